@@ -71,6 +71,60 @@ int text_read(struct text *text, FILE *file, size_t limit)
     return 0;
 }
 
+static bool is_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80; /* else it goes on with one */
+}
+
+size_t text_width(const char *string)
+{
+    size_t width = 0;
+    for (; *string; string++)
+        width += is_character(*string);
+    return width;
+}
+
+size_t text_fit(const char *string, size_t width)
+{
+    size_t best = 0, at = 0, length = 0;
+    for (; string[at]; at++) {
+        if (string[at] == ' ')
+            best = at;
+        if (is_character(string[at]) && length++ == width)
+            return best ? best : at;
+    }
+    return at;
+}
+
+void text_put_padded(struct text *text, const char *string, size_t width, bool in_front)
+{
+    size_t own = text_width(string);
+    int blanks = own < width ? (int)(width - own) : 0;
+    text_printf(text, "%*s%s%*s", in_front ? blanks : 0, "", string, in_front ? 0 : blanks, "");
+}
+
+void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
+{
+    enum { COLUMNS = 80 };
+    struct text all = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&all, format, arguments);
+    va_end(arguments);
+    for (const char *rest = all.data;;) {
+        size_t bytes = text_fit(rest, COLUMNS - indent);
+        if (rest[bytes] != ' ')
+            bytes += strcspn(rest + bytes, " ");
+        text_append(text, rest, bytes);
+        text_putc(text, '\n');
+        if (!rest[bytes])
+            break;
+        text_printf(text, "%*s", (int)indent, "");
+        rest += bytes + 1;
+    }
+    text_release(&all);
+}
+
 void text_put_shell_word(struct text *text, const char *word)
 {
     if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

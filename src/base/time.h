@@ -38,6 +38,11 @@ bool time_parse_ns(const char *text, uint64_t *ns);
 enum { TIME_TEXT_BYTES = 32 };
 const char *time_text(uint64_t ps, char buffer[TIME_TEXT_BYTES]);
 
+static inline double time_seconds(double ps)
+{
+    return ps / 1e12;
+}
+
 /* Between the simulator's clock and the manager's. The current time is rounded down, so that the
  * manager never believes in a moment that has not come; a time to wait for is rounded up, so that
  * it is not over early. A number of nanoseconds that picoseconds cannot count is TIME_NEVER. */

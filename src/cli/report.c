@@ -44,11 +44,11 @@ static const char help[] =
     "  weft report load.db --x accepted --y latency.mean --html load.html\n";
 
 struct report_arguments {
-    const char *path, *html, *csv, *plot, *out;
+    const char *path, *html, *csv, *plot, *out, *store;
     bool json, keep;
     struct option_values y;
     struct report_choice choice;
-    char store[4096], html_path[4096], csv_path[4096], plot_path[4096];
+    struct arena arena;
     bool plot_may_fail; /* it is one of several things that --out asks for */
 };
 
@@ -89,42 +89,27 @@ static bool is_directory(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-static int join(char path[4096], const char *folder, const char *name, struct err *err)
-{
-    if (snprintf(path, 4096, "%s/%s", folder, name) >= 4096)
-        return err_at(err, ENAMETOOLONG, folder, 0, "%s", strerror(ENAMETOOLONG));
-    return 0;
-}
-
 static int settle_paths(struct report_arguments *arguments, struct err *err)
 {
     bool directory = is_directory(arguments->path);
     bool nothing = !arguments->html && !arguments->csv && !arguments->plot && !arguments->json;
-    int status = 0;
-    if (directory)
-        status = join(arguments->store, arguments->path, "run.db", err);
-    else if (snprintf(arguments->store, sizeof arguments->store, "%s", arguments->path) >=
-             (int)sizeof arguments->store)
-        status = err_at(err, ENAMETOOLONG, arguments->path, 0, "%s", strerror(ENAMETOOLONG));
-    if (status == 0 && arguments->out && mkdir(arguments->out, 0777) < 0 && errno != EEXIST)
-        status = err_at(err, errno, arguments->out, 0, "%s", strerror(errno));
+    struct arena *arena = &arguments->arena;
     const char *folder = arguments->out         ? arguments->out
                          : directory && nothing ? arguments->path
                                                 : NULL;
-    if (status == 0 && folder && !arguments->html) {
-        status = join(arguments->html_path, folder, "report.html", err);
-        arguments->html = arguments->html_path;
-    }
-    if (status == 0 && arguments->out && !arguments->csv) {
-        status = join(arguments->csv_path, folder, "data.csv", err);
-        arguments->csv = arguments->csv_path;
-    }
-    if (status == 0 && arguments->out && !arguments->plot) {
-        status = join(arguments->plot_path, folder, "plot.svg", err);
-        arguments->plot = arguments->plot_path;
+    arguments->store =
+        directory ? arena_printf(arena, "%s/run.db", arguments->path) : arguments->path;
+    if (arguments->out && mkdir(arguments->out, 0777) < 0 && errno != EEXIST)
+        return err_at(err, errno, arguments->out, 0, "%s", strerror(errno));
+    if (folder && !arguments->html)
+        arguments->html = arena_printf(arena, "%s/report.html", folder);
+    if (arguments->out && !arguments->csv)
+        arguments->csv = arena_printf(arena, "%s/data.csv", folder);
+    if (arguments->out && !arguments->plot) {
+        arguments->plot = arena_printf(arena, "%s/plot.svg", folder);
         arguments->plot_may_fail = true;
     }
-    return status;
+    return 0;
 }
 
 static int write_text(const char *path, struct text *text, struct err *err)
@@ -167,28 +152,6 @@ static void print_end(const struct report_arguments *arguments, struct text *tex
 
 /* ---- one run ---- */
 
-/* Breaks lines at blanks so that they fit a terminal of 80 columns; letters may have many bytes. */
-static void wrap(const struct text *sentence, struct text *out)
-{
-    size_t column = 0;
-    for (const char *at = sentence->data; *at;) {
-        size_t bytes = strcspn(at, " "), letters = 0;
-        for (size_t i = 0; i < bytes; i++)
-            letters += ((unsigned char)at[i] & 0xc0) != 0x80;
-        if (column && column + 1 + letters > 80) {
-            text_putc(out, '\n');
-            column = 0;
-        } else if (column) {
-            text_putc(out, ' ');
-            column++;
-        }
-        text_append(out, at, bytes);
-        column += letters;
-        at += bytes + (at[bytes] == ' ');
-    }
-    text_putc(out, '\n');
-}
-
 static void tell_run(const struct report_arguments *arguments, const struct report_run *report)
 {
     struct text text = {0}, verdict = {0};
@@ -196,7 +159,7 @@ static void tell_run(const struct report_arguments *arguments, const struct repo
         report_run_json(report, &text);
     } else {
         report_run_verdict(report, &verdict);
-        wrap(&verdict, &text);
+        text_put_wrapped(&text, 0, "%s", verdict.data);
     }
     print_end(arguments, &text);
     text_release(&verdict);
@@ -298,6 +261,7 @@ static int run(int argc, char **argv)
     if (status == 0)
         status = report_store(&arguments, &err);
     vec_release(&arguments.y);
+    arena_release(&arguments.arena);
     fflush(stdout);
     return status < 0 ? command_error("report", &err) : status;
 }

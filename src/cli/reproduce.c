@@ -204,8 +204,8 @@ static int show(const struct reproduce_arguments *arguments,
             text_printf(&out, "%zu runs have checks that do not hold\n", reproduction->broken);
     }
     command_print("reproduce", &out);
-    bool bad =
-        reproduction->failed || reproduction->broken || reproduction_unexpected(reproduction) > 0;
+    bool bad = reproduction->failed || reproduction->broken ||
+               reproduction_count(reproduction).unexpected > 0;
     return bad ? EXIT_FAILS : EXIT_HOLDS;
 }
 

@@ -50,7 +50,8 @@ static const char help[] =
     "  weft sim death.weft --set sm.engine=pira --set traffic.load=0.3 --json\n";
 
 struct sim_arguments {
-    const char *file, *seed, *pcap, *out;
+    const char *file, *seed_text, *pcap, *out;
+    uint64_t seed;
     bool json, quiet;
     struct option_values settings;
     struct run_options play;
@@ -59,9 +60,8 @@ struct sim_arguments {
 
 static int parse_arguments(struct sim_arguments *arguments, int argc, char **argv)
 {
-    struct setup_options *setup = &arguments->play.setup;
     const struct option_spec specs[] = {
-        {.name = "seed", .value = &arguments->seed, .number = &setup->seed},
+        {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
         {.name = "pcap", .value = &arguments->pcap},
         {.name = "out", .value = &arguments->out},
         {.name = "set", .values = &arguments->settings},
@@ -76,9 +76,6 @@ static int parse_arguments(struct sim_arguments *arguments, int argc, char **arg
     if (argc > 2)
         return command_usage("sim", "'%s' is one argument too many", argv[2]);
     arguments->file = argv[1];
-    setup->seed_given = arguments->seed != NULL;
-    setup->settings = arguments->settings.items;
-    setup->setting_count = arguments->settings.count;
     return 0;
 }
 
@@ -155,6 +152,10 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
 {
     struct run_record run_record = {.tell = print_event, .context = arguments, .plain = is_plain()};
     int status = arguments->out ? run_folder_make(arguments->out, err) : 0;
+    for (size_t i = 0; i < arguments->settings.count && status == 0; i++)
+        status = scenario_override(scenario, arguments->settings.items[i], err);
+    if (arguments->seed_text)
+        scenario_override_seed(scenario, arguments->seed);
     if (status == 0 && arguments->pcap)
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
     if (status == 0)

@@ -110,8 +110,8 @@ static void fill_match(struct results *results, const void *context)
     results_set(results, "entries.default", match->defaults, "entries");
 }
 
-static int match_engine(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                        struct err *err)
+static int compute_printed_tables(struct evidence *evidence, const struct recipe *recipe,
+                                  const char *engine, struct err *err)
 {
     struct network network;
     struct routes routes;
@@ -132,18 +132,6 @@ static int match_engine(struct evidence *evidence, const struct recipe *recipe, 
     arena_release(&arena);
     network_release(&network);
     return status;
-}
-
-static int compute_fera_tables(struct evidence *evidence, const struct recipe *recipe,
-                               struct err *err)
-{
-    return match_engine(evidence, recipe, "fera", err);
-}
-
-static int compute_pira_tables(struct evidence *evidence, const struct recipe *recipe,
-                               struct err *err)
-{
-    return match_engine(evidence, recipe, "pira", err);
 }
 
 /* ---- changed entries ---- */
@@ -220,13 +208,14 @@ static void fill_touched(struct results *results, const void *context)
 }
 
 static int touch_switch(struct evidence *evidence, const struct network *whole,
-                        const struct routes *before, uint32_t gone, struct err *err)
+                        const struct routes *before, uint32_t gone, const char *engine,
+                        struct err *err)
 {
     struct network rest;
     struct routes after;
     struct touched touched = {0};
     copy_without(whole, gone, &rest);
-    int status = route(&rest, "fera", &after, err);
+    int status = route(&rest, engine, &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &touched);
         routes_release(&after);
@@ -241,7 +230,7 @@ static int touch_switch(struct evidence *evidence, const struct network *whole,
 
 /* The networks of the removal experiments: same kind, words and seed. */
 static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
-                                   struct err *err)
+                                   const char *engine, struct err *err)
 {
     static const char *const sizes[][2] = {{"switches=8", "hosts=7"},
                                            {"switches=16", "hosts=14"},
@@ -255,10 +244,10 @@ static int compute_changed_entries(struct evidence *evidence, const struct recip
         status = make_network(&whole, "irregular", sizes[i], 2, 1, err);
         if (status)
             break;
-        status = route(&whole, "fera", &before, err);
+        status = route(&whole, engine, &before, err);
         for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
             if (at != whole.manager)
-                status = touch_switch(evidence, &whole, &before, at, err);
+                status = touch_switch(evidence, &whole, &before, at, engine, err);
         routes_release(&before);
         network_release(&whole);
     }
@@ -358,7 +347,7 @@ static void look_at_migrations(const struct network *network, const struct route
 }
 
 static int compute_migration_blocks(struct evidence *evidence, const struct recipe *recipe,
-                                    struct err *err)
+                                    const char *engine, struct err *err)
 {
     static const char *const sizes[] = {"324", "648", "5832", "11664"};
     int status = 0;
@@ -370,7 +359,7 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
         if (status)
             break;
-        status = route(&network, "updn", &routes, err);
+        status = route(&network, engine, &routes, err);
         if (status == 0) {
             count_full(&network, &routes, &migration);
             look_at_migrations(&network, &routes, &migration);
@@ -386,13 +375,14 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
 /* ---- the table ---- */
 
 static const struct {
-    const char *name;
-    int (*compute)(struct evidence *evidence, const struct recipe *recipe, struct err *err);
+    const char *name, *engine;
+    int (*compute)(struct evidence *evidence, const struct recipe *recipe, const char *engine,
+                   struct err *err);
 } computations[] = {
-    {"printed-fera", compute_fera_tables},
-    {"printed-pira", compute_pira_tables},
-    {"changed-entries", compute_changed_entries},
-    {"migration-blocks", compute_migration_blocks},
+    {"printed-fera", "fera", compute_printed_tables},
+    {"printed-pira", "pira", compute_printed_tables},
+    {"changed-entries", "fera", compute_changed_entries},
+    {"migration-blocks", "updn", compute_migration_blocks},
 };
 
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
@@ -400,6 +390,6 @@ int compute_evidence(struct evidence *evidence, const char *name, const struct r
 {
     for (size_t i = 0; i < sizeof computations / sizeof computations[0]; i++)
         if (strcmp(computations[i].name, name) == 0)
-            return computations[i].compute(evidence, recipe, err);
+            return computations[i].compute(evidence, recipe, computations[i].engine, err);
     return err_at(err, EINVAL, recipe->folder, 0, "figure: there is no computation '%.80s'", name);
 }

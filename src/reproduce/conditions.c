@@ -43,15 +43,6 @@ void conditions_release(struct conditions *conditions)
     vec_release(conditions);
 }
 
-static const char *find_value(const struct result_parameter *parameters, size_t count,
-                              const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(parameters[i].name, name) == 0)
-            return parameters[i].value;
-    return NULL;
-}
-
 static bool fits(const struct condition *condition, const char *value)
 {
     for (size_t i = 0; i < condition->count; i++)
@@ -64,7 +55,7 @@ static bool all_fit(const struct conditions *conditions, const struct result_par
                     size_t count, bool absent)
 {
     for (size_t i = 0; i < conditions->count; i++) {
-        const char *value = find_value(parameters, count, conditions->items[i].name);
+        const char *value = result_parameter(parameters, count, conditions->items[i].name);
         if (value ? !fits(&conditions->items[i], value) : !absent)
             return false;
     }

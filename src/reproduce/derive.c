@@ -21,8 +21,7 @@ static double change_figure(const struct results *results, unsigned number, cons
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "change.%u.%s", number, what);
-    const struct figure *figure = results_find(results, name);
-    return figure ? figure->value : NAN;
+    return results_value(results, name);
 }
 
 /* 0: none. */
@@ -49,55 +48,40 @@ static void copy_change(struct results *results, unsigned number)
     }
 }
 
-static void count_changes(struct results *results, unsigned first)
-{
-    unsigned number = first;
-    while (!isnan(change_figure(results, number, "time")))
-        number++;
-    results_set(results, "fault.changes", number - first, "changes");
-}
-
 static void copy_updates(struct results *results, unsigned number)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "change.%u.updated", number);
-    for (size_t i = 0; i < results->series.count; i++) {
-        if (strcmp(results->series.items[i].name, name) != 0)
-            continue;
-        size_t copy = results_series(results, "fault.updated", "share");
-        for (size_t k = 0; k < results->series.items[i].points.count; k++) {
-            struct point point = results->series.items[i].points.items[k];
-            results_add_point(results, copy, point.time, point.value);
-        }
+    if (!results_find_series(results, name))
         return;
-    }
+    size_t copy = results_series(results, "fault.updated", "share");
+    const struct series *series = results_find_series(results, name); /* it may have moved */
+    for (size_t i = 0; i < series->points.count; i++)
+        results_add_point(results, copy, series->points.items[i].time,
+                          series->points.items[i].value);
 }
 
 static void derive_bits(struct results *results)
 {
-    const struct figure *packets = results_find(results, "accepted");
-    const struct figure *bits = results_find(results, "accepted.bits");
-    const struct figure *offered = results_find(results, "offered");
-    const struct figure *node = results_find(results, "offered.node");
-    if (!packets || !bits || !offered || !node || packets->value <= 0)
+    double packets = results_value(results, "accepted");
+    double size = results_value(results, "accepted.bits") / packets;
+    double offered = results_value(results, "offered") * size;
+    double node = results_value(results, "offered.node") * size;
+    if (!(packets > 0) || isnan(offered) || isnan(node))
         return;
-    double size = bits->value / packets->value;
-    double all = offered->value * size, one = node->value * size;
-    results_set(results, "offered.bits", all, "bits/s");
-    results_set(results, "offered.node.bits", one, "bits/s");
+    results_set(results, "offered.bits", offered, "bits/s");
+    results_set(results, "offered.node.bits", node, "bits/s");
 }
 
 static void derive_losses(struct results *results)
 {
-    const struct figure *lost = results_find(results, "lost");
-    const struct figure *closed = results_find(results, "lost.inactive-port");
-    const struct figure *made = results_find(results, "made");
-    if (!lost || !closed || !made)
+    double lost = results_value(results, "lost"), made = results_value(results, "made");
+    double closed = results_value(results, "lost.inactive-port");
+    if (isnan(lost) || isnan(made) || isnan(closed))
         return;
-    double all = lost->value, sent = made->value; /* setting may move them */
-    results_set(results, "lost.before", all - closed->value, "packets");
-    if (sent > 0)
-        results_set(results, "lost.share", all / sent, "share");
+    results_set(results, "lost.before", lost - closed, "packets");
+    if (made > 0)
+        results_set(results, "lost.share", lost / made, "share");
 }
 
 void derive_figures(struct observation *observation)
@@ -106,7 +90,10 @@ void derive_figures(struct observation *observation)
     unsigned answer = find_answer(results);
     if (answer) {
         copy_change(results, answer);
-        count_changes(results, answer);
+        unsigned next = answer;
+        while (!isnan(change_figure(results, next, "time")))
+            next++;
+        results_set(results, "fault.changes", next - answer, "changes");
         copy_updates(results, answer);
     }
     derive_bits(results);

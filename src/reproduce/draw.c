@@ -10,29 +10,19 @@
 #include "reproduce/draw.h"
 
 #include "base/time.h"
+#include "experiment/measure/run_record.h"
+#include "experiment/report/curves.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
-    size_t group;
-    const char *key;
-    VEC(double) x, y;
-    size_t saturated;
-    const struct observation *first;
-    bool mixed; /* not repetitions of one run: how they scatter says nothing */
-};
-
 struct drawing {
     const struct recipe *recipe;
     const struct plot *plot;
     const struct evidence *evidence;
     const char *preset;
-    struct chart *chart;
-    bool x_is_figure;
-    VEC(struct place) places;
     struct arena arena;
 };
 
@@ -52,7 +42,7 @@ static bool belongs(const struct drawing *drawing, const struct observation *obs
                           observation->parameter_count);
 }
 
-/* ---- groups and places ---- */
+/* ---- curves and bars ---- */
 
 /* "2 data lanes", "FERa", "discovery": the value of `by`, and which y where there are several. */
 static const char *group_name(struct drawing *drawing, const struct observation *observation,
@@ -83,65 +73,27 @@ static enum chart_style style_of(const struct plot *plot)
     }
 }
 
-static size_t find_group(struct drawing *drawing, const char *name)
+static void add_observation(struct drawing *drawing, const struct observation *observation,
+                            struct curves *curves)
 {
-    struct chart *chart = drawing->chart;
-    for (size_t i = 0; i < chart->groups.count; i++)
-        if (strcmp(chart->groups.items[i].name, name) == 0)
-            return i;
-    return chart_add_group(chart, name, style_of(drawing->plot));
-}
-
-static const char *place_key(struct drawing *drawing, const struct observation *observation)
-{
-    struct text key = {0};
-    if (!drawing->x_is_figure)
-        return observation_value(observation, drawing->plot->x);
-    result_point(observation->parameters, observation->parameter_count, &key);
-    const char *copy = arena_strdup(&drawing->arena, key.data ? key.data : "");
-    text_release(&key);
-    return copy;
-}
-
-static struct place *find_place(struct drawing *drawing, size_t group, const char *key)
-{
-    for (size_t i = 0; i < drawing->places.count; i++)
-        if (drawing->places.items[i].group == group &&
-            strcmp(drawing->places.items[i].key, key) == 0)
-            return &drawing->places.items[i];
-    vec_push(&drawing->places, ((struct place){.group = group, .key = key}));
-    return &drawing->places.items[drawing->places.count - 1];
-}
-
-static bool same_point(const struct observation *one, const struct observation *other)
-{
-    for (size_t i = 0; i < one->parameter_count; i++)
-        if (strcmp(one->parameters[i].value, observation_value(other, one->parameters[i].name)) !=
-            0)
-            return false;
-    return true;
-}
-
-static void add_observation(struct drawing *drawing, const struct observation *observation)
-{
-    for (size_t i = 0; i < drawing->plot->y_count; i++) {
-        double y = observation_figure(observation, drawing->plot->y[i]);
+    const struct plot *plot = drawing->plot;
+    struct text point = {0};
+    result_point(observation->parameters, observation->parameter_count, &point);
+    const char *run = arena_strdup(&drawing->arena, point.data);
+    text_release(&point);
+    for (size_t i = 0; i < plot->y_count; i++) {
+        double y = observation_figure(observation, plot->y[i]);
         if (isnan(y))
             continue;
-        const char *name = group_name(drawing, observation, drawing->plot->y[i]);
-        struct place *place =
-            find_place(drawing, find_group(drawing, name), place_key(drawing, observation));
-        if (!place->first)
-            place->first = observation;
-        place->mixed |= !same_point(place->first, observation);
-        vec_push(&place->y, y);
-        if (drawing->x_is_figure)
-            vec_push(&place->x, observation_figure(observation, drawing->plot->x));
-        place->saturated += observation_is_saturated(observation);
+        curves_add(curves, group_name(drawing, observation, plot->y[i]),
+                   &(struct curve_value){
+                       .key = curves->x_is_figure ? run : observation_value(observation, plot->x),
+                       .run = run,
+                       .x = observation_figure(observation, plot->x),
+                       .y = y,
+                       .saturated = curves->x_is_figure && observation_is_saturated(observation)});
     }
 }
-
-/* ---- axes ---- */
 
 /* Of a figure, wherever it occurs; "" for parameters. */
 static const char *unit_of(const struct drawing *drawing, const char *figure)
@@ -155,10 +107,9 @@ static const char *unit_of(const struct drawing *drawing, const char *figure)
     return "";
 }
 
-static void name_axes(struct drawing *drawing)
+static void name_axes(const struct drawing *drawing, struct chart *chart)
 {
     const struct plot *plot = drawing->plot;
-    struct chart *chart = drawing->chart;
     chart_set_axis(chart, &chart->x, recipe_label(drawing->recipe, plot->x),
                    unit_of(drawing, plot->x));
     /* Several y's have names of their own in the key; the axis has the plot's. */
@@ -168,122 +119,43 @@ static void name_axes(struct drawing *drawing)
     chart->hollow_note = "saturated, or not steady yet";
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool in_categories(const struct drawing *drawing)
-{
-    if (drawing->plot->kind == PLOT_BARS || drawing->plot->kind == PLOT_STACKED)
-        return true;
-    for (size_t i = 0; i < drawing->places.count && !drawing->x_is_figure; i++)
-        if (!is_number(drawing->places.items[i].key))
-            return true;
-    return false;
-}
-
-static void add_categories(struct drawing *drawing)
-{
-    VEC(const char *) keys = {0};
-    for (size_t i = 0; i < drawing->places.count; i++)
-        vec_push(&keys, drawing->places.items[i].key);
-    if (keys.count)
-        qsort(keys.items, keys.count, sizeof *keys.items, compare_names);
-    for (size_t i = 0; i < keys.count; i++)
-        if (i == 0 || strcmp(keys.items[i], keys.items[i - 1]) != 0)
-            chart_add_category(drawing->chart, keys.items[i]);
-    vec_release(&keys);
-}
-
-static double place_x(const struct drawing *drawing, const struct place *place)
-{
-    const struct chart *chart = drawing->chart;
-    for (size_t i = 0; i < chart->categories.count; i++)
-        if (strcmp(chart->categories.items[i], place->key) == 0)
-            return (double)i;
-    if (drawing->x_is_figure)
-        return quantity_mean(place->x.items, place->x.count).mean;
-    return strtod(place->key, NULL);
-}
-
-/* ---- curves and bars ---- */
-
-static int compare_points(const void *a, const void *b)
-{
-    const struct chart_point *one = a, *two = b;
-    return (one->x > two->x) - (one->x < two->x);
-}
-
-static void add_points(struct drawing *drawing)
-{
-    struct chart *chart = drawing->chart;
-    for (size_t i = 0; i < drawing->places.count; i++) {
-        struct place *place = &drawing->places.items[i];
-        struct quantity_mean mean = quantity_mean(place->y.items, place->y.count);
-        chart_add_measured(chart, place->group, place_x(drawing, place), mean.mean,
-                           place->mixed ? NAN : mean.half_width,
-                           drawing->x_is_figure && 2 * place->saturated > place->y.count);
-    }
-    /* Where x is a figure, a curve may turn back: its order is that of the sweep. */
-    for (size_t i = 0; i < chart->groups.count && !drawing->x_is_figure; i++) {
-        struct chart_group *group = &chart->groups.items[i];
-        qsort(group->points.items, group->points.count, sizeof *group->points.items,
-              compare_points);
-    }
-}
-
-static void release(struct drawing *drawing)
-{
-    for (size_t i = 0; i < drawing->places.count; i++) {
-        vec_release(&drawing->places.items[i].x);
-        vec_release(&drawing->places.items[i].y);
-    }
-    vec_release(&drawing->places);
-    arena_release(&drawing->arena);
-}
-
 static void draw_over_x(struct drawing *drawing, struct charts *charts)
 {
     struct chart chart;
+    enum plot_kind kind = drawing->plot->kind;
+    struct curves curves = {.chart = &chart,
+                            .style = style_of(drawing->plot),
+                            .x_is_figure = *unit_of(drawing, drawing->plot->x) != 0};
     chart_init(&chart, "");
-    drawing->chart = &chart;
-    drawing->x_is_figure = *unit_of(drawing, drawing->plot->x) != 0;
     for (size_t i = 0; i < drawing->evidence->items.count; i++)
         if (belongs(drawing, &drawing->evidence->items.items[i]))
-            add_observation(drawing, &drawing->evidence->items.items[i]);
-    name_axes(drawing);
-    if (in_categories(drawing))
-        add_categories(drawing);
-    add_points(drawing);
-    if (drawing->places.count)
+            add_observation(drawing, &drawing->evidence->items.items[i], &curves);
+    name_axes(drawing, &chart);
+    bool any = curves.places.count > 0;
+    curves_finish(&curves, kind == PLOT_BARS || kind == PLOT_STACKED ||
+                               (!curves.x_is_figure && !curves_have_numbers(&curves)));
+    if (any)
         vec_push(charts, chart);
     else
         chart_release(&chart);
-    release(drawing);
+    arena_release(&drawing->arena);
 }
 
 /* ---- over time ---- */
 
 static void add_bands(struct chart *chart, const struct observation *observation)
 {
-    static const char *const phases[] = {"detect", "discover", "compute", "distribute"};
     double at = observation_figure(observation, "fault.begin") -
                 observation_figure(observation, "fault.detect.time");
-    for (unsigned i = 0; i < sizeof phases / sizeof phases[0] && !isnan(at); i++) {
+    for (unsigned i = 0; i < PHASE_KINDS && !isnan(at); i++) {
         char name[64], detail[QUANTITY_BYTES];
-        snprintf(name, sizeof name, "fault.%s.time", phases[i]);
+        snprintf(name, sizeof name, "fault.%s.time", phase_names[i]);
         double time = observation_figure(observation, name);
         if (!(time > 0))
             continue;
-        chart_add_band(chart, at, at + time, phases[i], quantity_text(time, "s", detail), i);
+        chart_add_band(chart, at, at + time, phase_names[i], quantity_text(time, "s", detail), i);
         at += time;
     }
-}
-
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
 }
 
 /* What is counted is nothing before its first point and stays where it is after the last. */
@@ -293,16 +165,16 @@ static void add_series_points(struct chart *chart, size_t group, const struct pl
     bool counted = !strstr(series->unit, "/s") && strcmp(series->unit, "s") != 0;
     double last = 0;
     if (counted)
-        chart_add_point(chart, group, seconds(plot->from), 0);
+        chart_add_point(chart, group, time_seconds(plot->from), 0);
     for (size_t i = 0; i < series->points.count; i++) {
         const struct point *point = &series->points.items[i];
         if (point->time < plot->from || point->time > plot->to)
             continue;
-        chart_add_point(chart, group, seconds(point->time), point->value);
+        chart_add_point(chart, group, time_seconds(point->time), point->value);
         last = point->value;
     }
     if (counted && plot->to != TIME_NEVER)
-        chart_add_point(chart, group, seconds(plot->to), last);
+        chart_add_point(chart, group, time_seconds(plot->to), last);
 }
 
 /* Latencies are one point a packet, all else holds until the next. */
@@ -310,7 +182,7 @@ static void draw_series(struct drawing *drawing, const struct observation *obser
                         const char *name, struct charts *charts)
 {
     const struct plot *plot = drawing->plot;
-    const struct series *series = observation_series(observation, name);
+    const struct series *series = results_find_series(&observation->results, name);
     struct chart chart;
     if (!series || series->points.count == 0)
         return;
@@ -320,8 +192,8 @@ static void draw_series(struct drawing *drawing, const struct observation *obser
     bool packets = strcmp(series->unit, "s") == 0;
     size_t group = chart_add_group(&chart, "", packets ? CHART_POINTS : CHART_STEPS);
     add_series_points(&chart, group, plot, series);
-    chart.x.low = plot->from ? seconds(plot->from) : NAN;
-    chart.x.high = plot->to != TIME_NEVER ? seconds(plot->to) : NAN;
+    chart.x.low = plot->from ? time_seconds(plot->from) : NAN;
+    chart.x.high = plot->to != TIME_NEVER ? time_seconds(plot->to) : NAN;
     chart.height = 90;
     add_bands(&chart, observation);
     vec_push(charts, chart);

@@ -109,25 +109,14 @@ struct observation *evidence_add(struct evidence *evidence, const char *paramete
 
 const char *observation_value(const struct observation *observation, const char *parameter)
 {
-    for (size_t i = 0; i < observation->parameter_count; i++)
-        if (strcmp(observation->parameters[i].name, parameter) == 0)
-            return observation->parameters[i].value;
-    return "";
+    const char *value =
+        result_parameter(observation->parameters, observation->parameter_count, parameter);
+    return value ? value : "";
 }
 
 double observation_figure(const struct observation *observation, const char *figure)
 {
-    const struct figure *found = results_find(&observation->results, figure);
-    return found ? found->value : NAN;
-}
-
-const struct series *observation_series(const struct observation *observation, const char *name)
-{
-    const struct results *results = &observation->results;
-    for (size_t i = 0; i < results->series.count; i++)
-        if (strcmp(results->series.items[i].name, name) == 0)
-            return &results->series.items[i];
-    return NULL;
+    return results_value(&observation->results, figure);
 }
 
 bool observation_is_saturated(const struct observation *observation)
@@ -168,11 +157,6 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
     conditions_release(&conditions);
     arena_release(&arena);
     return summary;
-}
-
-double evidence_mean(const struct evidence *evidence, const char *where, const char *figure)
-{
-    return evidence_summarize(evidence, where, figure).mean;
 }
 
 static int compare_values(const void *a, const void *b)

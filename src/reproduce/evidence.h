@@ -38,7 +38,6 @@ struct observation *evidence_add(struct evidence *evidence, const char *paramete
 const char *observation_value(const struct observation *observation, const char *parameter);
 /* NaN if it has none of that name. */
 double observation_figure(const struct observation *observation, const char *figure);
-const struct series *observation_series(const struct observation *observation, const char *name);
 /* Or not steady for another reason: its latencies depend on how long was measured. */
 bool observation_is_saturated(const struct observation *observation);
 
@@ -51,7 +50,6 @@ struct evidence_summary {
 };
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
                                            const char *figure);
-double evidence_mean(const struct evidence *evidence, const char *where, const char *figure);
 
 /* The different values of a parameter among those that fit, sorted as numbers are. The array is
  * the caller's to free. */

@@ -1,5 +1,4 @@
 /* The table of claims for a terminal, in 80 columns, and everything as JSON. */
-#include "experiment/chart/markup.h"
 #include "reproduce/reproduce.h"
 
 #include <stdio.h>
@@ -11,44 +10,10 @@ enum { COLUMNS = 5, LINE = 80 };
 static const unsigned widths[COLUMNS] = {30, 13, 13, 13, 7};
 static const char indent[] = "  "; /* of claims under their experiment */
 
-/* The bytes of the next line of at most `width` characters, cut between words where possible. */
-static size_t next_line(const char *text, unsigned width)
-{
-    size_t best = 0, at = 0;
-    unsigned length = 0;
-    for (; text[at]; at++) {
-        if (((unsigned char)text[at] & 0xC0) == 0x80)
-            continue; /* the rest of a character */
-        if (text[at] == ' ')
-            best = at;
-        if (length++ == width)
-            return best ? best : at;
-    }
-    return at;
-}
-
-static void put_padded(struct text *out, const char *text, size_t bytes, unsigned width)
-{
-    struct text cell = {0};
-    text_append(&cell, text, bytes);
-    size_t length = bytes ? markup_length(cell.data) : 0;
-    text_append(out, text, bytes);
-    for (size_t i = length; i < width; i++)
-        text_putc(out, ' ');
-    text_release(&cell);
-}
-
-static void trim_line(struct text *out)
-{
-    while (out->length && out->data[out->length - 1] == ' ')
-        out->length--;
-    out->data[out->length] = 0;
-    text_putc(out, '\n');
-}
-
 static void put_row(struct text *out, const char *const cells[COLUMNS])
 {
     const char *rest[COLUMNS];
+    char cell[LINE * 4]; /* bytes of a line of UTF-8 */
     bool more = true;
     memcpy(rest, cells, sizeof rest);
     while (more) {
@@ -56,23 +21,15 @@ static void put_row(struct text *out, const char *const cells[COLUMNS])
         text_puts(out, indent);
         for (unsigned i = 0; i < COLUMNS; i++) {
             unsigned width = widths[i] - (i == 0 ? sizeof indent - 1 : 0);
-            size_t bytes = next_line(rest[i], width);
-            put_padded(out, rest[i], bytes, width + (i + 1 < COLUMNS));
+            size_t bytes = text_fit(rest[i], width);
+            snprintf(cell, sizeof cell, "%.*s", (int)bytes, rest[i]);
+            text_put_padded(out, cell, width + (i + 1 < COLUMNS), false);
             rest[i] += bytes + (rest[i][bytes] == ' ');
             more |= *rest[i] != 0;
         }
-        trim_line(out);
-    }
-}
-
-static void put_wrapped(struct text *out, const char *margin, const char *text)
-{
-    while (*text) {
-        size_t bytes = next_line(text, LINE - (unsigned)strlen(margin));
-        text_puts(out, margin);
-        text_append(out, text, bytes);
+        while (out->length && out->data[out->length - 1] == ' ')
+            out->length--;
         text_putc(out, '\n');
-        text += bytes + (text[bytes] == ' ');
     }
 }
 
@@ -115,10 +72,8 @@ static void put_common_reasons(struct text *out, const struct exhibit *exhibit)
                    claims = reason ? exhibit_count_reason(exhibit, p, reason, &first) : 0;
             if (claims < 2 || first != i)
                 continue;
-            struct text line = {0};
-            text_printf(&line, "%s, %zu claims: %s", claim_preset_names[p], claims, reason);
-            put_wrapped(out, "      ", line.data);
-            text_release(&line);
+            text_puts(out, "      ");
+            text_put_wrapped(out, 6, "%s, %zu claims: %s", claim_preset_names[p], claims, reason);
         }
 }
 
@@ -129,56 +84,40 @@ static void put_reasons(struct text *out, const struct exhibit *exhibit,
     const struct expectation *const *expected = verdict->expected;
     bool same = expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-        struct text line = {0};
         const char *reason = verdict_reason(verdict, p);
         size_t first;
         if (!reason || (same && p > 0) || exhibit_count_reason(exhibit, p, reason, &first) > 1)
             continue;
-        text_printf(&line, "%s: %s", same ? "both" : claim_preset_names[p], reason);
-        put_wrapped(out, "      ", line.data);
-        text_release(&line);
+        text_puts(out, "      ");
+        text_put_wrapped(out, 6, "%s: %s", same ? "both" : claim_preset_names[p], reason);
     }
-}
-
-static void put_verdict(struct text *out, const struct exhibit *exhibit,
-                        const struct verdict *verdict)
-{
-    put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
-                                              verdict->findings[PRESET_PAPER].measured,
-                                              verdict->findings[PRESET_TODAY].measured,
-                                              holds_text(verdict)});
-    put_reasons(out, exhibit, verdict);
 }
 
 static void put_unexpected(struct text *out, const struct verdict *verdict)
 {
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-        struct text line = {0};
         const struct expectation *expected = verdict->expected[p];
         if (verdict_is_expected(verdict, (enum claim_preset)p))
             continue;
-        text_printf(&line, "unexpected: %s/%s with preset %s: %s, expected: %s",
-                    verdict->claim->experiment, verdict->claim->name, claim_preset_names[p],
-                    outcome_names[verdict->findings[p].outcome],
-                    outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
-        put_wrapped(out, "", line.data);
-        text_release(&line);
+        text_put_wrapped(out, 0, "unexpected: %s/%s with preset %s: %s, expected: %s",
+                         verdict->claim->experiment, verdict->claim->name, claim_preset_names[p],
+                         outcome_names[verdict->findings[p].outcome],
+                         outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
     }
 }
 
-struct tally {
-    size_t claims, holds[CLAIM_PRESETS];
-};
-
-static struct tally count(const struct reproduction *reproduction)
+struct tally reproduction_count(const struct reproduction *reproduction)
 {
     struct tally tally = {0};
     for (size_t e = 0; e < reproduction->exhibits.count; e++) {
         const struct exhibit *exhibit = &reproduction->exhibits.items[e];
         tally.claims += exhibit->verdicts.count;
         for (size_t i = 0; i < exhibit->verdicts.count; i++)
-            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
-                tally.holds[p] += exhibit->verdicts.items[i].findings[p].outcome == OUTCOME_HOLDS;
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+                const struct verdict *verdict = &exhibit->verdicts.items[i];
+                tally.holds[p] += verdict->findings[p].outcome == OUTCOME_HOLDS;
+                tally.unexpected += !verdict_is_expected(verdict, (enum claim_preset)p);
+            }
     }
     return tally;
 }
@@ -187,13 +126,19 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
 {
     static const char *const headings[COLUMNS] = {"claim", "paper", "weft: paper", "weft: today",
                                                   "holds"};
-    struct tally tally = count(reproduction);
+    struct tally tally = reproduction_count(reproduction);
     put_row(out, headings);
     for (size_t e = 0; e < reproduction->exhibits.count; e++) {
         const struct exhibit *exhibit = &reproduction->exhibits.items[e];
         text_printf(out, "%s  %s\n", exhibit->recipe->name, exhibit->recipe->title);
-        for (size_t i = 0; i < exhibit->verdicts.count; i++)
-            put_verdict(out, exhibit, &exhibit->verdicts.items[i]);
+        for (size_t i = 0; i < exhibit->verdicts.count; i++) {
+            const struct verdict *verdict = &exhibit->verdicts.items[i];
+            put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
+                                                      verdict->findings[PRESET_PAPER].measured,
+                                                      verdict->findings[PRESET_TODAY].measured,
+                                                      holds_text(verdict)});
+            put_reasons(out, exhibit, verdict);
+        }
         put_common_reasons(out, exhibit);
     }
     text_putc(out, '\n');
@@ -249,7 +194,7 @@ static void write_exhibit(struct json *json, const struct exhibit *exhibit)
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
-    struct tally tally = count(reproduction);
+    struct tally tally = reproduction_count(reproduction);
     json_begin_object(&json, NULL);
     json_bool(&json, "quick", reproduction->quick);
     json_unsigned(&json, "runs", reproduction->runs);
@@ -260,7 +205,7 @@ void reproduction_write_json(const struct reproduction *reproduction, struct tex
     json_unsigned(&json, "claims", tally.claims);
     json_unsigned(&json, "hold_with_preset_paper", tally.holds[PRESET_PAPER]);
     json_unsigned(&json, "hold_with_preset_today", tally.holds[PRESET_TODAY]);
-    json_unsigned(&json, "unexpected", reproduction_unexpected(reproduction));
+    json_unsigned(&json, "unexpected", tally.unexpected);
     json_begin_array(&json, "experiments");
     for (size_t e = 0; e < reproduction->exhibits.count; e++)
         write_exhibit(&json, &reproduction->exhibits.items[e]);

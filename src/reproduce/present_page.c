@@ -124,26 +124,20 @@ static void put_exhibit(struct page *page, const struct exhibit *exhibit)
 
 static void put_summary(struct page *page, const struct reproduction *reproduction)
 {
-    size_t claims = 0, holds[CLAIM_PRESETS] = {0},
-           unexpected = reproduction_unexpected(reproduction);
+    struct tally tally = reproduction_count(reproduction);
     char value[64], sentence[256];
-    for (size_t e = 0; e < reproduction->exhibits.count; e++)
-        for (size_t i = 0; i < reproduction->exhibits.items[e].verdicts.count; i++, claims++)
-            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
-                holds[p] += reproduction->exhibits.items[e].verdicts.items[i].findings[p].outcome ==
-                            OUTCOME_HOLDS;
-    if (unexpected)
+    if (tally.unexpected)
         snprintf(sentence, sizeof sentence,
-                 "%zu outcomes are not those on record: a result has changed.", unexpected);
+                 "%zu outcomes are not those on record: a result has changed.", tally.unexpected);
     else
         snprintf(sentence, sizeof sentence, "Every outcome is the one on record.");
-    page_verdict(page, unexpected ? PAGE_BAD : PAGE_GOOD, sentence);
+    page_verdict(page, tally.unexpected ? PAGE_BAD : PAGE_GOOD, sentence);
     page_begin_tiles(page);
-    snprintf(value, sizeof value, "%zu", claims);
+    snprintf(value, sizeof value, "%zu", tally.claims);
     page_tile(page, value, "claims of the papers");
-    snprintf(value, sizeof value, "%zu", holds[PRESET_PAPER]);
+    snprintf(value, sizeof value, "%zu", tally.holds[PRESET_PAPER]);
     page_tile(page, value, "hold with preset paper");
-    snprintf(value, sizeof value, "%zu", holds[PRESET_TODAY]);
+    snprintf(value, sizeof value, "%zu", tally.holds[PRESET_TODAY]);
     page_tile(page, value, "hold with preset today");
     snprintf(value, sizeof value, "%zu", reproduction->runs);
     page_tile(page, value, "runs");

@@ -339,15 +339,3 @@ bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset
     const struct expectation *expected = verdict->expected[preset];
     return verdict->findings[preset].outcome == (expected ? expected->outcome : OUTCOME_HOLDS);
 }
-
-size_t reproduction_unexpected(const struct reproduction *reproduction)
-{
-    size_t count = 0;
-    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
-        const struct exhibit *exhibit = &reproduction->exhibits.items[e];
-        for (size_t i = 0; i < exhibit->verdicts.count; i++)
-            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
-                count += !verdict_is_expected(&exhibit->verdicts.items[i], (enum claim_preset)p);
-    }
-    return count;
-}

@@ -72,7 +72,11 @@ int reproduce(const struct reproduce_options *options, struct reproduction *repr
 void reproduction_release(struct reproduction *reproduction);
 
 bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset);
-size_t reproduction_unexpected(const struct reproduction *reproduction);
+struct tally {
+    size_t claims, holds[CLAIM_PRESETS];
+    size_t unexpected; /* outcomes that are not those on record */
+};
+struct tally reproduction_count(const struct reproduction *reproduction);
 
 /* present.c, present_page.c: the table of claims in 80 columns, all as JSON, and the page. */
 /* Why a claim does not hold; NULL: it does, or nobody knows. How many of an exhibit's claims have

@@ -56,7 +56,7 @@ static void put_on_stage(struct scenario *scenario)
     struct setup setup;
     struct run_record *run_record = mem_zalloc(1, sizeof *run_record);
     struct err err = {0};
-    int status = setup_build(&setup, scenario, &(struct setup_options){0}, run_record, &err);
+    int status = setup_build(&setup, scenario, run_record, &err);
     require(status <= 0 && (status == 0 || err.message[0]));
     if (status == 0) {
         require(setup.seats.count == setup.places.count);

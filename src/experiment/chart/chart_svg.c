@@ -511,21 +511,15 @@ static void draw_panel(const struct frame *frame, const struct chart *first)
         frame_draw_labels(frame);
 }
 
-static void write_svg(const struct chart *charts, size_t count, const char *attributes, bool style,
-                      struct text *out)
+void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
 {
     struct layout layout = lay_out(charts, count);
     struct frame *frames = mem_zalloc(count, sizeof *frames);
-    text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\"%s role=\"img\">\n", SVG_WIDTH,
-                ceil(layout.height), attributes);
+    text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\" role=\"img\">\n", SVG_WIDTH,
+                ceil(layout.height));
     text_puts(out, "<title>");
     markup_put(out, charts[0].title[0] ? charts[0].title : charts[0].y.label);
     text_puts(out, "</title>\n");
-    if (style) {
-        text_puts(out, "<style>\n");
-        chart_svg_style(out);
-        text_puts(out, "</style>\n");
-    }
     if (charts[0].title[0])
         put_text_of(out, 6, layout.title + SVG_LINE - 2, "start", "title", charts[0].title, 100);
     for (size_t i = 0; i < count; i++) {
@@ -545,14 +539,4 @@ static void write_svg(const struct chart *charts, size_t count, const char *attr
     draw_key(charts, count, layout.panel, layout.key, out);
     text_puts(out, "</svg>\n");
     mem_free(frames);
-}
-
-void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
-{
-    write_svg(charts, count, "", false, out);
-}
-
-void chart_svg_write_file(const struct chart *charts, size_t count, struct text *out)
-{
-    write_svg(charts, count, " xmlns=\"http://www.w3.org/2000/svg\"", true, out);
 }

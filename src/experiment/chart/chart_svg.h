@@ -14,7 +14,5 @@ void chart_svg_style(struct text *out);
 /* Appends one <svg> element. Several charts are panels above each other that share the first one's
  * x axis, bands and marks. */
 void chart_svg_write(const struct chart *charts, size_t count, struct text *out);
-/* A whole file, with the style sheet inside. */
-void chart_svg_write_file(const struct chart *charts, size_t count, struct text *out);
 
 #endif

@@ -176,17 +176,14 @@ static bool settled(struct part *part)
 
 /* ---- what the master knows ---- */
 
-static uint64_t guid_of(const struct part *part, uint32_t port)
-{
-    uint32_t node = part->topology->ports.items[port].node;
-    return wire_get(fabric_node_info(part->view->fabric, node), NODE_INFO_NODE_GUID);
-}
-
 static const struct subnet_port *known_port(const struct part *part, const struct subnet *subnet,
                                             uint32_t port)
 {
     unsigned number = topology_port_number(part->topology, port);
-    uint32_t node = map_get(&subnet->by_guid, guid_of(part, port));
+    uint32_t node = map_get(
+        &subnet->by_guid,
+        wire_get(fabric_node_info(part->view->fabric, part->topology->ports.items[port].node),
+                 NODE_INFO_NODE_GUID));
     if (node == MAP_NONE || !subnet->nodes.items[node].present ||
         number > subnet->nodes.items[node].port_count)
         return NULL;

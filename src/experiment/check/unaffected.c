@@ -79,11 +79,6 @@ void unaffected_free(struct unaffected *u)
     mem_free(u);
 }
 
-static size_t pair_of(const struct unaffected *u, uint32_t sender, uint32_t receiver)
-{
-    return (size_t)u->index[sender] * u->ports.count + u->index[receiver];
-}
-
 /* ---- ways ---- */
 
 struct way {
@@ -200,7 +195,8 @@ void unaffected_lost(struct unaffected *u, uint64_t now, const struct packet_vie
     if (!u || !u->failed || packet->source >= ports || packet->destination >= ports ||
         u->index[packet->source] == TOPOLOGY_NONE ||
         u->index[packet->destination] == TOPOLOGY_NONE ||
-        bitset_has(u->affected, pair_of(u, packet->source, packet->destination)))
+        bitset_has(u->affected, (size_t)u->index[packet->source] * u->ports.count +
+                                    u->index[packet->destination]))
         return;
     snprintf(what, sizeof what, "a packet is lost: %s", loss_names[cause]);
     note(u, now, packet->source, packet->destination, what);

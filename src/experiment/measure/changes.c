@@ -1,5 +1,7 @@
 #include "experiment/measure/changes.h"
 
+#include "base/time.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,23 +72,19 @@ static void tell(struct teller *teller, const char *what, double value, const ch
     results_set(teller->results, name, value, unit);
 }
 
-static void tell_time(struct teller *teller, const char *what, uint64_t from, uint64_t to)
-{
-    tell(teller, what, to > from ? (double)(to - from) / 1e12 : 0, "s");
-}
-
 static void tell_phases(struct teller *teller, const struct run_record_change *change)
 {
-    uint64_t routing = run_record_routing(change);
-    uint64_t tables = change->end - routing - change->computing;
-    tell(teller, "begin", (double)change->begin / 1e12, "s");
-    tell_time(teller, "time", change->begin, change->end);
+    tell(teller, "begin", time_seconds((double)change->begin), "s");
+    tell(teller, "time", time_seconds((double)(change->end - change->begin)), "s");
     tell(teller, "finished", change->finished, "");
-    if (change->tied)
-        tell_time(teller, "detect.time", change->fault, change->begin);
-    tell_time(teller, "discover.time", change->begin, routing);
-    tell_time(teller, "compute.time", 0, change->computing);
-    tell_time(teller, "distribute.time", 0, tables);
+    for (enum phase_kind kind = change->tied ? PHASE_DETECT : PHASE_DISCOVER; kind < PHASE_KINDS;
+         kind++) {
+        char name[32];
+        uint64_t from, to;
+        bool has = run_record_phase(change, kind, &from, &to);
+        snprintf(name, sizeof name, "%s.time", phase_names[kind]);
+        tell(teller, name, has ? time_seconds((double)(to - from)) : 0, "s");
+    }
 }
 
 static void tell_kinds(struct teller *teller, const char *method, const uint64_t *counts)

@@ -183,16 +183,6 @@ static void look_at_level(struct collector *collector, uint64_t now)
     }
 }
 
-static void tick(struct collector *collector, uint64_t now)
-{
-    if (info_of(collector)->kind == MEASURE_OF_PACKETS)
-        look_at_packets(collector, now);
-    else if (counts(collector))
-        look_at_counter(collector, now);
-    else
-        look_at_level(collector, now);
-}
-
 /* ---- times ---- */
 
 uint64_t collector_next(const struct collector *collector)
@@ -215,7 +205,12 @@ void collector_look(struct collector *collector, uint64_t now)
     if (!collector->begun || collector->ended)
         return;
     if (collector->step && now >= collector->next) {
-        tick(collector, now);
+        if (info_of(collector)->kind == MEASURE_OF_PACKETS)
+            look_at_packets(collector, now);
+        else if (counts(collector))
+            look_at_counter(collector, now);
+        else
+            look_at_level(collector, now);
         collector->next += collector->step;
     }
     if (now >= collector->to) {
@@ -299,26 +294,20 @@ void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node
         hear_events(collector, now, 1);
 }
 
-void collector_set_level(struct collector *collector, uint64_t now, enum measure what,
-                         uint64_t level)
+void collector_tell(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
 {
     if (collector->collection->what != what)
         return;
-    collector->level = level;
-    if (is_on(collector) && collector->collection->how == COLLECT_ALL)
-        add_point(collector, now, (double)level);
-}
-
-void collector_count(struct collector *collector, uint64_t now, enum measure what, uint64_t amount)
-{
-    if (collector->collection->what == what && is_on(collector))
-        hear_events(collector, now, amount);
-}
-
-void collector_value(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
-{
-    if (collector->collection->what == what && is_on(collector))
+    if (measures[what].kind == MEASURE_LEVEL)
+        collector->level = value;
+    if (!is_on(collector))
+        return;
+    if (measures[what].kind == MEASURE_OF_PACKETS)
         hear_packet(collector, now, value);
+    else if (measures[what].kind == MEASURE_OF_EVENTS)
+        hear_events(collector, now, value);
+    else if (collector->collection->how == COLLECT_ALL)
+        add_point(collector, now, (double)value);
 }
 
 /* ---- birth, end, figures ---- */

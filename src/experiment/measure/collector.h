@@ -48,11 +48,8 @@ void collector_delivered(struct collector *collector, uint64_t now,
                          const struct packet_view *packet);
 void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port);
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method);
-void collector_set_level(struct collector *collector, uint64_t now, enum measure what,
-                         uint64_t level);
-/* Of machines: so many more of what is counted; one more value of what has such. */
-void collector_count(struct collector *collector, uint64_t now, enum measure what, uint64_t amount);
-void collector_value(struct collector *collector, uint64_t now, enum measure what, uint64_t value);
+/* Of a level its new value, of what is counted so many more, else one more value. */
+void collector_tell(struct collector *collector, uint64_t now, enum measure what, uint64_t value);
 
 /* Sets the figure to what it is by now. */
 void collector_publish(struct collector *collector, uint64_t now);

@@ -10,15 +10,10 @@
 
 /* ---- hearing ---- */
 
-static bool is_measuring(const struct metrics *metrics)
-{
-    return metrics->window.begun && !metrics->window.ended;
-}
-
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet)
 {
     uint64_t latency = now - packet->made, network = now - packet->entered;
-    if (is_measuring(metrics)) {
+    if (metrics->window.begun && !metrics->window.ended) {
         summary_add(&metrics->latency, latency);
         summary_add(&metrics->network, network);
         summary_add(&metrics->hops, packet->hops);
@@ -64,7 +59,7 @@ void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool ope
     metrics->open_ports += before ? -1u : 1u;
     if (metrics->sends[end])
         stoppage_change(&metrics->stoppage, now, !before);
-    metrics_level(metrics, now, MEASURE_OPEN, metrics->open_ports);
+    metrics_tell(metrics, now, MEASURE_OPEN, metrics->open_ports);
 }
 
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
@@ -73,22 +68,10 @@ void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsi
         collector_sent_smp(&metrics->collectors.items[i], now, node, method);
 }
 
-void metrics_level(struct metrics *metrics, uint64_t now, enum measure what, uint64_t level)
+void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
 {
     for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_set_level(&metrics->collectors.items[i], now, what, level);
-}
-
-void metrics_count(struct metrics *metrics, uint64_t now, enum measure what, uint64_t amount)
-{
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_count(&metrics->collectors.items[i], now, what, amount);
-}
-
-void metrics_value(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
-{
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_value(&metrics->collectors.items[i], now, what, value);
+        collector_tell(&metrics->collectors.items[i], now, what, value);
 }
 
 /* ---- birth ---- */
@@ -147,16 +130,6 @@ void metrics_collect(struct metrics *metrics, const struct collection *collectio
     vec_push(&metrics->collectors, collector);
 }
 
-/* Without a window of its own, measuring begins with the first traffic. */
-static void begin_with_traffic(struct metrics *metrics)
-{
-    if (!metrics->window.given && !metrics->window.begun)
-        metrics->window.from = metrics->start;
-    for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_set_window(&metrics->collectors.items[i], metrics->window.from,
-                             metrics->window.to);
-}
-
 static uint32_t count_closed(const struct metrics *metrics)
 {
     uint32_t closed = 0;
@@ -182,7 +155,11 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
         metrics->start = metrics->next_watch = start;
         buckets_release(&metrics->timeline);
         buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
-        begin_with_traffic(metrics);
+        if (!metrics->window.given && !metrics->window.begun)
+            metrics->window.from = start; /* without a window of its own it begins here */
+        for (size_t i = 0; i < metrics->collectors.count; i++)
+            collector_set_window(&metrics->collectors.items[i], metrics->window.from,
+                                 metrics->window.to);
     }
     if (metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,
@@ -254,15 +231,6 @@ static void tell_deadlock(struct metrics *metrics, uint64_t now)
     text_release(&cycle);
 }
 
-static void watch(struct metrics *metrics, uint64_t now)
-{
-    struct data_totals totals;
-    fabric_data_totals(metrics->fabric, &totals);
-    if (totals.deadlocks > metrics->deadlocks)
-        tell_deadlock(metrics, now);
-    metrics->deadlocks = totals.deadlocks;
-}
-
 void metrics_look(struct metrics *metrics, uint64_t now)
 {
     if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
@@ -272,7 +240,11 @@ void metrics_look(struct metrics *metrics, uint64_t now)
         while (collector_next(&metrics->collectors.items[i]) <= now)
             collector_look(&metrics->collectors.items[i], now);
     if (now >= metrics->next_watch) {
-        watch(metrics, now);
+        struct data_totals totals;
+        fabric_data_totals(metrics->fabric, &totals);
+        if (totals.deadlocks > metrics->deadlocks)
+            tell_deadlock(metrics, now);
+        metrics->deadlocks = totals.deadlocks;
         metrics->next_watch = now + WATCH_EVERY;
     }
 }

@@ -32,10 +32,9 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
 void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port);
 void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
-/* What machines do (machines.c). */
-void metrics_level(struct metrics *metrics, uint64_t now, enum measure what, uint64_t level);
-void metrics_count(struct metrics *metrics, uint64_t now, enum measure what, uint64_t amount);
-void metrics_value(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
+/* What machines do (machines.c): of a level its new value, of what is counted so many more, else
+ * one more value. */
+void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
 bool metrics_has_traffic(const struct metrics *metrics);
 bool metrics_saw_deadlock(const struct metrics *metrics);
 

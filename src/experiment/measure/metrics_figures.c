@@ -1,13 +1,10 @@
 /* The figures and series that every run with traffic has. */
 #include "experiment/measure/metrics_internal.h"
 
+#include "base/time.h"
+
 #include <stdio.h>
 #include <string.h>
-
-static double seconds(double ps)
-{
-    return ps / 1e12;
-}
 
 /* ---- the window ---- */
 
@@ -21,7 +18,7 @@ static struct measured measure(struct metrics *metrics, uint64_t now,
 {
     const struct metrics_window *window = &metrics->window;
     uint64_t end = window->ended ? window->ended_at : now;
-    return (struct measured){.time = seconds((double)(end - window->begun_at)),
+    return (struct measured){.time = time_seconds((double)(end - window->begun_at)),
                              .before = window->before,
                              .after = window->ended ? window->after : *totals};
 }
@@ -55,14 +52,14 @@ static void set_one_latency(struct results *results, const char *name,
     char full[64];
 #define SET(part, value)                                                                           \
     (snprintf(full, sizeof full, "%s.%s", name, part), results_set(results, full, value, "s"))
-    SET("mean", seconds(summary->mean));
-    SET("ci", seconds(batches_half_width(batches)));
-    SET("deviation", seconds(summary_deviation(summary)));
-    SET("min", seconds((double)summary->min));
+    SET("mean", time_seconds(summary->mean));
+    SET("ci", time_seconds(batches_half_width(batches)));
+    SET("deviation", time_seconds(summary_deviation(summary)));
+    SET("min", time_seconds((double)summary->min));
     for (unsigned i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
         SET(percentiles[i].name,
-            seconds((double)histogram_percentile(cells, percentiles[i].percent)));
-    SET("max", seconds((double)summary->max));
+            time_seconds((double)histogram_percentile(cells, percentiles[i].percent)));
+    SET("max", time_seconds((double)summary->max));
 #undef SET
 }
 
@@ -108,8 +105,8 @@ static void set_window(struct metrics *metrics, uint64_t now, const struct data_
         return;
     struct measured m = measure(metrics, now, totals);
     uint64_t end = metrics->window.ended ? metrics->window.ended_at : now;
-    results_set(results, "window.from", seconds((double)metrics->window.begun_at), "s");
-    results_set(results, "window.to", seconds((double)end), "s");
+    results_set(results, "window.from", time_seconds((double)metrics->window.begun_at), "s");
+    results_set(results, "window.to", time_seconds((double)end), "s");
     set_rates(metrics, &m);
     set_latencies(metrics);
     judge(metrics, &m);
@@ -184,7 +181,7 @@ static void set_rate_series(struct metrics *metrics, const char *name, const cha
         return;
     for (size_t i = 0; i < buckets->count; i++) {
         uint64_t begin = bucket_begin(buckets, i), end = begin + buckets->width;
-        double time = seconds((double)((end < now || now <= begin ? end : now) - begin));
+        double time = time_seconds((double)((end < now || now <= begin ? end : now) - begin));
         results_add_point(results, series, begin, buckets_sum(buckets, i, column) / time);
     }
 }
@@ -219,7 +216,7 @@ static void set_latency_series(struct metrics *metrics)
         double packets = buckets_sum(buckets, i, TIMELINE_DELIVERED);
         if (packets > 0)
             results_add_point(results, series, bucket_begin(buckets, i),
-                              seconds(buckets_sum(buckets, i, TIMELINE_LATENCY) / packets));
+                              time_seconds(buckets_sum(buckets, i, TIMELINE_LATENCY) / packets));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "experiment/measure/results.h"
 
+#include <math.h>
 #include <string.h>
 
 void results_release(struct results *results)
@@ -24,6 +25,12 @@ const struct figure *results_find(const struct results *results, const char *nam
     return find(results, name);
 }
 
+double results_value(const struct results *results, const char *name)
+{
+    const struct figure *figure = find(results, name);
+    return figure ? figure->value : NAN;
+}
+
 void results_set(struct results *results, const char *name, double value, const char *unit)
 {
     struct figure *figure = find(results, name);
@@ -34,11 +41,19 @@ void results_set(struct results *results, const char *name, double value, const 
                                                      arena_strdup(&results->arena, unit), value}));
 }
 
-size_t results_series(struct results *results, const char *name, const char *unit)
+const struct series *results_find_series(const struct results *results, const char *name)
 {
     for (size_t i = 0; i < results->series.count; i++)
         if (strcmp(results->series.items[i].name, name) == 0)
-            return i;
+            return &results->series.items[i];
+    return NULL;
+}
+
+size_t results_series(struct results *results, const char *name, const char *unit)
+{
+    const struct series *found = results_find_series(results, name);
+    if (found)
+        return (size_t)(found - results->series.items);
     vec_push(&results->series, ((struct series){.name = arena_strdup(&results->arena, name),
                                                 .unit = arena_strdup(&results->arena, unit)}));
     return results->series.count - 1;

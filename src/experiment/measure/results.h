@@ -33,6 +33,8 @@ void results_release(struct results *results);
 /* Adds a figure, or changes the one of that name. Texts are copied. */
 void results_set(struct results *results, const char *name, double value, const char *unit);
 const struct figure *results_find(const struct results *results, const char *name); /* or NULL */
+double results_value(const struct results *results, const char *name); /* NaN: there is none */
+const struct series *results_find_series(const struct results *results, const char *name);
 /* The series of that name, made if it is new; its index stays, its address does not. */
 size_t results_series(struct results *results, const char *name, const char *unit);
 void results_add_point(struct results *results, size_t series, uint64_t time, double value);

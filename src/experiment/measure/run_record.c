@@ -3,6 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char *const run_record_kind_names[RUN_RECORD_KINDS] = {"action", "event", "alarm", "check"};
+
+const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
+
 void run_record_release(struct run_record *run_record)
 {
     vec_release(&run_record->events);
@@ -33,6 +37,18 @@ uint64_t run_record_routing(const struct run_record_change *change)
     if (!change->routed)
         return change->end;
     return change->routing ? change->routing : change->routed;
+}
+
+bool run_record_phase(const struct run_record_change *change, enum phase_kind kind, uint64_t *from,
+                      uint64_t *to)
+{
+    uint64_t routing = run_record_routing(change);
+    const uint64_t limits[PHASE_KINDS + 1] = {change->tied ? change->fault : change->begin,
+                                              change->begin, routing, routing + change->computing,
+                                              change->end};
+    *from = limits[kind];
+    *to = limits[kind + 1];
+    return *to > *from;
 }
 
 unsigned run_record_failures(const struct run_record *run_record)

@@ -14,7 +14,9 @@ enum run_record_kind {
     RUN_RECORD_EVENT,  /* a manager said something … */
     RUN_RECORD_ALARM,  /* … that it is unhappy with */
     RUN_RECORD_CHECK,  /* a check was made */
+    RUN_RECORD_KINDS,
 };
+extern const char *const run_record_kind_names[RUN_RECORD_KINDS]; /* "action", "event" … */
 
 struct run_record_event {
     enum run_record_kind kind;
@@ -73,6 +75,11 @@ void run_record_release(struct run_record *run_record);
 void run_record_tell(struct run_record *run_record, enum run_record_kind kind, uint64_t time,
                      const char *who, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* A change's phases follow each other (changes.h). False if there is no such phase. */
+enum phase_kind { PHASE_DETECT, PHASE_DISCOVER, PHASE_COMPUTE, PHASE_DISTRIBUTE, PHASE_KINDS };
+extern const char *const phase_names[PHASE_KINDS];
+bool run_record_phase(const struct run_record_change *change, enum phase_kind kind, uint64_t *from,
+                      uint64_t *to);
 /* When the computing of routes began; if there were none, the end. */
 uint64_t run_record_routing(const struct run_record_change *change);
 unsigned run_record_failures(const struct run_record *run_record); /* checks that do not hold */

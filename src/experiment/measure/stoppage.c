@@ -1,5 +1,7 @@
 #include "experiment/measure/stoppage.h"
 
+#include "base/time.h"
+
 static void span_update(struct stoppage_span *span, uint64_t now, bool on)
 {
     if (span->on) {
@@ -49,11 +51,6 @@ void stoppage_change(struct stoppage *stoppage, uint64_t now, bool opened)
     update(stoppage, now);
 }
 
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
-
 struct stoppage_figures stoppage_figures(const struct stoppage *stoppage, uint64_t now)
 {
     struct stoppage copy = *stoppage;
@@ -63,10 +60,10 @@ struct stoppage_figures stoppage_figures(const struct stoppage *stoppage, uint64
         update(&copy, now);
     }
     return (struct stoppage_figures){
-        .any = seconds(copy.any.total),
-        .any_longest = seconds(copy.any.longest),
-        .all = seconds(copy.all.total),
-        .all_longest = seconds(copy.all.longest),
+        .any = time_seconds(copy.any.total),
+        .any_longest = time_seconds(copy.any.longest),
+        .all = time_seconds(copy.all.total),
+        .all_longest = time_seconds(copy.all.longest),
         .mean = copy.senders ? copy.sender_ps / 1e12 / copy.senders : 0,
     };
 }

@@ -8,21 +8,6 @@ static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "�
 static const char *const marks[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 enum { HEIGHTS = 8 };
 
-static unsigned width_of(const char *text)
-{
-    unsigned width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xC0) != 0x80;
-    return width;
-}
-
-void drawing_pad(const char *text, unsigned width, bool in_front, struct text *out)
-{
-    unsigned own = width_of(text), blanks = own < width ? width - own : 0;
-    text_printf(out, "%*s%s%*s", in_front ? (int)blanks : 0, "", text, in_front ? 0 : (int)blanks,
-                "");
-}
-
 /* ---- time ---- */
 
 static unsigned column_of(const struct canvas *canvas, uint64_t time)

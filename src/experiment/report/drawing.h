@@ -26,7 +26,4 @@ double drawing_amount(const struct canvas *canvas, const struct series *series, 
 /* The ends of the line of time, under the rest. */
 void drawing_axis(const struct canvas *canvas, struct text *out);
 
-/* Pads with blanks to that many characters, in front or behind; UTF-8 counts as it looks. */
-void drawing_pad(const char *text, unsigned width, bool in_front, struct text *out);
-
 #endif

@@ -282,16 +282,11 @@ void page_picture(struct page *page, const char *svg, const char *caption)
 
 /* ---- the end ---- */
 
-/* After the verdict, before the first section. */
-static size_t contents_place(const struct page *page)
-{
-    const char *first = page->body.data ? strstr(page->body.data, "<h2 id=\"section-1\">") : NULL;
-    return first ? (size_t)(first - page->body.data) : page->body.length;
-}
-
 void page_finish(const struct page *page, struct text *out)
 {
-    size_t place = contents_place(page);
+    /* The contents stand after the verdict, before the first section. */
+    const char *first = page->body.data ? strstr(page->body.data, "<h2 id=\"section-1\">") : NULL;
+    size_t place = first ? (size_t)(first - page->body.data) : page->body.length;
     text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n"
                    "<head>\n<meta charset=\"utf-8\"/>\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

@@ -30,15 +30,17 @@ static int unknown(const struct report_sweep *sweep, const char *option, const c
         vec_push(&names, sweep->figures.items[i].name);
     const char *nearest = nearest_word(name, names.items, names.count);
     const char *what = !figures ? "parameter" : !parameters ? "figure" : "parameter or figure";
-    int status =
-        nearest
-            ? err_at(err, EINVAL, sweep->store, 0, "--%s: there is no %s '%s'; did you mean '%s'?",
-                     option, what, name, nearest)
-        : names.count ? err_at(err, EINVAL, sweep->store, 0,
-                               "--%s: there is no %s '%s'; there is '%s', for one", option, what,
-                               name, names.items[0])
-                      : err_at(err, EINVAL, sweep->store, 0,
-                               "--%s: there is no %s '%s', nor any other", option, what, name);
+    const char *hint = nearest       ? "; did you mean '"
+                       : names.count ? "; there is '"
+                                     : ", nor any other";
+    int status = err_at(err, EINVAL, sweep->store, 0, "--%s: there is no %s '%s'%s%s%s", option,
+                        what, name, hint,
+                        nearest       ? nearest
+                        : names.count ? names.items[0]
+                                      : "",
+                        nearest       ? "'?"
+                        : names.count ? "', for one"
+                                      : "");
     vec_release(&names);
     return status;
 }
@@ -164,14 +166,6 @@ static void take_y(struct report_sweep *sweep, const char *pattern)
     }
 }
 
-static void find_y(struct report_sweep *sweep)
-{
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        take_y(sweep, wanted[i]);
-    if (sweep->y.count == 0)
-        take_y(sweep, "*");
-}
-
 static int choose_y(struct report_sweep *sweep, const struct report_choice *choice, struct err *err)
 {
     sweep->saturated = sweep_find_figure(sweep, "saturated");
@@ -182,8 +176,10 @@ static int choose_y(struct report_sweep *sweep, const struct report_choice *choi
         if (!has(sweep->y.items, sweep->y.count, figure))
             vec_push(&sweep->y, figure);
     }
-    if (choice->y_count == 0)
-        find_y(sweep);
+    for (size_t i = 0; choice->y_count == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
+        take_y(sweep, wanted[i]);
+    if (sweep->y.count == 0)
+        take_y(sweep, "*");
     return 0;
 }
 

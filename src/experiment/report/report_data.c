@@ -1,31 +1,6 @@
 /* Runs for programs: CSV and JSON. */
-#include "experiment/report/report_data.h"
-
 #include "experiment/report/report.h"
-
-#include <math.h>
-#include <string.h>
-
-void csv_put(struct text *out, const char *field)
-{
-    if (field[strcspn(field, ",\"\r\n")] == '\0') {
-        text_puts(out, field);
-        return;
-    }
-    text_putc(out, '"');
-    for (; *field; field++) {
-        if (*field == '"')
-            text_putc(out, '"');
-        text_putc(out, *field);
-    }
-    text_putc(out, '"');
-}
-
-void csv_put_number(struct text *out, double value)
-{
-    if (isfinite(value))
-        text_printf(out, "%.12g", value);
-}
+#include "experiment/report/series_text.h"
 
 void report_run_csv(const struct report_run *report, struct text *out)
 {

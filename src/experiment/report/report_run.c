@@ -4,6 +4,7 @@
 
 #include "base/line_reader.h"
 #include "base/quantity.h"
+#include "base/time.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/report/report_picture.h"
 #include "experiment/report/report_timeline.h"
@@ -21,11 +22,6 @@ enum {
     CHANGES_SHOWN = 60,
     SCENARIO_BYTES = 20000
 };
-
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
 
 /* ---- reading ---- */
 
@@ -74,7 +70,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
     double lost = report_lost(report);
     page_begin_tiles(page);
     if (answered)
-        page_tile(page, quantity_text(seconds(healing), "s", number), "to heal, at the most");
+        page_tile(page, quantity_text(time_seconds(healing), "s", number), "to heal, at the most");
     if (isfinite(lost))
         page_tile(page, quantity_text(lost, "", number), "packets lost");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -87,7 +83,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
                       known[i].label);
     }
     page_tile(page, quantity_text((double)run_record->smps, "", number), "SMPs sent");
-    page_tile(page, quantity_text(seconds(run_record->end), "s", number), "simulated");
+    page_tile(page, quantity_text(time_seconds(run_record->end), "s", number), "simulated");
     page_end_tiles(page);
 }
 
@@ -154,10 +150,9 @@ static void put_window(const struct timeline *timeline, const struct window *win
 
 static void put_timeline(const struct report_run *report, struct page *page)
 {
-    struct timeline timeline;
+    struct timeline timeline = {&report->run_record, &report->results};
     struct windows windows = {0};
     char at[QUANTITY_BYTES];
-    timeline_init(&timeline, &report->run_record, &report->results);
     timeline_windows(&timeline, ZOOMS, &windows);
     page_section(page, "What happened when");
     page_subsection(page, windows.items[0].from > 0 ? "While traffic flowed" : "The whole run");
@@ -171,7 +166,6 @@ static void put_timeline(const struct report_run *report, struct page *page)
         text_release(&heading);
     }
     vec_release(&windows);
-    timeline_release(&timeline);
 }
 
 static void put_changes(const struct report_run *report, struct page *page)
@@ -180,24 +174,24 @@ static void put_changes(const struct report_run *report, struct page *page)
                                            ">compute", ">distribute", ">in all", ">gets",
                                            ">sets",    ">blocks"};
     const struct run_record *run_record = &report->run_record;
-    struct timeline timeline;
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
     if (!run_record->changes.count)
         return;
     page_section(page, "The managers’ changes");
-    timeline_init(&timeline, run_record, &report->results);
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
     for (size_t i = 0; i < run_record->changes.count && i < CHANGES_SHOWN; i++) {
         const struct run_record_change *change = &run_record->changes.items[i];
         uint64_t total = change->end - change->begin;
         page_cell(page, "%s", quantity_moment(change->begin, at));
         page_cell(page, "%s%s", change->cause, change->finished ? "" : " (given up)");
-        for (unsigned kind = 0; kind < PHASE_KINDS; kind++) {
-            uint64_t time = timeline_phase_time(&timeline, i, kind);
-            total += kind == PHASE_DETECT ? time : 0;
-            page_cell(page, "%s", time ? quantity_text(seconds(time), "s", number) : "–");
+        for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
+            uint64_t from, to;
+            bool has = run_record_phase(change, kind, &from, &to);
+            total += has && kind == PHASE_DETECT ? to - from : 0;
+            page_cell(page, "%s",
+                      has ? quantity_text(time_seconds((double)(to - from)), "s", number) : "–");
         }
-        page_cell(page, "%s", quantity_text(seconds(total), "s", number));
+        page_cell(page, "%s", quantity_text(time_seconds(total), "s", number));
         page_cell(page, "%s", quantity_text((double)change->gets, "", number));
         page_cell(page, "%s", quantity_text((double)change->sets, "", number));
         page_cell(page, "%s", quantity_text((double)change->blocks, "", number));
@@ -206,18 +200,9 @@ static void put_changes(const struct report_run *report, struct page *page)
     page_note(page, "Gets and sets are SMPs; blocks are sets of forwarding tables.");
     if (run_record->changes.count > CHANGES_SHOWN)
         page_note(page, "%zu more are in the store.", run_record->changes.count - CHANGES_SHOWN);
-    timeline_release(&timeline);
 }
 
 /* ---- numbers ---- */
-
-static void words_of(const char *name, char *buffer, size_t size)
-{
-    snprintf(buffer, size, "%s", name);
-    for (char *at = buffer; *at; at++)
-        if (*at == '.' || *at == '-' || *at == '_')
-            *at = ' ';
-}
 
 static void put_losses(const struct report_run *report, struct page *page)
 {
@@ -241,7 +226,7 @@ static void put_losses(const struct report_run *report, struct page *page)
         if (strncmp(figure->name, "lost.", 5) != 0 || strcmp(figure->unit, "packets") != 0 ||
             strcmp(figure->name, "lost.total") == 0 || !(figure->value > 0))
             continue;
-        words_of(figure->name + 5, words, sizeof words);
+        timeline_words(figure->name + 5, words, sizeof words);
         page_cell(page, "%s", words);
         page_cell(page, "%s", quantity_text(figure->value, "", number));
         page_cell(page, "%s", quantity_text(figure->value / total, "share", number));
@@ -370,11 +355,16 @@ static void put_event(const struct run_record_event *event, enum page_tone tone,
 
 /* Checks have their own table; what a manager says of many nodes at once is cut short. Once there
  * is too much, only what was done to the fabric and what managers complain of goes on. */
-static void put_events(const struct run_record *run_record, struct page *page)
+static void put_story(const struct run_record *run_record, struct page *page)
 {
+    static const char *const headings[] = {">at", "who", "what"};
     static const enum page_tone tones[] = {
         [RUN_RECORD_ACTION] = PAGE_STRONG, [RUN_RECORD_ALARM] = PAGE_BAD};
     size_t rows = 0;
+    if (!run_record->events.count)
+        return;
+    page_section(page, "The story");
+    page_begin_table(page, headings, 3);
     for (size_t i = 0, said; i < run_record->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
         const struct run_record_event *event = &run_record->events.items[i];
         bool loud = event->kind == RUN_RECORD_ACTION || event->kind == RUN_RECORD_ALARM;
@@ -394,16 +384,6 @@ static void put_events(const struct run_record *run_record, struct page *page)
     if (rows >= EVENTS_SHOWN)
         put_event(&run_record->events.items[run_record->events.count - 1], PAGE_PLAIN,
                   "(events were left out; all are in the store)", page);
-}
-
-static void put_story(const struct report_run *report, struct page *page)
-{
-    static const char *const headings[] = {">at", "who", "what"};
-    if (!report->run_record.events.count)
-        return;
-    page_section(page, "The story");
-    page_begin_table(page, headings, 3);
-    put_events(&report->run_record, page);
     page_end_table(page);
 }
 
@@ -436,7 +416,7 @@ void report_run_page(const struct report_run *report, struct page *page)
         put_losses(report, page);
         put_numbers(report, page);
         put_checks(report, page);
-        put_story(report, page);
+        put_story(&report->run_record, page);
     }
     put_reproduction(report, page);
 }
@@ -445,18 +425,16 @@ void report_run_page(const struct report_run *report, struct page *page)
 
 int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err)
 {
-    struct timeline timeline;
+    struct timeline timeline = {&report->run_record, &report->results};
     struct windows windows = {0};
     struct chart charts[TIMELINE_PANELS];
     size_t left_out;
-    timeline_init(&timeline, &report->run_record, &report->results);
     timeline_windows(&timeline, 1, &windows);
     size_t count = timeline_charts(&timeline, &windows.items[windows.count - 1], charts, &left_out);
     int status = chart_gnuplot(charts, count, path, keep, err);
     for (size_t i = 0; i < count; i++)
         chart_release(&charts[i]);
     vec_release(&windows);
-    timeline_release(&timeline);
     return status;
 }
 

@@ -17,7 +17,7 @@ enum { VALUES_MOST = 50000000 };
 
 const char *sweep_value_of(const struct result_run *run, const char *parameter)
 {
-    const char *value = result_run_parameter(run, parameter);
+    const char *value = result_parameter(run->parameters, run->parameter_count, parameter);
     return value ? value : "";
 }
 

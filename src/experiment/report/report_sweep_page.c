@@ -3,7 +3,7 @@
 
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/chart/markup.h"
-#include "experiment/report/report_data.h"
+#include "experiment/report/series_text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,14 +52,14 @@ static size_t grid_write(struct grid *grid, size_t least, struct text *out)
 {
     size_t *widths = mem_zalloc(grid->columns, sizeof *widths), shown = 0, total = 0;
     for (size_t i = 0; i < grid->cells.count; i++) {
-        size_t own = markup_length(grid->cells.items[i]), *width = &widths[i % grid->columns];
+        size_t own = text_width(grid->cells.items[i]), *width = &widths[i % grid->columns];
         *width = own > *width ? own : *width;
     }
     while (shown < grid->columns && (shown < least || total + widths[shown] <= TEXT_WIDTH))
         total += widths[shown++] + 2;
     for (size_t i = 0; i < grid->cells.count; i++) {
         size_t column = i % grid->columns;
-        size_t blanks = widths[column] - markup_length(grid->cells.items[i]);
+        size_t blanks = widths[column] - text_width(grid->cells.items[i]);
         if (column < shown)
             text_printf(out, "%s%*s%s%s", column ? "  " : "", (int)blanks, "", grid->cells.items[i],
                         column + 1 == shown ? "\n" : "");

@@ -1,115 +1,22 @@
 #include "experiment/report/report_timeline.h"
 
 #include "base/quantity.h"
+#include "base/time.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
-
-static double seconds(uint64_t ps)
+const struct run_record_event *timeline_cause(const struct run_record *run_record, size_t change)
 {
-    return (double)ps / 1e12;
-}
-
-/* ---- phases ---- */
-
-static void add_phase(struct timeline *timeline, size_t change, enum phase_kind kind, uint64_t from,
-                      uint64_t to)
-{
-    if (to > from)
-        vec_push(&timeline->phases, ((struct phase){kind, from, to, change}));
-}
-
-/* A figure about a change; NaN if there is none. */
-static double figure_of(const struct timeline *timeline, size_t change, const char *what)
-{
-    char name[64];
-    snprintf(name, sizeof name, "change.%zu.%s", change + 1, what);
-    const struct figure *figure = results_find(timeline->results, name);
-    return figure && figure->value >= 0 ? figure->value : NAN;
-}
-
-static double time_of(const struct timeline *timeline, size_t change, enum phase_kind kind)
-{
-    char name[32];
-    snprintf(name, sizeof name, "%s.time", phase_names[kind]);
-    return figure_of(timeline, change, name);
-}
-
-static uint64_t picoseconds(double time)
-{
-    return isfinite(time) && time < 1e7 ? (uint64_t)(time * 1e12 + 0.5) : 0;
-}
-
-const struct run_record_event *timeline_cause(const struct timeline *timeline, size_t change)
-{
-    /* Who measured when it began would have measured what it answers. */
-    if (isfinite(figure_of(timeline, change, "begin")) &&
-        isnan(time_of(timeline, change, PHASE_DETECT)))
-        return NULL;
-    const struct run_record *run_record = timeline->run_record;
-    const struct run_record_change *changes = run_record->changes.items;
-    uint64_t since = 0;
+    const struct run_record_change *answer = &run_record->changes.items[change];
     const struct run_record_event *cause = NULL;
-    for (size_t i = 0; i < change; i++) /* what came before was answered by that */
-        if (strcmp(changes[i].who, changes[change].who) == 0 && changes[i].begin > since)
-            since = changes[i].begin;
-    for (size_t i = 0; i < run_record->events.count; i++) {
-        const struct run_record_event *event = &run_record->events.items[i];
-        if (event->time > changes[change].begin)
-            break;
-        if (event->kind == RUN_RECORD_ACTION && event->time >= since)
-            cause = event;
-    }
+    for (size_t i = 0; answer->tied && i < run_record->events.count; i++)
+        if (run_record->events.items[i].kind == RUN_RECORD_ACTION &&
+            run_record->events.items[i].time <= answer->fault)
+            cause = &run_record->events.items[i];
     return cause;
-}
-
-static void find_phases(struct timeline *timeline, size_t index)
-{
-    const struct run_record_change *change = &timeline->run_record->changes.items[index];
-    const struct run_record_event *cause = timeline_cause(timeline, index);
-    double detect = time_of(timeline, index, PHASE_DETECT);
-    double discover = time_of(timeline, index, PHASE_DISCOVER);
-    uint64_t begin = change->begin, end = change->end > begin ? change->end : begin;
-    uint64_t routed = change->routed > begin && change->routed < end ? change->routed : end;
-    uint64_t compute = picoseconds(time_of(timeline, index, PHASE_COMPUTE));
-    uint64_t discovered = compute < routed - begin ? routed - compute : begin;
-    if (isfinite(discover) && picoseconds(discover) + compute <= end - begin) {
-        discovered = begin + picoseconds(discover);
-        routed = discovered + compute;
-    }
-    if (isfinite(detect) && picoseconds(detect) <= begin)
-        add_phase(timeline, index, PHASE_DETECT, begin - picoseconds(detect), begin);
-    else if (cause)
-        add_phase(timeline, index, PHASE_DETECT, cause->time, begin);
-    add_phase(timeline, index, PHASE_DISCOVER, begin, discovered);
-    add_phase(timeline, index, PHASE_COMPUTE, discovered, routed);
-    add_phase(timeline, index, PHASE_DISTRIBUTE, routed, end);
-}
-
-void timeline_init(struct timeline *timeline, const struct run_record *run_record,
-                   const struct results *results)
-{
-    *timeline = (struct timeline){.run_record = run_record, .results = results};
-    for (size_t i = 0; i < run_record->changes.count; i++)
-        find_phases(timeline, i);
-}
-
-void timeline_release(struct timeline *timeline)
-{
-    vec_release(&timeline->phases);
-}
-
-uint64_t timeline_phase_time(const struct timeline *timeline, size_t change, enum phase_kind kind)
-{
-    uint64_t time = 0;
-    for (size_t i = 0; i < timeline->phases.count; i++)
-        if (timeline->phases.items[i].change == change && timeline->phases.items[i].kind == kind)
-            time += timeline->phases.items[i].to - timeline->phases.items[i].from;
-    return time;
 }
 
 /* ---- kinds of series ---- */
@@ -171,9 +78,8 @@ static uint64_t widest_step(const struct results *results)
 static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
 {
     const struct run_record_change *c = &timeline->run_record->changes.items[change];
-    const struct run_record_event *cause = timeline_cause(timeline, change);
-    uint64_t detect = timeline_phase_time(timeline, change, PHASE_DETECT);
-    uint64_t from = c->begin - (detect <= c->begin ? detect : c->begin);
+    const struct run_record_event *cause = timeline_cause(timeline->run_record, change);
+    uint64_t from = c->tied ? c->fault : c->begin;
     uint64_t to = c->end > from ? c->end : from;
     uint64_t margin = (to - from) * 3 / 10;
     margin = margin > room ? margin : room;
@@ -190,7 +96,7 @@ static struct window window_of(const struct timeline *timeline, size_t change, u
 static bool has_action(const struct timeline *timeline, const struct window *window)
 {
     for (size_t i = window->first; i <= window->last; i++)
-        if (timeline_cause(timeline, i))
+        if (timeline_cause(timeline->run_record, i))
             return true;
     return false;
 }
@@ -280,7 +186,7 @@ static bool belong_together(const struct series *a, const struct series *b)
                                           strncmp(a->name, b->name, first_part(a->name)) == 0);
 }
 
-static void put_words(const char *name, char *buffer, size_t size)
+void timeline_words(const char *name, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%s", name);
     for (char *at = buffer; *at; at++)
@@ -307,14 +213,14 @@ static void add_series(struct chart *chart, const struct series *series, const c
     bool sum = rank == RANK_LOST && !is_total(series), updated = rank == RANK_UPDATED;
     bool steps = rank == RANK_LOST || updated;
     size_t group = chart_add_group(chart, name, steps ? CHART_STEPS : CHART_LINES), beyond = 0;
-    double total = 0, x = 0, y = 0, origin = seconds(window->origin);
+    double total = 0, x = 0, y = 0, origin = time_seconds(window->origin);
     uint64_t pause = steps ? 0 : LONG_PAUSE * usual_step(series), before = 0;
     for (size_t i = 0; i < series->points.count; i++) {
         const struct point *point = &series->points.items[i];
         total += sum && isfinite(point->value) ? point->value : 0;
         if (point->time > window->to && beyond++ > 0)
             break; /* one beyond, so that lines leave the picture */
-        x = seconds(point->time) - origin;
+        x = time_seconds(point->time) - origin;
         y = sum ? total : point->value;
         if (i == 0 && updated)
             chart_add_point(chart, group, x, 0);
@@ -324,13 +230,13 @@ static void add_series(struct chart *chart, const struct series *series, const c
         before = point->time;
     }
     if (updated && before < window->to) /* what is updated stays so */
-        chart_add_point(chart, group, seconds(window->to) - origin, y);
+        chart_add_point(chart, group, time_seconds(window->to) - origin, y);
 }
 
 static void name_axes(struct chart *chart, const struct series *first, size_t members)
 {
     char label[128];
-    put_words(first->name, label, sizeof label);
+    timeline_words(first->name, label, sizeof label);
     if (members > 1 && first_part(first->name) < sizeof label)
         label[first_part(first->name)] = '\0';
     const char *shown = rank_of(first) == RANK_LOST                     ? "lost in total"
@@ -347,7 +253,7 @@ static void name_series(const struct series *series, size_t members, bool same_p
 {
     size_t part = first_part(series->name);
     const char *rest = series->name[part] == '.' ? series->name + part + 1 : "all";
-    put_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
+    timeline_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
 }
 
 /* All that belongs with series `s` and was not taken yet. */
@@ -405,21 +311,23 @@ static void add_moments(const struct timeline *timeline, const struct window *wi
                         struct chart *chart)
 {
     const struct run_record *run_record = timeline->run_record;
-    double origin = seconds(window->origin);
-    for (size_t i = 0; i < timeline->phases.count; i++) {
-        const struct phase *phase = &timeline->phases.items[i];
-        char time[QUANTITY_BYTES];
-        if (phase->to < window->from || phase->from > window->to)
-            continue;
-        chart_add_band(chart, seconds(phase->from) - origin, seconds(phase->to) - origin,
-                       phase_names[phase->kind],
-                       quantity_text(seconds(phase->to - phase->from), "s", time), phase->kind);
-    }
+    double origin = time_seconds(window->origin);
+    for (size_t i = 0; i < run_record->changes.count; i++)
+        for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
+            char time[QUANTITY_BYTES];
+            uint64_t from, to;
+            if (!run_record_phase(&run_record->changes.items[i], kind, &from, &to) ||
+                to < window->from || from > window->to)
+                continue;
+            chart_add_band(chart, time_seconds((double)from) - origin,
+                           time_seconds((double)to) - origin, phase_names[kind],
+                           quantity_text(time_seconds((double)(to - from)), "s", time), kind);
+        }
     for (size_t i = 0; i < run_record->events.count; i++) {
         const struct run_record_event *event = &run_record->events.items[i];
         if (event->kind == RUN_RECORD_ACTION && event->time >= window->from &&
             event->time <= window->to)
-            chart_add_mark(chart, seconds(event->time) - origin, event->text);
+            chart_add_mark(chart, time_seconds(event->time) - origin, event->text);
     }
 }
 
@@ -432,8 +340,8 @@ static void name_time(const struct window *window, struct chart *chart)
     else
         snprintf(label, sizeof label, "time");
     chart_set_axis(chart, &chart->x, label, "s");
-    chart->x.low = seconds(window->from) - seconds(window->origin);
-    chart->x.high = seconds(window->to) - seconds(window->origin);
+    chart->x.low = time_seconds(window->from) - time_seconds(window->origin);
+    chart->x.high = time_seconds(window->to) - time_seconds(window->origin);
 }
 
 size_t timeline_charts(const struct timeline *timeline, const struct window *window,

@@ -9,30 +9,15 @@
 #include "experiment/measure/results.h"
 #include "experiment/measure/run_record.h"
 
-enum phase_kind { PHASE_DETECT, PHASE_DISCOVER, PHASE_COMPUTE, PHASE_DISTRIBUTE, PHASE_KINDS };
-extern const char *const phase_names[PHASE_KINDS];
-
-struct phase {
-    enum phase_kind kind;
-    uint64_t from, to; /* ps */
-    size_t change;     /* of the story */
-};
 struct timeline {
     const struct run_record *run_record;
     const struct results *results;
-    VEC(struct phase) phases; /* by change */
 };
 
-/* Phases are as long as the figures "change.N.detect.time" and so on say. Without them, detection
- * is from the last action before a change to its first sign, and discovery and computation are one,
- * up to where the routes were there. */
-void timeline_init(struct timeline *timeline, const struct run_record *run_record,
-                   const struct results *results);
-void timeline_release(struct timeline *timeline);
-/* In picoseconds; 0 if the change has none. */
-uint64_t timeline_phase_time(const struct timeline *timeline, size_t change, enum phase_kind kind);
 /* The action that a change answers, or NULL. */
-const struct run_record_event *timeline_cause(const struct timeline *timeline, size_t change);
+const struct run_record_event *timeline_cause(const struct run_record *run_record, size_t change);
+/* The words of a name: "lost.dead-switch" becomes "lost dead switch". */
+void timeline_words(const char *name, char *buffer, size_t size);
 
 struct window {
     uint64_t from, to;

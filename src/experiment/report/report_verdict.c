@@ -3,21 +3,11 @@
 #include "experiment/report/report_verdict.h"
 
 #include "base/quantity.h"
+#include "base/time.h"
 #include "experiment/report/report_timeline.h"
 
 #include <math.h>
 #include <string.h>
-
-static double seconds(uint64_t ps)
-{
-    return (double)ps / 1e12;
-}
-
-static double figure_of(const struct report_run *report, const char *name)
-{
-    const struct figure *figure = results_find(&report->results, name);
-    return figure ? figure->value : NAN;
-}
 
 double report_lost(const struct report_run *report)
 {
@@ -28,24 +18,21 @@ double report_lost(const struct report_run *report)
             strcmp(figure->unit, "packets") == 0 && isfinite(figure->value))
             sum = (isfinite(sum) ? sum : 0) + figure->value;
     }
-    return isfinite(sum) ? sum : figure_of(report, "lost");
+    return isfinite(sum) ? sum : results_value(&report->results, "lost");
 }
 
 uint64_t report_healing(const struct report_run *report, size_t *answered)
 {
-    struct timeline timeline;
     uint64_t longest = 0;
-    timeline_init(&timeline, &report->run_record, &report->results);
     for (size_t i = 0; i < report->run_record.changes.count; i++) {
         const struct run_record_change *change = &report->run_record.changes.items[i];
-        const struct run_record_event *cause = timeline_cause(&timeline, i);
+        const struct run_record_event *cause = timeline_cause(&report->run_record, i);
         if (!cause || !change->finished)
             continue;
         ++*answered;
         if (change->end - cause->time > longest)
             longest = change->end - cause->time;
     }
-    timeline_release(&timeline);
     return longest;
 }
 
@@ -68,7 +55,7 @@ static void tell_actions(const struct report_run *report, struct text *out)
     char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
     size_t answered = 0, actions = count_actions(&report->run_record, &first);
     uint64_t healing = report_healing(report, &answered);
-    quantity_text(seconds(healing), "s", time);
+    quantity_text(time_seconds(healing), "s", time);
     if (actions == 1 && answered)
         text_printf(out, "; after “%s” at %s the subnet was as wanted again within %s", first->text,
                     quantity_moment(first->time, at), time);
@@ -82,7 +69,7 @@ static void tell_actions(const struct report_run *report, struct text *out)
 
 static void tell_losses(const struct report_run *report, struct text *out)
 {
-    double lost = report_lost(report), made = figure_of(report, "made");
+    double lost = report_lost(report), made = results_value(&report->results, "made");
     char number[QUANTITY_BYTES], of[QUANTITY_BYTES], share[QUANTITY_BYTES];
     if (!isfinite(lost))
         return;

@@ -23,59 +23,16 @@ int run_folder_make(const char *folder, struct err *err)
     return 0;
 }
 
-static int write_one(const char *folder, const char *name, const struct text *text, struct err *err)
+/* Unless something went wrong before. Empties the text. */
+static void put_file(const char *folder, const char *name, struct text *text, int *status,
+                     struct err *err)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    return file_write(path, text, err);
+    if (*status == 0)
+        *status = file_write(path, text, err);
+    text_clear(text);
 }
-
-/* Each file is made of the run by one function. */
-static void make_timeline(const struct run_folder *run, struct text *out)
-{
-    for (size_t i = 0; i < run->run_record->events.count; i++)
-        run_record_write_event(&run->run_record->events.items[i], out);
-}
-
-static void make_summary(const struct run_folder *run, struct text *out)
-{
-    run_record_write_summary(run->run_record, out);
-}
-
-static void make_json(const struct run_folder *run, struct text *out)
-{
-    run_record_write_json(run->run_record, out);
-}
-
-static void make_figures(const struct run_folder *run, struct text *out)
-{
-    figures_write_csv(&run->run_record->results, out);
-}
-
-static void make_series(const struct run_folder *run, struct text *out)
-{
-    series_write_csv(&run->run_record->results, out);
-}
-
-static void make_scenario(const struct run_folder *run, struct text *out)
-{
-    text_puts(out, run->scenario);
-}
-
-static void make_topology(const struct run_folder *run, struct text *out)
-{
-    text_append(out, run->topology->data, run->topology->length);
-}
-
-static const struct {
-    const char *name;
-    void (*make)(const struct run_folder *run, struct text *out);
-} files[] = {
-    {"timeline.txt", make_timeline}, {"summary.txt", make_summary},
-    {"run.json", make_json},         {"figures.csv", make_figures},
-    {"series.csv", make_series},     {"scenario.weft", make_scenario},
-    {"topology.net", make_topology},
-};
 
 static void write_command(const struct run_folder *run, struct text *out)
 {
@@ -114,13 +71,25 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
 
 int run_folder_write(const char *folder, const struct run_folder *run, struct err *err)
 {
+    const struct run_record *run_record = run->run_record;
+    struct text text = {0};
     int status = 0;
-    for (unsigned i = 0; i < sizeof files / sizeof files[0] && status == 0; i++) {
-        struct text text = {0};
-        files[i].make(run, &text);
-        status = write_one(folder, files[i].name, &text, err);
-        text_release(&text);
-    }
+    for (size_t i = 0; i < run_record->events.count; i++)
+        run_record_write_event(&run_record->events.items[i], &text);
+    put_file(folder, "timeline.txt", &text, &status, err);
+    run_record_write_summary(run_record, &text);
+    put_file(folder, "summary.txt", &text, &status, err);
+    run_record_write_json(run_record, &text);
+    put_file(folder, "run.json", &text, &status, err);
+    figures_write_csv(&run_record->results, &text);
+    put_file(folder, "figures.csv", &text, &status, err);
+    series_write_csv(&run_record->results, &text);
+    put_file(folder, "series.csv", &text, &status, err);
+    text_puts(&text, run->scenario);
+    put_file(folder, "scenario.weft", &text, &status, err);
+    text_append(&text, run->topology->data, run->topology->length);
+    put_file(folder, "topology.net", &text, &status, err);
+    text_release(&text);
     if (status == 0)
         status = write_store(folder, run, err);
     return status ? status : report_write_run(folder, err);

@@ -12,24 +12,6 @@ enum { COLUMNS = 80, TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH +
 
 /* ---- for people ---- */
 
-/* Breaks at blanks; what has none is longer than the line. */
-static void write_wrapped(const char *text, unsigned indent, struct text *out)
-{
-    unsigned room = COLUMNS - indent;
-    while (strlen(text) > room) {
-        unsigned cut = room;
-        while (cut > 0 && text[cut] != ' ')
-            cut--;
-        if (cut == 0)
-            cut = (unsigned)strcspn(text, " ");
-        if (!text[cut])
-            break;
-        text_printf(out, "%.*s\n%*s", (int)cut, text, (int)indent, "");
-        text += cut + 1;
-    }
-    text_printf(out, "%s\n", text);
-}
-
 void run_record_write_event(const struct run_record_event *event, struct text *out)
 {
     static const char marks[] = {[RUN_RECORD_ACTION] = '>',
@@ -42,13 +24,13 @@ void run_record_write_event(const struct run_record_event *event, struct text *o
     unsigned column = TEXT_COLUMN;
     if (strlen(event->who) > WHO_WIDTH)
         text_printf(out, "\n%*s", (int)column, "");
-    write_wrapped(event->text, column, out);
+    text_put_wrapped(out, column, "%s", event->text);
 }
 
 static void write_change(const struct run_record_change *change, struct text *out)
 {
     char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
-        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES], cause[COLUMNS * 8];
+        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES];
     uint64_t routing = run_record_routing(change);
     time_text(change->begin, at);
     if (change->finished) {
@@ -65,18 +47,8 @@ static void write_change(const struct run_record_change *change, struct text *ou
     text_printf(out, "%12s %10s %10s %10s %10s %6llu %6llu %6llu\n", at, took, discovery, compute,
                 tables, (unsigned long long)change->gets, (unsigned long long)change->sets,
                 (unsigned long long)change->blocks);
-    snprintf(cause, sizeof cause, "%s: %s", change->who, change->cause);
     text_printf(out, "%*s", 13, "");
-    write_wrapped(cause, 13, out);
-}
-
-static void write_check(const struct run_record_check *check, struct text *out)
-{
-    char time[TIME_TEXT_BYTES], line[COLUMNS * 8];
-    snprintf(line, sizeof line, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
-             check->finding, check->finding[0] ? ")" : "");
-    text_printf(out, "%12s %-7s", time_text(check->time, time), check->holds ? "ok" : "FAILED");
-    write_wrapped(line, 20, out);
+    text_put_wrapped(out, 13, "%s: %s", change->who, change->cause);
 }
 
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
@@ -113,8 +85,13 @@ void run_record_write_summary(const struct run_record *run_record, struct text *
     run_record_write_traffic(run_record, out);
     if (run_record->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
-        for (size_t i = 0; i < run_record->checks.count; i++)
-            write_check(&run_record->checks.items[i], out);
+        for (size_t i = 0; i < run_record->checks.count; i++) {
+            const struct run_record_check *check = &run_record->checks.items[i];
+            text_printf(out, "%12s %-7s", time_text(check->time, time),
+                        check->holds ? "ok" : "FAILED");
+            text_put_wrapped(out, 20, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
+                             check->finding, check->finding[0] ? ")" : "");
+        }
     }
     text_printf(out,
                 "\n%u switches, %u adapters, %s simulated, %llu SMPs (%llu dropped by faults)\n",
@@ -130,13 +107,12 @@ void run_record_write_summary(const struct run_record *run_record, struct text *
 
 static void write_json_events(const struct run_record *run_record, struct json *json)
 {
-    static const char *const kinds[] = {"action", "event", "alarm", "check"};
     json_begin_array(json, "timeline");
     for (size_t i = 0; i < run_record->events.count; i++) {
         const struct run_record_event *event = &run_record->events.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "time_ps", event->time);
-        json_string(json, "kind", kinds[event->kind]);
+        json_string(json, "kind", run_record_kind_names[event->kind]);
         json_string(json, "who", event->who);
         json_string(json, "text", event->text);
         json_end_object(json);

@@ -14,16 +14,7 @@ enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
 
 static double figure(const struct run_record *run_record, const char *name)
 {
-    const struct figure *found = results_find(&run_record->results, name);
-    return found ? found->value : NAN;
-}
-
-static const struct series *series(const struct run_record *run_record, const char *name)
-{
-    for (size_t i = 0; i < run_record->results.series.count; i++)
-        if (strcmp(run_record->results.series.items[i].name, name) == 0)
-            return &run_record->results.series.items[i];
-    return NULL;
+    return results_value(&run_record->results, name);
 }
 
 static void put_quantity(const struct run_record *run_record, double value, const char *unit,
@@ -36,7 +27,7 @@ static void put_quantity(const struct run_record *run_record, double value, cons
         *mu = 'u';
         memmove(mu + 1, mu + strlen("µ"), strlen(mu + strlen("µ")) + 1);
     }
-    drawing_pad(isnan(value) ? "-" : text, width, true, out);
+    text_put_padded(out, isnan(value) ? "-" : text, width, true);
 }
 
 static void put_figure(const struct run_record *run_record, const char *name, const char *unit,
@@ -50,7 +41,7 @@ static void put_figure(const struct run_record *run_record, const char *name, co
 static void write_curve(const struct run_record *run_record, const struct canvas *canvas,
                         const char *label, const char *name, enum curve curve, struct text *out)
 {
-    const struct series *found = series(run_record, name);
+    const struct series *found = results_find_series(&run_record->results, name);
     double shown = found ? drawing_amount(canvas, found, curve) : 0;
     if (!(shown > 0))
         return;
@@ -122,7 +113,7 @@ void run_record_write_pictures(const struct run_record *run_record, struct text 
 
 static void write_overview(const struct run_record *run_record, struct text *out)
 {
-    const struct series *accepted = series(run_record, "accepted");
+    const struct series *accepted = results_find_series(&run_record->results, "accepted");
     if (!accepted || accepted->points.count == 0)
         return;
     struct canvas canvas = {.from = accepted->points.items[0].time,
@@ -168,16 +159,6 @@ static void write_latency(const struct run_record *run_record, const char *label
     text_putc(out, '\n');
 }
 
-static void write_latencies(const struct run_record *run_record, struct text *out)
-{
-    if (isnan(figure(run_record, "latency.mean")))
-        return;
-    text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50", "p99",
-                "p99.9", "max");
-    write_latency(run_record, "latency", "latency", out);
-    write_latency(run_record, "in fabric", "network-latency", out);
-}
-
 static void write_count(const struct run_record *run_record, const char *label, const char *name,
                         bool always, struct text *out)
 {
@@ -202,24 +183,18 @@ static void write_losses(const struct run_record *run_record, struct text *out)
     write_count(run_record, "  of unaffected pairs", "unaffected.lost", true, out);
 }
 
-static void write_stops(const struct run_record *run_record, struct text *out)
-{
-    if (!(figure(run_record, "traffic.stopped.any") > 0))
-        return;
-    text_puts(out, "\n  senders stopped: ");
-    put_figure(run_record, "traffic.stopped.any", "s", 0, out);
-    text_puts(out, " at least one, ");
-    put_figure(run_record, "traffic.stopped.all", "s", 0, out);
-    text_puts(out, " all of them\n");
-}
-
 void run_record_write_traffic(const struct run_record *run_record, struct text *out)
 {
     if (isnan(figure(run_record, "made")))
         return;
     write_overview(run_record, out);
     write_rates(run_record, out);
-    write_latencies(run_record, out);
+    if (!isnan(figure(run_record, "latency.mean"))) {
+        text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
+                    "p99", "p99.9", "max");
+        write_latency(run_record, "latency", "latency", out);
+        write_latency(run_record, "in fabric", "network-latency", out);
+    }
     text_putc(out, '\n');
     write_count(run_record, "packets made", "made", true, out);
     write_count(run_record, "delivered", "delivered", true, out);
@@ -230,5 +205,11 @@ void run_record_write_traffic(const struct run_record *run_record, struct text *
     write_count(run_record, "sent again", "retried", false, out);
     write_count(run_record, "without a path", "unroutable", false, out);
     write_count(run_record, "deadlocks", "deadlocks", false, out);
-    write_stops(run_record, out);
+    if (figure(run_record, "traffic.stopped.any") > 0) {
+        text_puts(out, "\n  senders stopped: ");
+        put_figure(run_record, "traffic.stopped.any", "s", 0, out);
+        text_puts(out, " at least one, ");
+        put_figure(run_record, "traffic.stopped.all", "s", 0, out);
+        text_puts(out, " all of them\n");
+    }
 }

@@ -54,10 +54,9 @@ void series_write_json(const struct results *results, struct json *json)
 
 /* ---- CSV ---- */
 
-/* In quotes where it must be. */
-static void put_field(const char *field, struct text *out)
+void csv_put(struct text *out, const char *field)
 {
-    if (!strpbrk(field, ",\"\n")) {
+    if (!strpbrk(field, ",\"\r\n")) {
         text_puts(out, field);
         return;
     }
@@ -67,9 +66,9 @@ static void put_field(const char *field, struct text *out)
     text_putc(out, '"');
 }
 
-static void put_value(double value, struct text *out)
+void csv_put_number(struct text *out, double value)
 {
-    if (isfinite(value)) /* empty otherwise */
+    if (isfinite(value))
         text_printf(out, "%.12g", value);
 }
 
@@ -78,11 +77,11 @@ void figures_write_csv(const struct results *results, struct text *out)
     text_puts(out, "name,value,unit\n");
     for (size_t i = 0; i < results->figures.count; i++) {
         const struct figure *figure = &results->figures.items[i];
-        put_field(figure->name, out);
+        csv_put(out, figure->name);
         text_putc(out, ',');
-        put_value(figure->value, out);
+        csv_put_number(out, figure->value);
         text_putc(out, ',');
-        put_field(figure->unit, out);
+        csv_put(out, figure->unit);
         text_putc(out, '\n');
     }
 }
@@ -94,12 +93,12 @@ void series_write_csv(const struct results *results, struct text *out)
         const struct series *series = &results->series.items[i];
         for (size_t j = 0; j < series->points.count; j++) {
             uint64_t time = series->points.items[j].time;
-            put_field(series->name, out);
+            csv_put(out, series->name);
             text_putc(out, ',');
-            put_field(series->unit, out);
+            csv_put(out, series->unit);
             text_printf(out, ",%" PRIu64 ".%012" PRIu64 ",", time / 1000000000000,
                         time % 1000000000000);
-            put_value(series->points.items[j].value, out);
+            csv_put_number(out, series->points.items[j].value);
             text_putc(out, '\n');
         }
     }

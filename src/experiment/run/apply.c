@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
+#include "experiment/run/change_log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -124,7 +125,7 @@ int apply_action(struct setup *setup, const struct statement *statement, struct 
     if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
         setup->disturbed = now;
     if (is_fault(kind))
-        setup->fault = now;
+        change_log_fault(setup, now);
     if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
         setup->trained = now + setup->options.training_ps;
     unaffected_before(setup->unaffected, &statement->action);

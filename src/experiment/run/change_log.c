@@ -24,7 +24,11 @@ void change_log_give_up(struct setup *setup, size_t seat)
     close_change(setup, seat, false);
 }
 
-/* The first that is noticed after a fault is taken to be about it. */
+void change_log_fault(struct setup *setup, uint64_t now)
+{
+    setup->fault = now;
+}
+
 static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
 {
     struct setup_seat *s = setup->seats.items[seat];
@@ -44,20 +48,7 @@ static void begin_change(struct setup *setup, size_t seat, uint64_t now, const c
     vec_push(&setup->run_record->changes, change);
 }
 
-static void finish_change(struct setup *setup, size_t seat, uint64_t now)
-{
-    close_change(setup, seat, true);
-    setup->settled = now;
-}
-
 /* ---- listening ---- */
-
-/* Whoever is not master changes nothing. */
-static void hear_state(struct setup *setup, size_t seat, const char *text)
-{
-    if (strncmp(text, "standby", 7) == 0 || strncmp(text, "not active", 10) == 0)
-        change_log_give_up(setup, seat);
-}
 
 static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
@@ -68,9 +59,15 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     run_record_tell(setup->run_record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
                     "%s", event->text);
     switch (event->kind) {
-    case SM_EVENT_STATE: hear_state(setup, index, event->text); break;
+    case SM_EVENT_STATE: /* whoever is not master changes nothing */
+        if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
+            change_log_give_up(setup, index);
+        break;
     case SM_EVENT_CHANGE: begin_change(setup, index, now, event->text); break;
-    case SM_EVENT_UP: finish_change(setup, index, now); break;
+    case SM_EVENT_UP:
+        close_change(setup, index, true);
+        setup->settled = now;
+        break;
     default: break;
     }
 }
@@ -102,14 +99,6 @@ static uint32_t find_lid(const struct setup *setup, unsigned lid)
     return TOPOLOGY_NONE;
 }
 
-static uint32_t receiver_of(const struct setup *setup, size_t seat,
-                            const struct sm_message *message)
-{
-    if (wire_get(message->mad, MAD_CLASS) != CLASS_SUBN_DIRECTED)
-        return find_lid(setup, message->lid);
-    return follow_route(&setup->topology, setup->places.items[seat].port, message->mad);
-}
-
 static void hear_sent(void *context, uint64_t now, unsigned manager,
                       const struct sm_message *message)
 {
@@ -129,7 +118,10 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
     if (!seat->open)
         return;
     if (smp.method == METHOD_SET)
-        smp.node = receiver_of(setup, index, message);
+        smp.node =
+            wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
+                ? follow_route(&setup->topology, setup->places.items[index].port, message->mad)
+                : find_lid(setup, message->lid);
     smp.routed = setup->run_record->changes.items[seat->change].routing != 0;
     change_record_note(&seat->book, now, &smp);
 }

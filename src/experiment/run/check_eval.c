@@ -40,13 +40,6 @@ static bool holds_master(const struct setup *setup, const struct check_statement
                     sm ? "not master" : "not running");
 }
 
-static bool holds_conserved(struct setup *setup, struct complaint *complaint)
-{
-    struct err err = {0};
-    return (metrics_has_traffic(setup->metrics) && fabric_check_data(setup->fabric, &err) == 0) ||
-           complain(complaint, "%.200s", err.message[0] ? err.message : "there is no traffic");
-}
-
 /* True if there is one now, or was one; the complaint has a part of the circle. */
 static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
 {
@@ -96,6 +89,7 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check_sta
                     struct complaint *complaint)
 {
     struct check_view view = setup_view(setup);
+    struct err err = {0};
     uint64_t count;
     complaint->text[0] = 0;
     switch (check_statement->kind) {
@@ -109,7 +103,10 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check_sta
         return check_statement_compare(check_statement, count);
     case CHECK_STATEMENT_EVENT: return change_log_said(setup, check_statement->text);
     case CHECK_STATEMENT_NO_EVENT: return !change_log_said(setup, check_statement->text);
-    case CHECK_STATEMENT_CONSERVED: return holds_conserved(setup, complaint);
+    case CHECK_STATEMENT_CONSERVED:
+        return (metrics_has_traffic(setup->metrics) &&
+                fabric_check_data(setup->fabric, &err) == 0) ||
+               complain(complaint, "%.200s", err.message[0] ? err.message : "there is no traffic");
     case CHECK_STATEMENT_DEADLOCK: return holds_deadlock(setup, complaint);
     case CHECK_STATEMENT_NO_DEADLOCK: return !holds_deadlock(setup, complaint);
     case CHECK_STATEMENT_UNAFFECTED: return unaffected_holds(setup->unaffected, complaint);

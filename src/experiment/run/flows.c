@@ -10,70 +10,55 @@
 #include <string.h>
 
 enum { FLOWS_MOST = 256 };
-static const char prefix[] = "traffic.";
-
-bool flows_is_setting(const char *setting)
-{
-    return strncmp(setting, prefix, sizeof prefix - 1) == 0;
-}
 
 /* ---- settings ---- */
 
-/* One "traffic.[N.]KEY=VALUE"; those about another flow are passed over. */
-static int apply_setting(struct traffic_spec *traffic_spec, size_t number, const char *setting,
-                         struct arena *arena, struct cursor *cursor)
+static const char prefix[] = "traffic";
+
+bool flows_is_setting(const struct statement *statement)
 {
-    const char *key = setting + sizeof prefix - 1, *equals = strchr(key, '=');
-    if (!equals)
-        return err_set(cursor->err, EINVAL, "expected %sKEY=VALUE", prefix);
-    char *end;
-    unsigned long meant = strtoul(key, &end, 10);
-    if (end > key && *end == '.') {
-        if (meant != number)
-            return 0;
-        key = end + 1;
-    }
-    struct word name = {arena_strndup(arena, key, (size_t)(equals - key)), 0, 0};
-    struct word value = {equals + 1, 0, 0};
-    return traffic_spec_set(traffic_spec, &name, &value, cursor);
+    return statement->kind == STATEMENT_SET && statement->setting &&
+           strncmp(statement->words[0].text, prefix, sizeof prefix - 1) == 0;
+}
+
+/* The flow that a setting is about; 0: all. */
+static unsigned long flow_of(const struct statement *setting)
+{
+    const char *number = setting->words[0].text + sizeof prefix - 1;
+    return *number ? strtoul(number + 1, NULL, 10) : 0;
 }
 
 static int apply_settings(struct traffic_spec *traffic_spec, size_t number, struct setup *setup,
-                          const struct setup_options *options, struct err *err)
+                          struct err *err)
 {
-    for (size_t i = 0; i < options->setting_count; i++) {
-        struct err reason = {0};
-        struct cursor cursor = scenario_cursor(setup->scenario, &reason);
-        if (flows_is_setting(options->settings[i]) &&
-            apply_setting(traffic_spec, number, options->settings[i], &setup->scenario->arena,
-                          &cursor) < 0)
-            return err_set(err, EINVAL, "--set %.120s: %.300s", options->settings[i],
-                           reason.message);
+    int status = 0;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *setting = &setup->scenario->statements.items[i];
+        struct cursor cursor = statement_cursor(setup->scenario, setting, err);
+        if (flows_is_setting(setting) && (flow_of(setting) == 0 || flow_of(setting) == number))
+            status =
+                traffic_spec_set(traffic_spec, &setting->words[1], &setting->words[2], &cursor);
     }
-    return 0;
+    return status;
 }
 
 /* A setting for a flow that is not there would pass unnoticed. */
-static int check_numbers(const struct setup *setup, const struct setup_options *options,
-                         struct err *err)
+static int check_numbers(const struct setup *setup, struct err *err)
 {
-    for (size_t i = 0; i < options->setting_count; i++) {
-        const char *setting = options->settings[i];
-        if (!flows_is_setting(setting))
-            continue;
-        char *end;
-        unsigned long number = strtoul(setting + sizeof prefix - 1, &end, 10);
-        bool given = end > setting + sizeof prefix - 1;
-        if (setup->flows.count == 0 || (given && (number == 0 || number > setup->flows.count)))
-            return err_set(err, EINVAL, "--set %.120s: there are %zu 'traffic' statements", setting,
-                           setup->flows.count);
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
+        const struct statement *setting = &setup->scenario->statements.items[i];
+        struct cursor cursor = statement_cursor(setup->scenario, setting, err);
+        if (flows_is_setting(setting) &&
+            (setup->flows.count == 0 || flow_of(setting) > setup->flows.count))
+            return word_error(&cursor, &setting->words[0], "there are %zu 'traffic' statements",
+                              setup->flows.count);
     }
     return 0;
 }
 
 /* ---- binding ---- */
 
-int flows_bind(struct setup *setup, const struct setup_options *options, struct err *err)
+int flows_bind(struct setup *setup, struct err *err)
 {
     struct scenario *scenario = setup->scenario;
     struct cursor cursor = scenario_cursor(scenario, err);
@@ -94,14 +79,14 @@ int flows_bind(struct setup *setup, const struct setup_options *options, struct 
                      ? 0
                      : word_error(&cursor, &statement->word, "more than %d traffics", FLOWS_MOST);
         if (status == 0)
-            status = apply_settings(&traffic_spec, setup->flows.count + 1, setup, options, err);
+            status = apply_settings(&traffic_spec, setup->flows.count + 1, setup, err);
         if (status == 0)
             status = traffic_spec_bind(&traffic_spec, &world, &cursor, &flow.traffic);
         if (status == 0)
             vec_push(&setup->flows, flow);
     }
     mem_free(machines);
-    return status ? status : check_numbers(setup, options, err);
+    return status ? status : check_numbers(setup, err);
 }
 
 void flows_release(struct setup *setup)

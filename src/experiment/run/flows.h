@@ -6,7 +6,7 @@
 #include "experiment/scenario/traffic_spec.h"
 
 struct setup;
-struct setup_options;
+struct statement;
 
 /* Flows are numbered from 1 on, as their statements stand in the file. */
 struct flow {
@@ -17,8 +17,8 @@ struct flow {
 };
 
 /* The command line's settings about traffic: traffic.KEY for all, traffic.N.KEY for one. */
-bool flows_is_setting(const char *setting);
-int flows_bind(struct setup *setup, const struct setup_options *options, struct err *err);
+bool flows_is_setting(const struct statement *statement);
+int flows_bind(struct setup *setup, struct err *err);
 void flows_release(struct setup *setup);
 
 /* Those that are not started by an action. */

@@ -42,20 +42,6 @@ static bool is_hypervisor(const struct setup *setup, uint32_t node)
     return at->kind == NODE_ADAPTER && topology_function(&setup->topology, at->first_port + 1) == 0;
 }
 
-static bool is_shared(const struct setup *setup, const struct setup_options *options)
-{
-    bool shared = false;
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
-            shared = strcmp(statement->words[2].text, "shared-port") == 0;
-    }
-    for (size_t i = 0; i < options->setting_count; i++)
-        if (strncmp(options->settings[i], "vm.model=", 9) == 0)
-            shared = strcmp(options->settings[i] + 9, "shared-port") == 0;
-    return shared;
-}
-
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
 {
     static const char *const keys[] = {"model"};
@@ -68,16 +54,17 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
     return word_unknown(cursor, value, "model of machines", models, 2);
 }
 
-int machines_bind(struct setup *setup, const struct setup_options *options, struct err *err)
+int machines_bind(struct setup *setup, struct err *err)
 {
     struct cursor cursor = scenario_cursor(setup->scenario, err);
     int status = 0;
     setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
-    setup->machines.is_shared = is_shared(setup, options);
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
         if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE)
             status = bind_start(setup, &statement->action, &cursor);
+        if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
+            setup->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
     for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
         if (is_hypervisor(setup, node))
@@ -171,8 +158,8 @@ static void ask(struct setup *setup, struct machine_order *order)
 
 static void note_waiting(struct setup *setup)
 {
-    metrics_level(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
-                  setup->machines.orders.count);
+    metrics_tell(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
+                 setup->machines.orders.count);
 }
 
 void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb,
@@ -292,13 +279,13 @@ static void note_order(struct setup *setup, const struct machine_order *order,
     struct metrics *metrics = setup->metrics;
     uint64_t now = sim_now(setup->sim);
     bool done = result->state == VSWITCH_DONE;
-    metrics_count(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
+    metrics_tell(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
     if (!done)
         return;
-    metrics_count(metrics, now, MEASURE_MACHINES_SMPS,
-                  (uint64_t)result->function_smps + result->table_smps);
-    metrics_value(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
-    metrics_level(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
+    metrics_tell(metrics, now, MEASURE_MACHINES_SMPS,
+                 (uint64_t)result->function_smps + result->table_smps);
+    metrics_tell(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
+    metrics_tell(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
 }
 
 void machines_done(struct setup *setup, const struct machine_order *order,
@@ -481,7 +468,7 @@ static void note_downtime(struct setup *setup, uint64_t now, const struct vm_dir
     if (side->interruptions == *heard)
         return;
     *heard = side->interruptions;
-    metrics_value(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
+    metrics_tell(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet)

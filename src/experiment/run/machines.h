@@ -22,7 +22,6 @@
 #include "vswitch/vswitch.h"
 
 struct setup;
-struct setup_options;
 struct shared_port;
 
 struct machine {
@@ -87,7 +86,7 @@ struct machines {
 /* set vm KEY VALUE, as far as it can be checked at once. */
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
 /* Machines that statements start, before the fabric is there. */
-int machines_bind(struct setup *setup, const struct setup_options *options, struct err *err);
+int machines_bind(struct setup *setup, struct err *err);
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor);
 /* Names of machines for traffic: their numbers are DATA_VM + i. */

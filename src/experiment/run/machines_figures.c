@@ -1,17 +1,14 @@
 /* The figures of a run with machines (weft-scenario(5) lists them). */
 #include "experiment/run/setup.h"
 #include "experiment/run/shared_port.h"
+
+#include "base/time.h"
 #include "topology/virtual.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_BYTES = 160 };
-
-static double seconds(double ps)
-{
-    return ps / 1e12;
-}
 
 static void set(struct setup *setup, const char *who, const char *what, double value,
                 const char *unit)
@@ -40,7 +37,7 @@ static void set_orders(struct setup *setup, const char *who, const struct order_
     if (!sums->done)
         return;
     set_summary(setup, who, "time", &sums->time, 1e12, "s");
-    set(setup, who, "time.p99", seconds((double)histogram_percentile(&sums->times, 99)), "s");
+    set(setup, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)), "s");
     set_summary(setup, who, "smps.hypervisors", &sums->function_smps, 1, "SMPs");
     set_summary(setup, who, "smps.tables", &sums->table_smps, 1, "SMPs");
     set_summary(setup, who, "switches", &sums->switches, 1, "switches");
@@ -78,7 +75,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
     set(setup, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
     set(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
     set(setup, machine->name, "switches", last->switches, "switches");
-    set(setup, machine->name, "time", seconds((double)told.time_ps), "s");
+    set(setup, machine->name, "time", time_seconds((double)told.time_ps), "s");
     if (machine->guest == TOPOLOGY_NONE) {
         vec_push(&setup->run_record->machines, told);
         return;
@@ -87,7 +84,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
     told.downtime_ps = longest_of(view);
     told.lost = lost_by(view);
     vec_push(&setup->run_record->machines, told);
-    set(setup, machine->name, "downtime", seconds((double)longest_of(view)), "s");
+    set(setup, machine->name, "downtime", time_seconds((double)longest_of(view)), "s");
     set(setup, machine->name, "lost", (double)lost_by(view), "packets");
     set(setup, machine->name, "delivered", (double)(view->to.delivered + view->from.delivered),
         "packets");
@@ -126,7 +123,7 @@ static void set_churn(struct setup *setup, uint64_t now)
                        : now;
     if (machines->churns.count == 0 || end <= machines->first_churn)
         return;
-    double minutes = seconds((double)(end - machines->first_churn)) / 60;
+    double minutes = time_seconds((double)(end - machines->first_churn)) / 60;
     set(setup, "", "skipped", (double)machines->skipped, "times");
     set(setup, "", "rate", (double)machines->sums[VSWITCH_CREATE].done / minutes, "boots/minute");
     set(setup, "move", "rate", (double)machines->sums[VSWITCH_MIGRATE].done / minutes,
@@ -176,8 +173,8 @@ void machines_publish(struct setup *setup, uint64_t now)
     set(setup, "", "smps.tables", (double)smps[1], "SMPs");
     if (machines->shared) {
         set(setup, "queries", "", (double)shared_port_queries(machines->shared), "queries");
-        set(setup, "queries", "time.most", seconds((double)shared_port_longest(machines->shared)),
-            "s");
+        set(setup, "queries", "time.most",
+            time_seconds((double)shared_port_longest(machines->shared)), "s");
     }
     set_room(setup);
     set_churn(setup, now);

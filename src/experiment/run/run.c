@@ -154,13 +154,21 @@ static void pass_time(struct play *play, uint64_t until)
 
 /* ---- runs ---- */
 
-static int run_to(struct play *play, uint64_t until)
+/* What is due up to a time, at its time. */
+static int run_agenda(struct play *play, uint64_t until)
 {
     int status = perform_due(play);
-    while (status == 0 && next_due(play) <= until && !play->halted) {
+    while (status == 0 && next_due(play) <= until && next_due(play) != TIME_NEVER &&
+           !play->halted) {
         pass_time(play, next_due(play));
         status = play->halted ? 0 : perform_due(play);
     }
+    return status;
+}
+
+static int run_to(struct play *play, uint64_t until)
+{
+    int status = run_agenda(play, until);
     if (status == 0)
         pass_time(play, until);
     return status;
@@ -219,22 +227,12 @@ static void record(struct setup *setup, const char *line, unsigned number, bool 
                     check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
-static void record_check(struct setup *setup, const struct statement *statement, bool holds,
-                         const char *finding)
-{
-    record(setup, statement->line, statement->word.line, holds, finding);
-}
-
 static int run_until_settled(struct play *play, const struct statement *statement)
 {
     struct setup *setup = &play->setup;
     struct complaint complaint;
     uint64_t limit;
-    int status = perform_due(play);
-    while (status == 0 && next_due(play) != TIME_NEVER && !play->halted) {
-        pass_time(play, next_due(play));
-        status = play->halted ? 0 : perform_due(play);
-    }
+    int status = run_agenda(play, TIME_NEVER);
     if (status == 0)
         status = later(play, statement->run.time, &statement->run.word, &limit);
     if (status || play->halted)
@@ -254,7 +252,7 @@ static int run_until_settled(struct play *play, const struct statement *statemen
             play->options->progress(play->options->context, sim_now(setup->sim), TIME_NEVER);
     }
     if (!is_settled(setup, &complaint) || !is_reported(setup, &complaint))
-        record_check(setup, statement, false, complaint.text);
+        record(setup, statement->line, statement->word.line, false, complaint.text);
     return 0;
 }
 
@@ -279,65 +277,46 @@ static int run(struct play *play, const struct statement *statement)
     return 0;
 }
 
-/* ---- checks ---- */
-
-static int check(struct play *play, const struct statement *statement)
-{
-    struct complaint complaint;
-    bool fine = check_evaluate(&play->setup, &statement->check_statement, &complaint);
-    record_check(&play->setup, statement, fine, complaint.text);
-    return 0;
-}
-
 /* ---- all of it ---- */
 
 static int play_statement(struct play *play, const struct statement *statement)
 {
+    struct complaint complaint;
+    bool holds;
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule(play, statement);
     case STATEMENT_RUN: return run(play, statement);
-    case STATEMENT_CHECK: return check(play, statement);
+    case STATEMENT_CHECK:
+        holds = check_evaluate(&play->setup, &statement->check_statement, &complaint);
+        record(&play->setup, statement->line, statement->word.line, holds, complaint.text);
+        return 0;
     default: return 0; /* said what there is */
     }
 }
 
-/* An action that no run comes to is a mistake: it would look as if it had been tried. */
-static int check_agenda(const struct play *play)
+/* An action that no run comes to is a mistake: it would look as if it had been tried. And nothing
+ * may get lost in the books, whatever the scenario was about. */
+static int check_end(struct play *play)
 {
-    struct cursor cursor = scenario_cursor(play->setup.scenario, play->err);
-    if (next_due(play) == TIME_NEVER || play->halted)
-        return 0;
-    const struct statement *statement = play->agenda.items[play->done].statement;
-    return word_error(&cursor, &statement->word, "no 'run' comes to this time");
-}
-
-/* Nothing may get lost in the books, whatever the scenario was about. */
-static void close_books(struct setup *setup)
-{
+    struct setup *setup = &play->setup;
+    struct cursor cursor = scenario_cursor(setup->scenario, play->err);
     struct err err = {0};
+    if (next_due(play) != TIME_NEVER && !play->halted)
+        return word_error(&cursor, &play->agenda.items[play->done].statement->word,
+                          "no 'run' comes to this time");
     if (!metrics_has_traffic(setup->metrics))
-        return;
-    bool fine = fabric_check_data(setup->fabric, &err) == 0;
-    record(setup, "conserved, at the end", 0, fine, fine ? "" : err.message);
-}
-
-static void finish_story(struct setup *setup)
-{
-    struct fabric_totals totals;
-    fabric_totals(setup->fabric, &totals);
-    setup->run_record->end = sim_now(setup->sim);
-    setup->run_record->hash = fabric_trace_hash(setup->fabric);
-    setup->run_record->smps = totals.smps_sent;
-    setup->run_record->lost = totals.smps_lost;
-    setup->run_record->hops = totals.hops;
-    measuring_publish(setup, setup->run_record->end);
+        return 0;
+    bool holds = fabric_check_data(setup->fabric, &err) == 0;
+    record(setup, "conserved, at the end", 0, holds, holds ? "" : err.message);
+    return 0;
 }
 
 int run_scenario(struct scenario *scenario, const struct run_options *options,
                  struct run_record *run_record, struct err *err)
 {
     struct play play = {.err = err, .options = options};
-    int status = setup_build(&play.setup, scenario, &options->setup, run_record, err);
+    struct fabric_totals totals;
+    int status = setup_build(&play.setup, scenario, run_record, err);
     if (status)
         return status;
     if (options->topology)
@@ -346,12 +325,16 @@ int run_scenario(struct scenario *scenario, const struct run_options *options,
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
         status = play_statement(&play, &scenario->statements.items[i]);
     if (status == 0)
-        status = check_agenda(&play);
-    if (status == 0)
-        close_books(&play.setup);
+        status = check_end(&play);
     for (size_t i = 0; i < play.setup.seats.count; i++)
         change_log_give_up(&play.setup, i);
-    finish_story(&play.setup);
+    fabric_totals(play.setup.fabric, &totals);
+    run_record->end = sim_now(play.setup.sim);
+    run_record->hash = fabric_trace_hash(play.setup.fabric);
+    run_record->smps = totals.smps_sent;
+    run_record->lost = totals.smps_lost;
+    run_record->hops = totals.hops;
+    measuring_publish(&play.setup, run_record->end);
     vec_release(&play.agenda);
     setup_release(&play.setup);
     return status;

@@ -9,7 +9,6 @@
 struct pcap;
 
 struct run_options {
-    struct setup_options setup;
     struct pcap *pcap;     /* NULL: none */
     struct text *topology; /* gets the fabric as the run began, in ibnetdiscover's words; or NULL */
     /* Hears now and then how far the run has come; `until` is where the present `run` statement

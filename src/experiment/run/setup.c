@@ -21,33 +21,6 @@ const char *setup_node_name(const struct setup *setup, uint32_t node)
     return node_label(&setup->topology, node);
 }
 
-/* ---- the command line's settings ---- */
-
-/* The value of "KEY=VALUE" if it is about `prefix` ("sm."): the key is what stands behind it. */
-static const char *find_setting(const char *setting, const char *prefix, const char **key,
-                                struct arena *arena)
-{
-    const char *equals = strchr(setting, '=');
-    size_t length = strlen(prefix);
-    if (!equals || strncmp(setting, prefix, length) != 0 || equals < setting + length)
-        return NULL;
-    *key = arena_strndup(arena, setting + length, (size_t)(equals - setting) - length);
-    return equals + 1;
-}
-
-static bool is_of_stage(const char *setting)
-{
-    return strncmp(setting, "sm.", 3) == 0 || strncmp(setting, "topology.", 9) == 0 ||
-           strncmp(setting, "preset=", 7) == 0 || strncmp(setting, "vm.", 3) == 0 ||
-           flows_is_setting(setting);
-}
-
-/* Errors about a setting have no place in the file. */
-static int setting_error(struct err *err, const char *setting, const struct err *reason)
-{
-    return err_set(err, EINVAL, "--set %.120s: %.300s", setting, reason->message);
-}
-
 /* ---- topology ---- */
 
 static int read_net(struct setup *setup, const struct word *word, struct err *err)
@@ -66,23 +39,26 @@ static int read_net(struct setup *setup, const struct word *word, struct err *er
     return word_error(&cursor, word, "%.400s", err_text(&reason, text, sizeof text));
 }
 
-static int generate(struct setup *setup, const struct statement *statement,
-                    const struct setup_options *options, struct err *err)
+/* The command line's parameters go before those of the same name. */
+static int generate(struct setup *setup, const struct statement *statement, struct err *err)
 {
+    const struct scenario *scenario = setup->scenario;
     const char *words[WORDS_PER_LINE * 2];
     size_t count = 0;
     struct err reason = {0};
     for (size_t i = 1; i < statement->word_count; i++)
         words[count++] = statement->words[i].text;
-    for (size_t i = 0; i < options->setting_count && count < WORDS_PER_LINE * 2; i++)
-        if (strncmp(options->settings[i], "topology.", 9) == 0) {
-            const char *word = options->settings[i] + 9;
-            size_t name = strcspn(word, "=") + 1, j = 0;
-            while (j < count && strncmp(words[j], word, name) != 0)
-                j++;
-            words[j] = word;
-            count += j == count;
-        }
+    for (size_t i = 0; i < scenario->statements.count && count < WORDS_PER_LINE * 2; i++) {
+        const struct statement *setting = &scenario->statements.items[i];
+        if (!statement_sets(setting, "topology", false))
+            continue;
+        const char *name = setting->words[1].text;
+        size_t length = strlen(name), j = 0;
+        while (j < count && (strncmp(words[j], name, length) != 0 || words[j][length] != '='))
+            j++;
+        words[j] = arena_printf(&setup->run_record->arena, "%s=%s", name, setting->words[2].text);
+        count += j == count;
+    }
     if (topology_generate(&setup->topology, statement->words[0].text, words, count,
                           setup->run_record->seed, &reason) == 0)
         return 0;
@@ -91,7 +67,7 @@ static int generate(struct setup *setup, const struct statement *statement,
 }
 
 /* Something with a dot or a slash is a file; kinds have neither. */
-static int make_topology(struct setup *setup, const struct setup_options *options, struct err *err)
+static int make_topology(struct setup *setup, struct err *err)
 {
     const struct statement *statement = NULL;
     struct cursor cursor = scenario_cursor(setup->scenario, err);
@@ -108,7 +84,7 @@ static int make_topology(struct setup *setup, const struct setup_options *option
         return err_at(err, EINVAL, setup->scenario->file, 0,
                       "no 'topology' statement: a scenario needs a fabric");
     if (!strpbrk(statement->words[0].text, "./"))
-        return generate(setup, statement, options, err);
+        return generate(setup, statement, err);
     if (statement->word_count > 1)
         return word_error(&cursor, &statement->words[1], "'%.80s': a file takes no parameters",
                           statement->words[1].text);
@@ -135,10 +111,9 @@ static int unknown_attribute(const struct setup *setup, const struct word *word,
     return status;
 }
 
-/* words: scope, key, value; a scope of "sm" is not for us. */
-static int set_attribute(struct setup *setup, const struct word *words, struct err *err)
+/* words: scope, key, value */
+static int set_attribute(struct setup *setup, const struct word *words, struct cursor *cursor)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     struct err reason = {0};
     char key[256];
     const char *scope = words[0].text;
@@ -147,87 +122,59 @@ static int set_attribute(struct setup *setup, const struct word *words, struct e
                  words[1].text);
     else if (snprintf(key, sizeof key, "%s%s%s", scope, *scope ? ":" : "", words[1].text) >=
              (int)sizeof key)
-        return word_error(&cursor, &words[0], "the pattern is too long");
+        return word_error(cursor, &words[0], "the pattern is too long");
     if (fabric_options_set(&setup->options, key, words[2].text, &reason) == 0)
         return 0;
     if (strncmp(reason.message, "no attribute", 12) == 0)
-        return unknown_attribute(setup, &words[1], &cursor);
-    return word_error(&cursor, &words[2], "%.400s", reason.message);
+        return unknown_attribute(setup, &words[1], cursor);
+    return word_error(cursor, &words[2], "%.400s", reason.message);
 }
 
-static int set_attributes(struct setup *setup, const struct setup_options *options, struct err *err)
+/* Settings of managers, generators and traffic are theirs. */
+static int set_attributes(struct setup *setup, struct err *err)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind != STATEMENT_SET || strcmp(statement->words[0].text, "sm") == 0)
-            continue;
-        struct cursor cursor = scenario_cursor(setup->scenario, err);
-        status = strcmp(statement->words[0].text, "vm") == 0
-                     ? machines_set(&statement->words[1], &statement->words[2], &cursor)
-                     : set_attribute(setup, statement->words, err);
-    }
-    for (size_t i = 0; i < options->setting_count && status == 0; i++) {
-        const char *setting = options->settings[i], *key = NULL, *value;
-        struct err reason = {0};
-        if (is_of_stage(setting))
-            continue;
-        value = find_setting(setting, "", &key, &setup->scenario->arena);
-        if (!value)
-            return err_set(err, EINVAL, "--set %.120s: expected KEY=VALUE", setting);
-        if (fabric_options_set(&setup->options, key, value, &reason) < 0)
-            status = setting_error(err, setting, &reason);
+        const char *scope = statement->kind == STATEMENT_SET ? statement->words[0].text : "sm";
+        struct cursor cursor = statement_cursor(setup->scenario, statement, err);
+        if (strcmp(scope, "vm") == 0)
+            status = machines_set(&statement->words[1], &statement->words[2], &cursor);
+        else if (strcmp(scope, "sm") != 0 && !statement_sets(statement, "topology", false) &&
+                 !flows_is_setting(statement))
+            status = set_attribute(setup, statement->words, &cursor);
     }
     return status;
 }
 
-static int choose_preset(struct setup *setup, const struct setup_options *options,
-                         const char **preset, struct err *err)
-{
-    const struct statement *statement = scenario_last(setup->scenario, STATEMENT_PRESET);
-    *preset = statement ? statement->words[0].text : "today";
-    for (size_t i = 0; i < options->setting_count; i++)
-        if (strncmp(options->settings[i], "preset=", 7) == 0)
-            *preset = options->settings[i] + 7;
-    return fabric_options_preset(&setup->options, *preset, err);
-}
-
-static uint64_t choose_seed(const struct scenario *scenario, const struct setup_options *options)
-{
-    const struct statement *statement = scenario_last(scenario, STATEMENT_SEED);
-    if (options->seed_given)
-        return options->seed;
-    return statement ? statement->number : 1;
-}
-
 /* ---- managers ---- */
 
-static int configure_manager(struct setup *setup, struct setup_seat *seat,
-                             const struct statement *statement, const char *preset,
-                             const struct setup_options *options, struct err *err)
+/* `set sm` statements of the file, or the command line's. */
+static int set_managers(struct setup *setup, struct setup_seat *seat, bool in_file, struct err *err)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     int status = 0;
-    manager_preset(&seat->config, preset);
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *other = &setup->scenario->statements.items[i];
-        if (other->kind == STATEMENT_SET && strcmp(other->words[0].text, "sm") == 0)
+        struct cursor cursor = statement_cursor(setup->scenario, other, err);
+        if (statement_sets(other, "sm", in_file))
             status = manager_set(&seat->config, &other->words[1], &other->words[2], &cursor);
     }
+    return status;
+}
+
+static int configure_manager(struct setup *setup, struct setup_seat *seat,
+                             const struct statement *statement, const char *preset, struct err *err)
+{
+    struct cursor cursor = scenario_cursor(setup->scenario, err);
+    struct err reason = {0};
+    manager_preset(&seat->config, preset);
+    int status = set_managers(setup, seat, true, err);
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
         status =
             manager_set(&seat->config, &statement->words[i], &statement->words[i + 1], &cursor);
     seat->stopped = statement->word_count % 2 == 0; /* one word behind the pairs */
-    for (size_t i = 0; i < options->setting_count && status == 0; i++) {
-        struct word key = {0}, value;
-        struct err reason = {0};
-        struct cursor outside = scenario_cursor(setup->scenario, &reason);
-        value = (struct word){
-            find_setting(options->settings[i], "sm.", &key.text, &setup->scenario->arena), 0, 0};
-        if (value.text && manager_set(&seat->config, &key, &value, &outside) < 0)
-            status = setting_error(err, options->settings[i], &reason);
-    }
-    struct err reason = {0};
+    if (status == 0)
+        status = set_managers(setup, seat, false, err);
     if (status == 0 && config_finish(&seat->config, &reason) < 0)
         return word_error(&cursor, &statement->word, "%.400s", reason.message);
     return status;
@@ -254,8 +201,7 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
                             &setup->topology, &cursor, port);
 }
 
-static int add_managers(struct setup *setup, const char *preset,
-                        const struct setup_options *options, struct err *err)
+static int add_managers(struct setup *setup, const char *preset, struct err *err)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
@@ -275,7 +221,7 @@ static int add_managers(struct setup *setup, const char *preset,
                                   setup_node_name(setup, setup->topology.ports.items[port].node));
         vec_push(&setup->seats, seat);
         vec_push(&setup->places, ((struct check_seat){port, NO_MANAGER}));
-        status = configure_manager(setup, seat, statement, preset, options, err);
+        status = configure_manager(setup, seat, statement, preset, err);
     }
     return status;
 }
@@ -299,7 +245,6 @@ void setup_start_manager(struct setup *setup, size_t seat)
     if (setup_manager(setup, seat))
         return;
     struct setup_seat *s = setup->seats.items[seat];
-    s->open = false;
     vec_push(&setup->owner, (uint32_t)seat);
     setup->places.items[seat].manager =
         sim_add_manager(setup->sim, setup->places.items[seat].port, &s->config.sm);
@@ -354,19 +299,12 @@ static int bind_statements(struct setup *setup, struct err *err)
     return status;
 }
 
-static void describe(struct setup *setup)
+int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *run_record,
+                struct err *err)
 {
-    for (size_t i = 0; i < setup->topology.nodes.count; i++)
-        if (setup->topology.nodes.items[i].kind == NODE_SWITCH)
-            setup->run_record->switches++;
-        else
-            setup->run_record->adapters++;
-}
-
-int setup_build(struct setup *setup, struct scenario *scenario, const struct setup_options *options,
-                struct run_record *run_record, struct err *err)
-{
-    const char *preset = NULL;
+    const struct statement *given = scenario_last(scenario, STATEMENT_PRESET);
+    const char *preset = given ? given->words[0].text : "today";
+    const struct statement *seed = scenario_last(scenario, STATEMENT_SEED);
     const struct statement *deadlock = scenario_last(scenario, STATEMENT_ON_DEADLOCK);
     *setup = (struct setup){.scenario = scenario,
                             .run_record = run_record,
@@ -374,18 +312,18 @@ int setup_build(struct setup *setup, struct scenario *scenario, const struct set
                             .stop_on_deadlock = deadlock && deadlock->number};
     topology_init(&setup->topology);
     run_record->file = arena_strdup(&run_record->arena, scenario->file);
-    run_record->seed = choose_seed(scenario, options);
-    int status = choose_preset(setup, options, &preset, err);
+    run_record->seed = seed ? seed->number : 1;
+    int status = fabric_options_preset(&setup->options, preset, err);
     if (status == 0)
-        status = set_attributes(setup, options, err);
+        status = set_attributes(setup, err);
     if (status == 0)
-        status = make_topology(setup, options, err);
+        status = make_topology(setup, err);
     if (status == 0)
-        status = add_managers(setup, preset, options, err);
+        status = add_managers(setup, preset, err);
     if (status == 0)
-        status = machines_bind(setup, options, err);
+        status = machines_bind(setup, err);
     if (status == 0)
-        status = flows_bind(setup, options, err);
+        status = flows_bind(setup, err);
     if (status == 0)
         status = bind_statements(setup, err);
     if (status == 0)
@@ -394,7 +332,11 @@ int setup_build(struct setup *setup, struct scenario *scenario, const struct set
         setup_release(setup);
         return status;
     }
-    describe(setup);
+    for (size_t i = 0; i < setup->topology.nodes.count; i++)
+        if (setup->topology.nodes.items[i].kind == NODE_SWITCH)
+            run_record->switches++;
+        else
+            run_record->adapters++;
     setup->silent = mem_zalloc(setup->topology.nodes.count + 1, sizeof *setup->silent);
     setup->fabric = fabric_new(&setup->topology, &setup->options, run_record->seed);
     setup->sim = sim_new(setup->fabric);

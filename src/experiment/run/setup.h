@@ -28,14 +28,6 @@ struct setup_seat {
     struct change_record book;
 };
 
-/* What the command line says over the file. */
-struct setup_options {
-    bool seed_given;
-    uint64_t seed;
-    const char *const *settings; /* "key=value" */
-    size_t setting_count;
-};
-
 struct setup {
     struct scenario *scenario;
     struct run_record *run_record;
@@ -61,8 +53,8 @@ struct setup {
 };
 
 /* On error nothing is left to release. Both must outlive the stage. */
-int setup_build(struct setup *setup, struct scenario *scenario, const struct setup_options *options,
-                struct run_record *run_record, struct err *err);
+int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *run_record,
+                struct err *err);
 void setup_release(struct setup *setup);
 
 /* The seat at a node, or -1. */

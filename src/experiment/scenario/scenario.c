@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/time.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +13,19 @@ enum { FILE_LIMIT = 1024 * 1024 };
 struct cursor scenario_cursor(const struct scenario *scenario, struct err *err)
 {
     return (struct cursor){.file = scenario->file, .err = err};
+}
+
+struct cursor statement_cursor(const struct scenario *scenario, const struct statement *statement,
+                               struct err *err)
+{
+    return (struct cursor){.file = statement->setting ? statement->setting : scenario->file,
+                           .err = err};
+}
+
+bool statement_sets(const struct statement *statement, const char *scope, bool in_file)
+{
+    return statement->kind == STATEMENT_SET && !statement->setting == in_file &&
+           strcmp(statement->words[0].text, scope) == 0;
 }
 
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind)
@@ -214,13 +228,7 @@ static int read_statement(struct scenario *scenario, struct cursor *cursor, cons
 
 /* ---- files ---- */
 
-/* The current line as written, without comment and indentation. */
-static const char *copy_statement(const struct line_reader *reader, struct cursor *cursor)
-{
-    size_t start = cursor->words[0].column - 1;
-    return arena_strndup(reader->arena, reader->line + start, cursor->end.column - 1 - start);
-}
-
+/* Each statement keeps its line as written, without comment and indentation. */
 static int read_lines(struct scenario *scenario, const char *text, size_t length, struct err *err)
 {
     struct line_reader reader = {.file = scenario->file,
@@ -229,8 +237,12 @@ static int read_lines(struct scenario *scenario, const char *text, size_t length
                                  .arena = &scenario->arena,
                                  .err = err};
     struct cursor cursor;
-    while (line_reader_next(&reader, &cursor))
-        reader.status = read_statement(scenario, &cursor, copy_statement(&reader, &cursor));
+    while (line_reader_next(&reader, &cursor)) {
+        size_t start = cursor.words[0].column - 1;
+        reader.status = read_statement(
+            scenario, &cursor,
+            arena_strndup(reader.arena, reader.line + start, cursor.end.column - 1 - start));
+    }
     return reader.status;
 }
 
@@ -256,6 +268,39 @@ int scenario_read(struct scenario *scenario, const char *path, struct err *err)
         status = scenario_read_text(scenario, path, text.data, text.length, err);
     text_release(&text);
     return status;
+}
+
+int scenario_override(struct scenario *scenario, const char *setting, struct err *err)
+{
+    static const char *const scopes[] = {"sm.", "vm.", "topology.", "traffic."};
+    struct arena *arena = &scenario->arena;
+    const char *equals = strchr(setting, '='), *key = setting;
+    struct statement statement = {.kind = STATEMENT_SET, .line = "", .word_count = 3};
+    if (!equals)
+        return err_set(err, EINVAL, "--set %.120s: expected KEY=VALUE", setting);
+    for (unsigned i = 0; i < sizeof scopes / sizeof scopes[0]; i++)
+        if (strncmp(setting, scopes[i], strlen(scopes[i])) == 0)
+            key = setting + strlen(scopes[i]);
+    if (isdigit((unsigned char)*key) && key[strspn(key, "0123456789")] == '.') /* traffic.2.size */
+        key += strspn(key, "0123456789") + 1;
+    size_t scope = key > setting ? (size_t)(key - setting) - 1 : 0; /* without the dot */
+    statement.setting = arena_printf(arena, "--set %.120s", setting);
+    statement.words = arena_alloc(arena, 3 * sizeof *statement.words);
+    statement.words[0].text = arena_strndup(arena, setting, scope);
+    statement.words[1].text = arena_strndup(arena, key, (size_t)(equals - key));
+    statement.words[2].text = arena_strdup(arena, equals + 1);
+    if (strcmp(statement.words[1].text, "preset") == 0 && scope == 0) {
+        statement.kind = STATEMENT_PRESET;
+        statement.words[0] = statement.words[2];
+    }
+    vec_push(&scenario->statements, statement);
+    return 0;
+}
+
+void scenario_override_seed(struct scenario *scenario, uint64_t seed)
+{
+    struct statement statement = {.kind = STATEMENT_SEED, .line = "", .number = seed};
+    vec_push(&scenario->statements, statement);
 }
 
 void scenario_release(struct scenario *scenario)

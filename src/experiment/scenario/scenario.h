@@ -39,8 +39,9 @@ struct run {
 
 struct statement {
     enum statement_kind kind;
-    struct word word; /* the first one */
-    const char *line; /* as written, without remark and indentation */
+    struct word word;    /* the first one */
+    const char *line;    /* as written, without remark and indentation */
+    const char *setting; /* of the command line: "--set KEY=VALUE"; NULL: it is in the file */
     struct word *words;
     size_t word_count;
     uint64_t number;
@@ -64,11 +65,19 @@ struct scenario {
 int scenario_read(struct scenario *scenario, const char *path, struct err *err);
 int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
                        struct err *err);
+/* Adds a setting of the command line, KEY=VALUE, which goes before what the file says: an attribute
+ * of the fabric, or sm.KEY, vm.KEY, topology.KEY, traffic.[N.]KEY and preset. */
+int scenario_override(struct scenario *scenario, const char *setting, struct err *err);
+void scenario_override_seed(struct scenario *scenario, uint64_t seed);
 void scenario_release(struct scenario *scenario);
 
 /* The last statement of a kind, which overrides those before it; NULL: there is none. */
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind);
+/* Whether it is a setting of that scope (sm, vm …), written in the file or not. */
+bool statement_sets(const struct statement *statement, const char *scope, bool in_file);
 /* A cursor that has no words, for errors about the scenario's. */
 struct cursor scenario_cursor(const struct scenario *scenario, struct err *err);
+struct cursor statement_cursor(const struct scenario *scenario, const struct statement *statement,
+                               struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "topology/virtual.h"
 
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,59 +96,6 @@ static int set_arrivals(struct traffic_spec *traffic_spec, struct cursor *value)
     return status;
 }
 
-static int set_start(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take_time(value, &traffic_spec->traffic.start_ps);
-}
-
-static int set_stop(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take_time(value, &traffic_spec->traffic.stop_ps);
-}
-
-static int set_from(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take(value, "a pattern", &traffic_spec->from_word);
-}
-
-static int set_to(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take(value, "a pattern", &traffic_spec->to_word);
-}
-
-static int set_hot(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take(value, "an adapter", &traffic_spec->hot_word);
-}
-
-static int set_share(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take_percent(value, &traffic_spec->traffic.hot_parts);
-}
-
-static int set_count(struct cursor *value, uint32_t *count)
-{
-    uint64_t number;
-    int status = cursor_take_number(value, "a number", 1, UINT32_MAX, &number);
-    *count = (uint32_t)number;
-    return status;
-}
-
-static int set_shift(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return set_count(value, &traffic_spec->traffic.shift);
-}
-
-static int set_burst(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return set_count(value, &traffic_spec->traffic.burst);
-}
-
-static int set_retries(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return set_count(value, &traffic_spec->traffic.retries);
-}
-
 static int set_retry(struct traffic_spec *traffic_spec, struct cursor *value)
 {
     if (traffic_spec->traffic.retries == 0)
@@ -186,24 +134,37 @@ static int set_pattern(struct traffic_spec *traffic_spec, struct cursor *value)
     return status;
 }
 
-static int set_file(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    return cursor_take(value, "a trace file", &traffic_spec->file_word);
-}
-
 /* ---- keys ---- */
 
-static const struct {
+#define AT(member) offsetof(struct traffic_spec, member)
+static const struct key {
     const char *name;
-    int (*set)(struct traffic_spec *traffic_spec, struct cursor *value);
+    int (*set)(struct traffic_spec *traffic_spec,
+               struct cursor *value); /* NULL: as the kind says */
+    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_SHARE } kind;
+    size_t member;
+    const char *what; /* of a word */
 } keys[] = {
-    {"rate", set_rate},   {"load", set_load},       {"size", set_size},
-    {"sizes", set_sizes}, {"sl", set_sl},           {"arrivals", set_arrivals},
-    {"start", set_start}, {"stop", set_stop},       {"from", set_from},
-    {"to", set_to},       {"hot", set_hot},         {"share", set_share},
-    {"shift", set_shift}, {"burst", set_burst},     {"limit", set_limit},
-    {"retry", set_retry}, {"retries", set_retries}, {"p_key", set_p_key},
-    {"file", set_file},   {"pattern", set_pattern},
+    {.name = "rate", .set = set_rate},
+    {.name = "load", .set = set_load},
+    {.name = "size", .set = set_size},
+    {.name = "sizes", .set = set_sizes},
+    {.name = "sl", .set = set_sl},
+    {.name = "arrivals", .set = set_arrivals},
+    {"start", NULL, KEY_TIME, AT(traffic.start_ps), NULL},
+    {"stop", NULL, KEY_TIME, AT(traffic.stop_ps), NULL},
+    {"from", NULL, KEY_WORD, AT(from_word), "a pattern"},
+    {"to", NULL, KEY_WORD, AT(to_word), "a pattern"},
+    {"hot", NULL, KEY_WORD, AT(hot_word), "an adapter"},
+    {"share", NULL, KEY_SHARE, AT(traffic.hot_parts), NULL},
+    {"shift", NULL, KEY_COUNT, AT(traffic.shift), NULL},
+    {"burst", NULL, KEY_COUNT, AT(traffic.burst), NULL},
+    {.name = "limit", .set = set_limit},
+    {.name = "retry", .set = set_retry},
+    {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
+    {.name = "p_key", .set = set_p_key},
+    {"file", NULL, KEY_WORD, AT(file_word), "a trace file"},
+    {.name = "pattern", .set = set_pattern},
 };
 enum { KEYS = sizeof keys / sizeof keys[0], RATE = 0, LOAD = 1, PATTERN = KEYS - 1 };
 
@@ -223,8 +184,22 @@ int traffic_spec_set(struct traffic_spec *traffic_spec, const struct word *key,
 {
     struct cursor one = {.file = cursor->file, .err = cursor->err, .words = value, .count = 1};
     unsigned index;
+    uint64_t number;
     int status = find_key(key, cursor, &index);
-    return status ? status : keys[index].set(traffic_spec, &one);
+    if (status)
+        return status;
+    if (keys[index].set)
+        return keys[index].set(traffic_spec, &one);
+    void *member = (char *)traffic_spec + keys[index].member;
+    switch (keys[index].kind) {
+    case KEY_WORD: return cursor_take(&one, keys[index].what, member);
+    case KEY_TIME: return cursor_take_time(&one, member);
+    case KEY_SHARE: return cursor_take_percent(&one, member);
+    case KEY_COUNT: break;
+    }
+    status = cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
+    *(uint32_t *)member = (uint32_t)number;
+    return status;
 }
 
 /* KEY VALUE, once each. */

@@ -3,16 +3,14 @@
 #include "experiment/store/result_store.h"
 
 #include "base/map.h"
-#include "experiment/store/result_store_sql.h"
+#include "experiment/store/result_store_rows.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { WAIT_MS = 60000 }; /* for other processes that write */
 
@@ -57,17 +55,6 @@ const char *result_store_path(const struct result_store *store)
     return store->path;
 }
 
-bool result_store_is_one(const char *path)
-{
-    unsigned char head[72];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, head, sizeof head);
-    if (file >= 0)
-        close(file);
-    return got == sizeof head && memcmp(head, "SQLite format 3", 16) == 0 &&
-           memcmp(head + 68, "weft", 4) == 0;
-}
-
 /* ---- points ---- */
 
 static int compare_names(const void *a, const void *b)
@@ -91,11 +78,12 @@ void result_point(const struct result_parameter *parameters, size_t count, struc
     mem_free(sorted);
 }
 
-const char *result_run_parameter(const struct result_run *run, const char *name)
+const char *result_parameter(const struct result_parameter *parameters, size_t count,
+                             const char *name)
 {
-    for (size_t i = 0; i < run->parameter_count; i++)
-        if (strcmp(run->parameters[i].name, name) == 0)
-            return run->parameters[i].value;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(parameters[i].name, name) == 0)
+            return parameters[i].value;
     return NULL;
 }
 
@@ -187,16 +175,6 @@ static int keep_text(struct result_store *store, const char *body, int64_t *id, 
     return status;
 }
 
-static int add_parameters(struct result_store *store, int64_t id, const struct result_run *run,
-                          struct err *err)
-{
-    int status = 0;
-    for (size_t i = 0; i < run->parameter_count && status == 0; i++)
-        status = sql_do(store, err, "INSERT INTO parameter VALUES(?1, ?2, ?3, ?4)", "iiss", id,
-                        (int64_t)i, run->parameters[i].name, run->parameters[i].value);
-    return status;
-}
-
 /* The row of a run, and its parameters. */
 static int add_row(struct result_store *store, const struct result_run *run, int64_t *id,
                    struct err *err)
@@ -220,102 +198,22 @@ static int add_row(struct result_store *store, const struct result_run *run, int
                         run->replay ? run->replay : "", hash, run->wall_s,
                         run->name ? run->name : "", run->version, scenario, template, topology);
     *id = sqlite3_last_insert_rowid(store->db);
-    return status ? status : add_parameters(store, *id, run, err);
+    return status ? status
+                  : rows_add(store, ROWS_PARAMETERS, *id, 0, run->parameters, run->parameter_count,
+                             err);
 }
 
-static int add_figures(struct result_store *store, int64_t id, const struct results *results,
+static int add_results(struct result_store *store, int64_t id, const struct results *results,
                        struct err *err)
 {
-    sqlite3_stmt *statement;
     int status =
-        sql_prepare(store, &statement, "INSERT INTO figure VALUES(?1, ?2, ?3, ?4, ?5)", err);
-    for (size_t i = 0; i < results->figures.count && status == 0; i++) {
-        const struct figure *figure = &results->figures.items[i];
-        sql_bind(statement, "iissd", id, (int64_t)i, figure->name, figure->unit, figure->value);
-        status = sql_step(store, statement, err);
-    }
-    sqlite3_finalize(statement);
-    return status;
-}
-
-static int add_points(struct result_store *store, sqlite3_stmt *statement, int64_t id, size_t n,
-                      const struct series *series, struct err *err)
-{
-    int status = 0;
-    for (size_t i = 0; i < series->points.count && status == 0; i++) {
-        const struct point *point = &series->points.items[i];
-        sql_bind(statement, "iiiid", id, (int64_t)n, (int64_t)i, (int64_t)point->time,
-                 point->value);
-        status = sql_step(store, statement, err);
-    }
-    return status;
-}
-
-static int add_series(struct result_store *store, int64_t id, const struct results *results,
-                      struct err *err)
-{
-    sqlite3_stmt *statement;
-    int status =
-        sql_prepare(store, &statement, "INSERT INTO series_point VALUES(?1, ?2, ?3, ?4, ?5)", err);
-    for (size_t i = 0; i < results->series.count && status == 0; i++) {
-        const struct series *series = &results->series.items[i];
-        status = sql_do(store, err, "INSERT INTO series VALUES(?1, ?2, ?3, ?4)", "iiss", id,
-                        (int64_t)i, series->name, series->unit);
-        if (status == 0)
-            status = add_points(store, statement, id, i, series, err);
-    }
-    sqlite3_finalize(statement);
-    return status;
-}
-
-static int add_events(struct result_store *store, int64_t id, const struct run_record *run_record,
-                      struct err *err)
-{
-    static const char *const kinds[] = {[RUN_RECORD_ACTION] = "action",
-                                        [RUN_RECORD_EVENT] = "event",
-                                        [RUN_RECORD_ALARM] = "alarm",
-                                        [RUN_RECORD_CHECK] = "check"};
-    sqlite3_stmt *statement;
-    int status =
-        sql_prepare(store, &statement, "INSERT INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6)", err);
-    for (size_t i = 0; i < run_record->events.count && status == 0; i++) {
-        const struct run_record_event *event = &run_record->events.items[i];
-        sql_bind(statement, "iiisss", id, (int64_t)i, (int64_t)event->time, kinds[event->kind],
-                 event->who, event->text);
-        status = sql_step(store, statement, err);
-    }
-    sqlite3_finalize(statement);
-    return status;
-}
-
-static int add_changes(struct result_store *store, int64_t id, const struct run_record *run_record,
-                       struct err *err)
-{
-    int status = 0;
-    for (size_t i = 0; i < run_record->changes.count && status == 0; i++) {
-        const struct run_record_change *change = &run_record->changes.items[i];
-        status = sql_do(store, err,
-                        "INSERT INTO change VALUES(?1, ?2, ?3, ?4, iif(?5, ?6, NULL), ?7, ?8, ?9,"
-                        " ?10, ?11, ?12, ?13, ?14, ?15)",
-                        "iissiiiiiiiiiii", id, (int64_t)i, change->who, change->cause,
-                        (int64_t)change->tied, (int64_t)change->fault, (int64_t)change->begin,
-                        (int64_t)change->routing, (int64_t)change->computing,
-                        (int64_t)change->routed, (int64_t)change->end, (int64_t)change->gets,
-                        (int64_t)change->sets, (int64_t)change->blocks, (int64_t)change->finished);
-    }
-    return status;
-}
-
-static int add_checks(struct result_store *store, int64_t id, const struct run_record *run_record,
-                      struct err *err)
-{
-    int status = 0;
-    for (size_t i = 0; i < run_record->checks.count && status == 0; i++) {
-        const struct run_record_check *check = &run_record->checks.items[i];
-        status = sql_do(store, err, "INSERT INTO checked VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                        "iisiiis", id, (int64_t)i, check->line, (int64_t)check->number,
-                        (int64_t)check->time, (int64_t)check->holds, check->finding);
-    }
+        rows_add(store, ROWS_FIGURES, id, 0, results->figures.items, results->figures.count, err);
+    if (status == 0)
+        status =
+            rows_add(store, ROWS_SERIES, id, 0, results->series.items, results->series.count, err);
+    for (size_t i = 0; i < results->series.count && status == 0; i++)
+        status = rows_add(store, ROWS_POINTS, id, (int64_t)i, results->series.items[i].points.items,
+                          results->series.items[i].points.count, err);
     return status;
 }
 
@@ -330,10 +228,15 @@ static int add_story(struct result_store *store, int64_t id, const struct run_re
                (int64_t)run_record->end, (int64_t)run_record->smps, (int64_t)run_record->lost,
                (int64_t)run_record->hops, run_record->verdict);
     if (status == 0)
-        status = add_events(store, id, run_record, err);
+        status = rows_add(store, ROWS_EVENTS, id, 0, run_record->events.items,
+                          run_record->events.count, err);
     if (status == 0)
-        status = add_changes(store, id, run_record, err);
-    return status ? status : add_checks(store, id, run_record, err);
+        status = rows_add(store, ROWS_CHANGES, id, 0, run_record->changes.items,
+                          run_record->changes.count, err);
+    if (status == 0)
+        status = rows_add(store, ROWS_CHECKS, id, 0, run_record->checks.items,
+                          run_record->checks.count, err);
+    return status;
 }
 
 /* The run as it will be found: nothing left out. */
@@ -368,9 +271,7 @@ static int add(struct result_store *store, const struct result_run *run,
         if (adds && status == 0 && run_record)
             status = add_story(store, id, run_record, err);
         if (adds && status == 0 && run_record && results)
-            status = add_figures(store, id, results, err);
-        if (adds && status == 0 && run_record && results)
-            status = add_series(store, id, results, err);
+            status = add_results(store, id, results, err);
         status = sql_end(store, status, err);
     }
     text_release(&point);

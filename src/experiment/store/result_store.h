@@ -56,8 +56,6 @@ int result_store_open(struct result_store **store, const char *path, enum result
                       struct err *err);
 void result_store_close(struct result_store *store); /* may be NULL */
 const char *result_store_path(const struct result_store *store);
-/* Whether a file looks like a store (and not, say, like a scenario). */
-bool result_store_is_one(const char *path);
 
 /* ---- writing ---- */
 
@@ -96,26 +94,22 @@ int result_store_read_texts(struct result_store *store, struct result_run *run, 
  * is none. */
 int result_store_find_other_template(struct result_store *store, const char *template,
                                      struct arena *arena, const char **other, struct err *err);
-/* One run by point and repetition; true if it is there. *failed may be NULL. */
-bool result_store_has(struct result_store *store, const char *point, uint32_t repetition,
-                      bool *failed);
-/* Figures and series of a run as they were measured, added to `results`. */
+/* Figures and series of a run as they were measured; `results` must be empty. */
 int result_store_read_results(struct result_store *store, int64_t run, struct results *results,
                               struct err *err);
 /* Events, changes, checks and totals of a run; `story` must be empty. Its results are read apart
  * (result_store_read_results), since they may be many. */
 int result_store_read_story(struct result_store *store, int64_t run, struct run_record *run_record,
                             struct err *err);
-/* One figure of a run without reading all; false if it has none of that name. */
-bool result_store_figure(struct result_store *store, int64_t run, const char *name, double *value);
 
 /* ---- points ---- */
 
 /* Appends the canonical name of a point: NAME=VALUE by name, one blank between, values with blanks
  * in quotes; "" if there are no parameters. */
 void result_point(const struct result_parameter *parameters, size_t count, struct text *out);
-/* Of a run's parameters the value of that name, or NULL. */
-const char *result_run_parameter(const struct result_run *run, const char *name);
+/* The value of the parameter of that name, or NULL. */
+const char *result_parameter(const struct result_parameter *parameters, size_t count,
+                             const char *name);
 /* How values sort: numbers by size and before words, words by letters. */
 int result_compare_values(const char *a, const char *b);
 

@@ -3,25 +3,10 @@
  * The other store is attached to the same connection and copied table by table, run by run, in one
  * transaction. Since a run's number is the only thing that differs between stores (and that of its
  * texts), this is all there is to it; the care goes into refusing what does not belong together. */
-#include "experiment/store/result_store_sql.h"
+#include "experiment/store/result_store_rows.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* Copies from the attached store the rows of one table that belong to a run. */
-static const char *const copies[] = {
-    "INSERT INTO parameter SELECT ?2, n, name, value FROM other.parameter WHERE run = ?1",
-    "INSERT INTO figure SELECT ?2, n, name, unit, value FROM other.figure WHERE run = ?1",
-    "INSERT INTO series SELECT ?2, n, name, unit FROM other.series WHERE run = ?1",
-    "INSERT INTO series_point SELECT ?2, series, n, time_ps, value FROM other.series_point"
-    " WHERE run = ?1",
-    "INSERT INTO event SELECT ?2, n, time_ps, kind, who, text FROM other.event WHERE run = ?1",
-    "INSERT INTO change SELECT ?2, n, who, cause, fault_ps, begin_ps, routing_ps, computing_ps, "
-    "routed_ps,"
-    " end_ps, gets, sets, blocks, finished FROM other.change WHERE run = ?1",
-    "INSERT INTO checked SELECT ?2, n, line, number, time_ps, holds, finding FROM other.checked"
-    " WHERE run = ?1",
-};
 
 static const char copy_texts[] =
     "INSERT INTO main.text(hash, body) SELECT hash, body FROM other.text o WHERE o.id IN"
@@ -45,10 +30,7 @@ static int copy(struct result_store *store, int64_t id, struct err *err)
     int status = sql_do(store, err, copy_texts, "i", id);
     if (status == 0)
         status = sql_do(store, err, copy_run, "i", id);
-    int64_t new_id = sqlite3_last_insert_rowid(store->db);
-    for (size_t i = 0; i < sizeof copies / sizeof copies[0] && status == 0; i++)
-        status = sql_do(store, err, copies[i], "ii", id, new_id);
-    return status;
+    return status ? status : rows_copy(store, id, sqlite3_last_insert_rowid(store->db), err);
 }
 
 /* Different scenarios have the same points: their runs must not be taken for each other. */

@@ -63,11 +63,12 @@ static int read_filter(struct filter *filter, const struct sweep *sweep, const c
     return status;
 }
 
-static bool passes(const struct filter *filter, const struct result_run *point)
+static bool passes(const struct filter *filter, const struct result_parameter *parameters,
+                   size_t count)
 {
     for (size_t i = 0; i < filter->patterns.count; i++)
         if (fnmatch(filter->patterns.items[i].value,
-                    result_run_parameter(point, filter->patterns.items[i].name), 0) != 0)
+                    result_parameter(parameters, count, filter->patterns.items[i].name), 0) != 0)
             return false;
     return true;
 }
@@ -78,10 +79,9 @@ static void add_runs(struct sweep_plan *plan, const struct sweep *sweep,
                      const struct sweep_choice *choice, const struct filter *filter, size_t point)
 {
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
-    struct result_run probe = {.parameters = parameters, .parameter_count = sweep->parameter_count};
     struct text name = {0};
     sweep_parameters(sweep, point, parameters);
-    if (!passes(filter, &probe))
+    if (!passes(filter, parameters, sweep->parameter_count))
         return;
     result_point(parameters, sweep->parameter_count, &name);
     const char *kept = arena_strdup(&plan->arena, name.data);

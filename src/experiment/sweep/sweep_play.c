@@ -11,66 +11,48 @@
 
 /* ---- playing ---- */
 
-/* What both a rehearsal and a run need. */
-struct performance {
-    struct scenario scenario;
-    struct run_options options;
-    struct arena arena;
-};
-
-static int prepare(struct performance *performance, const struct sweep *sweep,
-                   const struct sweep_run *run, struct err *err)
+static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
+                         const struct sweep_run *run, struct err *err)
 {
     struct text text = {0};
     const char **settings;
-    *performance = (struct performance){0};
     sweep_render(sweep, run->point, &text);
-    int status =
-        scenario_read_text(&performance->scenario, sweep->scenario, text.data, text.length, err);
+    int status = scenario_read_text(scenario, sweep->scenario, text.data, text.length, err);
     text_release(&text);
     if (status)
         return status;
-    struct setup_options *setup = &performance->options.setup;
-    setup->setting_count = sweep_settings(sweep, run->point, &settings, &performance->arena);
-    setup->settings = settings;
-    setup->seed_given = true;
-    setup->seed = run->seed;
+    size_t count = sweep_settings(sweep, run->point, &settings, &scenario->arena);
+    for (size_t i = 0; i < count; i++)
+        scenario_override(scenario, settings[i], err);
+    scenario_override_seed(scenario, run->seed);
     return 0;
-}
-
-static void finish(struct performance *performance)
-{
-    scenario_release(&performance->scenario);
-    arena_release(&performance->arena);
 }
 
 int sweep_play(const struct sweep *sweep, const struct sweep_run *run,
                struct run_record *run_record, struct text *topology, struct err *err)
 {
-    struct performance performance;
-    int status = prepare(&performance, sweep, run, err);
+    struct scenario scenario;
+    int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    performance.options.topology = topology;
-    status = run_scenario(&performance.scenario, &performance.options, run_record, err);
-    finish(&performance);
+    status = run_scenario(&scenario, &(struct run_options){.topology = topology}, run_record, err);
+    scenario_release(&scenario);
     return status;
 }
 
 int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
-    struct performance performance;
+    struct scenario scenario;
     struct run_record run_record = {0};
     struct setup setup;
-    int status = prepare(&performance, sweep, run, err);
+    int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    status =
-        setup_build(&setup, &performance.scenario, &performance.options.setup, &run_record, err);
+    status = setup_build(&setup, &scenario, &run_record, err);
     if (status == 0)
         setup_release(&setup);
     run_record_release(&run_record);
-    finish(&performance);
+    scenario_release(&scenario);
     return status;
 }
 

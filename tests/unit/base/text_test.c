@@ -228,6 +228,37 @@ static void utf8_passes_and_other_bytes_are_replaced(void **state)
     }
 }
 
+static void text_is_padded_as_it_looks(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    text_put_padded(&out, "5 µs", 6, true);
+    text_putc(&out, '|');
+    text_put_padded(&out, "5 µs", 6, false);
+    text_putc(&out, '|');
+    text_put_padded(&out, "longer than that", 6, false);
+    assert_string_equal(out.data, "  5 µs|5 µs  |longer than that");
+    assert_int_equal(text_width("5 µs"), 4);
+    text_release(&out);
+}
+
+static void lines_end_between_words(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    assert_int_equal(text_fit("one two", 5), 3);
+    assert_int_equal(text_fit("one two", 7), 7);
+    assert_int_equal(text_fit("µµµ µ", 3), 6);
+    assert_int_equal(text_fit("abcdef", 4), 4);
+    text_put_wrapped(&out, 76, "a %s ij", "bcdefgh");
+    assert_string_equal(out.data, "a\n"
+                                  "                                                            "
+                                  "                bcdefgh\n"
+                                  "                                                            "
+                                  "                ij\n");
+    text_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +274,8 @@ int main(void)
         cmocka_unit_test(what_json_cannot_say_is_null),
         cmocka_unit_test(odd_characters_are_escaped_in_keys_and_values),
         cmocka_unit_test(utf8_passes_and_other_bytes_are_replaced),
+        cmocka_unit_test(text_is_padded_as_it_looks),
+        cmocka_unit_test(lines_end_between_words),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -26,8 +26,8 @@ static void a_mean_is_over_what_fits_and_has_the_figure(void **state)
         evidence_summarize(&evidence, "preset=paper switches=8", "time");
     assert_int_equal(summary.count, 2);
     assert_true(summary.mean == 2 && summary.least == 1 && summary.most == 3 && summary.sum == 4);
-    assert_true(isnan(evidence_mean(&evidence, "preset=paper switches=16", "time")));
-    assert_true(isnan(evidence_mean(&evidence, "", "never")));
+    assert_true(isnan(evidence_summarize(&evidence, "preset=paper switches=16", "time").mean));
+    assert_true(isnan(evidence_summarize(&evidence, "", "never").mean));
     evidence_release(&evidence);
 }
 
@@ -69,7 +69,8 @@ static void the_change_that_answers_the_last_action_is_the_fault(void **state)
     assert_true(observation_figure(observation, "fault.time") == 0.5);
     assert_true(observation_figure(observation, "fault.compute.time") == 0.3);
     assert_true(observation_figure(observation, "fault.changes") == 2);
-    assert_int_equal(observation_series(observation, "fault.updated")->points.items[0].time, 7);
+    assert_int_equal(
+        results_find_series(&(observation)->results, "fault.updated")->points.items[0].time, 7);
     evidence_release(&evidence);
 }
 
@@ -140,10 +141,10 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
     assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, &err), 0);
     /* 7 + 15 + 23 + 31 switches, for two presets */
     assert_int_equal(evidence.items.count, 2 * (7 + 15 + 23 + 31));
-    double removal = evidence_mean(&evidence, "preset=paper", "entries.removal");
-    double addition = evidence_mean(&evidence, "preset=paper", "entries.addition");
+    double removal = evidence_summarize(&evidence, "preset=paper", "entries.removal").mean;
+    double addition = evidence_summarize(&evidence, "preset=paper", "entries.addition").mean;
     assert_true(removal > 0 && removal < addition);
-    assert_true(removal == evidence_mean(&evidence, "preset=today", "entries.removal"));
+    assert_true(removal == evidence_summarize(&evidence, "preset=today", "entries.removal").mean);
     assert_true(compute_evidence(&evidence, "no-such-thing", &recipe, &err) < 0);
     evidence_release(&evidence);
 }

@@ -66,7 +66,7 @@ static void a_claim_that_does_not_hold_stays_with_its_reason(void **state)
     assert_non_null(strstr(out.data, "today: a reason with so many words"));
     assert_non_null(strstr(out.data, "1 claims: 1 hold with preset paper, 0 with preset today"));
     assert_null(strstr(out.data, "unexpected"));
-    assert_int_equal(reproduction_unexpected(&reproduction), 0);
+    assert_int_equal(reproduction_count(&reproduction).unexpected, 0);
     text_release(&out);
     reproduction_release(&reproduction);
 }
@@ -94,9 +94,9 @@ static void outcomes_that_are_not_on_record_are_named(void **state)
     struct reproduction lost = make(OUTCOME_UNKNOWN, OUTCOME_DIFFERS);
     struct text out = {0};
     (void)state;
-    assert_int_equal(reproduction_unexpected(&worse), 1);
-    assert_int_equal(reproduction_unexpected(&better), 1);
-    assert_int_equal(reproduction_unexpected(&lost), 1);
+    assert_int_equal(reproduction_count(&worse).unexpected, 1);
+    assert_int_equal(reproduction_count(&better).unexpected, 1);
+    assert_int_equal(reproduction_count(&lost).unexpected, 1);
     reproduction_write_table(&worse, &out);
     assert_non_null(strstr(out.data, "unexpected: 001-fig26/bottleneck with preset paper"));
     text_release(&out);

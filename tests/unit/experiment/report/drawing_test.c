@@ -82,19 +82,6 @@ static void totals_show_what_came_to_them(void **state)
     results_release(&results);
 }
 
-static void text_is_padded_as_it_looks(void **state)
-{
-    struct text out = {0};
-    (void)state;
-    drawing_pad("5 µs", 6, true, &out);
-    assert_drawn(&out, "  5 µs");
-    drawing_pad("5 µs", 6, false, &out);
-    assert_drawn(&out, "5 µs  ");
-    drawing_pad("longer than that", 6, false, &out);
-    assert_drawn(&out, "longer than that");
-    text_release(&out);
-}
-
 static void figures_and_series_are_text(void **state)
 {
     struct results results = {0};
@@ -128,7 +115,6 @@ int main(void)
         cmocka_unit_test(bars_lie_where_their_time_is),
         cmocka_unit_test(rates_are_as_high_as_they_are),
         cmocka_unit_test(totals_show_what_came_to_them),
-        cmocka_unit_test(text_is_padded_as_it_looks),
         cmocka_unit_test(figures_and_series_are_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

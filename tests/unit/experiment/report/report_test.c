@@ -2,9 +2,9 @@
 #include "experiment/report/report.h"
 
 #include "base/time.h"
-#include "experiment/report/report_data.h"
 #include "experiment/report/report_sweep.h"
 #include "experiment/report/report_timeline.h"
+#include "experiment/report/series_text.h"
 #include "markup_check.h"
 #include "report_samples.h"
 
@@ -255,18 +255,20 @@ static void tell(struct told *told)
         {.who = "S0", .cause = "start", .begin = 0, .routed = 2 * TIME_MS, .end = 3 * TIME_MS},
         {.who = "S0",
          .cause = "trap",
+         .tied = true,
+         .fault = 40 * TIME_MS,
          .begin = 45 * TIME_MS,
+         .routing = 47 * TIME_MS,
+         .computing = 8 * TIME_MS,
          .routed = 55 * TIME_MS,
          .end = 57 * TIME_MS}};
     vec_push(&told->run_record.changes, changes[0]);
     vec_push(&told->run_record.changes, changes[1]);
-    results_set(&told->results, "change.2.compute.time", 0.008, "s");
-    timeline_init(&told->timeline, &told->run_record, &told->results);
+    told->timeline = (struct timeline){&told->run_record, &told->results};
 }
 
 static void untell(struct told *told)
 {
-    timeline_release(&told->timeline);
     results_release(&told->results);
     run_record_release(&told->run_record);
 }
@@ -276,27 +278,19 @@ static void phases_follow_each_other_without_a_gap(void **state)
     static const uint64_t expected[PHASE_KINDS] = {5 * TIME_MS, 2 * TIME_MS, 8 * TIME_MS,
                                                    2 * TIME_MS};
     struct told told;
+    uint64_t from, to, last = 40 * TIME_MS;
     (void)state;
     tell(&told);
-    for (unsigned kind = 0; kind < PHASE_KINDS; kind++)
-        assert_int_equal(timeline_phase_time(&told.timeline, 1, kind), expected[kind]);
-    assert_null(timeline_cause(&told.timeline, 0));
-    assert_string_equal(timeline_cause(&told.timeline, 1)->text, "fail switch S3");
-    assert_int_equal(timeline_phase_time(&told.timeline, 0, PHASE_DETECT), 0);
-    untell(&told);
-}
-
-static void an_action_is_answered_once(void **state)
-{
-    struct told told;
-    (void)state;
-    tell(&told);
-    vec_push(&told.run_record.changes,
-             ((struct run_record_change){
-                 .who = "S0", .cause = "sweep", .begin = 80 * TIME_MS, .end = 81 * TIME_MS}));
-    assert_null(timeline_cause(&told.timeline, 2));
-    told.run_record.changes.items[2].who = "S9"; /* another manager has not answered it yet */
-    assert_non_null(timeline_cause(&told.timeline, 2));
+    const struct run_record_change *changes = told.run_record.changes.items;
+    for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
+        assert_true(run_record_phase(&changes[1], kind, &from, &to));
+        assert_int_equal(from, last);
+        assert_int_equal(to - from, expected[kind]);
+        last = to;
+    }
+    assert_null(timeline_cause(&told.run_record, 0));
+    assert_string_equal(timeline_cause(&told.run_record, 1)->text, "fail switch S3");
+    assert_false(run_record_phase(&changes[0], PHASE_DETECT, &from, &to)); /* no fault */
     untell(&told);
 }
 
@@ -349,23 +343,6 @@ static void no_line_bridges_a_long_pause(void **state)
         gaps += isnan(charts[0].groups.items[0].points.items[i].y);
     assert_int_equal(gaps, 1);
     chart_release(&charts[0]);
-    untell(&told);
-}
-
-static void measured_phases_are_believed(void **state)
-{
-    struct told told;
-    (void)state;
-    tell(&told);
-    timeline_release(&told.timeline);
-    results_set(&told.results, "change.2.begin", 0.045, "s");
-    results_set(&told.results, "change.2.discover.time", 0.001, "s");
-    timeline_init(&told.timeline, &told.run_record, &told.results);
-    assert_null(timeline_cause(&told.timeline, 1)); /* no detection was measured: no fault */
-    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DETECT), 0);
-    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DISCOVER), TIME_MS);
-    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_COMPUTE), 8 * TIME_MS);
-    assert_int_equal(timeline_phase_time(&told.timeline, 1, PHASE_DISTRIBUTE), 3 * TIME_MS);
     untell(&told);
 }
 
@@ -571,11 +548,9 @@ int main(void)
         cmocka_unit_test(csv_has_figures_and_points),
         cmocka_unit_test(csv_fields_are_quoted_where_they_must_be),
         cmocka_unit_test(phases_follow_each_other_without_a_gap),
-        cmocka_unit_test(an_action_is_answered_once),
         cmocka_unit_test(windows_show_a_change_and_what_surrounds_it),
         cmocka_unit_test(of_a_late_traffic_only_its_time_is_shown),
         cmocka_unit_test(no_line_bridges_a_long_pause),
-        cmocka_unit_test(measured_phases_are_believed),
         cmocka_unit_test(losses_by_sample_are_added_up),
         cmocka_unit_test(a_sweep_chooses_what_varies),
         cmocka_unit_test(curves_have_means_intervals_and_saturation),

@@ -13,12 +13,16 @@
 #include <math.h>
 #include <string.h>
 
+static const char *const *settings; /* of the command line, ended by NULL; NULL: none */
+
 static int play(const char *text, const struct run_options *options, struct run_record *run_record,
                 struct err *err)
 {
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
     if (status == 0) {
+        for (size_t i = 0; settings && settings[i]; i++)
+            assert_int_equal(scenario_override(&scenario, settings[i], err), 0);
         status = run_scenario(&scenario, options, run_record, err);
         scenario_release(&scenario);
     }
@@ -208,8 +212,9 @@ static void traffic_starts_and_stops_on_demand(void **state)
 
 static void the_command_line_sets_traffic(void **state)
 {
-    const char *settings[] = {"traffic.rate=200e3", "traffic.2.size=512"};
-    struct run_options options = {.setup = {.settings = settings, .setting_count = 2}};
+    const char *line[] = {"traffic.rate=200e3", "traffic.2.size=512", NULL};
+    struct run_options options = {0};
+    settings = line;
     struct run_record run_record =
         play_with(NET "traffic uniform load 0.9 start 10ms from H4\n"
                       "traffic uniform rate 5 start 10ms from H7\nrun 20ms\n",
@@ -220,14 +225,16 @@ static void the_command_line_sets_traffic(void **state)
     double mean = figure(&run_record, "accepted.payload") / 8 / figure(&run_record, "accepted");
     assert_near(mean, 384, 0.1);
     run_record_release(&run_record);
-    settings[1] = "traffic.3.size=512";
+    line[1] = "traffic.3.size=512";
     assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &run_record, &err), -EINVAL);
-    assert_non_null(strstr(err.message, "--set traffic.3.size=512: there are 1 'traffic'"));
+    assert_string_equal(err.file, "--set traffic.3.size=512");
+    assert_non_null(strstr(err.message, "there are 1 'traffic'"));
     run_record_release(&run_record);
-    settings[1] = "traffic.sice=512";
+    line[1] = "traffic.sice=512";
     assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &run_record, &err), -EINVAL);
     assert_non_null(strstr(err.message, "did you mean 'size'?"));
     run_record_release(&run_record);
+    settings = NULL;
 }
 
 /* ---- collecting ---- */

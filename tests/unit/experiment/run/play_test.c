@@ -12,21 +12,32 @@
 #include <errno.h>
 #include <string.h>
 
-static int play(const char *text, const struct run_options *options, struct run_record *run_record,
+/* What the command line says over the file: settings, and a seed unless it is 0. */
+struct line {
+    const char *settings[4];
+    uint64_t seed;
+};
+
+static int play(const char *text, const struct line *line, struct run_record *run_record,
                 struct err *err)
 {
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
-    if (status == 0) {
-        status = run_scenario(&scenario, options, run_record, err);
-        scenario_release(&scenario);
-    }
+    if (status)
+        return status;
+    for (size_t i = 0; i < 4 && line->settings[i] && status == 0; i++)
+        status = scenario_override(&scenario, line->settings[i], err);
+    if (line->seed)
+        scenario_override_seed(&scenario, line->seed);
+    if (status == 0)
+        status = run_scenario(&scenario, &(struct run_options){0}, run_record, err);
+    scenario_release(&scenario);
     return status;
 }
 
 static struct run_record play_well(const char *text)
 {
-    struct run_options options = {0};
+    struct line options = {0};
     struct run_record run_record = {0};
     struct err err = {0};
     char message[1024];
@@ -37,7 +48,7 @@ static struct run_record play_well(const char *text)
 
 static void assert_refused(const char *text, const char *expected)
 {
-    struct run_options options = {0};
+    struct line options = {0};
     struct run_record run_record = {0};
     struct err err = {0};
     char message[1024];
@@ -212,9 +223,8 @@ static void a_node_that_dies_takes_its_manager_along(void **state)
 
 static void the_command_line_goes_before_the_file(void **state)
 {
-    const char *settings[] = {"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"};
-    struct run_options options = {
-        .setup = {.seed_given = true, .seed = 9, .settings = settings, .setting_count = 4}};
+    struct line options = {{"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"},
+                           9};
     struct run_record run_record = {0};
     struct err err = {0};
     (void)state;
@@ -247,7 +257,7 @@ static void wrong_settings_of_the_command_line_are_refused(void **state)
         "sm.engin=pira", "sm.engine=no", "preset=old", "topology.x=1", "mtu", "mtu=7", "nothing=1"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct run_options options = {.setup = {.settings = &wrong[i], .setting_count = 1}};
+        struct line options = {.settings = {wrong[i]}};
         struct run_record run_record = {0};
         struct err err = {0};
         if (play("topology ring\nsm S0\n", &options, &run_record, &err) != -EINVAL)
@@ -303,7 +313,7 @@ static void the_same_seed_gives_the_same_trace(void **state)
 {
     static const char text[] = NET "drop 3%\nrun until settled limit 20s\n";
     struct run_record first = play_well(text), second = play_well(text);
-    struct run_options options = {.setup = {.seed_given = true, .seed = 2}};
+    struct line options = {.seed = 2};
     struct run_record other = {0};
     struct err err = {0};
     (void)state;

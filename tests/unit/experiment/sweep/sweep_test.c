@@ -390,7 +390,7 @@ static void a_run_is_kept_with_all_it_takes_to_look_at_it(void **state)
     assert_string_equal(run->template, SCENARIO);
     assert_non_null(strstr(run->scenario, "topology ring 12\nsm S1 engine pira\n"));
     assert_non_null(strstr(run->topology, "vendid="));
-    assert_string_equal(result_run_parameter(run, "size"), "12");
+    assert_string_equal(result_parameter(run->parameters, run->parameter_count, "size"), "12");
     assert_int_equal(run->checks, 1);
     assert_true(run->wall_s > 0);
     assert_int_equal(result_store_read_story(store, run->id, &run_record, NULL), 0);
