@@ -147,19 +147,20 @@ static uint64_t weigh(const struct graph *graph, uint32_t *weight, struct halves
 uint32_t topology_bisection(const struct graph *graph)
 {
     uint32_t count = graph->switch_count, best = UINT32_MAX;
+    struct arena memory = {0};
     if (count < 2)
         return 0;
-    uint32_t *weight = mem_alloc(count * sizeof *weight);
+    uint32_t *weight = arena_alloc(&memory, count * sizeof *weight);
     struct halves halves = {
         .graph = graph,
         .weight = weight,
-        .side = mem_alloc(count),
-        .gain = mem_alloc(count * sizeof *halves.gain),
-        .moved = mem_alloc(count * sizeof *halves.moved),
-        .trail = mem_alloc(count * sizeof *halves.trail),
+        .side = arena_alloc(&memory, count),
+        .gain = arena_alloc(&memory, count * sizeof *halves.gain),
+        .moved = arena_alloc(&memory, count * sizeof *halves.moved),
+        .trail = arena_alloc(&memory, count * sizeof *halves.trail),
     };
-    uint32_t *order = mem_alloc(count * sizeof *order);
-    uint32_t *distance = mem_alloc(count * sizeof *distance);
+    uint32_t *order = arena_alloc(&memory, count * sizeof *order);
+    uint32_t *distance = arena_alloc(&memory, count * sizeof *distance);
     uint64_t total = weigh(graph, weight, &halves);
     for (uint32_t begin = 0, source = 0; begin < 4; begin++) {
         for (uint32_t i = 0; i < count; i++)
@@ -174,12 +175,6 @@ uint32_t topology_bisection(const struct graph *graph)
         uint32_t cut = search_from(&halves, order, total);
         best = cut < best ? cut : best;
     }
-    mem_free(weight);
-    mem_free(halves.side);
-    mem_free(halves.gain);
-    mem_free(halves.moved);
-    mem_free(halves.trail);
-    mem_free(order);
-    mem_free(distance);
+    arena_release(&memory);
     return best;
 }

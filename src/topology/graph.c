@@ -7,8 +7,8 @@
 static uint32_t number_switches(struct graph *graph, const struct topology *topology)
 {
     uint32_t count = 0;
-    graph->node = mem_alloc(topology->nodes.count * sizeof *graph->node);
-    graph->switch_of = mem_alloc(topology->nodes.count * sizeof *graph->switch_of);
+    graph->node = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->node);
+    graph->switch_of = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->switch_of);
     for (uint32_t i = 0; i < topology->nodes.count; i++) {
         bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
         graph->switch_of[i] = is_switch ? count : TOPOLOGY_NONE;
@@ -53,13 +53,13 @@ void graph_init(struct graph *graph, const struct topology *topology)
     graph->switch_count = number_switches(graph, topology);
     for (uint32_t i = 0; i < graph->switch_count; i++)
         take_ports(graph, topology, graph->node[i], false);
-    graph->first_edge = mem_alloc((graph->switch_count + 1) * sizeof *graph->first_edge);
-    graph->first_host = mem_alloc((graph->switch_count + 1) * sizeof *graph->first_host);
-    graph->neighbour = mem_alloc(graph->edge_count * sizeof *graph->neighbour);
-    graph->port = mem_alloc(graph->edge_count);
-    graph->peer_port = mem_alloc(graph->edge_count);
-    graph->host = mem_alloc(graph->host_count * sizeof *graph->host);
-    graph->host_port = mem_alloc(graph->host_count);
+    graph->first_edge = arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_edge);
+    graph->first_host = arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_host);
+    graph->neighbour = arena_alloc(&graph->memory, graph->edge_count * sizeof *graph->neighbour);
+    graph->port = arena_alloc(&graph->memory, graph->edge_count);
+    graph->peer_port = arena_alloc(&graph->memory, graph->edge_count);
+    graph->host = arena_alloc(&graph->memory, graph->host_count * sizeof *graph->host);
+    graph->host_port = arena_alloc(&graph->memory, graph->host_count);
     const uint32_t edges = graph->edge_count, hosts = graph->host_count;
     graph->edge_count = graph->host_count = 0;
     for (uint32_t i = 0; i < graph->switch_count; i++) {
@@ -74,15 +74,7 @@ void graph_init(struct graph *graph, const struct topology *topology)
 
 void graph_release(struct graph *graph)
 {
-    mem_free(graph->node);
-    mem_free(graph->switch_of);
-    mem_free(graph->first_edge);
-    mem_free(graph->neighbour);
-    mem_free(graph->port);
-    mem_free(graph->peer_port);
-    mem_free(graph->first_host);
-    mem_free(graph->host);
-    mem_free(graph->host_port);
+    arena_release(&graph->memory);
     *graph = (struct graph){0};
 }
 

@@ -27,6 +27,7 @@ struct graph {
     uint32_t *first_host; /* by switch, and the end of the last row */
     uint32_t *host;       /* the end port, as an index of the topology's ports */
     uint8_t *host_port;   /* the switch's port that it hangs on */
+    struct arena memory;  /* of all of these */
 };
 
 void graph_init(struct graph *graph, const struct topology *topology);

@@ -28,6 +28,7 @@ struct view {
     const struct graph *graph;
     struct simple simple;
     uint32_t *distance, *queue; /* scratch */
+    struct arena memory;
     struct text *found;
 };
 
@@ -431,8 +432,5 @@ void topology_recognise(const struct graph *graph, char *name, size_t size)
         text_printf(&text, ", every link %u-fold", view.simple.copies);
     snprintf(name, size, "%s", text.data);
     text_release(&text);
-    mem_free(view.simple.first);
-    mem_free(view.simple.neighbour);
-    mem_free(view.distance);
-    mem_free(view.queue);
+    arena_release(&view.memory);
 }
