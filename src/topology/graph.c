@@ -8,7 +8,8 @@ static uint32_t number_switches(struct graph *graph, const struct topology *topo
 {
     uint32_t count = 0;
     graph->node = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->node);
-    graph->switch_of = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->switch_of);
+    graph->switch_of =
+        arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->switch_of);
     for (uint32_t i = 0; i < topology->nodes.count; i++) {
         bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
         graph->switch_of[i] = is_switch ? count : TOPOLOGY_NONE;
@@ -53,8 +54,10 @@ void graph_init(struct graph *graph, const struct topology *topology)
     graph->switch_count = number_switches(graph, topology);
     for (uint32_t i = 0; i < graph->switch_count; i++)
         take_ports(graph, topology, graph->node[i], false);
-    graph->first_edge = arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_edge);
-    graph->first_host = arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_host);
+    graph->first_edge =
+        arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_edge);
+    graph->first_host =
+        arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_host);
     graph->neighbour = arena_alloc(&graph->memory, graph->edge_count * sizeof *graph->neighbour);
     graph->port = arena_alloc(&graph->memory, graph->edge_count);
     graph->peer_port = arena_alloc(&graph->memory, graph->edge_count);
