@@ -148,18 +148,18 @@ static void print_event(void *context, const struct run_record_event *event)
 static int play_run(struct sweep_arguments *arguments, const struct sweep *sweep,
                     const struct sweep_run *run, struct err *err)
 {
-    struct run_record run_record = {.tell = print_event, .context = arguments};
+    struct run_record record = {.tell = print_event, .context = arguments};
     struct text end = {0};
-    int status = sweep_play(sweep, run, &run_record, NULL, err);
+    int status = sweep_play(sweep, run, &record, NULL, err);
     if (status == 0) {
         if (arguments->json)
-            run_record_write_json(&run_record, &end);
+            run_record_write_json(&record, &end);
         else
-            run_record_write_summary(&run_record, &end);
+            run_record_write_summary(&record, &end);
         command_print("sweep", &end);
-        status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
+        status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
     }
-    run_record_release(&run_record);
+    run_record_release(&record);
     return status;
 }
 
