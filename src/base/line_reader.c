@@ -10,18 +10,6 @@
 
 /* ---- lines ---- */
 
-static void load(struct line_reader *reader)
-{
-    enum { LIMIT = 64 << 20 };
-    size_t limit = reader->limit ? reader->limit : LIMIT;
-    reader->status = file_read(reader->file, limit, &reader->content, reader->err);
-    reader->is_file = false;
-    if (strcmp(reader->file, "-") == 0)
-        reader->file = "standard input";
-    reader->text = reader->content.data;
-    reader->length = reader->content.length;
-}
-
 /* There are no more lines. */
 static bool end(struct line_reader *reader)
 {
@@ -34,8 +22,16 @@ static bool end(struct line_reader *reader)
 bool line_reader_next_line(struct line_reader *reader)
 {
     assert(reader->file && (reader->text || !reader->length));
-    if (reader->is_file)
-        load(reader);
+    if (reader->is_file) {
+        enum { LIMIT = 64 << 20 };
+        size_t limit = reader->limit ? reader->limit : LIMIT;
+        reader->status = file_read(reader->file, limit, &reader->content, reader->err);
+        reader->is_file = false;
+        if (strcmp(reader->file, "-") == 0)
+            reader->file = "standard input";
+        reader->text = reader->content.data;
+        reader->length = reader->content.length;
+    }
     if (reader->status || reader->length == 0)
         return end(reader);
     const char *newline = memchr(reader->text, '\n', reader->length);

@@ -55,12 +55,8 @@ static unsigned prefix_of(double value, const struct unit *unit)
 
 static void put_unit(char *buffer, size_t size, const char *prefix, const struct unit *unit)
 {
-    if (unit->symbol)
-        snprintf(buffer, size, "%s%.30s", prefix, unit->shown);
-    else if (!unit->shown[0] || !prefix[0])
-        snprintf(buffer, size, "%s%.30s", prefix, unit->shown);
-    else
-        snprintf(buffer, size, "%s %.30s", prefix, unit->shown);
+    bool parted = !unit->symbol && unit->shown[0] && prefix[0];
+    snprintf(buffer, size, "%s%s%.30s", prefix, parted ? " " : "", unit->shown);
 }
 
 /* ---- numbers ---- */

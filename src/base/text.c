@@ -188,18 +188,13 @@ static void json_escape(struct text *out, const char *value)
     text_putc(out, '"');
 }
 
-static void json_newline(struct json *json)
-{
-    if (json->pretty && json->depth)
-        text_printf(json->out, "\n%*s", (int)json->depth * 2, "");
-}
-
 /* Comma, line break and key: whatever stands before a value. */
 static void json_lead(struct json *json, const char *key)
 {
     if (json->comma)
         text_putc(json->out, ',');
-    json_newline(json);
+    if (json->pretty && json->depth)
+        text_printf(json->out, "\n%*s", (int)json->depth * 2, "");
     json->comma = true;
     if (key) {
         json_escape(json->out, key);
@@ -207,7 +202,7 @@ static void json_lead(struct json *json, const char *key)
     }
 }
 
-static void json_open(struct json *json, const char *key, char bracket)
+void json_open(struct json *json, const char *key, char bracket)
 {
     json_lead(json, key);
     text_putc(json->out, bracket);
@@ -215,7 +210,7 @@ static void json_open(struct json *json, const char *key, char bracket)
     json->comma = false;
 }
 
-static void json_close(struct json *json, char bracket)
+void json_close(struct json *json, char bracket)
 {
     bool filled = json->comma;
     assert(json->depth > 0);
@@ -226,26 +221,6 @@ static void json_close(struct json *json, char bracket)
     json->comma = true;
     if (!json->depth)
         text_putc(json->out, '\n');
-}
-
-void json_begin_object(struct json *json, const char *key)
-{
-    json_open(json, key, '{');
-}
-
-void json_begin_array(struct json *json, const char *key)
-{
-    json_open(json, key, '[');
-}
-
-void json_end_object(struct json *json)
-{
-    json_close(json, '}');
-}
-
-void json_end_array(struct json *json)
-{
-    json_close(json, ']');
 }
 
 void json_string(struct json *json, const char *key, const char *value)

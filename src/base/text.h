@@ -43,10 +43,12 @@ struct json {
     bool comma;  /* something was written at this depth */
     bool pretty; /* two-space indentation */
 };
-void json_begin_object(struct json *json, const char *key);
-void json_begin_array(struct json *json, const char *key);
-void json_end_object(struct json *json);
-void json_end_array(struct json *json);
+#define json_begin_object(json, key) json_open(json, key, '{')
+#define json_begin_array(json, key)  json_open(json, key, '[')
+#define json_end_object(json)        json_close(json, '}')
+#define json_end_array(json)         json_close(json, ']')
+void json_open(struct json *json, const char *key, char bracket);
+void json_close(struct json *json, char bracket);
 void json_string(struct json *json, const char *key, const char *value);
 void json_stringf(struct json *json, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

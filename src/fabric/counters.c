@@ -27,12 +27,8 @@ struct port_counts {
 
 void counters_start(struct fabric *fabric)
 {
-    fabric->data->counts = mem_zalloc(fabric->port_count, sizeof *fabric->data->counts);
-}
-
-void counters_release(struct data *data)
-{
-    mem_free(data->counts);
+    struct data *data = fabric->data;
+    data->counts = arena_alloc(&data->memory, fabric->port_count * sizeof *data->counts);
 }
 
 void counters_note_missed(struct fabric *fabric, uint32_t port,

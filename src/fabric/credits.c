@@ -65,29 +65,24 @@ void credits_update_all(struct fabric *fabric)
             credits_update(fabric, lane_of(fabric, port, vl));
 }
 
-/* In the event: VL in bits 0-3, limit from bit 4, sent from bit 16, epoch above bit 32. */
-static void send_one(struct fabric *fabric, uint32_t index, unsigned vl, uint64_t arrival)
-{
-    struct port *port = &fabric->ports[index];
-    assert(port->peer != NONE);
-    uint32_t lane = lane_of(fabric, index, vl);
-    struct input_vl *input = &fabric->data->inputs[lane];
-    input->told = (uint16_t)credit_limit(input, port);
-    uint64_t what = vl | (uint64_t)input->told << 4 |
-                    (uint64_t)fabric->data->outputs[lane].sent << 16 | (uint64_t)port->epoch << 32;
-    fabric->data->totals.credit_packets++;
-    des_post_fifo(fabric->network, DELAY_CREDITS, arrival,
-                  (struct event){EVENT_CREDITS, port->peer, what});
-}
-
 uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct port *port = &fabric->ports[index];
     uint64_t each = wire_time(port, CREDIT_PACKET_BYTES);
+    assert(port->peer != NONE);
     for (; port->tell; port->tell &= (uint16_t)(port->tell - 1)) {
+        unsigned vl = (unsigned)__builtin_ctz(port->tell);
+        uint32_t lane = lane_of(fabric, index, vl);
+        struct input_vl *input = &fabric->data->inputs[lane];
         at += each;
         port->busy_ps += each;
-        send_one(fabric, index, (unsigned)__builtin_ctz(port->tell), at + port->flight_ps);
+        input->told = (uint16_t)credit_limit(input, port);
+        /* In the event: VL in bits 0-3, limit from bit 4, sent from bit 16, epoch above bit 32. */
+        uint64_t what = vl | (uint64_t)input->told << 4 |
+                        (uint64_t)output_at(fabric, lane)->sent << 16 | (uint64_t)port->epoch << 32;
+        fabric->data->totals.credit_packets++;
+        des_post_fifo(fabric->network, DELAY_CREDITS, at + port->flight_ps,
+                      (struct event){EVENT_CREDITS, port->peer, what});
     }
     return at;
 }

@@ -153,6 +153,7 @@ struct data {
     struct switch_core *switch_cores; /* by node */
     uint64_t *requests;               /* by input VL: it waits for the routing unit */
     VEC(struct arbiter_tables *) tables;
+    struct arena memory; /* of the tables, `requests` and `counts` */
     POOL(struct data_packet) data_packets;
     VEC(struct sender) senders;
     VEC(struct traffic) traffics;
@@ -175,6 +176,12 @@ struct data {
 static inline unsigned blocks_of(unsigned bytes)
 {
     return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+static inline void free_blocks(uint16_t *used, unsigned blocks)
+{
+    assert(*used >= blocks);
+    *used = (uint16_t)(*used - blocks);
 }
 
 struct fabric;
@@ -256,8 +263,6 @@ static inline struct vm *vm_at(const struct data *data, uint32_t end_point)
 {
     return &data->vms.items[end_point - DATA_VM];
 }
-/* Adds a sender to the VM and returns the port of the VM, or NONE. */
-uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender);
 void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
 void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
 
@@ -277,7 +282,6 @@ enum loss cause_of_closed_port(struct fabric *fabric, uint32_t port);
 
 /* counters.c */
 void counters_start(struct fabric *fabric);
-void counters_release(struct data *data);
 void counters_note_missed(struct fabric *fabric, uint32_t port,
                           const struct data_packet *data_packet);
 void counters_note_multicast(struct fabric *fabric, uint32_t port); /* sent */

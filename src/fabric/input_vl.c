@@ -19,11 +19,6 @@ static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->inputs[lane];
 }
-static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
-{
-    return &fabric->data->outputs[lane];
-}
-
 static struct sma *sma_of(const struct fabric *fabric, const struct switch_core *switch_core)
 {
     return &fabric->nodes[switch_core - fabric->data->switch_cores].sma;
@@ -225,17 +220,6 @@ static void cancel_reservation(struct fabric *fabric, uint32_t lane, uint32_t wa
         fabric->ports[lane_port(fabric, wanted)].held = NONE;
 }
 
-/* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
-static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
-{
-    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
-                       cause == LOSS_NO_VL || cause == LOSS_MOVED;
-    counters_count(fabric, port,
-                   switch_core           ? COUNTER_RCV_SWITCH_RELAY
-                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
-                                         : COUNTER_XMIT_DISCARDS);
-}
-
 void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
 {
     struct input_vl *input = input_at(fabric, lane);
@@ -243,24 +227,21 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
     cancel_reservation(fabric, lane, input->wanted);
-    assert(input->used >= blocks_of(data_packet_at(fabric->data, number)->bytes));
-    input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
+    free_blocks(&input->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->asked = false;
     input->wanted = NONE;
     input->copied = 0;
-    count_discard(fabric, at, cause);
+    /* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
+    bool not_forwarded = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
+                         cause == LOSS_NO_VL || cause == LOSS_MOVED;
+    counters_count(fabric, at,
+                   not_forwarded         ? COUNTER_RCV_SWITCH_RELAY
+                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
+                                         : COUNTER_XMIT_DISCARDS);
     data_lose(fabric, number, cause, at);
     credits_update(fabric, lane);
     if (input->queue.head != NONE)
         routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
-}
-
-static unsigned output_for(const struct fabric *fabric, const struct switch_core *switch_core,
-                           unsigned dlid)
-{
-    if (switch_core->linear)
-        return dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
-    return sma_route_unicast(sma_of(fabric, switch_core), dlid);
 }
 
 static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
@@ -362,7 +343,11 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
         connect_multicast(fabric, switch_core, lane, LOSS_NO_ROUTE);
         return;
     }
-    unsigned output = output_for(fabric, switch_core, data_packet->dlid);
+    unsigned dlid = data_packet->dlid, output;
+    if (!switch_core->linear)
+        output = sma_route_unicast(sma_of(fabric, switch_core), dlid);
+    else
+        output = dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
         input_vl_discard(fabric, lane, NONE,
@@ -410,8 +395,7 @@ void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
     if (life != switch_core->life || to == NONE)
         return;
     input->crossing = output_at(fabric, to)->crossing = NONE;
-    assert(input->used >= input->crossing_blocks);
-    input->used = (uint16_t)(input->used - input->crossing_blocks);
+    free_blocks(&input->used, input->crossing_blocks);
     credits_update(fabric, lane);
     if (!multiplexed)
         serve_vl_queue(fabric, to);
@@ -429,20 +413,6 @@ void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 }
 
 /* ---- arrival ---- */
-
-static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *data_packet,
-                              uint32_t port)
-{
-    fabric->trace = hash_mix(fabric->trace ^ des_now(fabric->network)) ^
-                    ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | port);
-}
-
-static bool has_bit_error(struct fabric *fabric, struct port *port,
-                          const struct data_packet *data_packet)
-{
-    uint64_t rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
-    return rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * rate;
-}
 
 void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
 {
@@ -500,7 +470,9 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     struct switch_core *switch_core = switch_core_of(fabric, port);
     struct data_packet *data_packet = data_packet_at(data, number);
     data->on_links--;
-    add_to_trace_hash(fabric, data_packet, index);
+    fabric->trace =
+        hash_mix(fabric->trace ^ des_now(fabric->network)) ^
+        ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | index);
     if (!port->up || !switch_core->up || data_packet->link_epoch != port->epoch) {
         counters_note_missed(fabric, index, data_packet);
         bool is_back =
@@ -512,7 +484,8 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     uint32_t lane = lane_of(fabric, index, data_packet->vl);
     struct input_vl *input = input_at(fabric, lane);
     unsigned blocks = blocks_of(data_packet->bytes);
-    if (has_bit_error(fabric, port, data_packet)) {
+    uint64_t error_rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
+    if (error_rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * error_rate) {
         /* The receiver has not counted the packet: the next flow-control packet of the sender
          * corrects that. */
         counters_count(fabric, index, COUNTER_RCV_ERRORS);

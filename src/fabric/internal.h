@@ -134,9 +134,9 @@ struct fabric {
     uint32_t node_count, port_count;
     POOL(struct packet) packets;
     POOL(struct multicast_copies) multicasts;
-    uint32_t hop_limit;                 /* a LID-routed packet beyond it is in a loop */
-    struct fabric_delivery *deliveries; /* a ring */
-    size_t delivery_first, delivery_count, delivery_room;
+    uint32_t hop_limit; /* a LID-routed packet beyond it is in a loop */
+    VEC(struct fabric_delivery) deliveries;
+    size_t taken; /* deliveries at the front that the consumers have; empty if they have all */
     VEC(struct loss_rule) losses;
     struct pcap *pcap;
     struct fabric_totals totals;
@@ -205,6 +205,11 @@ static inline unsigned lane_vl(const struct fabric *fabric, uint32_t lane)
 static inline uint32_t lane_of(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
     return port << fabric->data->lane_shift | vl;
+}
+
+static inline struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
+{
+    return &fabric->data->outputs[lane];
 }
 
 #endif

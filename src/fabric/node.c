@@ -52,18 +52,10 @@ static void reply(struct fabric *fabric, uint32_t number)
     node_inject(fabric, port, number);
 }
 
-/* Answers as an operating system without a consumer: "unsupported" to Get and Set, nothing to the
- * rest. */
-static bool answer_unsupported(uint8_t *mad)
+static struct sma_key_violation violation_of(const struct packet_header *header)
 {
-    uint64_t method = wire_get(mad, MAD_METHOD);
-    if (method != METHOD_GET && method != METHOD_SET)
-        return false;
-    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
-    wire_set(mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
-    if (mad_is_directed(mad))
-        wire_set(mad, SMP_DIRECTION, 1);
-    return true;
+    return (struct sma_key_violation){header->slid, header->dlid,   header->p_key,
+                                      header->sl,   header->src_qp, header->dest_qp};
 }
 
 /* A general service MAD must carry a P_Key and Q_Key that the port accepts. */
@@ -73,8 +65,7 @@ static bool accepts_keys(struct fabric *fabric, struct node *node, const struct 
     unsigned port = fabric->ports[packet->port].number;
     if (header->dest_qp == QP_SMI)
         return true;
-    struct sma_key_violation violation = {header->slid, header->dlid,   header->p_key,
-                                          header->sl,   header->src_qp, header->dest_qp};
+    struct sma_key_violation violation = violation_of(header);
     if (!sma_accepts_p_key(&node->sma, port, header->p_key)) {
         sma_report_p_key(&node->sma, port, &violation);
     } else if (header->q_key != Q_KEY_GSI) {
@@ -84,19 +75,6 @@ static bool accepts_keys(struct fabric *fabric, struct node *node, const struct 
         return true;
     }
     return false;
-}
-
-static void deliver_to_consumer(struct fabric *fabric, uint32_t number)
-{
-    struct packet *packet = packet_at(fabric, number);
-    if (fabric->ports[packet->port].consumers) {
-        fabric_deliver(fabric, packet->port, packet);
-        packet_drop(fabric, number);
-    } else if (answer_unsupported(packet->mad)) {
-        reply(fabric, number);
-    } else {
-        packet_drop(fabric, number);
-    }
 }
 
 static void start_agent(struct fabric *fabric, struct node *node)
@@ -116,8 +94,21 @@ static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t n
     if (!accepts_keys(fabric, node, packet)) {
         packet_drop(fabric, number);
         node_service_agent(fabric, fabric->ports[port].node);
+    } else if (!sma_handles(packet->mad) && fabric->ports[port].consumers) {
+        fabric_deliver(fabric, port, packet);
+        packet_drop(fabric, number);
     } else if (!sma_handles(packet->mad)) {
-        deliver_to_consumer(fabric, number);
+        /* As an operating system without a consumer: "unsupported" to Get and Set. */
+        uint64_t method = wire_get(packet->mad, MAD_METHOD);
+        if (method != METHOD_GET && method != METHOD_SET) {
+            packet_drop(fabric, number);
+            return;
+        }
+        wire_set(packet->mad, MAD_METHOD, METHOD_GET_RESP);
+        wire_set(packet->mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
+        if (mad_is_directed(packet->mad))
+            wire_set(packet->mad, SMP_DIRECTION, 1);
+        reply(fabric, number);
     } else if (node->requests.count >= node->options.agent_buffer) {
         if (mad_is_smp(packet->mad))
             sma_count(&node->sma, fabric->ports[port].number, COUNTER_VL15_DROPPED, 1);
@@ -139,9 +130,7 @@ static bool passes_enforcement(struct fabric *fabric, struct node *node, unsigne
         (inbound ? sma_may_send_p_key(&node->sma, number, key)
                  : sma_accepts_p_key(&node->sma, number, key)))
         return true;
-    struct sma_key_violation violation = {packet->header.slid,   packet->header.dlid,
-                                          packet->header.p_key,  packet->header.sl,
-                                          packet->header.src_qp, packet->header.dest_qp};
+    struct sma_key_violation violation = violation_of(&packet->header);
     sma_count(&node->sma, number, inbound ? COUNTER_RCV_CONSTRAINT : COUNTER_XMIT_CONSTRAINT, 1);
     sma_report_p_key(&node->sma, number, &violation);
     node_service_agent(fabric, (uint32_t)(node - fabric->nodes));
@@ -189,31 +178,24 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
     }
 }
 
-static void multicast_to(struct fabric *fabric, struct node *node, uint32_t number, unsigned input,
-                         unsigned output)
-{
-    if (!passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
-                            packet_at(fabric, number)))
-        return;
-    uint32_t copy = packet_copy(fabric, number);
-    if (!multicast_may_forward(fabric, packet_at(fabric, copy)->multicast)) {
-        fabric->totals.looped++;
-        drop_not_forwarded(fabric, node, copy, input);
-    } else if (!select_vl(node, packet_at(fabric, copy), input, output)) {
-        drop_not_forwarded(fabric, node, copy, input);
-    } else {
-        forward(fabric, node, copy, output,
-                node->sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps);
-    }
-}
-
 static void route_multicast(struct fabric *fabric, struct node *node, uint32_t number,
                             unsigned input)
 {
     uint16_t mlid = packet_at(fabric, number)->header.dlid;
-    for (unsigned output = 1; output <= node->sma.port_count; output++)
-        if (output != input && sma_route_multicast(&node->sma, mlid, output))
-            multicast_to(fabric, node, number, input, output);
+    for (unsigned output = 1; output <= node->sma.port_count; output++) {
+        if (output == input || !sma_route_multicast(&node->sma, mlid, output) ||
+            !passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
+                                packet_at(fabric, number)))
+            continue;
+        uint32_t copy = packet_copy(fabric, number);
+        bool loops = !multicast_may_forward(fabric, packet_at(fabric, copy)->multicast);
+        fabric->totals.looped += loops;
+        if (loops || !select_vl(node, packet_at(fabric, copy), input, output))
+            drop_not_forwarded(fabric, node, copy, input);
+        else
+            forward(fabric, node, copy, output,
+                    node->sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps);
+    }
     if (input != 0 && sma_route_multicast(&node->sma, mlid, 0))
         deliver_locally(fabric, node, number, port_index(node, 0));
     else
@@ -331,15 +313,6 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     }
 }
 
-static void count_received(struct node *node, unsigned number, const struct packet *packet)
-{
-    sma_count(&node->sma, number, COUNTER_RCV_PACKETS, 1);
-    sma_count(&node->sma, number, COUNTER_RCV_DATA, packet->bytes / 4);
-    sma_count(&node->sma, number,
-              lid_is_multicast(packet->header.dlid) ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV,
-              1);
-}
-
 /* Whether the receiver accepts an arriving packet: link state and injected faults. */
 static bool is_accepted(struct fabric *fabric, struct node *node, struct port *port,
                         const struct packet *packet)
@@ -389,15 +362,17 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
         packet_drop(fabric, number);
         return;
     }
-    count_received(node, port->number, packet);
+    bool multicast = lid_is_multicast(packet->header.dlid);
+    sma_count(&node->sma, port->number, COUNTER_RCV_PACKETS, 1);
+    sma_count(&node->sma, port->number, COUNTER_RCV_DATA, packet->bytes / 4);
+    sma_count(&node->sma, port->number, multicast ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV, 1);
     packet->arrival = port->number;
     bool permissive = packet->header.dlid == LID_PERMISSIVE;
     if (mad_is_directed(packet->mad) && permissive)
         run_smi(fabric, node, number, port->number, node->is_switch ? port_index(node, 0) : index);
     else if (node->is_switch)
         route_by_lid(fabric, node, number, port->number);
-    else if (permissive || lid_is_multicast(packet->header.dlid) ||
-             sma_owns_lid(&node->sma, port->number, packet->header.dlid))
+    else if (permissive || multicast || sma_owns_lid(&node->sma, port->number, packet->header.dlid))
         arrive_at_lid(fabric, node, number, index);
     else
         packet_drop(fabric, number);
@@ -437,17 +412,6 @@ void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
         start_agent(fabric, node);
 }
 
-static void send_trap(struct fabric *fabric, uint32_t port, const struct sma_output *output)
-{
-    uint32_t number = packet_new(fabric);
-    struct packet *packet = packet_at(fabric, number);
-    uint16_t slid = (uint16_t)wire_get(fabric_port_info(fabric, port), PORT_INFO_LID);
-    packet->header = packet_header_of_mad(output->mad, slid, output->dlid, output->sl);
-    memcpy(packet->mad, output->mad, MAD_BYTES);
-    fabric->totals.traps++;
-    node_inject(fabric, port, number);
-}
-
 /* Link commands wait until the answer that announces them has left. */
 enum { LINK_COMMAND_DELAY_US = 50 };
 
@@ -457,15 +421,22 @@ void node_service_agent(struct fabric *fabric, uint32_t index)
     struct sma_output output;
     while (node->up && sma_next_output(&node->sma, des_now(fabric->timers), &output)) {
         uint32_t port = port_index(node, output.port);
-        if (output.kind == SMA_SEND_TRAP)
-            send_trap(fabric, port, &output);
-        else if (output.kind == SMA_FUNCTION)
+        if (output.kind == SMA_SEND_TRAP) {
+            uint32_t number = packet_new(fabric);
+            struct packet *packet = packet_at(fabric, number);
+            uint16_t slid = (uint16_t)wire_get(fabric_port_info(fabric, port), PORT_INFO_LID);
+            packet->header = packet_header_of_mad(output.mad, slid, output.dlid, output.sl);
+            memcpy(packet->mad, output.mad, MAD_BYTES);
+            fabric->totals.traps++;
+            node_inject(fabric, port, number);
+        } else if (output.kind == SMA_FUNCTION) {
             link_follow_function(fabric, port);
-        else
+        } else {
             des_schedule(fabric->network,
                          des_now(fabric->network) + LINK_COMMAND_DELAY_US * TIME_US,
                          (struct event){EVENT_LINK_COMMAND, port,
                                         (uint64_t)node->life << 32 | output.physical_state});
+        }
     }
     uint64_t deadline = node->up ? sma_deadline(&node->sma) : TIME_NEVER;
     if (deadline == node->timer_at)

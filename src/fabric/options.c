@@ -230,26 +230,6 @@ static void print_range(const struct attribute *attribute, struct text *out)
     }
 }
 
-static int refuse_key(const char *key, struct err *err)
-{
-    const char *names[ATTRIBUTES];
-    for (unsigned i = 0; i < ATTRIBUTES; i++)
-        names[i] = attributes[i].key;
-    const char *near = nearest_word(key, names, ATTRIBUTES);
-    return err_set(err, EINVAL, "no attribute '%.80s'; %s%s%s'weft fabric --attributes' lists them",
-                   key, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
-}
-
-static int refuse_value(const struct attribute *attribute, const char *value, struct err *err)
-{
-    struct text range = {0};
-    print_range(attribute, &range);
-    int status = err_set(err, EINVAL, "%s: '%.80s' does not fit: expected %s (%s)", attribute->key,
-                         value, range.data, attribute->meaning);
-    text_release(&range);
-    return status;
-}
-
 static int add_override(struct fabric_options *options, const char *pattern, size_t length,
                         const char *key, const char *value, struct err *err)
 {
@@ -272,10 +252,24 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
     const char *colon = strrchr(key, ':');
     const struct attribute *attribute = find(colon ? colon + 1 : key);
     uint64_t parsed;
-    if (!attribute)
-        return refuse_key(colon ? colon + 1 : key, err);
-    if (!parse_value(attribute, value, &parsed) || !fits(attribute, parsed))
-        return refuse_value(attribute, value, err);
+    if (!attribute) {
+        const char *names[ATTRIBUTES];
+        for (unsigned i = 0; i < ATTRIBUTES; i++)
+            names[i] = attributes[i].key;
+        key = colon ? colon + 1 : key;
+        const char *near = nearest_word(key, names, ATTRIBUTES);
+        return err_set(err, EINVAL,
+                       "no attribute '%.80s'; %s%s%s'weft fabric --attributes' lists them", key,
+                       near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+    }
+    if (!parse_value(attribute, value, &parsed) || !fits(attribute, parsed)) {
+        struct text range = {0};
+        print_range(attribute, &range);
+        err_set(err, EINVAL, "%s: '%.80s' does not fit: expected %s (%s)", attribute->key, value,
+                range.data, attribute->meaning);
+        text_release(&range);
+        return -EINVAL;
+    }
     if (colon && !attribute->of_node)
         return err_set(err, EINVAL, "%s is the same for the whole fabric", attribute->key);
     if (colon)
@@ -285,12 +279,6 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
     return 0;
 }
 
-static bool is_meant(const char *pattern, const char *name, const char *description, bool is_switch)
-{
-    return strcmp(pattern, is_switch ? "switches" : "adapters") == 0 ||
-           fnmatch(pattern, name, 0) == 0 || (description && fnmatch(pattern, description, 0) == 0);
-}
-
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
                                        const char *description, bool is_switch)
 {
@@ -298,7 +286,10 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
     for (unsigned i = 0; i < options->override_count; i++) {
         const struct fabric_override *override = &options->overrides[i];
         uint64_t value;
-        if (!is_meant(override->pattern, name, description, is_switch))
+        const char *pattern = override->pattern;
+        if (strcmp(pattern, is_switch ? "switches" : "adapters") != 0 &&
+            fnmatch(pattern, name, 0) != 0 &&
+            (!description || fnmatch(pattern, description, 0) != 0))
             continue;
         const struct attribute *attribute = find(override->key);
         if (parse_value(attribute, override->value, &value))

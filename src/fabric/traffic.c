@@ -30,9 +30,7 @@ void traffic_init(struct traffic *traffic)
 
 static void *duplicate(const void *items, size_t count, size_t bytes)
 {
-    if (count == 0)
-        return NULL;
-    return memcpy(mem_realloc(NULL, count, bytes), items, count * bytes);
+    return count ? memcpy(mem_realloc(NULL, count, bytes), items, count * bytes) : NULL;
 }
 
 void traffic_copy(struct traffic *to, const struct traffic *from)
@@ -72,29 +70,22 @@ static int check_distinct(const uint32_t *ports, size_t count, const char *what,
     return status;
 }
 
-static int check_members(const struct traffic *traffic, struct err *err)
-{
-    int status = check_distinct(traffic->senders.items, traffic->senders.count, "sender", err);
-    if (!status)
-        status =
-            check_distinct(traffic->receivers.items, traffic->receivers.count, "receiver", err);
-    if (status || !pattern_maps_members(traffic->pattern))
-        return status;
-    if (traffic->senders.count != traffic->receivers.count ||
-        memcmp(traffic->senders.items, traffic->receivers.items,
-               traffic->senders.count * sizeof *traffic->senders.items) != 0)
-        return err_set(err, EINVAL, "%s traffic needs the same senders and receivers, in one order",
-                       traffic_pattern_names[traffic->pattern]);
-    return 0;
-}
-
 static int check_pattern(const struct traffic *traffic, struct err *err)
 {
     if ((unsigned)traffic->pattern >= TRAFFIC_PATTERNS)
         return err_set(err, EINVAL, "there is no traffic pattern %u", (unsigned)traffic->pattern);
-    int status = check_members(traffic, err);
+    int status = check_distinct(traffic->senders.items, traffic->senders.count, "sender", err);
+    if (!status)
+        status =
+            check_distinct(traffic->receivers.items, traffic->receivers.count, "receiver", err);
     if (status)
         return status;
+    if (pattern_maps_members(traffic->pattern) &&
+        (traffic->senders.count != traffic->receivers.count ||
+         memcmp(traffic->senders.items, traffic->receivers.items,
+                traffic->senders.count * sizeof *traffic->senders.items) != 0))
+        return err_set(err, EINVAL, "%s traffic needs the same senders and receivers, in one order",
+                       traffic_pattern_names[traffic->pattern]);
     if ((traffic->pattern == PATTERN_HOT_SPOT || traffic->pattern == PATTERN_GATHER) &&
         traffic->hot >= traffic->receivers.count)
         return err_set(err, EINVAL, "%s traffic to receiver %u, but there are only %zu",
@@ -105,11 +96,6 @@ static int check_pattern(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
-static bool has_arrival_times(const struct traffic *traffic)
-{
-    return traffic->pattern != PATTERN_TRACE && traffic->arrival != ARRIVAL_SATURATED;
-}
-
 static int check_times(const struct traffic *traffic, struct err *err)
 {
     if ((unsigned)traffic->arrival >= TRAFFIC_ARRIVALS)
@@ -118,7 +104,7 @@ static int check_times(const struct traffic *traffic, struct err *err)
         return err_set(err, EINVAL, "traffic starts after more than 100 days");
     if (traffic->stop_ps <= traffic->start_ps)
         return err_set(err, EINVAL, "traffic stops before it starts");
-    if (!has_arrival_times(traffic))
+    if (traffic->pattern == PATTERN_TRACE || traffic->arrival == ARRIVAL_SATURATED)
         return 0;
     if (traffic->interval_ps == 0)
         return err_set(err, EINVAL, "traffic without a rate");

@@ -9,11 +9,6 @@
 
 enum { LIDS_ALL = 0xFFFF };
 
-static bool same_address(const struct sa_address *a, const struct sa_address *b)
-{
-    return a->lid == b->lid && a->qp == b->qp;
-}
-
 /* Whether both ask for the same notices. Whose GID is given need not look at LIDs. */
 static bool same_wish(const uint8_t *a, const uint8_t *b)
 {
@@ -35,7 +30,8 @@ static struct subscription *find(struct sa *sa, const struct query *query)
 {
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         struct subscription *subscription = &sa->registry.subscriptions.items[i];
-        if (same_address(&subscription->address, &query->address) &&
+        if (subscription->address.lid == query->address.lid &&
+            subscription->address.qp == query->address.qp &&
             same_wish(query_data(query), subscription->inform))
             return subscription;
     }
@@ -114,20 +110,6 @@ void subscriptions_update_lids(struct sa *sa)
     }
 }
 
-static void subscribe(struct sa *sa, const struct query *query)
-{
-    struct subscription subscription = {
-        .guid = sa_requester_guid(sa, query),
-        .address = query->address,
-        .number = ++sa->registry.next_subscription,
-        .absent_since = TIME_NEVER,
-        .changed = ++sa->registry.generation,
-    };
-    memcpy(subscription.inform, query_data(query), sizeof subscription.inform);
-    wire_set(subscription.inform, INFORM_INFO_QPN, query->address.qp);
-    vec_push(&sa->registry.subscriptions, subscription);
-}
-
 uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *inform = query_data(query);
@@ -145,7 +127,15 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
             break;
         if (sa->registry.subscriptions.count >= sa->config.subscription_limit)
             return STATUS_SA_NO_RESOURCES;
-        subscribe(sa, query);
+        vec_push(&sa->registry.subscriptions,
+                 ((struct subscription){.guid = sa_requester_guid(sa, query),
+                                        .address = query->address,
+                                        .number = ++sa->registry.next_subscription,
+                                        .absent_since = TIME_NEVER,
+                                        .changed = ++sa->registry.generation}));
+        known = &sa->registry.subscriptions.items[sa->registry.subscriptions.count - 1];
+        memcpy(known->inform, inform, sizeof known->inform);
+        wire_set(known->inform, INFORM_INFO_QPN, query->address.qp);
         break;
     default: return STATUS_SA_BAD_REQUEST;
     }
@@ -175,19 +165,20 @@ static const struct component inform_components[] = {
 
 uint16_t inform_info_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
+    uint64_t requester = access_requester(sa, query);
     struct matcher matcher;
     matcher_init(&matcher, inform_components, query_mask(query), query_data(query));
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        if (!access_may_see(sa, requester, subscription->guid))
+            continue;
         uint8_t *record = answer_add(answer);
         gid_set(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), sa->config.prefix,
                 subscription->guid);
         wire_set(record, INFORM_INFO_RECORD_ENUM, subscription->number);
         memcpy(record + INFORM_INFO_RECORD_AT_INFORM_INFO, subscription->inform,
                WIRE_BYTES_INFORM_INFO);
-        if (!matcher_accepts(&matcher, record) ||
-            !access_may_see(sa, access_requester(sa, query), subscription->guid))
-            answer_drop(answer);
+        answer_match(answer, &matcher);
     }
     return STATUS_OK;
 }

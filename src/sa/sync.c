@@ -173,16 +173,16 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
         message->address.lid != redirect_target(&client->trail)->lid ||
         (uint32_t)wire_get(message->data, MAD_TID) != client->tid)
         return;
-    struct registry_source source = {.content = (const char *)message->data + SA_DATA_OFFSET,
-                                     .bytes = message->bytes - SA_DATA_OFFSET,
-                                     .path = "the master's registrations",
-                                     .accept = is_expected};
+    struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET,
+                                    .bytes = message->bytes - SA_DATA_OFFSET,
+                                    .path = "the master's registrations"};
     client->tid = 0; /* no second time */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
         go_elsewhere(sa, message);
         return;
     }
-    if (wire_get(message->data, MAD_STATUS) || registry_read(sa, &source, &header, NULL) < 0) {
+    if (wire_get(message->data, MAD_STATUS) ||
+        registry_read(sa, &file, is_expected, &header, NULL) < 0) {
         begin_anew(sa);
         return;
     }

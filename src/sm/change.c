@@ -23,19 +23,14 @@ struct sweeps {
     VEC(struct trap_source) sources; /* by node */
 };
 
-struct sweeps *sweeps_new(void)
+static void init_sweeps(struct sm *sm)
 {
-    struct sweeps *sweeps = mem_zalloc(1, sizeof *sweeps);
-    sweeps->next = TIME_NEVER;
-    return sweeps;
+    sm->sweeps->next = TIME_NEVER;
 }
 
-void sweeps_free(struct sweeps *sweeps)
+static void release_sweeps(struct sm *sm)
 {
-    if (!sweeps)
-        return;
-    vec_release(&sweeps->sources);
-    mem_free(sweeps);
+    vec_release(&sm->sweeps->sources);
 }
 
 uint64_t sweep_deadline(const struct sm *sm)
@@ -43,10 +38,10 @@ uint64_t sweep_deadline(const struct sm *sm)
     return sm->sweeps->next;
 }
 
-void sweep_schedule(struct sm *sm, uint64_t now)
+void sweep_schedule(struct sm *sm)
 {
     uint64_t period = sm->config.sweep_ns;
-    sm->sweeps->next = period == TIME_NEVER ? TIME_NEVER : now + period;
+    sm->sweeps->next = period == TIME_NEVER ? TIME_NEVER : sm->now + period;
 }
 
 void sweep_stop(struct sm *sm)
@@ -70,40 +65,33 @@ bool sweep_is_under_way(const struct sm *sm)
     return sm->sweeps->under_way != 0;
 }
 
-void sweeps_requests_dropped(struct sm *sm)
+static void drop_sweep(struct sm *sm)
 {
     sm->sweeps->under_way = 0;
-    for (size_t i = 0; i < sm->sweeps->sources.count; i++)
-        sm->sweeps->sources.items[i] = (struct trap_source){0};
+    sm->sweeps->sources.count = 0;
 }
 
-static struct trap_source *source_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->sweeps->sources, node);
-}
+SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
 
-static request_ended sweep_ended;
-static request_answered sweep_answered;
+static request_outcome sweep_ended, sweep_answered;
 static const struct request_kind sweep_switch = {
-    .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .counter = offsetof(struct sm_counts, switch_info),
     .ended = sweep_ended,
     .answered = sweep_answered,
     .loses_contact = true,
 };
 
-void change_sweep(struct sm *sm, uint64_t now)
+void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
-    sweep_schedule(sm, now);
+    sweep_schedule(sm);
     if (sm->sweeps->under_way || !discovery_is_complete(sm))
         return; /* the last one is still on its way */
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
-    mastership_sweep_begins(sm, now);
+    mastership_sweep_begins(sm);
     bool full = sm->config.full_every && ++sm->sweeps->light >= sm->config.full_every;
-    if (audit_begin(sm, now))
+    if (audit_begin(sm))
         full = true;
     if (full)
         sm->sweeps->light = 0;
@@ -114,9 +102,7 @@ void change_sweep(struct sm *sm, uint64_t now)
         if (full || !node->present || node->kind != SUBNET_SWITCH)
             continue;
         sm->sweeps->under_way++;
-        struct request *request =
-            sm_request(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port);
-        sm_submit(sm, request, PRIORITY_NONE);
+        sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = &sm->subnet.ports.items[port];
@@ -135,23 +121,22 @@ void change_sweep(struct sm *sm, uint64_t now)
 }
 
 /* A switch's ports changed: look at it, or at everything if that is what is wanted. */
-void change_explore(struct sm *sm, uint64_t now, uint32_t node)
+static void explore(struct sm *sm, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
     if (sm->config.scope_full)
-        discovery_explore_all(sm, now);
+        discovery_explore_all(sm);
 }
 
-static void sweep_answered(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
+static void sweep_answered(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
-    discovery_learn_switch(sm, node, data);
-    if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
+    discovery_learn_switch(sm, node, request->answer);
+    if (!wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
-    sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
+    sm_begin_change(sm, "switch 0x%016llx reports a port change (sweep)",
                     (unsigned long long)node_at(sm, node)->guid);
-    change_explore(sm, now, node);
+    explore(sm, node);
 }
 
 static void sweep_ended(struct sm *sm, const struct request *request)
@@ -173,11 +158,11 @@ static void repress(struct sm *sm, const struct sm_message *trap)
  * it; sweeps still see what it has to say. */
 enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 
-static bool is_trap_storm(struct sm *sm, uint64_t now, uint32_t node)
+static bool is_trap_storm(struct sm *sm, uint32_t node)
 {
-    struct trap_source *source = source_at(sm, node);
-    if (now > source->since + TRAP_WINDOW_S * NS_PER_S)
-        *source = (struct trap_source){.since = now};
+    struct trap_source *source = vec_at(&sm->sweeps->sources, node);
+    if (sm->now > source->since + TRAP_WINDOW_S * NS_PER_S)
+        *source = (struct trap_source){.since = sm->now};
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
@@ -187,7 +172,7 @@ static bool is_trap_storm(struct sm *sm, uint64_t now, uint32_t node)
     return true;
 }
 
-void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
+void change_trap(struct sm *sm, const struct sm_message *message)
 {
     const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
     unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
@@ -206,7 +191,7 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
         sm->subnet.nodes.items[sm->subnet.ports.items[peer].node].vswitch)
         node = sm->subnet.ports.items[peer].node; /* the LID is shared */
     const struct subnet_node *n = &sm->subnet.nodes.items[node];
-    if (is_trap_storm(sm, now, node))
+    if (is_trap_storm(sm, node))
         return;
     sm_say(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
            lid);
@@ -215,9 +200,9 @@ void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return; /* one thing after the other; what it tells of is being explored */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
-        sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",
+        sm_begin_change(sm, "switch 0x%016llx reports a port change (trap 128)",
                         (unsigned long long)n->guid);
-        change_explore(sm, now, node);
+        explore(sm, node);
     } else if (trap == 144) {
         discovery_read_port(sm, port);
     }

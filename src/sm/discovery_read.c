@@ -19,24 +19,18 @@ struct questions {
     VEC(struct node_questions) nodes;
 };
 
-struct questions *questions_new(void)
+static void release_questions(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct questions));
+    vec_release(&sm->questions->ports);
+    vec_release(&sm->questions->nodes);
 }
 
-void questions_free(struct questions *questions)
-{
-    if (!questions)
-        return;
-    vec_release(&questions->ports);
-    vec_release(&questions->nodes);
-    mem_free(questions);
-}
-
-void questions_requests_dropped(struct sm *sm)
+static void drop_questions(struct sm *sm)
 {
     sm->questions->ports.count = sm->questions->nodes.count = 0;
 }
+
+SM_PART(questions, NULL, release_questions, drop_questions);
 
 static bool *reading_at(struct sm *sm, uint32_t port)
 {
@@ -55,20 +49,17 @@ bool discovery_is_reading(struct sm *sm, uint32_t node)
     return questions_of(sm, node)->parts != 0;
 }
 
-static request_ended question_ended, part_ended, switch_info_ended, port_ended;
-static request_answered node_info_read, description_read, switch_info_read, port_info_read,
-    function_read, table_block_read, change_cleared;
-static request_refused node_info_refused, read_refused, change_not_cleared;
-static request_unanswered nobody_behind_port, description_missing, part_missing, port_info_missing;
+static request_outcome question_ended, part_ended, switch_info_ended, port_ended;
+static request_outcome description_read, table_block_read, change_cleared;
+static request_outcome node_info_refused, read_refused, change_not_cleared;
+static request_outcome nobody_behind_port, description_missing, part_missing, port_info_missing;
 static request_adjust_effort insist_on_senders;
 
-/* The subject is the switch port through which it asks; SUBNET_NONE: the manager's own node. */
+/* Of the node behind request->through, or of the manager's own. Has no other subject. */
 static const struct request_kind get_node_info = {
-    .name = "NodeInfo",
     .attribute = ATTRIBUTE_NODE_INFO,
-    .counter = offsetof(struct sm_counts, node_info),
     .ended = question_ended,
-    .answered = node_info_read,
+    .answered = discovery_learn_node,
     .refused = node_info_refused,
     .unanswered = nobody_behind_port,
     .effort = insist_on_senders,
@@ -86,9 +77,8 @@ static const struct request_kind get_description = {
 static const struct request_kind get_switch_info = {
     .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .counter = offsetof(struct sm_counts, switch_info),
     .ended = switch_info_ended,
-    .answered = switch_info_read,
+    .answered = discovery_learn_switch_info,
     .refused = read_refused,
     .unanswered = part_missing,
     .loses_contact = true,
@@ -97,9 +87,8 @@ static const struct request_kind get_switch_info = {
 static const struct request_kind get_port_info = {
     .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
-    .counter = offsetof(struct sm_counts, port_info_get),
     .ended = port_ended,
-    .answered = port_info_read,
+    .answered = discovery_learn_port,
     .refused = read_refused,
     .unanswered = port_info_missing,
 };
@@ -107,9 +96,8 @@ static const struct request_kind get_port_info = {
 static const struct request_kind get_function = {
     .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .counter = offsetof(struct sm_counts, functions),
     .ended = port_ended,
-    .answered = function_read,
+    .answered = functions_read,
     .refused = read_refused,
     .unanswered = part_missing,
     .loses_contact = true,
@@ -118,7 +106,6 @@ static const struct request_kind get_function = {
 static const struct request_kind get_table_block = {
     .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .counter = offsetof(struct sm_counts, tables),
     .ended = part_ended,
     .answered = table_block_read,
     .refused = read_refused,
@@ -128,65 +115,55 @@ static const struct request_kind get_table_block = {
 
 /* Acknowledges a switch's PortStateChange. */
 static const struct request_kind clear_change = {
-    .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
-    .counter = offsetof(struct sm_counts, switch_info),
     .ended = question_ended,
     .answered = change_cleared,
     .refused = change_not_cleared,
     .loses_contact = true,
 };
 
-static void ask_with(struct sm *sm, struct request *request, uint32_t modifier,
-                     enum request_priority request_priority)
+/* Only a standby's reads have no priority. */
+static void ask(struct sm *sm, struct request *request)
 {
-    request->modifier = modifier;
     discovery_asked(sm);
-    sm_submit(sm, request, request_priority);
+    sm_submit(sm, request, sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT);
 }
 
-/* Nobody waits for what a standby reads. */
-static enum request_priority usual_priority(const struct sm *sm)
+/* Reads a part of the target node. */
+static void read_part(struct sm *sm, const struct request_kind *kind, union request_subject about,
+                      uint32_t target, uint32_t modifier)
 {
-    return sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT;
-}
-
-static void ask(struct sm *sm, struct request *request, uint32_t modifier)
-{
-    ask_with(sm, request, modifier, usual_priority(sm));
-}
-
-/* Reads a part of the node that is asked. */
-static void read_part(struct sm *sm, struct request *request, uint32_t modifier,
-                      enum request_priority request_priority)
-{
-    questions_of(sm, port_at(sm, request->target)->node)->parts++;
-    ask_with(sm, request, modifier, request_priority);
+    questions_of(sm, port_at(sm, target)->node)->parts++;
+    struct request *request = sm_request(sm, kind, about, target);
+    request->modifier = modifier;
+    ask(sm, request);
 }
 
 void discovery_start(struct sm *sm)
 {
-    ask(sm,
-        sm_request(sm, &get_node_info, (union request_subject){.port = SUBNET_NONE}, SUBNET_NONE),
-        0);
+    ask(sm, sm_request(sm, &get_node_info, (union request_subject){0}, SUBNET_NONE));
 }
 
 void discovery_ask_through(struct sm *sm, uint32_t port)
 {
-    struct request *request = sm_request(sm, &get_node_info, (union request_subject){.port = port},
+    struct request *request = sm_request(sm, &get_node_info, (union request_subject){0},
                                          subnet_end_port(&sm->subnet, port));
     request->through = port;
-    ask(sm, request, 0);
+    ask(sm, request);
 }
 
 /* The state of a port before anything else. */
 void discovery_press_port(struct sm *sm, uint32_t port)
 {
+    uint32_t target = subnet_end_port(&sm->subnet, port);
     *reading_at(sm, port) = true;
-    struct request *request = sm_request(sm, &get_port_info, (union request_subject){.port = port},
-                                         subnet_end_port(&sm->subnet, port));
-    read_part(sm, request, port_at(sm, port)->number, PRIORITY_PRESSING);
+    questions_of(sm, port_at(sm, port)->node)->parts++;
+    discovery_asked(sm);
+    struct request *request =
+        sm_request(sm, &get_port_info, (union request_subject){.port = port}, target);
+    request->modifier = port_at(sm, port)->number;
+    sm_submit(sm, request, PRIORITY_PRESSING);
 }
 
 void discovery_read_port(struct sm *sm, uint32_t port)
@@ -195,19 +172,17 @@ void discovery_read_port(struct sm *sm, uint32_t port)
         return;
     *reading_at(sm, port) = true;
     bool socket = subnet_is_socket(&sm->subnet, port);
-    struct request *request =
-        sm_request(sm, socket ? &get_function : &get_port_info,
-                   (union request_subject){.port = port}, subnet_end_port(&sm->subnet, port));
     unsigned number = port_at(sm, port)->number;
-    read_part(sm, request, socket ? number - VSWITCH_PF : number, usual_priority(sm));
+    read_part(sm, socket ? &get_function : &get_port_info, (union request_subject){.port = port},
+              subnet_end_port(&sm->subnet, port), socket ? number - VSWITCH_PF : number);
 }
 
 /* By a sweep: whoever refused or kept silent is asked again. */
 void discovery_retry_port(struct sm *sm, uint32_t port)
 {
-    if (!discovery_avoids_port(sm, port))
+    if (!sm_is_avoiding_port(sm, port))
         return;
-    discovery_stop_avoiding(sm, port);
+    discovery_avoid_port(sm, port, false);
     discovery_read_port(sm, port);
 }
 
@@ -216,9 +191,8 @@ void discovery_read_switch(struct sm *sm, uint32_t node)
     if (questions_of(sm, node)->switch_info)
         return;
     questions_of(sm, node)->switch_info = true;
-    struct request *request = sm_request(
-        sm, &get_switch_info, (union request_subject){.node = node}, node_at(sm, node)->first_port);
-    read_part(sm, request, 0, usual_priority(sm));
+    read_part(sm, &get_switch_info, (union request_subject){.node = node},
+              node_at(sm, node)->first_port, 0);
 }
 
 void discovery_read_ports(struct sm *sm, uint32_t node)
@@ -250,7 +224,7 @@ void discovery_refresh_switch(struct sm *sm, uint32_t node)
     memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);
     wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE, 1);
     wire_set(node_at(sm, node)->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
-    ask(sm, request, 0);
+    ask(sm, request);
 }
 
 void discovery_read_tables(struct sm *sm, uint32_t node)
@@ -258,14 +232,10 @@ void discovery_read_tables(struct sm *sm, uint32_t node)
     unsigned top = (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
     if (top == 0 || top >= LFT_ENTRIES || node_at(sm, node)->vswitch)
         return; /* nobody has configured it yet, or it is its own business */
-    for (unsigned block = 0; block <= top / LFT_BLOCK; block++) {
-        if (subnet_block_known(node_at(sm, node)->tables, block))
-            continue;
-        struct request *request = sm_request(
-            sm, &get_table_block, (union request_subject){.table = {.node = node, .block = block}},
-            node_at(sm, node)->first_port);
-        read_part(sm, request, block, usual_priority(sm));
-    }
+    for (unsigned block = 0; block <= top / LFT_BLOCK; block++)
+        if (!subnet_block_known(node_at(sm, node)->tables, block))
+            read_part(sm, &get_table_block, (union request_subject){.table = {node, block}},
+                      node_at(sm, node)->first_port, block);
 }
 
 void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end)
@@ -273,7 +243,7 @@ void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end)
     if (questions_of(sm, node)->described || !sm->config.policy->reads_whole_nodes)
         return;
     questions_of(sm, node)->described = true;
-    ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
+    ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end));
 }
 
 /* It is gone; if it comes back it may have another one. */
@@ -330,124 +300,87 @@ static void port_ended(struct sm *sm, const struct request *request)
     *reading_at(sm, request->about.port) = false;
 }
 
-static void note_whole_node(struct sm *sm, uint32_t node)
+static void description_read(struct sm *sm, const struct request *request)
 {
-    if (!discovery_is_reading(sm, node))
-        standby_copy_node_read(sm, node);
+    memcpy(node_at(sm, request->about.node)->description, request->answer, 64);
 }
 
-static void node_info_read(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
+static void table_block_read(struct sm *sm, const struct request *request)
 {
-    discovery_learn_node(sm, now, request->about.port, data);
-}
-
-static void description_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
-{
-    (void)now;
-    memcpy(node_at(sm, request->about.node)->description, data, 64);
-}
-
-static void switch_info_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
-{
-    (void)now;
-    discovery_learn_switch_info(sm, request->about.node, data);
-    note_whole_node(sm, request->about.node);
-}
-
-static void port_info_read(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
-{
-    discovery_learn_port(sm, now, request->about.port, data);
-    note_whole_node(sm, port_at(sm, request->about.port)->node);
-}
-
-static void function_read(struct sm *sm, uint64_t now, const struct request *request,
-                          const uint8_t *data)
-{
-    (void)now;
-    functions_read(sm, request->about.port, data);
-    note_whole_node(sm, port_at(sm, request->about.port)->node);
-}
-
-static void table_block_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
-{
-    (void)now;
     uint32_t node = request->about.table.node, block = request->about.table.block;
     struct subnet_tables *tables = node_at(sm, node)->tables;
-    memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
+    memcpy(tables->actual + block * LFT_BLOCK, request->answer, LFT_BLOCK);
     tables->known[block / 64] |= UINT64_C(1) << (block % 64);
-    note_whole_node(sm, node);
+    standby_copy_node_read(sm, node);
 }
 
-static void change_cleared(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
+static void change_cleared(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    memcpy(node_at(sm, request->about.node)->switch_info, data, 20);
+    memcpy(node_at(sm, request->about.node)->switch_info, request->answer, 20);
     if (!discovery_explores_all(sm))
         discovery_read_ports(sm, request->about.node);
 }
 
-/* An answer that tells nothing but why is as good as none. */
-static void read_refused(struct sm *sm, uint64_t now, const struct request *request,
-                         uint16_t status)
+/* A refusal has the same consequences as no answer. */
+static void read_refused(struct sm *sm, const struct request *request)
 {
-    faults_report_refused_read(sm, request, status);
-    transactions_lose(sm, now, request);
+    const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
+    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
+           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+           request->kind->name, request->modifier, request->status);
+    transactions_lose(sm, request);
 }
 
-static void node_info_refused(struct sm *sm, uint64_t now, const struct request *request,
-                              uint16_t status)
+static void node_info_refused(struct sm *sm, const struct request *request)
 {
-    faults_report_refused_probe(sm, request->about.port, status);
-    nobody_behind_port(sm, now, request);
+    if (request->through == SUBNET_NONE) {
+        sm_say(sm, SM_EVENT_WARNING, "the manager's own port refuses NodeInfo (status 0x%x)",
+               request->status);
+    } else {
+        const struct subnet_port *p = port_at(sm, request->through);
+        sm_say(sm, SM_EVENT_WARNING,
+               "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
+               (unsigned long long)node_at(sm, p->node)->guid, request->status);
+    }
+    nobody_behind_port(sm, request);
 }
 
 /* Whoever does not let a change be acknowledged tells the rest all the same. */
-static void change_not_cleared(struct sm *sm, uint64_t now, const struct request *request,
-                               uint16_t status)
+static void change_not_cleared(struct sm *sm, const struct request *request)
 {
-    (void)now;
     uint32_t node = request->about.node;
     if (discovery_first_keeps_change(sm, node))
         sm_say(sm, SM_EVENT_WARNING,
                "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
                "read again at every sweep",
-               (unsigned long long)node_at(sm, node)->guid, status);
+               (unsigned long long)node_at(sm, node)->guid, request->status);
     if (!discovery_explores_all(sm))
         discovery_read_ports(sm, node);
 }
 
 /* Nobody there, or nobody who talks. */
-static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request *request)
+static void nobody_behind_port(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    if (request->about.port == SUBNET_NONE)
+    if (request->through == SUBNET_NONE)
         return;
-    discovery_probed(sm, request->about.port);
-    discovery_avoid_port(sm, request->about.port);
+    discovery_probed(sm, request->through);
+    discovery_avoid_port(sm, request->through, true);
 }
 
-static void description_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void description_missing(struct sm *sm, const struct request *request)
 {
-    (void)now;
     questions_of(sm, request->about.node)->described = false;
 }
 
-static void part_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void part_missing(struct sm *sm, const struct request *request)
 {
-    (void)now;
     standby_copy_node_unread(sm, port_at(sm, request->target)->node);
 }
 
-static void port_info_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void port_info_missing(struct sm *sm, const struct request *request)
 {
-    part_missing(sm, now, request);
-    discovery_lost_contact(sm, now, request->target);
+    part_missing(sm, request);
+    discovery_lost_contact(sm, request->target);
     faults_decide(sm, request->about.port);
 }
 

@@ -10,9 +10,9 @@
 
 #include <assert.h>
 
-static uint32_t vswitch_of(struct sm *sm, uint32_t socket)
+static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 {
-    return port_at(sm, socket)->node;
+    return node_at(sm, port_at(sm, socket)->node);
 }
 
 /* ---- reading ---- */
@@ -24,12 +24,14 @@ static void learn(struct sm *sm, uint32_t socket, const uint8_t *data)
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
-void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data)
+void functions_read(struct sm *sm, const struct request *request)
 {
-    if (functions_at(&sm->subnet, socket)->held)
-        return; /* older than what is being written */
-    learn(sm, socket, data);
-    program_schedule(sm);
+    uint32_t socket = request->about.port;
+    if (!functions_at(&sm->subnet, socket)->held) { /* else it is older than what is written */
+        learn(sm, socket, request->answer);
+        program_schedule(sm);
+    }
+    standby_copy_node_read(sm, port_at(sm, socket)->node);
 }
 
 void functions_prepare(struct sm *sm)
@@ -40,7 +42,7 @@ void functions_prepare(struct sm *sm)
                "the machine 0x%016llx is at two places: function %u of 0x%016llx is taken back",
                (unsigned long long)functions_at(&sm->subnet, socket)->guid,
                port_at(sm, socket)->number - VSWITCH_PF,
-               (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid);
+               (unsigned long long)vswitch_of(sm, socket)->guid);
     functions_fill_in_all(&sm->subnet);
 }
 
@@ -65,8 +67,9 @@ static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
  * they are.) */
 static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
 {
-    uint32_t host = vswitch_of(sm, socket), pf = subnet_pf_of(&sm->subnet, host);
-    uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
+    uint32_t pf = subnet_pf_of(&sm->subnet, port_at(sm, socket)->node);
+    uint32_t own = vswitch_of(sm, socket)->first_port + VSWITCH_PF;
+    uint32_t port = port_at(sm, socket)->peer;
     blocks_forget(&sm->subnet.blocks, port);
     blocks_forget(&sm->subnet.blocks, socket);
     bool held = quiesce_is_on(sm) || holds != quiesce_count(sm);
@@ -79,15 +82,10 @@ static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
 
 /* ---- writing ---- */
 
-static request_ended function_ended;
-static request_answered function_set;
-static request_refused function_refused;
-static request_unanswered function_unanswered;
+static request_outcome function_ended, function_set, function_refused, function_unanswered;
 static const struct request_kind set_function = {
-    .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
     .writes = true,
-    .counter = offsetof(struct sm_counts, functions),
     .ended = function_ended,
     .answered = function_set,
     .refused = function_refused,
@@ -97,17 +95,15 @@ static const struct request_kind set_function = {
 
 static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
 {
-    struct request *request = sm_request(
-        sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
-        node_at(sm, vswitch_of(sm, socket))->first_port);
-    request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
-    wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
-    wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
-    wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
-    wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
+    uint8_t data[SMP_DATA_BYTES] = {0};
+    wire_set(data, VIRTUAL_FUNCTION_LID, wanted->lid);
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
+    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
     functions_at(&sm->subnet, socket)->writing = true;
     sm->subnet.functions.writing++;
-    sm_submit(sm, request, PRIORITY_NONE);
+    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
+            vswitch_of(sm, socket)->first_port, port_at(sm, socket)->number - VSWITCH_PF, data);
 }
 
 void functions_program(struct sm *sm, uint32_t socket)
@@ -117,7 +113,7 @@ void functions_program(struct sm *sm, uint32_t socket)
     struct function_setting wanted;
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
-    bool may = sm_state(sm) == SM_MASTER && there->known && !discovery_avoids_port(sm, socket) &&
+    bool may = sm_state(sm) == SM_MASTER && there->known && !sm_is_avoiding_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
     if (may || function->held)
         write_function(sm, socket, &wanted);
@@ -149,18 +145,16 @@ static void function_ended(struct sm *sm, const struct request *request)
     function->writing = false;
 }
 
-static void function_refused(struct sm *sm, uint64_t now, const struct request *request,
-                             uint16_t status)
+static void function_refused(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
-    (void)now;
     function->outcome = FUNCTION_REFUSED;
     if (!function->held)
-        discovery_avoid_port(sm, socket);
+        discovery_avoid_port(sm, socket, true);
     sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
            port_at(sm, socket)->number - VSWITCH_PF,
-           (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
+           (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
 }
 
 static bool is_up(struct sm *sm, uint32_t socket)
@@ -169,16 +163,14 @@ static bool is_up(struct sm *sm, uint32_t socket)
     return port != SUBNET_NONE && wire_get(port_at(sm, port)->info, PORT_INFO_LID) != 0;
 }
 
-static void function_set(struct sm *sm, uint64_t now, const struct request *request,
-                         const uint8_t *data)
+static void function_set(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
     bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
-    (void)now;
     function->outcome = FUNCTION_DONE;
     function->evicted = false;
-    learn(sm, socket, data);
+    learn(sm, socket, request->answer);
     /* Whoever asked for it will say what it means for routes. */
     if (function->held && planned)
         reconfigure_accept_topology(sm);
@@ -189,9 +181,8 @@ static void function_set(struct sm *sm, uint64_t now, const struct request *requ
     sm->subnet.functions.activations++;
 }
 
-static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void function_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)now;
     functions_at(&sm->subnet, request->about.function.socket)->outcome = FUNCTION_LOST;
 }
 

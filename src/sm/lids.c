@@ -17,20 +17,17 @@ struct lids {
     uint16_t next;         /* where the search for a free one goes on */
 };
 
-struct lids *lids_new(void)
+static void init_lids(struct sm *sm)
 {
-    struct lids *lids = mem_zalloc(1, sizeof *lids);
-    lids->next = 1;
-    return lids;
+    sm->lids->next = 1;
 }
 
-void lids_free(struct lids *lids)
+static void release_lids(struct sm *sm)
 {
-    if (!lids)
-        return;
-    map_release(&lids->remembered);
-    mem_free(lids);
+    map_release(&sm->lids->remembered);
 }
+
+SM_PART(lids, init_lids, release_lids, NULL);
 
 void sm_remember(struct sm *sm, const struct sm_fact *fact)
 {

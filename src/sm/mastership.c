@@ -42,21 +42,18 @@ struct mastership {
     VEC(uint8_t) mute; /* by port of another manager: questions in a row without an answer */
 };
 
-struct mastership *mastership_new(void)
+static void init_mastership(struct sm *sm)
 {
-    struct mastership *m = mem_zalloc(1, sizeof *m);
-    m->master_port = m->given_up = SUBNET_NONE;
-    m->next_poll = TIME_NEVER;
-    return m;
+    sm->mastership->master_port = sm->mastership->given_up = SUBNET_NONE;
+    sm->mastership->next_poll = TIME_NEVER;
 }
 
-void mastership_free(struct mastership *mastership)
+static void release_mastership(struct sm *sm)
 {
-    if (!mastership)
-        return;
-    vec_release(&mastership->mute);
-    mem_free(mastership);
+    vec_release(&sm->mastership->mute);
 }
+
+SM_PART(mastership, init_mastership, release_mastership, NULL);
 
 static uint8_t *mute_at(struct sm *sm, uint32_t port)
 {
@@ -113,13 +110,12 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 
 /* ---- requests to other managers ---- */
 
-/* All four are SMInfo of the manager at a port. */
-static request_ended question_ended;
-static request_answered manager_answered, poll_answered, notice_answered, handover_accepted;
-static request_unanswered manager_silent, poll_unanswered, handover_unanswered;
+/* All four are SMInfo of the manager at the target port. */
+static request_outcome question_ended;
+static request_outcome manager_answered, poll_answered, notice_answered, handover_accepted;
+static request_outcome manager_silent, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
 static const struct request_kind ask_manager = {
-    .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
     .ended = question_ended,
     .answered = manager_answered,
@@ -127,7 +123,6 @@ static const struct request_kind ask_manager = {
     .effort = manager_effort,
 };
 static const struct request_kind poll_master = {
-    .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
@@ -135,12 +130,10 @@ static const struct request_kind poll_master = {
 };
 /* Tells a manager that a change begins: a Get(SMInfo) carries that of its sender. */
 static const struct request_kind give_notice = {
-    .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
     .answered = notice_answered,
 };
 static const struct request_kind set_handover = {
-    .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
     .writes = true,
     .answered = handover_accepted,
@@ -149,9 +142,8 @@ static const struct request_kind set_handover = {
 
 static void ask(struct sm *sm, uint32_t port, bool wait)
 {
-    struct request *request = sm_request(
-        sm, &ask_manager,
-        (union request_subject){.manager = {.port = port, .discovery_waits = wait}}, port);
+    struct request *request =
+        sm_request(sm, &ask_manager, (union request_subject){.discovery_waits = wait}, port);
     fill_info(sm, request->data);
     if (wait)
         discovery_asked(sm);
@@ -180,24 +172,21 @@ void mastership_notify(struct sm *sm, uint32_t port)
 {
     if (port == sm->mastership->given_up || *mute_at(sm, port) >= MUTE)
         return;
-    struct request *request =
-        sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
+    struct request *request = sm_request(sm, &give_notice, (union request_subject){0}, port);
     fill_info(sm, request->data);
     sm_submit(sm, request, PRIORITY_PRESSING);
 }
 
 /* ---- actions ---- */
 
-struct occasion { /* of an event */
-    uint64_t now;
+struct occasion {                     /* of an event */
     uint32_t port;                    /* of the other manager, or SUBNET_NONE */
     const uint8_t *info;              /* its SMInfo, or NULL */
     const struct sm_message *message; /* the Set that it sent, or NULL */
 };
 
-static void seek_successor(struct sm *sm, const struct occasion *occasion)
+static void seek_successor(struct sm *sm)
 {
-    (void)occasion;
     sm->mastership->asked = false;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
@@ -208,31 +197,17 @@ static void seek_successor(struct sm *sm, const struct occasion *occasion)
     }
 }
 
-static void seek_successor_and_yield(struct sm *sm, const struct occasion *occasion)
-{
-    struct mastership *m = sm->mastership;
-    seek_successor(sm, occasion);
-    m->yielding = m->asked;
-    m->gave_way |= m->asked; /* or it would be handed back at once */
-}
-
 static void send_handover(struct sm *sm, const struct occasion *occasion)
 {
     struct mastership_peer us = own_rank(sm), them = read_info(occasion->info);
     sm->mastership->handing_over = true;
     sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
            mastership_outranks(&them, &us) ? ", which outranks us" : "");
-    struct request *request = sm_request(
-        sm, &set_handover, (union request_subject){.port = occasion->port}, occasion->port);
+    struct request *request =
+        sm_request(sm, &set_handover, (union request_subject){0}, occasion->port);
     request->modifier = CONTROL_HANDOVER;
     fill_info(sm, request->data);
     sm_submit(sm, request, PRIORITY_URGENT);
-}
-
-static void forget_handover(struct sm *sm, const struct occasion *occasion)
-{
-    (void)occasion;
-    sm->mastership->handing_over = false;
 }
 
 /* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
@@ -241,7 +216,7 @@ static void acknowledge_handover(struct sm *sm, const struct occasion *occasion)
 {
     const struct sm_message *handover = occasion->message;
     struct sm_message message = *handover;
-    standby_copy_hear(sm, occasion->now, occasion->info);
+    standby_copy_hear(sm, occasion->info);
     uint8_t *mad = message.mad;
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
     wire_set(mad, MAD_STATUS, 0);
@@ -261,97 +236,54 @@ static void acknowledge_handover(struct sm *sm, const struct occasion *occasion)
     sm_reply(sm, &message);
 }
 
-static void start_discovery_again(struct sm *sm, uint64_t now, const char *why)
+static void start_discovery_again(struct sm *sm, const char *why)
 {
-    sm_begin_change(sm, now, "%s", why);
+    sm_begin_change(sm, "%s", why);
     discovery_restart(sm);
     reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
-static void merge_subnets(struct sm *sm, const struct occasion *occasion)
-{
-    acknowledge_handover(sm, occasion);
-    start_discovery_again(sm, occasion->now, "another master handed over: two subnets become one");
-}
-
-static void rediscover(struct sm *sm, const struct occasion *occasion)
-{
-    start_discovery_again(sm, occasion->now, "the other master is gone");
-}
-
-static void watch(struct sm *sm, const struct occasion *occasion)
-{
-    sm->mastership->master_port = occasion->port;
-}
-
-static void send_poll(struct sm *sm, const struct occasion *occasion)
+static void act(struct sm *sm, enum mastership_action action, const struct occasion *occasion)
 {
     struct mastership *m = sm->mastership;
-    m->next_poll = occasion->now + sm->config.poll_ns;
-    struct request *request = sm_request(
-        sm, &poll_master, (union request_subject){.port = m->master_port}, m->master_port);
-    sm_submit(sm, request, PRIORITY_PRESSING);
+    switch (action) {
+    case DO_SEEK_SUCCESSOR: seek_successor(sm); break;
+    case DO_SEEK_SUCCESSOR_AND_YIELD:
+        seek_successor(sm);
+        m->yielding = m->asked;
+        m->gave_way |= m->asked; /* or it would be handed back at once */
+        break;
+    case DO_SEND_HANDOVER: send_handover(sm, occasion); break;
+    case DO_FORGET_HANDOVER: m->handing_over = false; break;
+    case DO_ACKNOWLEDGE_HANDOVER: acknowledge_handover(sm, occasion); break;
+    case DO_MERGE_SUBNETS:
+        acknowledge_handover(sm, occasion);
+        start_discovery_again(sm, "another master handed over: two subnets become one");
+        break;
+    case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
+    case DO_WATCH: m->master_port = occasion->port; break;
+    case DO_SEND_POLL:
+        m->next_poll = sm->now + sm->config.poll_ns;
+        sm_submit(sm, sm_request(sm, &poll_master, (union request_subject){0}, m->master_port),
+                  PRIORITY_PRESSING);
+        break;
+    case DO_HEAR_MASTER:
+        m->polls_failed = 0;
+        standby_copy_hear(sm, occasion->info);
+        break;
+    case DO_COUNT_FAILED_POLL: m->polls_failed++; break;
+    case DO_COUNT_FAILED_POLL_AND_HURRY:
+        m->polls_failed++;
+        m->next_poll = sm->now + sm->config.poll_ns / 8;
+        break;
+    case DO_GIVE_UP_MASTER: m->given_up = m->master_port; break;
+    default: assert(action == DO_MOVE);
+    }
 }
-
-static void hear_master(struct sm *sm, const struct occasion *occasion)
-{
-    sm->mastership->polls_failed = 0;
-    standby_copy_hear(sm, occasion->now, occasion->info);
-}
-
-static void count_failed_poll(struct sm *sm, const struct occasion *occasion)
-{
-    (void)occasion;
-    sm->mastership->polls_failed++;
-}
-
-/* The next poll does not wait for its time: if the master is dead, every moment counts. */
-static void count_failed_poll_and_hurry(struct sm *sm, const struct occasion *occasion)
-{
-    sm->mastership->polls_failed++;
-    sm->mastership->next_poll = occasion->now + sm->config.poll_ns / 8;
-}
-
-static void give_up_master(struct sm *sm, const struct occasion *occasion)
-{
-    (void)occasion;
-    sm->mastership->given_up = sm->mastership->master_port;
-}
-
-typedef void mastership_act(struct sm *sm, const struct occasion *occasion);
-static mastership_act *const acts[MASTERSHIP_ACTIONS] = {
-    [DO_SEEK_SUCCESSOR] = seek_successor,
-    [DO_SEEK_SUCCESSOR_AND_YIELD] = seek_successor_and_yield,
-    [DO_SEND_HANDOVER] = send_handover,
-    [DO_FORGET_HANDOVER] = forget_handover,
-    [DO_ACKNOWLEDGE_HANDOVER] = acknowledge_handover,
-    [DO_MERGE_SUBNETS] = merge_subnets,
-    [DO_REDISCOVER] = rediscover,
-    [DO_WATCH] = watch,
-    [DO_SEND_POLL] = send_poll,
-    [DO_HEAR_MASTER] = hear_master,
-    [DO_COUNT_FAILED_POLL] = count_failed_poll,
-    [DO_COUNT_FAILED_POLL_AND_HURRY] = count_failed_poll_and_hurry,
-    [DO_GIVE_UP_MASTER] = give_up_master,
-};
 
 /* ---- states ---- */
 
-static void enter_discovering(struct sm *sm, uint64_t now, const char *why)
-{
-    sm->mastership->master_port = SUBNET_NONE;
-    sm_begin_change(sm, now, "%s", why);
-}
-
-static void enter_standby(struct sm *sm)
-{
-    uint32_t master = sm->mastership->master_port;
-    reconfigure_stand_by(sm);
-    sm_drop_requests(sm);
-    standby_copy_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
-}
-
-static void enter_master(struct sm *sm, uint64_t now, const char *why)
+static void enter_master(struct sm *sm, const char *why)
 {
     sm->mastership->number++;
     reconfigure_request(sm, REASON_START);
@@ -359,11 +291,11 @@ static void enter_master(struct sm *sm, uint64_t now, const char *why)
     multicast_forget(sm);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
-    sm_begin_change(sm, now, "%s", why);
-    sweep_schedule(sm, now);
+    sm_begin_change(sm, "%s", why);
+    sweep_schedule(sm);
 }
 
-static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
+static void enter(struct sm *sm, enum sm_state state, const char *why)
 {
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
@@ -372,17 +304,23 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
     m->state = state;
     m->handing_over = m->yielding = false;
     m->polls_failed = 0;
-    m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
-    m->stood_by = now;
+    m->next_poll = state == SM_STANDBY ? sm->now + sm->config.poll_ns : TIME_NEVER;
+    m->stood_by = sm->now;
     sweep_stop(sm);
-    if (state == SM_DISCOVERING)
-        enter_discovering(sm, now, why);
-    else if (state == SM_MASTER)
-        enter_master(sm, now, why);
-    else if (state == SM_STANDBY)
-        enter_standby(sm);
-    else
-        reconfigure_stop(sm);
+    switch (state) {
+    case SM_NOT_ACTIVE: reconfigure_stop(sm); break;
+    case SM_DISCOVERING:
+        m->master_port = SUBNET_NONE;
+        sm_begin_change(sm, "%s", why);
+        break;
+    case SM_STANDBY:
+        reconfigure_stand_by(sm);
+        sm_drop_requests(sm);
+        standby_copy_watch(sm,
+                           m->master_port == SUBNET_NONE ? 0 : port_at(sm, m->master_port)->guid);
+        break;
+    case SM_MASTER: enter_master(sm, why); break;
+    }
     /* What was known may have changed while another one was master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
     if (discovers && before != SM_DISCOVERING &&
@@ -397,7 +335,7 @@ static bool fire(struct sm *sm, enum mastership_event event, const struct occasi
 {
     const struct mastership *m = sm->mastership;
     struct mastership_facts facts = {
-        .learning = m->learns && occasion->now < m->stood_by + LESSON_S * NS_PER_S,
+        .learning = m->learns && sm->now < m->stood_by + LESSON_S * NS_PER_S,
         .ending = m->ending,
         .yielding = m->yielding,
         .handing_over = m->handing_over,
@@ -406,63 +344,62 @@ static bool fire(struct sm *sm, enum mastership_event event, const struct occasi
     struct mastership_transition step = mastership_step(before, event, facts);
     if (step.action == DO_NOTHING)
         return false;
-    if (acts[step.action])
-        acts[step.action](sm, occasion);
+    act(sm, step.action, occasion);
     assert(m->state == before);
     if (step.next != before)
-        enter(sm, occasion->now, step.next, step.why);
+        enter(sm, step.next, step.why);
     return true;
 }
 
-static bool fire_alone(struct sm *sm, uint64_t now, enum mastership_event event)
+static bool fire_alone(struct sm *sm, enum mastership_event event)
 {
-    return fire(sm, event, &(struct occasion){.now = now, .port = SUBNET_NONE});
+    return fire(sm, event, &(struct occasion){.port = SUBNET_NONE});
 }
 
-void mastership_start(struct sm *sm, uint64_t now)
+void mastership_start(struct sm *sm)
 {
-    fire_alone(sm, now, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
+    fire_alone(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
 }
 
-bool sm_hand_over(struct sm *sm, uint64_t now)
+bool mastership_yield(struct sm *sm)
 {
-    return fire_alone(sm, now, ON_YIELD) && sm->mastership->yielding;
+    return fire_alone(sm, ON_YIELD) && sm->mastership->yielding;
 }
 
 /* A standby is asked for and handed over to; without one it is over at once. */
-void sm_stop(struct sm *sm, uint64_t now)
+void mastership_end(struct sm *sm)
 {
     struct mastership *m = sm->mastership;
     m->ending = true;
     m->asked = false;
-    fire_alone(sm, now, ON_END);
+    fire_alone(sm, ON_END);
     if (!m->asked)
-        fire_alone(sm, now, ON_NO_SUCCESSOR);
+        fire_alone(sm, ON_NO_SUCCESSOR);
 }
 
-void mastership_discovered(struct sm *sm, uint64_t now)
+void mastership_discovered(struct sm *sm)
 {
     if (sm->subnet.own_port != SUBNET_NONE)
-        fire_alone(sm, now, ON_DISCOVERED);
+        fire_alone(sm, ON_DISCOVERED);
 }
 
-void mastership_sweep_begins(struct sm *sm, uint64_t now)
+void mastership_sweep_begins(struct sm *sm)
 {
-    fire_alone(sm, now, ON_SWEEP_BEGINS);
+    fire_alone(sm, ON_SWEEP_BEGINS);
 }
 
-void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
+void mastership_rival_gone(struct sm *sm, uint32_t port)
 {
     port_at(sm, port)->rival = false;
-    fire_alone(sm, now, ON_RIVAL_GONE);
+    fire_alone(sm, ON_RIVAL_GONE);
 }
 
-void mastership_expire(struct sm *sm, uint64_t now)
+void mastership_expire(struct sm *sm)
 {
     const struct mastership *m = sm->mastership;
-    if (now < m->next_poll)
+    if (sm->now < m->next_poll)
         return;
-    fire_alone(sm, now, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
+    fire_alone(sm, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
 }
 
 uint64_t mastership_deadline(const struct sm *sm)
@@ -474,7 +411,7 @@ uint64_t mastership_deadline(const struct sm *sm)
 
 static void question_ended(struct sm *sm, const struct request *request)
 {
-    if (request->about.manager.discovery_waits)
+    if (request->about.discovery_waits)
         discovery_heard(sm);
     else
         sweep_heard(sm);
@@ -487,29 +424,27 @@ static void is_alive(struct sm *sm, uint32_t port)
     *mute_at(sm, port) = 0;
 }
 
-static void manager_answered(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
+static void manager_answered(struct sm *sm, const struct request *request)
 {
-    uint32_t port = request->about.manager.port;
-    struct mastership_peer us = own_rank(sm), them = read_info(data);
+    uint32_t port = request->target;
+    struct mastership_peer us = own_rank(sm), them = read_info(request->answer);
     enum mastership_event event = mastership_meet(&us, &them);
     struct subnet_port *seat = port_at(sm, port);
     is_alive(sm, port);
     seat->manager_priority = (uint8_t)them.priority;
     seat->manager_state = (uint8_t)them.state;
-    seat->manager_acts = (uint32_t)wire_get(data, SM_INFO_ACT_COUNT);
+    seat->manager_acts = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
     if (us.state == SM_MASTER && seat->rival && them.state != SM_MASTER)
         event = ON_RIVAL_GONE;
     if (us.state == SM_MASTER)
         seat->rival = them.state == SM_MASTER;
-    fire(sm, event, &(struct occasion){.now = now, .port = port, .info = data});
+    fire(sm, event, &(struct occasion){.port = port, .info = request->answer});
 }
 
 /* A later sweep asks again. */
-static void manager_silent(struct sm *sm, uint64_t now, const struct request *request)
+static void manager_silent(struct sm *sm, const struct request *request)
 {
-    uint8_t *mute = mute_at(sm, request->about.manager.port);
-    (void)now;
+    uint8_t *mute = mute_at(sm, request->target);
     *mute = *mute < MUTE ? *mute + 1 : MUTE;
 }
 
@@ -527,11 +462,11 @@ static void wait_half_a_poll(const struct sm *sm, struct request_effort *effort)
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
-    if (request->about.manager.port == sm->mastership->given_up) {
+    if (request->target == sm->mastership->given_up) {
         wait_half_a_poll(sm, effort);
         effort->retries *= 2;
     }
-    if (!request->about.manager.discovery_waits) {
+    if (!request->about.discovery_waits) {
         effort->retries = 0;
         effort->ignores_loss = true;
     }
@@ -542,12 +477,11 @@ static bool master_is_given_up(const struct sm *sm)
     return sm->mastership->polls_failed > sm->config.poll_retries;
 }
 
-static void poll_answered(struct sm *sm, uint64_t now, const struct request *request,
-                          const uint8_t *data)
+static void poll_answered(struct sm *sm, const struct request *request)
 {
-    struct occasion occasion = {.now = now, .port = request->about.port, .info = data};
-    is_alive(sm, request->about.port);
-    if (read_info(data).state == SM_MASTER) {
+    struct occasion occasion = {.port = request->target, .info = request->answer};
+    is_alive(sm, request->target);
+    if (read_info(request->answer).state == SM_MASTER) {
         fire(sm, ON_POLL_ANSWERED, &occasion);
         return;
     }
@@ -556,12 +490,12 @@ static void poll_answered(struct sm *sm, uint64_t now, const struct request *req
         fire(sm, ON_MASTER_RESIGNED, &occasion);
 }
 
-static void poll_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void poll_unanswered(struct sm *sm, const struct request *request)
 {
     (void)request;
-    fire_alone(sm, now, ON_POLL_UNANSWERED);
+    fire_alone(sm, ON_POLL_UNANSWERED);
     if (master_is_given_up(sm))
-        fire_alone(sm, now, ON_MASTER_LOST);
+        fire_alone(sm, ON_MASTER_LOST);
 }
 
 static void poll_effort(const struct sm *sm, const struct request *request,
@@ -572,27 +506,24 @@ static void poll_effort(const struct sm *sm, const struct request *request,
     effort->retries = 0;
 }
 
-static void notice_answered(struct sm *sm, uint64_t now, const struct request *request,
-                            const uint8_t *data)
+static void notice_answered(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)data;
-    is_alive(sm, request->about.port);
+    is_alive(sm, request->target);
 }
 
 /* Its acknowledgement should follow, but OpenSM sends none, and as long as it saw a master here it
  * would wait, or hand back. */
-static void handover_accepted(struct sm *sm, uint64_t now, const struct request *request,
-                              const uint8_t *data)
+static void handover_accepted(struct sm *sm, const struct request *request)
 {
-    is_alive(sm, request->about.port);
+    is_alive(sm, request->target);
     fire(sm, ON_HANDOVER_ACCEPTED,
-         &(struct occasion){.now = now, .port = request->about.port, .info = data});
+         &(struct occasion){.port = request->target, .info = request->answer});
 }
 
-static void handover_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void handover_unanswered(struct sm *sm, const struct request *request)
 {
     (void)request;
-    fire_alone(sm, now, ON_HANDOVER_FAILED);
+    fire_alone(sm, ON_HANDOVER_FAILED);
 }
 
 /* ---- other managers' requests ---- */
@@ -607,7 +538,7 @@ static uint32_t find_manager(const struct sm *sm, uint64_t guid)
 }
 
 /* A Set of our own SMInfo; false if it is refused. */
-static bool is_controlled(struct sm *sm, uint64_t now, const struct sm_message *message)
+static bool is_controlled(struct sm *sm, const struct sm_message *message)
 {
     static const uint8_t events[CONTROL_COUNT] = {
         [CONTROL_HANDOVER] = ON_HANDOVER, [CONTROL_ACKNOWLEDGE] = ON_ACKNOWLEDGE,
@@ -616,23 +547,21 @@ static bool is_controlled(struct sm *sm, uint64_t now, const struct sm_message *
     };
     const uint8_t *info = message->mad + SMP_DATA_OFFSET;
     unsigned control = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
-    struct occasion occasion = {.now = now,
-                                .port = find_manager(sm, wire_get(info, SM_INFO_GUID)),
-                                .info = info,
-                                .message = message};
+    struct occasion occasion = {
+        .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
     return control < CONTROL_COUNT && fire(sm, (enum mastership_event)events[control], &occasion);
 }
 
 /* Get and Set of our own SMInfo. */
-void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+void mastership_receive(struct sm *sm, const struct sm_message *message)
 {
     struct sm_message answer = *message;
     uint8_t *data = answer.mad + SMP_DATA_OFFSET;
     unsigned status = STATUS_OK;
-    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !is_controlled(sm, now, message))
+    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !is_controlled(sm, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
-        standby_copy_hear(sm, now, data);
+        standby_copy_hear(sm, data);
     fill_info(sm, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     wire_set(answer.mad, MAD_STATUS, status);

@@ -85,17 +85,14 @@ static void drop_grounds(struct multicast *m)
     m->check = NULL;
 }
 
-struct multicast *multicast_new(void)
+static void init_multicast(struct sm *sm)
 {
-    struct multicast *m = mem_zalloc(1, sizeof *m);
-    m->drained_at = TIME_NEVER;
-    return m;
+    sm->multicast->drained_at = TIME_NEVER;
 }
 
-void multicast_free(struct multicast *m)
+static void release_multicast(struct sm *sm)
 {
-    if (!m)
-        return;
+    struct multicast *m = sm->multicast;
     drop_grounds(m);
     vec_release(&m->grounds);
     map_release(&m->by_guid);
@@ -108,8 +105,9 @@ void multicast_free(struct multicast *m)
     vec_release(&m->edits);
     vec_release(&m->members);
     vec_release(&m->guids);
-    mem_free(m);
 }
+
+SM_PART(multicast, init_multicast, release_multicast, NULL);
 
 void sm_use_groups(struct sm *sm, const struct groups *groups)
 {
@@ -130,11 +128,10 @@ void multicast_forget(struct sm *sm)
         if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
             blocks_want_nothing(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
                                 blocks->rows.items[row].part);
-    struct multicast *before = sm->multicast;
-    sm->multicast = multicast_new();
-    sm->multicast->owned_groups = before->owned_groups;
-    sm->multicast->top = before->top;
-    multicast_free(before);
+    release_multicast(sm);
+    *sm->multicast = (struct multicast){.owned_groups = sm->multicast->owned_groups,
+                                        .top = sm->multicast->top,
+                                        .drained_at = TIME_NEVER};
 }
 
 /* ---- sets of arms ---- */
@@ -467,7 +464,7 @@ static uint64_t longest_way(const struct sm *sm)
 }
 
 /* The second step, when its time has come; false: not yet. */
-static bool moves_are_done(struct sm *sm, uint64_t now)
+static bool moves_are_done(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
     if (!m->moving)
@@ -475,8 +472,8 @@ static bool moves_are_done(struct sm *sm, uint64_t now)
     if (!blocks_are_written(sm))
         return false;
     if (m->drained_at == TIME_NEVER)
-        m->drained_at = m->drains ? now + longest_way(sm) : now;
-    if (now < m->drained_at)
+        m->drained_at = m->drains ? sm->now + longest_way(sm) : sm->now;
+    if (sm->now < m->drained_at)
         return false;
     finish_moves(m);
     apply_edits(sm);
@@ -624,7 +621,7 @@ static bool routes_are_in_force(const struct sm *sm)
            !reconfigure_is_outdated(sm);
 }
 
-void multicast_plan(struct sm *sm, uint64_t now)
+void multicast_plan(struct sm *sm)
 {
     if (!routes_are_in_force(sm))
         return;
@@ -633,7 +630,7 @@ void multicast_plan(struct sm *sm, uint64_t now)
     bool anew = other_routes || m->paths != plan_paths_generation(sm);
     if (other_routes)
         break_off(m);
-    else if (!moves_are_done(sm, now))
+    else if (!moves_are_done(sm))
         return;
     if (!anew && m->groups == sm->multicast->owned_groups->generation)
         return;

@@ -23,12 +23,8 @@
 
 enum { NOT_READ, READING, READ };
 
-static request_ended keys_ended;
-static request_answered keys_read;
-static request_refused keys_refused;
-static request_unanswered keys_missing;
+static request_outcome keys_ended, keys_read, keys_refused, keys_missing;
 static const struct request_kind get_keys = {
-    .name = "P_KeyTable",
     .attribute = ATTRIBUTE_P_KEY_TABLE,
     .ended = keys_ended,
     .answered = keys_read,
@@ -53,11 +49,6 @@ struct partitioning {
     uint32_t crowded, first_crowded, unguarded, first_unguarded;
     uint64_t told;
 };
-
-struct partitioning *partitions_new(void)
-{
-    return mem_zalloc(1, sizeof(struct partitioning));
-}
 
 static bool is_switch(struct sm *sm, uint32_t port)
 {
@@ -273,12 +264,9 @@ static void report_trouble(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
-    struct request *request = sm_request(
-        sm, &get_keys, (union request_subject){.keys = {.port = end, .block = block}}, end);
-    request->modifier = block;
     *reads_of(sm, end) = READING;
     sm->partitioning->reading++;
-    sm_submit(sm, request, PRIORITY_NONE);
+    sm_send(sm, &get_keys, (union request_subject){.keys = {end, block}}, end, block, NULL);
 }
 
 /* Of keys that go before a machine. */
@@ -309,36 +297,32 @@ static void keys_ended(struct sm *sm, const struct request *request)
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
-static void keys_read(struct sm *sm, uint64_t now, const struct request *request,
-                      const uint8_t *data)
+static void keys_read(struct sm *sm, const struct request *request)
 {
     static const uint8_t blank[BLOCK_BYTES];
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
-    (void)now;
-    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, data);
-    if (memcmp(data, blank, sizeof blank) != 0 && block + 1 < blocks_of(room_of(sm, end)))
+    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
+    if (memcmp(request->answer, blank, sizeof blank) != 0 &&
+        block + 1 < blocks_of(room_of(sm, end)))
         read_block(sm, end, block + 1);
     else
         finish_port(sm, end);
 }
 
-static void keys_refused(struct sm *sm, uint64_t now, const struct request *request,
-                         uint16_t status)
+static void keys_refused(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)status;
     finish_port(sm, request->about.keys.port);
 }
 
-static void keys_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void keys_missing(struct sm *sm, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
-    (void)now;
     sm->partitioning->rules_changed = true;
     *reads_of(sm, end) = READ;
     conclude_order(sm, end, FUNCTION_LOST);
 }
 
-void partitions_requests_dropped(struct sm *sm)
+static void drop_partitioning(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
     for (uint32_t port = 0; port < work->reads.count; port++)
@@ -431,7 +415,7 @@ static void forget_table(struct sm *sm, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
-            blocks_mark_unknown(blocks, row);
+            blocks_confirm(blocks, row, NULL);
 }
 
 void partitions_came_up(struct sm *sm, uint32_t socket)
@@ -471,15 +455,15 @@ bool partitions_are_read(const struct sm *sm)
     return sm->partitioning->reading == 0;
 }
 
-void partitions_free(struct partitioning *work)
+static void release_partitioning(struct sm *sm)
 {
-    if (!work)
-        return;
+    struct partitioning *work = sm->partitioning;
     vec_release(&work->reads);
     vec_release(&work->done);
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);
     partitions_release(&work->standing);
-    mem_free(work);
 }
+
+SM_PART(partitioning, NULL, release_partitioning, drop_partitioning);

@@ -23,11 +23,6 @@ struct plan {
     uint64_t jobs; /* counted */
 };
 
-struct plan *plan_new(void)
-{
-    return mem_zalloc(1, sizeof(struct plan));
-}
-
 static void release_jobs(struct plan *plan)
 {
     if (plan->current != plan->serving)
@@ -36,15 +31,14 @@ static void release_jobs(struct plan *plan)
     plan->current = plan->serving = NULL;
 }
 
-void plan_free(struct plan *plan)
+static void release_plan(struct sm *sm)
 {
-    if (!plan)
-        return;
-    release_jobs(plan);
-    sm_job_free(plan->outgoing);
-    sm_job_free(plan->received);
-    mem_free(plan);
+    release_jobs(sm->plan);
+    sm_job_free(sm->plan->outgoing);
+    sm_job_free(sm->plan->received);
 }
+
+SM_PART(plan, NULL, release_plan, NULL);
 
 struct sm_job *plan_current(const struct sm *sm)
 {

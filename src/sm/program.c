@@ -14,24 +14,18 @@
 #include <assert.h>
 #include <string.h>
 
-static request_ended switch_ended;
-static request_answered switch_taken, block_taken;
-static request_refused switch_refused, block_refused;
+static request_outcome switch_ended, switch_written, block_taken, block_refused;
 static const struct request_kind set_switch = {
-    .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
-    .counter = offsetof(struct sm_counts, switch_info),
     .ended = switch_ended,
-    .answered = switch_taken,
-    .refused = switch_refused,
+    .answered = switch_written,
+    .refused = switch_written,
     .loses_contact = true,
 };
 static const struct request_kind set_table_block = {
-    .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
     .writes = true,
-    .counter = offsetof(struct sm_counts, tables),
     .ended = program_block_ended,
     .answered = block_taken,
     .refused = block_refused,
@@ -66,18 +60,19 @@ struct program {
     uint32_t blocks_sent;
 };
 
-struct program *program_new(void)
+static void release_program(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct program));
+    vec_release(&sm->program->nodes);
 }
 
-void program_free(struct program *program)
+static void drop_program(struct sm *sm)
 {
-    if (!program)
-        return;
-    vec_release(&program->nodes);
-    mem_free(program);
+    sm->program->tables_under_way = 0;
+    sm->program->nodes.count = 0;
+    sm->program->due = false;
 }
+
+SM_PART(program, NULL, release_program, drop_program);
 
 static struct switch_settings *switch_settings(struct sm *sm, uint32_t node)
 {
@@ -108,13 +103,6 @@ bool program_tables_are_confirmed(struct sm *sm, uint32_t node)
                                         !work->writing_switch && !reconfigure_is_distributing(sm));
 }
 
-static bool block_differs(const struct subnet_tables *tables, unsigned block)
-{
-    size_t at = (size_t)block * LFT_BLOCK;
-    return !subnet_block_known(tables, block) ||
-           memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0;
-}
-
 void program_block_sent(struct sm *sm, uint32_t node)
 {
     sm->program->blocks_sent++;
@@ -124,16 +112,11 @@ void program_block_sent(struct sm *sm, uint32_t node)
 
 static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
-    const struct subnet_tables *tables = node_at(sm, node)->tables;
-    const uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
+    const struct subnet_node *n = node_at(sm, node);
     assert(block < LFT_BLOCKS && sm_state(sm) == SM_MASTER);
-    struct request *request = sm_request(
-        sm, &set_table_block, (union request_subject){.table = {.node = node, .block = block}},
-        node_at(sm, node)->first_port);
-    request->modifier = block;
-    memcpy(request->data, wanted, LFT_BLOCK);
     program_block_sent(sm, node);
-    sm_submit(sm, request, PRIORITY_NONE);
+    sm_send(sm, &set_table_block, (union request_subject){.table = {node, block}}, n->first_port,
+            block, n->tables->wanted + block * LFT_BLOCK);
 }
 
 /* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
@@ -220,7 +203,7 @@ static void review_refusals(struct sm *sm, uint32_t node)
     }
 }
 
-void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
+void program_report_refused_block(struct sm *sm, const struct request *request,
                                   const char *consequence)
 {
     uint32_t node = request->about.table.node;
@@ -228,8 +211,8 @@ void program_report_refused_block(struct sm *sm, const struct request *request, 
     if (!refusal->told_blocks)
         sm_say(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
-               (unsigned long long)node_at(sm, node)->guid, request->about.table.block, status,
-               consequence);
+               (unsigned long long)node_at(sm, node)->guid, request->about.table.block,
+               request->status, consequence);
     refusal->told_blocks = true;
 }
 
@@ -244,7 +227,7 @@ static void note_refused_block(struct sm *sm, const struct request *request)
     refusal->contents = refused_contents(sm, node);
 }
 
-static void info_refused(struct sm *sm, const struct request *request, uint16_t status)
+static void info_refused(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     const struct subnet_node *n = node_at(sm, node);
@@ -258,41 +241,30 @@ static void info_refused(struct sm *sm, const struct request *request, uint16_t 
         sm_say(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps ask "
                "again",
-               (unsigned long long)n->guid, status, random ? "default port" : "top LID",
+               (unsigned long long)n->guid, request->status, random ? "default port" : "top LID",
                (unsigned)kept);
     refusal->told_info = true;
 }
 
-/* After a Set that acknowledged a change. There may have been another one right then; one that
- * stays for good is not acknowledged again, but by sweeps, which look at the ports each time. */
-static void change_acknowledged(struct sm *sm, uint32_t node)
-{
-    const struct subnet_node *n = node_at(sm, node);
-    struct switch_settings *work = switch_settings(sm, node);
-    struct refusal *refusal = &work->refusal;
-    if (!wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE)) {
-        refusal->changes = 0;
-        return;
-    }
-    refusal->changes += refusal->changes < TRIES;
-    if (refusal->changes < TRIES)
-        return;
-    if (discovery_first_keeps_change(sm, node))
-        sm_say(sm, SM_EVENT_WARNING,
-               "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
-               (unsigned long long)n->guid);
-}
-
-static void info_taken(struct sm *sm, const struct request *request, const uint8_t *data)
+/* If the Set acknowledged a change, another one may have followed at once. A PortStateChange that
+ * is never cleared is not acknowledged again: every sweep reads the ports. */
+static void info_taken(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     struct switch_settings *work = switch_settings(sm, node);
-    memcpy(node_at(sm, node)->switch_info, data, 20);
-    work->own_top = wire_get(data, SWITCH_INFO_MULTICAST_FDB_TOP) !=
+    struct refusal *refusal = &work->refusal;
+    memcpy(node_at(sm, node)->switch_info, request->answer, 20);
+    work->own_top = wire_get(request->answer, SWITCH_INFO_MULTICAST_FDB_TOP) !=
                     wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
-    work->own_life = wire_get(data, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
-    if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
-        change_acknowledged(sm, node);
+    work->own_life = wire_get(request->answer, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
+    if (!wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
+        return;
+    bool keeps = wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE);
+    refusal->changes = keeps ? refusal->changes + (refusal->changes < TRIES) : 0;
+    if (refusal->changes == TRIES && discovery_first_keeps_change(sm, node))
+        sm_say(sm, SM_EVENT_WARNING,
+               "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
+               (unsigned long long)node_at(sm, node)->guid);
 }
 
 /* ---- switches ---- */
@@ -344,7 +316,10 @@ static unsigned last_block(struct sm *sm, uint32_t node)
 
 static bool is_to_be_written(struct sm *sm, uint32_t node, unsigned block)
 {
-    return block_differs(node_at(sm, node)->tables, block) &&
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
+    size_t at = (size_t)block * LFT_BLOCK;
+    return (!subnet_block_known(tables, block) ||
+            memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0) &&
            !bitset_has(switch_settings(sm, node)->refusal.blocks, block);
 }
 
@@ -406,11 +381,6 @@ void program_schedule(struct sm *sm)
     sm->program->due = true;
 }
 
-void program_cancel(struct sm *sm)
-{
-    sm->program->due = false;
-}
-
 bool program_is_due(const struct sm *sm)
 {
     return sm->program->due;
@@ -422,14 +392,6 @@ void program_what_is_due(struct sm *sm)
         return;
     sm->program->due = false;
     program_all(sm);
-}
-
-void program_requests_dropped(struct sm *sm)
-{
-    struct program *program = sm->program;
-    program->tables_under_way = 0;
-    for (size_t i = 0; i < program->nodes.count; i++)
-        program->nodes.items[i] = (struct switch_settings){0};
 }
 
 /* ---- outcomes ---- */
@@ -451,30 +413,25 @@ void program_block_done(struct sm *sm, uint32_t node)
 }
 
 /* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
-void program_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+void program_block_unanswered(struct sm *sm, const struct request *request)
 {
     struct subnet_tables *tables = node_at(sm, request->about.table.node)->tables;
     uint32_t block = request->about.table.block;
-    (void)now;
     tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
 }
 
-static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
-                        const uint8_t *data)
+static void block_taken(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.table.node, block = request->about.table.block;
     struct subnet_tables *tables = node_at(sm, node)->tables;
-    (void)now, (void)data;
     memcpy(tables->actual + block * LFT_BLOCK, request->data, LFT_BLOCK);
     tables->known[block / 64] |= UINT64_C(1) << (block % 64);
     program_block_done(sm, node);
 }
 
-static void block_refused(struct sm *sm, uint64_t now, const struct request *request,
-                          uint16_t status)
+static void block_refused(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    program_report_refused_block(sm, request, status, "; sweeps ask again");
+    program_report_refused_block(sm, request, "; sweeps ask again");
     note_refused_block(sm, request);
     program_block_done(sm, request->about.table.node);
 }
@@ -486,20 +443,18 @@ static void switch_ended(struct sm *sm, const struct request *request)
     sm->program->tables_under_way--;
 }
 
-/* False if something else is wanted since a SwitchInfo was sent. */
-static bool is_still_wanted(struct sm *sm, const struct request *request)
-{
-    uint8_t wanted[sizeof node_at(sm, request->about.node)->switch_info];
-    memcpy(wanted, request->data, sizeof wanted);
-    want_switch_info(sm, request->about.node, wanted);
-    return memcmp(wanted, request->data, sizeof wanted) == 0;
-}
-
 /* What changed before the change was acknowledged may have been missed: ports are looked at again,
  * but for those that show their state when they are made Active, which comes later. */
-static void switch_written(struct sm *sm, const struct request *request, bool still_wanted)
+static void switch_written(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
+    uint8_t wanted[sizeof node_at(sm, node)->switch_info]; /* by now */
+    memcpy(wanted, request->data, sizeof wanted);
+    want_switch_info(sm, node, wanted);
+    if (request->status)
+        info_refused(sm, request);
+    else
+        info_taken(sm, request);
     for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         const struct subnet_port *p = port_at(sm, port);
@@ -509,25 +464,7 @@ static void switch_written(struct sm *sm, const struct request *request, bool st
             !subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
     }
-    if (!still_wanted)
+    if (memcmp(wanted, request->data, sizeof wanted) != 0)
         program_switch(sm, node);
     program_node_ports(sm, node);
-}
-
-static void switch_taken(struct sm *sm, uint64_t now, const struct request *request,
-                         const uint8_t *data)
-{
-    bool still_wanted = is_still_wanted(sm, request);
-    (void)now;
-    info_taken(sm, request, data);
-    switch_written(sm, request, still_wanted);
-}
-
-static void switch_refused(struct sm *sm, uint64_t now, const struct request *request,
-                           uint16_t status)
-{
-    bool still_wanted = is_still_wanted(sm, request);
-    (void)now;
-    info_refused(sm, request, status);
-    switch_written(sm, request, still_wanted);
 }

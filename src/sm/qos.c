@@ -372,29 +372,27 @@ bool qos_configure(struct sm *sm, const struct qos *policy)
     return true;
 }
 
-struct service *qos_new(const struct qos *policy)
+static void init_service(struct sm *sm)
 {
+    struct service *work = sm->service;
     struct err refusal;
-    struct service *work = mem_zalloc(1, sizeof *work);
     qos_init(&work->policy);
     qos_init(&work->served);
-    if (policy)
-        qos_copy(&work->policy, policy);
+    if (sm->config.qos)
+        qos_copy(&work->policy, sm->config.qos);
     qos_make_layout(NULL, 0, &work->layout, &refusal);
     work->served_layout = work->layout;
     work->unserved = true;
-    return work;
 }
 
-void qos_free(struct service *service)
+static void release_service(struct sm *sm)
 {
-    if (!service)
-        return;
-    qos_release(&service->policy);
-    qos_release(&service->served);
-    vec_release(&service->signatures);
-    mem_free(service);
+    qos_release(&sm->service->policy);
+    qos_release(&sm->service->served);
+    vec_release(&sm->service->signatures);
 }
+
+SM_PART(service, init_service, release_service, NULL);
 
 void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {

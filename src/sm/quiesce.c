@@ -26,10 +26,7 @@ struct hold {
     bool none_left; /* the last master was not in the middle of a change */
 };
 
-struct hold *quiesce_new(void)
-{
-    return mem_zalloc(1, sizeof(struct hold));
-}
+SM_PART(hold, NULL, NULL, NULL);
 
 uint16_t quiesce_lanes(const struct sm *sm)
 {
@@ -52,9 +49,8 @@ void quiesce_forget(struct sm *sm)
     sm->hold->none_left = false;
 }
 
-static request_answered source_arbitration_read;
+static request_outcome source_arbitration_read;
 static const struct request_kind get_source_arbitration = {
-    .name = "VLArbitrationTable",
     .attribute = ATTRIBUTE_VL_ARBITRATION_TABLE,
     .answered = source_arbitration_read,
 };
@@ -119,21 +115,16 @@ void quiesce_inherit(struct sm *sm)
         const uint8_t *info = port_at(sm, port)->info;
         if (!qos_is_source(sm, port) || !wire_get(info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
             continue;
-        struct request *request =
-            sm_request(sm, &get_source_arbitration, (union request_subject){.port = port},
-                       subnet_end_port(&sm->subnet, port));
-        request->modifier = 1u << 16 | port_at(sm, port)->number;
-        sm_submit(sm, request, PRIORITY_NONE);
+        sm_send(sm, &get_source_arbitration, (union request_subject){.port = port},
+                subnet_end_port(&sm->subnet, port), 1u << 16 | port_at(sm, port)->number, NULL);
     }
 }
 
-static void source_arbitration_read(struct sm *sm, uint64_t now, const struct request *request,
-                                    const uint8_t *data)
+static void source_arbitration_read(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)request;
     if (qos_writes_sources(sm) ||
-        wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != QUIESCE_MARK_VL ||
-        wire_get_at(data, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
+        wire_get_at(request->answer, VL_ARBITRATION_TABLE_VL, 0) != QUIESCE_MARK_VL ||
+        wire_get_at(request->answer, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
         return;
     sm_say(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
     qos_want_sources(sm);

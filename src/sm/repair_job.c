@@ -200,7 +200,7 @@ void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index
     job->levels_known = plan_serving(sm) != NULL;
 }
 
-void repair_job_rebalance(struct sm *sm, uint64_t now)
+void repair_job_rebalance(struct sm *sm)
 {
     if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
         !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
@@ -209,7 +209,7 @@ void repair_job_rebalance(struct sm *sm, uint64_t now)
         plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
     plan_current(sm)->imbalance = 0; /* once */
     reconfigure_request(sm, REASON_BALANCE);
-    sm_begin_change(sm, now, "links are used unevenly after repairs");
+    sm_begin_change(sm, "links are used unevenly after repairs");
 }
 
 /* Whether tables that nothing but balance was computed for are worth writing. If not, they show at

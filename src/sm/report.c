@@ -13,23 +13,17 @@ struct report {
     VEC(bool) announced;    /* by node: it was said to be there */
 };
 
-struct report *report_new(void)
+static void release_report(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct report));
+    vec_release(&sm->report->announced);
 }
 
-void report_free(struct report *report)
-{
-    if (!report)
-        return;
-    vec_release(&report->announced);
-    mem_free(report);
-}
+SM_PART(report, NULL, release_report, NULL);
 
-void report_begin(struct sm *sm, uint64_t now, const char *cause)
+void report_begin(struct sm *sm, const char *cause)
 {
     struct report *report = sm->report;
-    report->since = now;
+    report->since = sm->now;
     report->discovered = report->computed = 0;
     report->sent = transactions_sent(sm);
     report->blocks = program_blocks_sent(sm);
@@ -38,20 +32,21 @@ void report_begin(struct sm *sm, uint64_t now, const char *cause)
     sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
 
-void report_discovered(struct sm *sm, uint64_t now)
+void report_discovered(struct sm *sm)
 {
-    sm->report->discovered = now;
+    sm->report->discovered = sm->now;
 }
 
-void report_computed(struct sm *sm, uint64_t now)
+void report_computed(struct sm *sm)
 {
-    sm->report->computed = now;
+    sm->report->computed = sm->now;
 }
 
-void report_end(struct sm *sm, uint64_t now, bool up)
+void report_end(struct sm *sm, bool up)
 {
     const struct report *report = sm->report;
-    assert(report->since <= now && report->discovered <= now && report->computed <= now);
+    assert(report->since <= sm->now && report->discovered <= sm->now &&
+           report->computed <= sm->now);
     unsigned switches = 0, adapters = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
@@ -62,15 +57,15 @@ void report_end(struct sm *sm, uint64_t now, bool up)
         return;
     }
     /* A change that needed no new routes has no such phases. */
-    uint64_t discovered = report->discovered ? report->discovered : now;
+    uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
     sm_say(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, report->cause, (double)(now - report->since) / (double)NS_PER_MS,
+           switches, adapters, report->cause, (double)(sm->now - report->since) / (double)NS_PER_MS,
            (double)(discovered - report->since) / (double)NS_PER_MS,
            (double)(computed - discovered) / (double)NS_PER_MS,
-           (double)(now - computed) / (double)NS_PER_MS,
+           (double)(sm->now - computed) / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }

@@ -19,18 +19,12 @@ struct reregister {
     uint16_t known_master;    /* LID of the master whose registrations the owner has; 0: none */
 };
 
-struct reregister *reregister_new(void)
+static void release_reregister(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct reregister));
+    vec_release(&sm->reregister->ports);
 }
 
-void reregister_free(struct reregister *reregister)
-{
-    if (!reregister)
-        return;
-    vec_release(&reregister->ports);
-    mem_free(reregister);
-}
+SM_PART(reregister, NULL, release_reregister, NULL);
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {

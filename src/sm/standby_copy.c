@@ -67,19 +67,20 @@ struct standby_copy {
     } watched;
 };
 
-struct standby_copy *standby_copy_new(void)
+static void release_standby_copy(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct standby_copy));
+    sm_job_free(sm->standby_copy->watched.routes);
+    vec_release(&sm->standby_copy->nodes);
 }
 
-void standby_copy_free(struct standby_copy *standby_copy)
+static void drop_standby_copy(struct sm *sm)
 {
-    if (!standby_copy)
-        return;
-    sm_job_free(standby_copy->watched.routes);
-    vec_release(&standby_copy->nodes);
-    mem_free(standby_copy);
+    sm->standby_copy->audit = (struct audit){0}; /* what it is about is read again */
+    for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
+        sm->standby_copy->nodes.items[i].reads_for = 0;
 }
+
+SM_PART(standby_copy, NULL, release_standby_copy, drop_standby_copy);
 
 static struct mirrored_node *mirrored_at(struct sm *sm, uint32_t node)
 {
@@ -94,9 +95,9 @@ static uint32_t mark(uint64_t guid)
 
 /* ---- the master's side ---- */
 
-void standby_copy_start(struct sm *sm, uint64_t now)
+void standby_copy_start(struct sm *sm)
 {
-    sm->standby_copy->own_token = (uint32_t)hash_mix(now ^ sm->guid)
+    sm->standby_copy->own_token = (uint32_t)hash_mix(sm->now ^ sm->guid)
                                   << 1; /* not that of an earlier run */
 }
 
@@ -170,7 +171,7 @@ void standby_copy_watch(struct sm *sm, uint64_t master)
     sm->standby_copy->watched.master = master;
 }
 
-void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info)
+void standby_copy_hear(struct sm *sm, const uint8_t *info)
 {
     uint32_t token = token_of(info);
     if (sm_state(sm) != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
@@ -183,7 +184,7 @@ void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info)
         sm->standby_copy->watched.seen = token;
         sm->standby_copy->watched.complete = false;
     }
-    standby_copy_advance(sm, now);
+    standby_copy_advance(sm);
 }
 
 static void read_whole(struct sm *sm, uint32_t node)
@@ -206,13 +207,6 @@ void standby_copy_node_unread(struct sm *sm, uint32_t node)
     mirrored_at(sm, node)->reads_for = 0;
 }
 
-void standby_copy_requests_dropped(struct sm *sm)
-{
-    sm->standby_copy->audit = (struct audit){0}; /* what it is about is read again */
-    for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
-        sm->standby_copy->nodes.items[i].reads_for = 0;
-}
-
 bool standby_copy_is_complete(const struct sm *sm)
 {
     return sm->standby_copy->watched.complete;
@@ -221,7 +215,7 @@ bool standby_copy_is_complete(const struct sm *sm)
 void standby_copy_node_read(struct sm *sm, uint32_t node)
 {
     struct mirrored_node *work = mirrored_at(sm, node);
-    if (work->reads_for && node_at(sm, node)->present)
+    if (work->reads_for && node_at(sm, node)->present && !discovery_is_reading(sm, node))
         work->mirrored = work->reads_for;
 }
 
@@ -248,10 +242,9 @@ static void complete(struct sm *sm)
         sm->standby_copy->watched.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
 }
 
-void standby_copy_advance(struct sm *sm, uint64_t now)
+void standby_copy_advance(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
-    (void)now;
     if (!sm->config.copy_rate || !is_quiet(watched->seen) || watched->complete ||
         sm->subnet.own_port == SUBNET_NONE)
         return;
@@ -259,8 +252,7 @@ void standby_copy_advance(struct sm *sm, uint64_t now)
         watched->round = watched->seen;
         watched->cursor = 0;
     }
-    while (watched->cursor < sm->subnet.nodes.count &&
-           transactions_waiting(sm, PRIORITY_NONE) < QUEUED_AHEAD) {
+    while (watched->cursor < sm->subnet.nodes.count && transactions_waiting(sm) < QUEUED_AHEAD) {
         if (is_behind(sm, watched->cursor))
             read_whole(sm, watched->cursor);
         watched->cursor++;
@@ -308,16 +300,16 @@ bool standby_copy_may_send(struct sm *sm)
 
 uint64_t standby_copy_deadline(const struct sm *sm)
 {
-    bool waits = transactions_waiting(sm, PRIORITY_NONE) && sm->standby_copy->watched.burst == 0;
+    bool waits = transactions_waiting(sm) && sm->standby_copy->watched.burst == 0;
     return sm_state(sm) == SM_STANDBY && waits ? sm->standby_copy->watched.next_burst : TIME_NEVER;
 }
 
-void standby_copy_expire(struct sm *sm, uint64_t now)
+void standby_copy_expire(struct sm *sm)
 {
-    if (now < standby_copy_deadline(sm))
+    if (sm->now < standby_copy_deadline(sm))
         return;
     sm->standby_copy->watched.burst = BURST;
-    sm->standby_copy->watched.next_burst = now + BURST * NS_PER_S / standby_copy_pace(sm);
+    sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / standby_copy_pace(sm);
 }
 
 /* ---- taking over ---- */
@@ -354,7 +346,7 @@ bool standby_copy_take_over(struct sm *sm)
         if (!node_at(sm, p->node)->present)
             continue;
         /* Machines may have moved right before the master's end, faster than it could say so. */
-        if (discovery_avoids_port(sm, port) || subnet_is_socket(&sm->subnet, port))
+        if (sm_is_avoiding_port(sm, port) || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
             mastership_ask(sm, port);
@@ -377,34 +369,19 @@ struct sm_job *standby_copy_take_routes(struct sm *sm)
 
 /* ---- audit ---- */
 
-static request_ended audit_block_ended;
-static request_answered audit_block_read;
+static request_outcome audit_block_ended, audit_block_read;
 static const struct request_kind audit_block = {
-    .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .counter = offsetof(struct sm_counts, tables),
     .ended = audit_block_ended,
     .answered = audit_block_read,
 };
 
-bool audit_begin(struct sm *sm, uint64_t now)
+bool audit_begin(struct sm *sm)
 {
     if (!sm->standby_copy->audit.due)
         return false;
-    sm->standby_copy->audit = (struct audit){.running = true, .next_at = now};
+    sm->standby_copy->audit = (struct audit){.running = true, .next_at = sm->now};
     return true;
-}
-
-static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
-{
-    for (unsigned block = 0; block < blocks; block++) {
-        struct request *request = sm_request(
-            sm, &audit_block, (union request_subject){.table = {.node = node, .block = block}},
-            node_at(sm, node)->first_port);
-        request->modifier = block;
-        sm->standby_copy->audit.under_way++;
-        sm_submit(sm, request, PRIORITY_NONE);
-    }
 }
 
 uint64_t audit_deadline(const struct sm *sm)
@@ -413,10 +390,10 @@ uint64_t audit_deadline(const struct sm *sm)
     return audit->running && !audit->under_way && sm_is_settled(sm) ? audit->next_at : TIME_NEVER;
 }
 
-void audit_advance(struct sm *sm, uint64_t now)
+void audit_advance(struct sm *sm)
 {
     struct audit *audit = &sm->standby_copy->audit;
-    if (now < audit_deadline(sm))
+    if (sm->now < audit_deadline(sm))
         return;
     for (; audit->cursor < sm->subnet.nodes.count; audit->cursor++) {
         const struct subnet_node *node = node_at(sm, audit->cursor);
@@ -424,24 +401,27 @@ void audit_advance(struct sm *sm, uint64_t now)
             continue;
         assert(node->tables->wanted_top < LFT_ENTRIES);
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
-        read_blocks(sm, audit->cursor++, blocks);
-        audit->next_at = now + blocks * NS_PER_S / standby_copy_pace(sm);
+        for (unsigned block = 0; block < blocks; block++)
+            sm_send(sm, &audit_block, (union request_subject){.table = {audit->cursor, block}},
+                    node->first_port, block, NULL);
+        audit->under_way += blocks;
+        audit->cursor++;
+        audit->next_at = sm->now + blocks * NS_PER_S / standby_copy_pace(sm);
         return;
     }
     audit->running = false;
 }
 
-static void audit_block_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
+static void audit_block_read(struct sm *sm, const struct request *request)
 {
     uint32_t index = request->about.table.node, block = request->about.table.block;
     struct subnet_node *node = node_at(sm, index);
     uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
     if (!node->present || program_is_writing_tables(sm, index) ||
-        !subnet_block_known(node->tables, block) || memcmp(actual, data, LFT_BLOCK) == 0)
+        !subnet_block_known(node->tables, block) || memcmp(actual, request->answer, LFT_BLOCK) == 0)
         return;
-    memcpy(actual, data, LFT_BLOCK);
-    sm_begin_change(sm, now, "switch 0x%016llx has another table than the last master's copy",
+    memcpy(actual, request->answer, LFT_BLOCK);
+    sm_begin_change(sm, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
     reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
 }

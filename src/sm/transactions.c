@@ -1,7 +1,7 @@
 /* One bounded window of outstanding SMPs.
  *
  * Requests wait in two queues: those that somebody waits for go before the rest. (A few go before
- * everything, see enum haste.) The window grows
+ * everything, see enum request_priority.) The window grows
  * by one for every full window of answers (and by one for each answer until the first loss), and
  * halves when something is lost, at most once in a time-out. A request that is not answered is sent
  * again, each time with twice the patience, and then given up: its destination counts as gone.
@@ -36,21 +36,16 @@ struct transactions {
     struct sm_counts counts;
 };
 
-struct transactions *transactions_new(void)
+static void init_transactions(struct sm *sm)
 {
-    struct transactions *transactions = mem_zalloc(1, sizeof *transactions);
-    transactions->free = SUBNET_NONE;
-    transactions->window_256 = WINDOW_START;
-    return transactions;
+    sm->transactions->free = SUBNET_NONE;
+    sm->transactions->window_256 = WINDOW_START;
 }
 
-void transactions_free(struct transactions *transactions)
+static void release_transactions(struct sm *sm)
 {
-    if (!transactions)
-        return;
-    vec_release(&transactions->requests);
-    vec_release(&transactions->flying);
-    mem_free(transactions);
+    vec_release(&sm->transactions->requests);
+    vec_release(&sm->transactions->flying);
 }
 
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
@@ -94,14 +89,24 @@ static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
     return slot;
 }
 
-void sm_submit(struct sm *sm, struct request *request, enum request_priority request_priority)
+void sm_submit(struct sm *sm, struct request *request, enum request_priority priority)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
-    request->request_priority = (uint8_t)request_priority;
+    request->priority = (uint8_t)priority;
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         standby_copy_begin_change(sm); /* may move the requests */
-    enqueue(t, &t->queues[request_priority], slot);
+    enqueue(t, &t->queues[priority], slot);
+}
+
+void sm_send(struct sm *sm, const struct request_kind *kind, union request_subject about,
+             uint32_t target, uint32_t modifier, const uint8_t *data)
+{
+    struct request *request = sm_request(sm, kind, about, target);
+    request->modifier = modifier;
+    if (data)
+        memcpy(request->data, data, SMP_DATA_BYTES);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 static void retire(struct transactions *t, uint32_t slot)
@@ -116,10 +121,20 @@ static void retire(struct transactions *t, uint32_t slot)
 static void count_sent(struct sm *sm, const struct request_kind *kind)
 {
     struct sm_counts *counts = &sm->transactions->counts;
-    size_t counter = kind->counter ? kind->counter : offsetof(struct sm_counts, other);
     counts->sent++;
-    ++*(uint64_t *)((char *)counts + counter);
-    counts->tables_read += counter == offsetof(struct sm_counts, tables) && !kind->writes;
+    switch (kind->attribute) {
+    case ATTRIBUTE_NODE_INFO: counts->node_info++; break;
+    case ATTRIBUTE_PORT_INFO:
+        ++*(kind->writes ? &counts->port_info_set : &counts->port_info_get);
+        break;
+    case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
+    case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
+        counts->tables++;
+        counts->tables_read += !kind->writes;
+        break;
+    case ATTRIBUTE_VIRTUAL_FUNCTION: counts->functions++; break;
+    default: counts->other++;
+    }
 }
 
 /* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
@@ -146,7 +161,7 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || request->tries || request->request_priority == PRIORITY_PRESSING ||
+    if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_PRESSING ||
         hops < 2 || !tables_are_good(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
@@ -233,21 +248,21 @@ static struct request end(struct sm *sm, uint32_t slot)
     return request;
 }
 
-void transactions_lose(struct sm *sm, uint64_t now, const struct request *request)
+void transactions_lose(struct sm *sm, const struct request *request)
 {
     if (request->kind->unanswered)
-        request->kind->unanswered(sm, now, request);
+        request->kind->unanswered(sm, request);
     if (request->kind->loses_contact)
-        discovery_lost_contact(sm, now, request->target);
+        discovery_lost_contact(sm, request->target);
 }
 
-static void end_unanswered(struct sm *sm, uint64_t now, uint32_t slot)
+static void end_unanswered(struct sm *sm, uint32_t slot)
 {
     struct request gone = end(sm, slot);
-    transactions_lose(sm, now, &gone);
+    transactions_lose(sm, &gone);
 }
 
-bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
+bool transactions_next(struct sm *sm, struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
@@ -255,11 +270,11 @@ bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
         uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
         if (!compose(sm, request, id, message)) {
             t->dropped = true;
-            end_unanswered(sm, now, slot);
+            end_unanswered(sm, slot);
             continue;
         }
         message->patience_ns = effort_of(sm, request).timeout_ns;
-        request->deadline = now + message->patience_ns;
+        request->deadline = sm->now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
         vec_push(&t->flying, slot);
@@ -287,16 +302,16 @@ static void grow_window(struct sm *sm)
     t->window_256 = t->window_256 + step < limit ? t->window_256 + step : limit;
 }
 
-static void shrink_window(struct sm *sm, uint64_t now)
+static void shrink_window(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ns)
+    if (t->shrunk_at && sm->now < t->shrunk_at + sm->config.timeout_ns)
         return;
-    t->shrunk_at = now;
+    t->shrunk_at = sm->now;
     t->window_256 = t->window_256 / 2 > WINDOW_UNIT ? t->window_256 / 2 : WINDOW_UNIT;
 }
 
-void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+void transactions_receive(struct sm *sm, const struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
     uint32_t id = (uint32_t)wire_get(message->mad, MAD_TID);
@@ -313,20 +328,20 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
     t->silence = 0;
     t->counts.answered++;
     struct request answered = end(sm, slot);
-    const struct request_kind *kind = answered.kind;
-    uint16_t status = (uint16_t)wire_get(message->mad, SMP_STATUS);
-    if (!status)
-        kind->answered(sm, now, &answered, message->mad + SMP_DATA_OFFSET);
-    else if (kind->refused)
-        kind->refused(sm, now, &answered, status);
+    answered.answer = message->mad + SMP_DATA_OFFSET;
+    answered.status = (uint16_t)wire_get(message->mad, SMP_STATUS);
+    if (!answered.status)
+        answered.kind->answered(sm, &answered);
+    else if (answered.kind->refused)
+        answered.kind->refused(sm, &answered);
     else
-        transactions_lose(sm, now, &answered);
+        transactions_lose(sm, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
  * reason to look at it. (A port that is read is asked through, so one that was asked through for
  * the last time is left alone.) */
-static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
+static void time_out(struct sm *sm, uint32_t slot)
 {
     struct transactions *t = sm->transactions;
     struct request late = t->requests.items[slot];
@@ -334,27 +349,27 @@ static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
     bool last = late.tries > effort.retries;
     land(t, slot);
     if (!effort.ignores_loss)
-        shrink_window(sm, now);
+        shrink_window(sm);
     t->counts.timeouts++;
     if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
-        discovery_suspect(sm, now, late.target, last ? SUBNET_NONE : late.through);
+        discovery_suspect(sm, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
         t->counts.gave_up++;
-        end_unanswered(sm, now, slot);
+        end_unanswered(sm, slot);
     } else {
-        enqueue(t, &t->queues[late.request_priority], slot);
+        enqueue(t, &t->queues[late.priority], slot);
     }
 }
 
-void transactions_expire(struct sm *sm, uint64_t now)
+void transactions_expire(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     for (size_t i = 0; i < t->flying.count;) {
         uint32_t slot = t->flying.items[i];
-        if (t->requests.items[slot].deadline > now)
+        if (t->requests.items[slot].deadline > sm->now)
             i++;
         else
-            time_out(sm, now, slot);
+            time_out(sm, slot);
     }
 }
 
@@ -370,7 +385,7 @@ static bool has_way(const struct sm *sm, const struct request *request)
 }
 
 /* Those that wait in queues find out when their turn comes. */
-void transactions_cut(struct sm *sm, uint64_t now)
+void transactions_cut(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     for (size_t i = 0; i < t->flying.count;) {
@@ -381,7 +396,7 @@ void transactions_cut(struct sm *sm, uint64_t now)
         }
         land(t, slot);
         t->counts.gave_up++;
-        end_unanswered(sm, now, slot);
+        end_unanswered(sm, slot);
     }
 }
 
@@ -398,10 +413,10 @@ uint64_t transactions_deadline(const struct sm *sm)
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
-    size_t waiting = 0;
-    for (unsigned request_priority = 0; request_priority < PRIORITY_COUNT; request_priority++)
-        waiting += t->queues[request_priority].count;
-    return t->flying.count == 0 && waiting == 0;
+    size_t waiting = t->flying.count;
+    for (unsigned i = 0; i < PRIORITY_COUNT; i++)
+        waiting += t->queues[i].count;
+    return waiting == 0;
 }
 
 bool transactions_have_dropped(struct sm *sm)
@@ -421,18 +436,20 @@ void sm_counts(const struct sm *sm, struct sm_counts *counts)
     *counts = sm->transactions->counts;
 }
 
-uint32_t transactions_waiting(const struct sm *sm, enum request_priority request_priority)
+uint32_t transactions_waiting(const struct sm *sm)
 {
-    return sm->transactions->queues[request_priority].count;
+    return sm->transactions->queues[PRIORITY_NONE].count;
 }
 
-void transactions_flush(struct sm *sm)
+static void flush(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (unsigned request_priority = 0; request_priority < PRIORITY_COUNT; request_priority++)
-        for (uint32_t slot; (slot = dequeue(t, &t->queues[request_priority])) != SUBNET_NONE;)
+    for (unsigned i = 0; i < PRIORITY_COUNT; i++)
+        for (uint32_t slot; (slot = dequeue(t, &t->queues[i])) != SUBNET_NONE;)
             retire(t, slot);
     for (size_t i = 0; i < t->flying.count; i++)
         retire(t, t->flying.items[i]);
     t->flying.count = 0;
 }
+
+SM_PART(transactions, init_transactions, release_transactions, flush);

@@ -12,16 +12,8 @@
 
 struct request;
 
-/* The request is under way no more: called first, whatever the outcome. */
-typedef void request_ended(struct sm *sm, const struct request *request);
-/* Status 0. `data` is the attribute in the answer. */
-typedef void request_answered(struct sm *sm, uint64_t now, const struct request *request,
-                              const uint8_t *data);
-/* An answer with a status other than 0. */
-typedef void request_refused(struct sm *sm, uint64_t now, const struct request *request,
-                             uint16_t status);
-/* All tries timed out, or there is no path to the target any more. */
-typedef void request_unanswered(struct sm *sm, uint64_t now, const struct request *request);
+/* What follows from the end of a request. */
+typedef void request_outcome(struct sm *sm, const struct request *request);
 
 /* How long the next try of a request waits, and how many tries there are. */
 struct request_effort {
@@ -33,16 +25,15 @@ typedef void request_adjust_effort(const struct sm *sm, const struct request *re
                                    struct request_effort *effort);
 
 struct request_kind {
-    const char *name; /* what it reads or writes, for log lines */
+    const char *name; /* what it reads or writes; NULL: no log line names it */
     uint16_t attribute;
-    bool writes;          /* a Set; else a Get */
-    size_t counter;       /* offset in struct sm_counts; 0: `other` */
-    request_ended *ended; /* NULL: nobody counts it */
-    request_answered *answered;
-    request_refused *refused;       /* NULL: as if there were no answer */
-    request_unanswered *unanswered; /* NULL: nothing of its own follows */
-    bool loses_contact;             /* a target that does not answer is taken for gone */
-    request_adjust_effort *effort;  /* NULL: as configured */
+    bool writes;                   /* a Set; else a Get */
+    request_outcome *ended;        /* called first, whatever the outcome; may be NULL */
+    request_outcome *answered;     /* with status 0 */
+    request_outcome *refused;      /* with another status; NULL: as if there were no answer */
+    request_outcome *unanswered;   /* all tries timed out, or there is no path; may be NULL */
+    bool loses_contact;            /* a target that does not answer is taken for gone */
+    request_adjust_effort *effort; /* NULL: as configured */
 };
 
 /* What a request is about. Which member is valid follows from its kind. */
@@ -62,11 +53,8 @@ union request_subject {
     } function;         /* a virtual function, to be written */
     struct {
         uint32_t port, distribution;
-    } state; /* of a port, set for the distribution of that number */
-    struct {
-        uint32_t port;
-        bool discovery_waits; /* else a sweep asks, and nothing depends on the answer */
-    } manager;
+    } state;              /* of a port, set for the distribution of that number */
+    bool discovery_waits; /* SMInfo: else a sweep asks, and nothing depends on the answer */
 };
 
 /* The order in which requests are sent. Pressing ones do not wait for room in the window: they are
@@ -80,33 +68,34 @@ struct request {
     uint32_t through; /* the request goes one hop on, out of this port; else SUBNET_NONE */
     uint32_t modifier;
     uint8_t data[SMP_DATA_BYTES];
+    const uint8_t *answer; /* for outcomes: the attribute in the answer … */
+    uint16_t status;       /* … and its status */
     /* Private to transactions.c. */
     uint64_t deadline;
     uint32_t next;       /* in a queue or in the free list */
     uint32_t generation; /* of this slot; part of the transaction id */
-    uint8_t tries, request_priority;
+    uint8_t tries, priority;
     bool outstanding;
 };
 
-struct transactions *transactions_new(void);
-void transactions_free(struct transactions *transactions);
 /* A new request; valid until the next call of this function or of sm_submit(). */
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
                            union request_subject about, uint32_t target);
-void sm_submit(struct sm *sm, struct request *request, enum request_priority request_priority);
+void sm_submit(struct sm *sm, struct request *request, enum request_priority priority);
+/* Both, without priority; `data` has SMP_DATA_BYTES, or is NULL: zeros. */
+void sm_send(struct sm *sm, const struct request_kind *kind, union request_subject about,
+             uint32_t target, uint32_t modifier, const uint8_t *data);
 /* What follows if a request is not answered, for a refusal that is as good as that. */
-void transactions_lose(struct sm *sm, uint64_t now, const struct request *request);
-bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message);
-void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
-void transactions_expire(struct sm *sm, uint64_t now);
+void transactions_lose(struct sm *sm, const struct request *request);
+bool transactions_next(struct sm *sm, struct sm_message *message);
+void transactions_receive(struct sm *sm, const struct sm_message *message);
+void transactions_expire(struct sm *sm);
 uint64_t transactions_deadline(const struct sm *sm);
 bool transactions_idle(const struct sm *sm);
 /* Whether requests were dropped since the last call because there is no path to their targets. */
 bool transactions_have_dropped(struct sm *sm);
-uint64_t transactions_sent(const struct sm *sm); /* SMPs, with those that were sent again */
-uint32_t transactions_waiting(const struct sm *sm,
-                              enum request_priority request_priority); /* in this queue */
-void transactions_flush(struct sm *sm); /* forget all requests: nobody waits for them any more */
-void transactions_cut(struct sm *sm, uint64_t now); /* give up those that have no way any more */
+uint64_t transactions_sent(const struct sm *sm);    /* SMPs, with those that were sent again */
+uint32_t transactions_waiting(const struct sm *sm); /* without priority */
+void transactions_cut(struct sm *sm);               /* give up those that have no way any more */
 
 #endif

@@ -35,10 +35,9 @@ uint16_t sma_get_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     return STATUS_OK;
 }
 
-uint16_t sma_get_port_info_extended(struct sma *sma, unsigned port, uint32_t modifier,
-                                    uint8_t *data)
+uint16_t sma_check_port_number(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
-    (void)data; /* every field is 0: there are no error correction modes */
+    (void)data;
     return addressed_port(sma, port, modifier) < 0 ? STATUS_BAD_VALUE : STATUS_OK;
 }
 
@@ -53,13 +52,6 @@ uint16_t sma_get_mellanox_port_info(struct sma *sma, unsigned port, uint32_t mod
     wire_set(data, MELLANOX_PORT_INFO_LINK_SPEED_ENABLED, fdr10);
     wire_set(data, MELLANOX_PORT_INFO_LINK_SPEED_ACTIVE, sma->ports[target].fdr10_active);
     return STATUS_OK;
-}
-
-uint16_t sma_set_mellanox_port_info(struct sma *sma, unsigned port, uint32_t modifier,
-                                    uint8_t *data)
-{
-    (void)data; /* FDR10 is not negotiable */
-    return addressed_port(sma, port, modifier) < 0 ? STATUS_BAD_VALUE : STATUS_OK;
 }
 
 /* The CapabilityMask2 bits of these widths and speeds. */

@@ -9,64 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RATE_10_GB = 3, MTU_2048 = 4, SCOPE_LINK_LOCAL = 2, IPOIB_Q_KEY = 0x0B1B };
-
 /* What a port has of a partition, and which of it has its place. */
 enum { HAS_LIMITED = 1, HAS_FULL = 2, PLACED_LIMITED = 4, PLACED_FULL = 8, TOUCHED = 16 };
 enum { PLACED = PLACED_LIMITED | PLACED_FULL };
-
-uint32_t partitions_add(struct partitions *partitions, const char *name, uint16_t key)
-{
-    struct partition partition = {.key = key, .name = arena_strdup(&partitions->names, name)};
-    vec_push(&partitions->all, partition);
-    return (uint32_t)partitions->all.count - 1;
-}
-
-void partitions_add_rule(struct partitions *partitions, struct partition_rule rule)
-{
-    rule.order = (uint32_t)partitions->rules.count;
-    vec_push(&partitions->rules, rule);
-}
-
-static int by_guid_and_order(const void *a, const void *b)
-{
-    const struct partition_rule *x = a, *y = b;
-    if (x->guid != y->guid)
-        return x->guid < y->guid ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-void partitions_finish(struct partitions *partitions)
-{
-    if (partitions->rules.count)
-        qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
-              by_guid_and_order);
-    partitions->general = 0;
-    while (partitions->general < partitions->rules.count &&
-           !partitions->rules.items[partitions->general].guid)
-        partitions->general++;
-    for (uint32_t i = 0; i < partitions->all.count; i++)
-        map_set(&partitions->by_key, partitions->all.items[i].key, i);
-}
-
-void partitions_make_default(struct partitions *partitions)
-{
-    *partitions = (struct partitions){0};
-    uint32_t all = partitions_add(partitions, "Default", PARTITION_DEFAULT);
-    partitions_add_rule(partitions, (struct partition_rule){.partition = all,
-                                                            .target = MEMBERS_ALL,
-                                                            .membership = MEMBER_FULL});
-    struct partition_group broadcast = {
-        .partition = all,
-        .mgid = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF},
-        .q_key = IPOIB_Q_KEY,
-        .mtu = MTU_2048,
-        .rate = RATE_10_GB,
-        .scope = SCOPE_LINK_LOCAL,
-    };
-    vec_push(&partitions->groups, broadcast);
-    partitions_finish(partitions);
-}
 
 void partitions_release(struct partitions *partitions)
 {

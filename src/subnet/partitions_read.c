@@ -12,7 +12,10 @@
  * thing: a partition without a key gets one that the file has nowhere, not just not yet. */
 #include "subnet/partitions.h"
 
+#include "base/field.h"
+
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -37,11 +40,10 @@ struct span {
 };
 #define SPAN(span) (int)((span).length < 80 ? (span).length : 80), (span).text
 
+/* A group, and its scopes, a bit each. */
 struct group_values {
-    uint32_t q_key, flow_label;
-    uint16_t scopes; /* a bit each */
-    uint8_t mtu, rate, sl, traffic_class;
-    bool sl_given;
+    struct partition_group group;
+    uint16_t scopes;
 };
 
 /* The statement that is being read. */
@@ -122,62 +124,52 @@ static bool number(struct span span, uint64_t low, uint64_t high, uint64_t *valu
 
 /* ---- flags ---- */
 
-static int set_value(struct reader *reader, const char *flag, struct span value, uint64_t low,
-                     uint64_t high, uint64_t *result)
-{
-    if (number(value, low, high, result))
-        return 0;
-    return line_reader_error(reader->lines, "%s=%.*s: expected a number from %llu to %llu", flag,
-                             SPAN(value), (unsigned long long)low, (unsigned long long)high);
-}
-
 /* 1: it is none of these flags. */
 static int set_group_flag(struct reader *reader, struct span flag, struct span value,
                           struct group_values *values)
 {
+    enum { SCOPE, SL, FLAGS = 7 };
     static const struct {
         const char *name;
         uint64_t low, high;
-    } flags[] = {
-        {"mtu", 1, 5},      {"rate", 2, 24}, {"scope", 1, 15},         {"Q_Key", 0, UINT32_MAX},
-        {"TClass", 0, 255}, {"sl", 0, 15},   {"FlowLabel", 0, 0xFFFFF}};
+        struct field field;
+    } flags[FLAGS] = {
+        [SCOPE] = {"scope", 1, 15, FIELD_OF(struct partition_group, scope)},
+        [SL] = {"sl", 0, 15, FIELD_OF(struct partition_group, sl)},
+        {"mtu", 1, 5, FIELD_OF(struct partition_group, mtu)},
+        {"rate", 2, 24, FIELD_OF(struct partition_group, rate)},
+        {"Q_Key", 0, UINT32_MAX, FIELD_OF(struct partition_group, q_key)},
+        {"TClass", 0, 255, FIELD_OF(struct partition_group, traffic_class)},
+        {"FlowLabel", 0, 0xFFFFF, FIELD_OF(struct partition_group, flow_label)},
+    };
     unsigned which = 0;
     uint64_t result = 0;
-    while (which < sizeof flags / sizeof *flags && !begins(flag, flags[which].name))
+    while (which < FLAGS && !begins(flag, flags[which].name))
         which++;
-    if (which == sizeof flags / sizeof *flags)
+    if (which == FLAGS)
         return 1;
-    int status =
-        set_value(reader, flags[which].name, value, flags[which].low, flags[which].high, &result);
-    if (status)
-        return status;
-    switch (which) {
-    case 0: values->mtu = (uint8_t)result; break;
-    case 1: values->rate = (uint8_t)result; break;
-    case 2: values->scopes |= (uint16_t)(1u << result); break;
-    case 3: values->q_key = (uint32_t)result; break;
-    case 4: values->traffic_class = (uint8_t)result; break;
-    case 5:
-        values->sl = (uint8_t)result;
-        values->sl_given = true;
-        break;
-    default: values->flow_label = (uint32_t)result; break;
-    }
+    if (!number(value, flags[which].low, flags[which].high, &result))
+        return line_reader_error(reader->lines, "%s=%.*s: expected a number from %llu to %llu",
+                                 flags[which].name, SPAN(value),
+                                 (unsigned long long)flags[which].low,
+                                 (unsigned long long)flags[which].high);
+    field_set(&values->group, flags[which].field, result);
+    values->scopes |= (uint16_t)(which == SCOPE ? 1u << result : 0);
+    values->group.sl_given |= which == SL;
     return 0;
 }
 
 static int set_membership(struct reader *reader, struct span value, uint8_t *membership)
 {
-    if (begins(value, "full"))
-        *membership = MEMBER_FULL;
-    else if (begins(value, "both"))
-        *membership = MEMBER_BOTH;
-    else if (begins(value, "limited"))
-        *membership = MEMBER_LIMITED;
-    else
-        return line_reader_error(reader->lines, "'%.*s' is no membership: full, limited or both",
-                                 SPAN(value));
-    return 0;
+    static const char *const words[] = {
+        [MEMBER_LIMITED] = "limited", [MEMBER_FULL] = "full", [MEMBER_BOTH] = "both"};
+    for (uint8_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (begins(value, words[i])) {
+            *membership = i;
+            return 0;
+        }
+    return line_reader_error(reader->lines, "'%.*s' is no membership: full, limited or both",
+                             SPAN(value));
 }
 
 static int set_flag(struct reader *reader, struct span flag, struct span value,
@@ -217,23 +209,21 @@ static int read_flags(struct reader *reader, struct definition *definition)
 
 /* ---- heads ---- */
 
-/* The partition of this name; made if need be. Without a key, one is found at the end. */
-static uint32_t find_by_name(struct reader *reader, const char *name)
+static uint32_t add_partition(struct reader *reader, const char *name, uint16_t key)
 {
-    uint32_t found = *name ? name_map_get(&reader->by_name, name) : MAP_NONE;
-    if (found != MAP_NONE)
-        return found;
-    return partitions_add(reader->partitions, name, 0);
+    struct partitions *partitions = reader->partitions;
+    uint32_t added = (uint32_t)partitions->all.count;
+    vec_push(&partitions->all,
+             ((struct partition){.key = key, .name = arena_strdup(&partitions->names, name)}));
+    if (key)
+        map_set(&partitions->by_key, key, added);
+    return added;
 }
 
-static uint32_t find_by_key(struct reader *reader, const char *name, uint16_t key)
+static void add_rule(struct reader *reader, struct partition_rule rule)
 {
-    uint32_t found = map_get(&reader->partitions->by_key, key);
-    if (found != MAP_NONE)
-        return found;
-    found = partitions_add(reader->partitions, name, key);
-    map_set(&reader->partitions->by_key, key, found);
-    return found;
+    rule.order = (uint32_t)reader->partitions->rules.count;
+    vec_push(&reader->partitions->rules, rule);
 }
 
 static int find_partition(struct reader *reader, struct span name, struct span key,
@@ -255,8 +245,12 @@ static int find_partition(struct reader *reader, struct span name, struct span k
         return line_reader_error(reader->lines,
                                  "'%.*s' is no partition key: expected a number from 1 to 0x7fff",
                                  SPAN(key));
-    *partition =
-        value ? find_by_key(reader, text, value & PARTITION_DEFAULT) : find_by_name(reader, text);
+    uint16_t wanted = value & PARTITION_DEFAULT; /* 0: make_keys() finds one */
+    *partition = wanted  ? map_get(&reader->partitions->by_key, wanted)
+                 : *text ? name_map_get(&reader->by_name, text)
+                         : MAP_NONE;
+    if (*partition == MAP_NONE)
+        *partition = add_partition(reader, text, wanted);
     const char *kept = reader->partitions->all.items[*partition].name;
     if (*kept)
         name_map_add(&reader->by_name, kept, *partition);
@@ -288,22 +282,13 @@ static void add_group(struct reader *reader, const struct definition *definition
                       const uint8_t *mgid, const struct group_values *values)
 {
     uint16_t scopes = values->scopes ? values->scopes : 1u << SCOPE_DEFAULT;
-    for (uint8_t scope = 0; scope < 16; scope++) {
-        if (!(scopes >> scope & 1))
+    struct partition_group group = values->group;
+    group.partition = definition->partition;
+    memcpy(group.mgid, mgid, sizeof group.mgid);
+    for (group.scope = 0; group.scope < 16; group.scope++) {
+        if (!(scopes >> group.scope & 1))
             continue;
-        struct partition_group group = {
-            .partition = definition->partition,
-            .q_key = values->q_key,
-            .flow_label = values->flow_label,
-            .mtu = values->mtu,
-            .rate = values->rate,
-            .sl = values->sl,
-            .sl_given = values->sl_given,
-            .traffic_class = values->traffic_class,
-            .scope = scope,
-        };
-        memcpy(group.mgid, mgid, sizeof group.mgid);
-        group.mgid[1] = (uint8_t)((mgid[1] & 0xF0) | scope);
+        group.mgid[1] = (uint8_t)((mgid[1] & 0xF0) | group.scope);
         vec_push(&reader->partitions->groups, group);
         vec_push(&reader->group_lines, reader->lines->number);
     }
@@ -321,8 +306,8 @@ static void add_broadcast(struct reader *reader, const struct definition *defini
     uint8_t mgid[MGID_BYTES];
     memcpy(mgid, broadcast_mgid, sizeof mgid);
     mgid[4] = mgid[5] = 0; /* for the key */
-    if (!values.q_key)
-        values.q_key = IPOIB_Q_KEY;
+    if (!values.group.q_key)
+        values.group.q_key = IPOIB_Q_KEY;
     add_group(reader, definition, mgid, &values);
 }
 
@@ -333,7 +318,7 @@ static int read_group(struct reader *reader, const struct definition *definition
     struct group_values values = definition->values;
     uint8_t mgid[MGID_BYTES];
     char text[INET6_ADDRSTRLEN];
-    values.traffic_class = 0;
+    values.group.traffic_class = 0;
     if (address.length >= sizeof text)
         return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
     if (address.length)
@@ -355,13 +340,13 @@ static int read_group(struct reader *reader, const struct definition *definition
         if (status)
             return status;
     }
-    if (is_ip(mgid) &&
-        (values.mtu != definition->values.mtu || values.rate != definition->values.rate))
+    const struct partition_group *common = &definition->values.group;
+    if (is_ip(mgid) && (values.group.mtu != common->mtu || values.group.rate != common->rate))
         return line_reader_error(
             reader->lines, "a group of IP has the rate and MTU of its partition: rate=%u, mtu=%u",
-            definition->values.rate, definition->values.mtu);
-    if (is_ip(mgid) && !values.q_key)
-        values.q_key = IPOIB_Q_KEY;
+            common->rate, common->mtu);
+    if (is_ip(mgid) && !values.group.q_key)
+        values.group.q_key = IPOIB_Q_KEY;
     if (memcmp(mgid, broadcast_mgid, sizeof mgid) == 0)
         mgid[4] = mgid[5] = 0; /* of this partition, that is */
     add_group(reader, definition, mgid, &values);
@@ -399,7 +384,7 @@ static int read_member(struct reader *reader, struct span name, const struct def
             "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
             "or SELF",
             SPAN(name));
-    partitions_add_rule(reader->partitions, rule);
+    add_rule(reader, rule);
     return 0;
 }
 
@@ -425,7 +410,7 @@ static int read_body(struct reader *reader, const struct definition *definition)
 
 static int read_statement(struct reader *reader)
 {
-    struct definition definition = {.values = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
+    struct definition definition = {.values.group = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
                                     .membership = MEMBER_LIMITED};
     struct span name = take_words(reader, "=,:;"), key = {0};
     int status = 0;
@@ -441,8 +426,8 @@ static int read_statement(struct reader *reader)
         status = find_partition(reader, name, key, &definition.partition);
     if (status)
         return status;
-    if (definition.values.sl)
-        reader->partitions->all.items[definition.partition].sl = definition.values.sl;
+    if (definition.values.group.sl)
+        reader->partitions->all.items[definition.partition].sl = definition.values.group.sl;
     if (definition.ipoib)
         add_broadcast(reader, &definition);
     return read_body(reader, &definition);
@@ -467,13 +452,6 @@ static int make_keys(struct reader *reader)
     return 0;
 }
 
-static uint64_t hash_mgid(const uint8_t *mgid)
-{
-    uint64_t halves[2];
-    memcpy(halves, mgid, sizeof halves);
-    return hash_mix(hash_mix(halves[0]) ^ halves[1]);
-}
-
 /* Puts the key into IP's addresses; of equal addresses the first one counts. */
 static int finish_groups(struct reader *reader)
 {
@@ -494,7 +472,7 @@ static int finish_groups(struct reader *reader)
             group.mgid[4] = (uint8_t)(key >> 8);
             group.mgid[5] = (uint8_t)key;
         }
-        uint32_t place = map_add(&seen, hash_mgid(group.mgid), (uint32_t)kept);
+        uint32_t place = map_add(&seen, hash_bytes(0, group.mgid, MGID_BYTES), (uint32_t)kept);
         if (place == kept ||
             memcmp(partitions->groups.items[place].mgid, group.mgid, sizeof group.mgid) != 0)
             partitions->groups.items[kept++] = group;
@@ -504,16 +482,31 @@ static int finish_groups(struct reader *reader)
     return status;
 }
 
-/* What holds where the file says nothing else. */
+/* The rules that hold unless the file says otherwise. */
 static void add_standing_rules(struct reader *reader)
 {
-    uint32_t all = find_by_key(reader, "Default", PARTITION_DEFAULT);
-    struct partition_rule rule = {.partition = all, .target = MEMBERS_ALL};
-    partitions_add_rule(reader->partitions, rule);
-    rule.target = MEMBERS_SELF;
-    rule.membership = MEMBER_FULL;
-    partitions_add_rule(reader->partitions, rule);
+    uint32_t all = add_partition(reader, "Default", PARTITION_DEFAULT);
+    add_rule(reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
+    add_rule(reader, (struct partition_rule){
+                         .partition = all, .target = MEMBERS_SELF, .membership = MEMBER_FULL});
     name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
+}
+
+static int by_guid_and_order(const void *a, const void *b)
+{
+    const struct partition_rule *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void sort_rules(struct partitions *partitions)
+{
+    qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
+          by_guid_and_order);
+    while (partitions->general < partitions->rules.count &&
+           !partitions->rules.items[partitions->general].guid)
+        partitions->general++;
 }
 
 int partitions_read(struct partitions *partitions, struct line_reader *lines)
@@ -530,10 +523,18 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
     if (!status)
         status = finish_groups(&reader);
     if (!status)
-        partitions_finish(partitions);
+        sort_rules(partitions);
     else
         partitions_release(partitions);
     name_map_release(&reader.by_name);
     vec_release(&reader.group_lines);
     return status;
+}
+
+void partitions_make_default(struct partitions *partitions)
+{
+    int status = partitions_read(partitions,
+                                 from_text("default", "Default=0x7fff, ipoib : ALL=full;", NULL));
+    assert(status == 0);
+    (void)status;
 }

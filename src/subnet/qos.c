@@ -95,27 +95,18 @@ uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoin
 
 static bool in_range(const struct qos_range *range, const struct qos_request *request)
 {
-    enum { FULL_MEMBER = 0x8000 };
-    uint64_t value = 0;
-    switch (range->subject) {
-    case QOS_SERVICE:
-        if (!request->has_service)
-            return false;
-        value = request->service;
-        break;
-    case QOS_PARTITION: /* whether a member is full or limited makes no difference */
-        if (!request->has_p_key)
-            return false;
-        value = request->p_key & ~(uint64_t)FULL_MEMBER;
-        break;
-    case QOS_REQUEST_CLASS:
-        if (!request->has_class)
-            return false;
-        value = request->class;
-        break;
-    default: value = request->target_guid;
-    }
-    return value >= range->first && value <= range->last;
+    enum { PARTITION_KEY = 0x7FFF }; /* without the bit of full members */
+    const struct {
+        bool given;
+        uint64_t value;
+    } subjects[] = {
+        [QOS_SERVICE] = {request->has_service, request->service},
+        [QOS_PARTITION] = {request->has_p_key, request->p_key & PARTITION_KEY},
+        [QOS_REQUEST_CLASS] = {request->has_class, request->class},
+        [QOS_TARGET] = {true, request->target_guid},
+    };
+    uint64_t value = subjects[range->subject].value;
+    return subjects[range->subject].given && value >= range->first && value <= range->last;
 }
 
 static bool fits(const struct qos *qos, const struct qos_rule *rule,
@@ -133,14 +124,6 @@ static bool fits(const struct qos *qos, const struct qos_rule *rule,
         met |= (unsigned)in_range(range, request) << range->subject;
     }
     return asked == met;
-}
-
-static uint8_t qos_choose(const struct qos *qos, const struct qos_request *request)
-{
-    for (size_t i = 0; i < qos->rules.count; i++)
-        if (fits(qos, &qos->rules.items[i], request))
-            return qos->rules.items[i].level;
-    return QOS_NO_LEVEL;
 }
 
 /* ---- levels and lanes ---- */
@@ -265,7 +248,9 @@ uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
     uint8_t chosen = QOS_NO_LEVEL, own = 0;
     int partition = qos ? partition_level(qos, request) : -1;
     if (qos && qos->on) {
-        chosen = qos_choose(qos, request);
+        for (size_t i = 0; i < qos->rules.count && chosen == QOS_NO_LEVEL; i++)
+            if (fits(qos, &qos->rules.items[i], request))
+                chosen = qos->rules.items[i].level;
         if (chosen == QOS_NO_LEVEL && partition < 0)
             chosen = qos->fallback;
     }

@@ -34,17 +34,6 @@ void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
         blocks_forget(&subnet->blocks, node->first_port + number);
 }
 
-static void make_ports(struct subnet *subnet, uint32_t index, unsigned port_count)
-{
-    subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
-    assert(port_count == subnet->nodes.items[index].port_count);
-    for (unsigned number = 0; number <= port_count; number++)
-        vec_push(&subnet->ports, ((struct subnet_port){.node = index,
-                                                       .peer = SUBNET_NONE,
-                                                       .via = SUBNET_NONE,
-                                                       .number = (uint8_t)number}));
-}
-
 /* Its row stays, for those who remember it, and is nobody's from now on. */
 static void give_up_row(struct subnet *subnet, uint32_t index)
 {
@@ -81,7 +70,12 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
                                                    .kind = (uint8_t)kind,
                                                    .port_count = (uint8_t)port_count,
                                                    .present = true}));
-    make_ports(subnet, index, port_count);
+    subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
+    for (unsigned number = 0; number <= port_count; number++)
+        vec_push(&subnet->ports, ((struct subnet_port){.node = index,
+                                                       .peer = SUBNET_NONE,
+                                                       .via = SUBNET_NONE,
+                                                       .number = (uint8_t)number}));
     if (kind == SUBNET_SWITCH) {
         struct subnet_tables *tables = mem_zalloc(1, sizeof *tables);
         memset(tables->wanted, 0xFF, sizeof tables->wanted);

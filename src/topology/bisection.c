@@ -98,14 +98,6 @@ static bool improve(struct halves *halves)
     return keep > 0;
 }
 
-/* Moves switches without hosts to the side of most of their links. */
-static void settle_free_switches(struct halves *halves)
-{
-    for (uint32_t i = 0; i < halves->graph->switch_count; i++)
-        if (halves->weight[i] == 0 && halves->gain[i] > 0)
-            move_over(halves, i);
-}
-
 /* Side 0 takes switches in the given order until it has half of the weight. */
 static uint32_t search_from(struct halves *halves, const uint32_t *order, uint64_t total)
 {
@@ -116,7 +108,9 @@ static uint32_t search_from(struct halves *halves, const uint32_t *order, uint64
         taken += halves->side[node] ? 0 : halves->weight[node];
     }
     count_cut(halves);
-    settle_free_switches(halves);
+    for (uint32_t i = 0; i < halves->graph->switch_count; i++)
+        if (halves->weight[i] == 0 && halves->gain[i] > 0)
+            move_over(halves, i); /* without hosts: to the side of most of its links */
     if (halves->graph->switch_count <= refined_switches)
         for (int pass = 0; pass < MAX_PASSES && improve(halves); pass++)
             ;

@@ -9,21 +9,17 @@
 #include "topology/summary.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *kind_name(unsigned kind)
-{
-    return kind == NODE_SWITCH ? "switch" : kind == NODE_ROUTER ? "router" : "adapter";
-}
+static const char *const kind_names[] = {"adapter", "adapter", "switch", "router"};
 
 static void write_json_node(const struct topology *topology, const struct topology_node *node,
                             struct json *json)
 {
     json_begin_object(json, NULL);
     json_string(json, "name", node->name);
-    json_string(json, "kind", kind_name(node->kind));
+    json_string(json, "kind", kind_names[node->kind & 3]);
     json_string(json, "description", node->description);
     json_stringf(json, "guid", "0x%016llx", (unsigned long long)node->guid);
     json_stringf(json, "system_guid", "0x%016llx", (unsigned long long)node->system_guid);
@@ -132,21 +128,8 @@ struct slurm {
     struct text *out;
 };
 
-/* Switch names must be unique, descriptions need not be. */
-static char *leaf_name(struct slurm *slurm, struct name_map *seen, uint32_t leaf)
-{
-    const struct topology_node *node = &slurm->topology->nodes.items[slurm->graph->node[leaf]];
-    char *name = slurm_name(&slurm->arena, node->description), key[NODE_KEY_BYTES];
-    if (name_map_add(seen, name, leaf) == leaf)
-        return name;
-    topology_node_key(node, key);
-    name = arena_strdup(&slurm->arena, key);
-    name_map_add(seen, name, leaf);
-    return name;
-}
-
-/* The line of a leaf; false if no host hangs on it. */
-static bool write_leaf(struct slurm *slurm, uint32_t leaf)
+/* Writes the line of a leaf; false if it has no hosts. */
+static bool write_leaf(struct slurm *slurm, uint32_t leaf, const char *leaf_name)
 {
     const struct graph *graph = slurm->graph;
     struct name_map seen = {0};
@@ -159,7 +142,7 @@ static bool write_leaf(struct slurm *slurm, uint32_t leaf)
             vec_push(&slurm->list, name);
     }
     if (slurm->list.count) {
-        text_printf(slurm->out, "SwitchName=%s Nodes=", slurm->name[leaf]);
+        text_printf(slurm->out, "SwitchName=%s Nodes=", leaf_name);
         write_names(slurm->list.items, slurm->list.count, slurm->out);
         text_putc(slurm->out, '\n');
     }
@@ -167,24 +150,15 @@ static bool write_leaf(struct slurm *slurm, uint32_t leaf)
     return slurm->list.count > 0;
 }
 
-static void write_leaves(struct slurm *slurm)
-{
-    struct name_map seen = {0};
-    for (uint32_t i = 0; i < slurm->graph->switch_count; i++) {
-        slurm->name[i] = leaf_name(slurm, &seen, i);
-        if (!write_leaf(slurm, i))
-            slurm->name[i] = NULL;
-    }
-    name_map_release(&seen);
-}
-
 /* One line for each set that is now made of several named ones; its name passes to the set,
  * where it stands at the lowest switch, so that the order is the file's. */
 static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
 {
     uint32_t switches = slurm->graph->switch_count, merged = 0;
-    uint32_t *head = mem_alloc(switches * sizeof *head), *next = mem_alloc(switches * sizeof *next);
-    uint32_t *lowest = mem_alloc(switches * sizeof *lowest);
+    struct arena scratch = {0};
+    uint32_t *head = arena_alloc(&scratch, switches * sizeof *head);
+    uint32_t *next = arena_alloc(&scratch, switches * sizeof *next);
+    uint32_t *lowest = arena_alloc(&scratch, switches * sizeof *lowest);
     uint32_t sets = graph_parts(slurm->graph, slurm->level, level + 1, slurm->set);
     memset(head, 0xff, switches * sizeof *head);
     for (uint32_t i = switches; i-- > 0;) {
@@ -206,9 +180,7 @@ static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
             slurm->name[i] = NULL;
         }
         if (slurm->list.count > 1) {
-            char text[48];
-            snprintf(text, sizeof text, "%s%u", prefix, merged++);
-            name = arena_strdup(&slurm->arena, text);
+            name = arena_printf(&slurm->arena, "%s%u", prefix, merged++);
             text_printf(slurm->out, "SwitchName=%s Switches=", name);
             write_names(slurm->list.items, slurm->list.count, slurm->out);
             text_putc(slurm->out, '\n');
@@ -216,34 +188,36 @@ static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
         if (name)
             slurm->name[lowest[set]] = name;
     }
-    mem_free(head);
-    mem_free(next);
-    mem_free(lowest);
+    arena_release(&scratch);
 }
 
 void topology_write_slurm(const struct topology *topology, const struct graph *graph,
                           struct text *out)
 {
     uint32_t count = graph->switch_count;
-    struct slurm slurm = {
-        .topology = topology,
-        .graph = graph,
-        .level = mem_alloc(count * sizeof *slurm.level),
-        .set = mem_alloc(count * sizeof *slurm.set),
-        .name = mem_alloc(count * sizeof *slurm.name),
-        .out = out,
-    };
+    struct slurm slurm = {.topology = topology, .graph = graph, .out = out};
+    struct name_map seen = {0};
+    slurm.level = arena_alloc(&slurm.arena, count * sizeof *slurm.level);
+    slurm.set = arena_alloc(&slurm.arena, count * sizeof *slurm.set);
+    slurm.name = arena_alloc(&slurm.arena, count * sizeof *slurm.name);
     uint32_t levels = topology_levels(graph, slurm.level);
     text_puts(out, "# topology.conf for Slurm's topology/tree, written by weft\n");
-    write_leaves(&slurm);
-    for (uint32_t level = levels > 1 ? 1 : 0; level < levels; level++) {
-        char prefix[32];
-        snprintf(prefix, sizeof prefix, "level%u_", level + 1);
-        merge_level(&slurm, level, level + 1 == levels ? "top" : prefix);
+    for (uint32_t i = 0; i < count; i++) {
+        /* Switch names must be unique, descriptions need not be. */
+        const struct topology_node *node = &topology->nodes.items[graph->node[i]];
+        char *name = slurm_name(&slurm.arena, node->description), key[NODE_KEY_BYTES];
+        if (name_map_add(&seen, name, i) != i) {
+            topology_node_key(node, key);
+            name = arena_strdup(&slurm.arena, key);
+            name_map_add(&seen, name, i);
+        }
+        slurm.name[i] = write_leaf(&slurm, i, name) ? name : NULL;
     }
-    mem_free(slurm.level);
-    mem_free(slurm.set);
-    mem_free(slurm.name);
+    for (uint32_t level = levels > 1 ? 1 : 0; level < levels; level++)
+        merge_level(&slurm, level,
+                    level + 1 == levels ? "top"
+                                        : arena_printf(&slurm.arena, "level%u_", level + 1));
+    name_map_release(&seen);
     vec_release(&slurm.list);
     arena_release(&slurm.arena);
 }

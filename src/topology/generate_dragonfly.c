@@ -13,15 +13,6 @@ struct dragonfly {
     uint64_t hosts, switches, outward, groups;
 };
 
-static void link_group(struct plan *plan, const struct dragonfly *fly, uint64_t group)
-{
-    uint32_t first = (uint32_t)(group * fly->switches);
-    for (uint64_t i = 0; i < fly->switches; i++)
-        for (uint64_t j = i + 1; j < fly->switches; j++)
-            plan_link(plan, first + (uint32_t)i, (unsigned)(fly->hosts + j - 1) + 1,
-                      first + (uint32_t)j, (unsigned)(fly->hosts + i) + 1);
-}
-
 static void link_outward(struct plan *plan, const struct dragonfly *fly, uint64_t group)
 {
     uint64_t others = fly->groups - 1, base = fly->hosts + fly->switches - 1;
@@ -62,7 +53,11 @@ int generate_dragonfly(struct plan *plan)
             plan_add_switch(plan, (unsigned)(fly.hosts + fly.switches - 1 + fly.outward),
                             "G%llu_%llu", (unsigned long long)group, (unsigned long long)i);
     for (uint64_t group = 0; group < fly.groups; group++) {
-        link_group(plan, &fly, group);
+        uint32_t first = (uint32_t)(group * fly.switches);
+        for (uint32_t i = 0; i < fly.switches; i++)
+            for (uint32_t j = i + 1; j < fly.switches; j++)
+                plan_link(plan, first + i, (unsigned)fly.hosts + j, first + j,
+                          (unsigned)fly.hosts + i + 1);
         link_outward(plan, &fly, group);
     }
     for (uint64_t i = 0; i < switches; i++)

@@ -118,11 +118,6 @@ int generate_mesh(struct plan *plan)
     return draw_dims(plan, GRID_MESH);
 }
 
-int generate_ring(struct plan *plan)
-{
-    return draw_dims(plan, GRID_TORUS);
-}
-
 int generate_hyperx(struct plan *plan)
 {
     return draw_dims(plan, GRID_HYPERX);

@@ -51,18 +51,15 @@ static const struct {
     {6, 4, 12, 1}, {8, 2, 13, 1}, {9, 2, 14, 1}, {10, 3, 15, 1},
 };
 
-static bool figure1_is_switch(unsigned lid)
-{
-    return lid <= 10 && lid != 4 && lid != 7;
-}
-
 int generate_figure1(struct plan *plan)
 {
     uint32_t node[FIGURE1_LAST + 1];
     plan->manager_at_switch = true;
-    for (unsigned lid = 1; lid <= FIGURE1_LAST; lid++)
-        node[lid] = figure1_is_switch(lid) ? plan_add_switch(plan, FIGURE1_PORTS, "S%u", lid)
-                                           : plan_add_host(plan, 1, "H%u", lid);
+    for (unsigned lid = 1; lid <= FIGURE1_LAST; lid++) {
+        bool is_switch = lid <= 10 && lid != 4 && lid != 7;
+        node[lid] = is_switch ? plan_add_switch(plan, FIGURE1_PORTS, "S%u", lid)
+                              : plan_add_host(plan, 1, "H%u", lid);
+    }
     for (unsigned i = 0; i < sizeof figure1_links / sizeof figure1_links[0]; i++)
         plan_link(plan, node[figure1_links[i].a], figure1_links[i].a_port, node[figure1_links[i].b],
                   figure1_links[i].b_port);

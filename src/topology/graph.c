@@ -4,21 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-static uint32_t number_switches(struct graph *graph, const struct topology *topology)
-{
-    uint32_t count = 0;
-    graph->node = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->node);
-    graph->switch_of =
-        arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->switch_of);
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
-        graph->switch_of[i] = is_switch ? count : TOPOLOGY_NONE;
-        if (is_switch)
-            graph->node[count++] = i;
-    }
-    return count;
-}
-
 /* Adds the links of one switch to its rows; without arrays it only counts. */
 static void take_ports(struct graph *graph, const struct topology *topology, uint32_t node,
                        bool fill)
@@ -50,8 +35,16 @@ static void take_ports(struct graph *graph, const struct topology *topology, uin
 
 void graph_init(struct graph *graph, const struct topology *topology)
 {
+    size_t nodes = topology->nodes.count;
     *graph = (struct graph){0};
-    graph->switch_count = number_switches(graph, topology);
+    graph->node = arena_alloc(&graph->memory, nodes * sizeof *graph->node);
+    graph->switch_of = arena_alloc(&graph->memory, nodes * sizeof *graph->switch_of);
+    for (uint32_t i = 0; i < nodes; i++) {
+        bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
+        graph->switch_of[i] = is_switch ? graph->switch_count : TOPOLOGY_NONE;
+        if (is_switch)
+            graph->node[graph->switch_count++] = i;
+    }
     for (uint32_t i = 0; i < graph->switch_count; i++)
         take_ports(graph, topology, graph->node[i], false);
     graph->first_edge =

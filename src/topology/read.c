@@ -18,6 +18,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,45 +55,24 @@ bool scan_word(char **at, const char *word)
     return true;
 }
 
-static int digit_value(char c)
+bool scan_digits(char **at, int base, uint64_t *value)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
-}
-
-static bool scan_digits(char **at, unsigned base, uint64_t *value)
-{
-    char *c = *at;
-    uint64_t sum = 0;
-    for (unsigned digit; (digit = (unsigned)digit_value(*c)) < base; c++)
-        if (__builtin_mul_overflow(sum, base, &sum) || __builtin_add_overflow(sum, digit, &sum))
-            return false;
-    if (c == *at)
+    char *end;
+    if (!(base == 16 ? isxdigit((unsigned char)**at) : isdigit((unsigned char)**at)))
         return false;
-    *at = c;
-    *value = sum;
-    return true;
-}
-
-bool scan_hex(char **at, uint64_t *value)
-{
-    char *c = *at;
-    if (c[0] == '0' && (c[1] == 'x' || c[1] == 'X'))
-        c += 2;
-    if (!scan_digits(&c, 16, value))
+    errno = 0;
+    uint64_t number = strtoull(*at, &end, base);
+    if (errno)
         return false;
-    *at = c;
+    *at = end;
+    *value = number;
     return true;
 }
 
 bool scan_number(char **at, uint64_t *value)
 {
-    if ((*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X'))
-        return scan_hex(at, value);
-    return scan_digits(at, 10, value);
+    bool is_hex = (*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
+    return scan_digits(at, is_hex ? 16 : 10, value);
 }
 
 bool scan_quoted(char **at, char **text)
@@ -189,7 +169,7 @@ static int take_guid(struct reader *reader, char *at, const char *key)
     }
     if (*at == '(') {
         at++;
-        if (kind != NODE_SWITCH || !scan_hex(&at, &port_guid) || *at++ != ')')
+        if (kind != NODE_SWITCH || !scan_digits(&at, 16, &port_guid) || *at++ != ')')
             return reader_fail(reader, "expected '(PORTGUID)' after '%s='", key);
         reader->switch_port_guid = port_guid;
     }
@@ -253,19 +233,11 @@ int reader_take_lid(struct reader *reader, char *at, struct topology_port *port)
     return 0;
 }
 
-static const char *with_module(struct reader *reader, const char *name, char *buffer, size_t size)
-{
-    if (!reader->module[0])
-        return name;
-    snprintf(buffer, size, "%s#%s", reader->module, name);
-    return buffer;
-}
-
 static int add_node(struct reader *reader, enum node_kind kind, const char *name, uint64_t ports)
 {
     struct err why;
-    char prefixed[MAX_LINE_BYTES * 2];
-    name = with_module(reader, name, prefixed, sizeof prefixed);
+    if (reader->module[0])
+        name = arena_printf(&reader->names, "%s#%s", reader->module, name);
     uint64_t guid = reader->guid_next[kind];
     if (!guid)
         return reader_fail(reader, "a node's GUID cannot be 0");
@@ -397,10 +369,25 @@ static const struct {
     {"module", take_module},      {"include", take_include},
 };
 
-/* Whatever is neither a header nor a port line. */
-static int take_directive(struct reader *reader, char *at)
+static const struct {
+    const char *word;
+    enum node_kind kind;
+} headers[] = {
+    {"Switch", NODE_SWITCH}, {"Ca ", NODE_ADAPTER}, {"Ca\t", NODE_ADAPTER},
+    {"Hca", NODE_ADAPTER},   {"Rt ", NODE_ROUTER},  {"Rt\t", NODE_ROUTER},
+};
+
+static int take_line(struct reader *reader, char *at)
 {
     static const char *const headings[] = {"Chassis ", "Non-Chassis Nodes", "Hostname:", "pdebug"};
+    scan_blanks(&at);
+    if (*at == '\0' || *at == '#')
+        return 0;
+    if (*at == '[' || *at == '@')
+        return reader_take_port(reader, at);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        if (scan_word(&at, headers[i].word))
+            return take_header(reader, at, headers[i].kind);
     reader->node = TOPOLOGY_NONE;
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
         if (scan_word(&at, directives[i].key))
@@ -418,35 +405,6 @@ static int take_directive(struct reader *reader, char *at)
                        "expected Switch, Ca, Hca, Rt, a port line or a setting such as "
                        "'switchguid=', not '%.40s'",
                        at);
-}
-
-static int take_line(struct reader *reader, char *at)
-{
-    scan_blanks(&at);
-    switch (*at) {
-    case '\0':
-    case '#': return 0;
-    case '[':
-    case '@': return reader_take_port(reader, at);
-    case 'S':
-        if (scan_word(&at, "Switch"))
-            return take_header(reader, at, NODE_SWITCH);
-        break;
-    case 'C':
-        if (strncmp(at, "Ca", 2) == 0 && isspace((unsigned char)at[2]))
-            return take_header(reader, at + 2, NODE_ADAPTER);
-        break;
-    case 'H':
-        if (scan_word(&at, "Hca"))
-            return take_header(reader, at, NODE_ADAPTER);
-        break;
-    case 'R':
-        if (strncmp(at, "Rt", 2) == 0 && isspace((unsigned char)at[2]))
-            return take_header(reader, at + 2, NODE_ROUTER);
-        break;
-    default: break;
-    }
-    return take_directive(reader, at);
 }
 
 static int read_lines(struct reader *reader, struct line_reader *lines)
@@ -469,40 +427,29 @@ static int read_lines(struct reader *reader, struct line_reader *lines)
     return lines->status;
 }
 
-static void reader_start(struct reader *reader, bool may_include)
-{
-    *reader = (struct reader){.may_include = may_include, .module = "", .node = TOPOLOGY_NONE};
-    topology_init(&reader->topology);
-    memcpy(reader->guid_base, reader->topology.next_guid, sizeof reader->guid_base);
-    memcpy(reader->guid_next, reader->topology.next_guid, sizeof reader->guid_next);
-}
-
-/* Links everything, hands the fabric over unless there was an error, and frees the rest. */
-static int reader_finish(struct reader *reader, int error, struct topology *topology)
-{
-    if (!error && !reader->topology.nodes.count)
-        error = err_at(reader->lines->err, EINVAL, reader->files.items[0], 0,
-                       "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
-    if (!error)
-        error = reader_resolve_links(reader);
-    if (!error) {
-        topology_fill_port_guids(&reader->topology);
-        topology_release(topology);
-        *topology = reader->topology;
-    } else {
-        topology_release(&reader->topology);
-    }
-    arena_release(&reader->names);
-    vec_release(&reader->files);
-    vec_release(&reader->ends);
-    vec_release(&reader->end_of_port);
-    name_map_release(&reader->aliases);
-    return error;
-}
-
 int topology_read(struct topology *topology, struct line_reader *lines)
 {
-    struct reader reader;
-    reader_start(&reader, lines->is_file);
-    return reader_finish(&reader, read_lines(&reader, lines), topology);
+    struct reader reader = {.may_include = lines->is_file, .module = "", .node = TOPOLOGY_NONE};
+    topology_init(&reader.topology);
+    memcpy(reader.guid_base, reader.topology.next_guid, sizeof reader.guid_base);
+    memcpy(reader.guid_next, reader.topology.next_guid, sizeof reader.guid_next);
+    int error = read_lines(&reader, lines);
+    if (!error && !reader.topology.nodes.count)
+        error = err_at(lines->err, EINVAL, reader.files.items[0], 0,
+                       "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
+    if (!error)
+        error = reader_resolve_links(&reader);
+    if (!error) {
+        topology_fill_port_guids(&reader.topology);
+        topology_release(topology);
+        *topology = reader.topology;
+    } else {
+        topology_release(&reader.topology);
+    }
+    arena_release(&reader.names);
+    vec_release(&reader.files);
+    vec_release(&reader.ends);
+    vec_release(&reader.end_of_port);
+    name_map_release(&reader.aliases);
+    return error;
 }

@@ -55,10 +55,10 @@ int reader_fail_at(struct reader *reader, struct place place, const char *format
 /* Scanners: each moves *at on only if it returns true. */
 void scan_blanks(char **at);
 bool scan_word(char **at, const char *word);
-bool scan_number(char **at, uint64_t *value);    /* decimal or 0x… */
-bool scan_hex(char **at, uint64_t *value);       /* with or without 0x */
-bool scan_quoted(char **at, char **text);        /* ends the text with NUL in place */
-bool scan_bracketed(char **at, uint64_t *value); /* [7] */
+bool scan_number(char **at, uint64_t *value);           /* decimal or 0x… */
+bool scan_digits(char **at, int base, uint64_t *value); /* of base 16: 0x may precede */
+bool scan_quoted(char **at, char **text);               /* ends the text with NUL in place */
+bool scan_bracketed(char **at, uint64_t *value);        /* [7] */
 
 /* "lid 4 lmc 0" of a port; anything else is somebody's remark and says nothing. */
 int reader_take_lid(struct reader *reader, char *at, struct topology_port *port);

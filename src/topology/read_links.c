@@ -34,7 +34,7 @@ static bool scan_port_notes(char **at, uint64_t *guid)
                 return false;
         } else if (*c == '(') {
             c++;
-            if (!scan_hex(&c, guid) || *c++ != ')')
+            if (!scan_digits(&c, 16, guid) || *c++ != ')')
                 return false;
         } else {
             return true;
@@ -91,20 +91,6 @@ static int take_option(struct reader *reader, char *word, struct loose_end *end)
     return sound ? 0 : reader_fail(reader, "'%.40s' has no sound value", word);
 }
 
-/* Words between the peer and the comment: all of them must be options. */
-static int take_options(struct reader *reader, char *at, struct loose_end *end)
-{
-    char word[64];
-    for (scan_blanks(&at); *at && *at != '#'; scan_blanks(&at)) {
-        copy_word(at, word, sizeof word);
-        int error = take_option(reader, word, end);
-        if (error)
-            return error;
-        at += strcspn(at, " \t");
-    }
-    return 0;
-}
-
 /* "4xQDR": everything up to it is allowed, so that of two ends the slower decides. */
 static bool take_annotation(const char *word, struct loose_end *end)
 {
@@ -150,46 +136,6 @@ static int take_tail(struct reader *reader, char *at, struct loose_end *end)
     return 0;
 }
 
-/* The comment of an adapter's port begins with its own LID, then comes the peer's description in
- * quotes, which may hold anything, quotes included. */
-static int take_port_comment(struct reader *reader, char *at, struct loose_end *end)
-{
-    struct topology_port *port = &reader->topology.ports.items[end->port];
-    char *quote = strchr(at, '"'), *last = strrchr(at, '"');
-    scan_blanks(&at);
-    if (reader->topology.nodes.items[port->node].kind != NODE_SWITCH) {
-        int error = reader_take_lid(reader, at, port);
-        if (error)
-            return error;
-    }
-    return quote && last > quote ? take_tail(reader, last + 1, end) : 0;
-}
-
-/* The name by which the peer is looked up: as written, or with the module in force. */
-static const char *full_name(struct reader *reader, const char *name)
-{
-    const char *join = name[0] == '@' ? "" : "#";
-    if (!reader->module[0] || (name[0] != '@' && strpbrk(name, "#@")))
-        return arena_strdup(&reader->names, name);
-    size_t length = strlen(reader->module) + strlen(join) + strlen(name);
-    char *full = arena_alloc(&reader->names, length + 1);
-    snprintf(full, length + 1, "%s%s%s", reader->module, join, name);
-    return full;
-}
-
-/* @[5] "uplink": the port may be linked to as "module@uplink". */
-static int take_alias(struct reader *reader, uint32_t port, const char *name)
-{
-    if (strpbrk(name, "#@") || !name[0])
-        return reader_fail(reader, "an alias has no '#' and no '@' in it");
-    size_t length = strlen(reader->module) + 1 + strlen(name);
-    char *full = arena_alloc(&reader->names, length + 1);
-    snprintf(full, length + 1, "%s@%s", reader->module, name);
-    if (name_map_add(&reader->aliases, full, port) != port)
-        return reader_fail(reader, "the alias \"%s\" is taken", name);
-    return 0;
-}
-
 /* The link part of a port line, behind the peer's name. */
 static int take_peer(struct reader *reader, char *at, struct loose_end *end)
 {
@@ -203,9 +149,27 @@ static int take_peer(struct reader *reader, char *at, struct loose_end *end)
     if (!scan_port_notes(&at, &end->peer_guid))
         return reader_fail(reader, "expected '(PORTGUID)' or '[ext N]' behind the peer's port");
     end->peer_port = (uint16_t)number;
-    char *comment = strchr(at, '#');
-    int error = take_options(reader, at, end);
-    return error || !comment ? error : take_port_comment(reader, comment + 1, end);
+    char *comment = strchr(at, '#'), word[64];
+    for (scan_blanks(&at); *at && *at != '#'; scan_blanks(&at)) {
+        copy_word(at, word, sizeof word);
+        int error = take_option(reader, word, end);
+        if (error)
+            return error;
+        at += strcspn(at, " \t");
+    }
+    if (!comment++)
+        return 0;
+    /* The comment of an adapter's port begins with its own LID; then comes the peer's description
+     * in quotes, which may hold anything, quotes included. */
+    struct topology_port *port = &reader->topology.ports.items[end->port];
+    char *quote = strchr(comment, '"'), *last = strrchr(comment, '"');
+    scan_blanks(&comment);
+    if (reader->topology.nodes.items[port->node].kind != NODE_SWITCH) {
+        int error = reader_take_lid(reader, comment, port);
+        if (error)
+            return error;
+    }
+    return quote && last > quote ? take_tail(reader, last + 1, end) : 0;
 }
 
 int reader_take_port(struct reader *reader, char *line)
@@ -236,15 +200,26 @@ int reader_take_port(struct reader *reader, char *line)
     if (guid && node->kind != NODE_SWITCH &&
         topology_claim_guid(&reader->topology, end.port, guid, &why))
         return reader_fail(reader, "%s", why.message);
-    if (is_alias)
-        return take_alias(reader, end.port, name);
+    const char *module = reader->module;
+    if (is_alias) { /* @[5] "uplink": the port may be linked to as "module@uplink" */
+        if (strpbrk(name, "#@"))
+            return reader_fail(reader, "an alias has no '#' and no '@' in it");
+        const char *full = arena_printf(&reader->names, "%s@%s", module, name);
+        if (name_map_add(&reader->aliases, full, end.port) != end.port)
+            return reader_fail(reader, "the alias \"%s\" is taken", name);
+        return 0;
+    }
     uint32_t earlier = reader->end_of_port.items[end.port];
     assert(earlier == TOPOLOGY_NONE || earlier < reader->ends.count);
     if (earlier != TOPOLOGY_NONE)
         return reader_fail(reader, "port %llu of \"%s\" is listed in line %u already",
                            (unsigned long long)number, node->name,
                            reader->ends.items[earlier].place.line);
-    end.peer_name = full_name(reader, name);
+    if (!module[0] || (name[0] != '@' && strpbrk(name, "#@")))
+        end.peer_name = arena_strdup(&reader->names, name);
+    else
+        end.peer_name =
+            arena_printf(&reader->names, "%s%s%s", module, name[0] == '@' ? "" : "#", name);
     int error = take_peer(reader, line, &end);
     if (error)
         return error;

@@ -11,7 +11,6 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +31,14 @@ struct view {
     struct text *found;
 };
 
-static void simplify(const struct graph *graph, struct simple *simple)
+static void simplify(struct view *view)
 {
+    const struct graph *graph = view->graph;
+    struct simple *simple = &view->simple;
     uint32_t edges = 0;
     simple->count = graph->switch_count;
-    simple->first = mem_alloc((graph->switch_count + 1) * sizeof *simple->first);
-    simple->neighbour = mem_alloc(graph->edge_count * sizeof *simple->neighbour);
+    simple->first = arena_alloc(&view->memory, (graph->switch_count + 1) * sizeof *simple->first);
+    simple->neighbour = arena_alloc(&view->memory, graph->edge_count * sizeof *simple->neighbour);
     simple->degree_least = UINT32_MAX;
     simple->copies = 1;
     for (uint32_t i = 0; i < graph->switch_count; i++) {
@@ -64,17 +65,15 @@ static void simplify(const struct graph *graph, struct simple *simple)
     simple->first[graph->switch_count] = edges;
 }
 
-static void found(struct view *view, const char *name)
+/* Adds a name to the result. */
+__attribute__((format(printf, 2, 3))) static void found(struct view *view, const char *format, ...)
 {
+    va_list arguments;
     if (view->found->length)
         text_puts(view->found, ", ");
-    text_puts(view->found, name);
-}
-
-static bool is_neighbour(const struct simple *simple, uint32_t a, uint32_t b)
-{
-    return bsearch(&b, simple->neighbour + simple->first[a],
-                   simple->first[a + 1] - simple->first[a], sizeof b, compare_u32) != NULL;
+    va_start(arguments, format);
+    text_vprintf(view->found, format, arguments);
+    va_end(arguments);
 }
 
 /* Children and parents of all switches of a level, if they all have the same; else false. */
@@ -103,52 +102,38 @@ static bool level_shape(const struct view *view, const uint32_t *level, uint32_t
 
 static void name_fat_tree(struct view *view, const uint32_t *m, const uint32_t *w, uint32_t levels)
 {
-    struct text name = {0};
     bool is_kary = true;
     for (uint32_t i = 0; i < levels; i++)
         is_kary &= m[i] == m[0] && (i == 0 || w[i] == m[0]);
-    text_printf(&name, "fat tree XGFT(%u; ", levels);
+    found(view, "fat tree XGFT(%u; ", levels);
     for (uint32_t i = 0; i < levels; i++)
-        text_printf(&name, "%s%u", i ? "," : "", m[i]);
-    text_puts(&name, "; 1");
+        text_printf(view->found, "%s%u", i ? "," : "", m[i]);
+    text_puts(view->found, "; 1");
     for (uint32_t i = 1; i < levels; i++)
-        text_printf(&name, ",%u", w[i]);
-    text_putc(&name, ')');
+        text_printf(view->found, ",%u", w[i]);
+    text_putc(view->found, ')');
     if (is_kary)
-        text_printf(&name, ", %u-ary %u-tree", m[0], levels);
-    found(view, name.data);
-    if (levels == 2) {
-        char clos[64];
-        snprintf(clos, sizeof clos, "folded Clos (%u,%u,%u)", w[1], m[0], m[1]);
-        if (w[1] * m[1] == view->simple.first[view->simple.count] / 2)
-            found(view, clos);
-    }
-    text_release(&name);
+        found(view, "%u-ary %u-tree", m[0], levels);
+    if (levels == 2 && w[1] * m[1] == view->simple.first[view->simple.count] / 2)
+        found(view, "folded Clos (%u,%u,%u)", w[1], m[0], m[1]);
 }
 
 static bool recognise_tree(struct view *view)
 {
     const struct graph *graph = view->graph;
-    uint32_t *level = mem_alloc(graph->switch_count * sizeof *level);
+    uint32_t *level = arena_alloc(&view->memory, graph->switch_count * sizeof *level);
     uint32_t levels = topology_levels(graph, level);
-    uint32_t m[SUMMARY_LEVELS] = {0}, up[SUMMARY_LEVELS + 1] = {0}, w[SUMMARY_LEVELS] = {0};
-    char name[64];
+    uint32_t m[SUMMARY_LEVELS] = {0}, w[SUMMARY_LEVELS + 1] = {0};
     bool layered = topology_is_layered(graph, level, levels);
     bool uniform = layered && levels <= SUMMARY_LEVELS;
     for (uint32_t i = 0; uniform && i < levels; i++)
-        uniform = level_shape(view, level, i, &m[i], &up[i + 1]);
-    for (uint32_t i = 1; i < levels && i < SUMMARY_LEVELS; i++)
-        w[i] = up[i];
-    if (layered && view->simple.first[view->simple.count] / 2 == graph->switch_count - 1) {
-        snprintf(name, sizeof name, "tree of %u levels", levels);
-        found(view, name);
-    } else if (uniform) {
+        uniform = level_shape(view, level, i, &m[i], &w[i + 1]);
+    if (layered && view->simple.first[view->simple.count] / 2 == graph->switch_count - 1)
+        found(view, "tree of %u levels", levels);
+    else if (uniform)
         name_fat_tree(view, m, w, levels);
-    } else if (layered) {
-        snprintf(name, sizeof name, "fat tree of %u levels, not regular", levels);
-        found(view, name);
-    }
-    mem_free(level);
+    else if (layered)
+        found(view, "fat tree of %u levels, not regular", levels);
     return layered;
 }
 
@@ -161,8 +146,8 @@ static void recognise_hypercube(struct view *view)
     if (dimensions < 2 || dimensions > 19 || simple->degree_least != dimensions ||
         simple->count != 1u << dimensions)
         return;
-    uint32_t *label = mem_zalloc(simple->count, sizeof *label);
-    bool *taken = mem_zalloc(simple->count, sizeof *taken), sound = true;
+    uint32_t *label = arena_alloc(&view->memory, simple->count * sizeof *label);
+    bool *taken = arena_alloc(&view->memory, simple->count * sizeof *taken), sound = true;
     graph_distances(view->graph, &zero, 1, view->distance, view->queue);
     for (uint32_t i = 0; i < dimensions; i++)
         label[simple->neighbour[simple->first[0] + i]] = 1u << i;
@@ -179,13 +164,8 @@ static void recognise_hypercube(struct view *view)
     for (uint32_t i = 0; sound && i < simple->count; i++)
         for (uint32_t e = simple->first[i]; sound && e < simple->first[i + 1]; e++)
             sound = __builtin_popcount(label[i] ^ label[simple->neighbour[e]]) == 1;
-    mem_free(label);
-    mem_free(taken);
-    if (sound) {
-        char name[32];
-        snprintf(name, sizeof name, "hypercube of %u dimensions", dimensions);
-        found(view, name);
-    }
+    if (sound)
+        found(view, "hypercube of %u dimensions", dimensions);
 }
 
 /* How many switches lie at each distance. */
@@ -194,30 +174,16 @@ struct spectrum {
     uint64_t at[MAX_DISTANCE];
 };
 
-static bool see_from(const struct view *view, uint32_t source, struct spectrum *spectrum)
-{
-    uint32_t count = graph_distances(view->graph, &source, 1, view->distance, view->queue);
-    uint32_t last = view->distance[view->queue[count - 1]];
-    if (last >= MAX_DISTANCE)
-        return false;
-    memset(spectrum, 0, sizeof *spectrum);
-    spectrum->length = last + 1;
-    for (uint32_t i = 0; i < count; i++)
-        spectrum->at[view->distance[view->queue[i]]]++;
-    return true;
-}
-
 enum grid_kind { GRID_TORUS, GRID_MESH, GRID_HYPERX, GRID_KINDS };
 static const char *const grid_names[] = {"torus", "mesh", "HyperX"};
 
 /* Adds a dimension to the spectrum of a box, seen from a corner. */
 static bool widen(struct spectrum *spectrum, enum grid_kind kind, uint32_t size)
 {
-    struct spectrum sum;
+    struct spectrum sum = {0};
     uint32_t reach = kind == GRID_TORUS ? size / 2 : kind == GRID_MESH ? size - 1 : size > 1;
     if (spectrum->length + reach > MAX_DISTANCE)
         return false;
-    memset(&sum, 0, sizeof sum);
     for (uint32_t i = 0; i < spectrum->length; i++)
         for (uint32_t d = 0; d <= reach; d++) {
             uint64_t points = 1;
@@ -242,27 +208,29 @@ static uint32_t box_degree(enum grid_kind kind, uint32_t size)
 static bool matches_box(struct view *view, enum grid_kind kind, const uint32_t *dims,
                         uint32_t count)
 {
-    struct spectrum wanted, seen;
+    struct spectrum wanted = {.length = 1, .at = {1}};
+    uint64_t seen[MAX_DISTANCE];
     const struct simple *simple = &view->simple;
-    uint32_t degree = 0, most = 0;
+    uint32_t degree = 0, most = 0, seen_from = 0;
     for (uint32_t i = 0; i < count; i++) {
         degree += box_degree(kind, dims[i]);
         most += kind == GRID_MESH ? (dims[i] > 2 ? 2 : 1) : box_degree(kind, dims[i]);
     }
     if (degree != simple->degree_least || most != simple->degree_most)
         return false;
-    memset(&wanted, 0, sizeof wanted);
-    wanted.length = 1;
-    wanted.at[0] = 1;
     for (uint32_t i = 0; i < count; i++)
         if (!widen(&wanted, kind, dims[i]))
             return false;
-    uint32_t seen_from = 0;
     for (uint32_t i = 0; i < simple->count && seen_from < WITNESSES; i++) {
         if (simple->first[i + 1] - simple->first[i] != degree)
             continue;
-        if (!see_from(view, i, &seen) || seen.length != wanted.length ||
-            memcmp(seen.at, wanted.at, wanted.length * sizeof *wanted.at) != 0)
+        uint32_t reached = graph_distances(view->graph, &i, 1, view->distance, view->queue);
+        if (view->distance[view->queue[reached - 1]] + 1 != wanted.length)
+            return false;
+        memset(seen, 0, sizeof seen);
+        for (uint32_t j = 0; j < reached; j++)
+            seen[view->distance[view->queue[j]]]++;
+        if (memcmp(seen, wanted.at, wanted.length * sizeof *seen) != 0)
             return false;
         seen_from++;
     }
@@ -279,12 +247,9 @@ static void try_boxes(struct view *view, enum grid_kind kind, uint32_t left, uin
         bool plain =
             left == 1 && count >= 2 && dims[count - 1] > 2 && (kind != GRID_TORUS || dims[1] > 2);
         if (plain && matches_box(view, kind, dims, count)) {
-            struct text name = {0};
-            text_printf(&name, "%s ", grid_names[kind]);
+            found(view, "%s ", grid_names[kind]);
             for (uint32_t i = 0; i < count; i++)
-                text_printf(&name, "%s%u", i ? "x" : "", dims[i]);
-            found(view, name.data);
-            text_release(&name);
+                text_printf(view->found, "%s%u", i ? "x" : "", dims[i]);
         }
         return;
     }
@@ -294,15 +259,6 @@ static void try_boxes(struct view *view, enum grid_kind kind, uint32_t left, uin
         dims[count] = factor;
         try_boxes(view, kind, left / factor, dims, count + 1);
     }
-}
-
-static void recognise_grids(struct view *view)
-{
-    const struct simple *simple = &view->simple;
-    uint32_t dims[MAX_DIMENSIONS];
-    for (enum grid_kind kind = 0; kind < GRID_KINDS; kind++)
-        if (kind == GRID_MESH || simple->degree_least == simple->degree_most)
-            try_boxes(view, kind, simple->count, dims, 0);
 }
 
 static uint32_t common_neighbours(const struct simple *simple, uint32_t a, uint32_t b)
@@ -333,7 +289,9 @@ static bool take_group(const struct simple *simple, uint32_t node, uint32_t size
         if (group_of[members[i]] != TOPOLOGY_NONE)
             return false;
         for (uint32_t j = 0; j < i; j++)
-            if (!is_neighbour(simple, members[i], members[j]))
+            if (!bsearch(&members[j], simple->neighbour + simple->first[members[i]],
+                         simple->first[members[i] + 1] - simple->first[members[i]], sizeof *members,
+                         compare_u32))
                 return false;
         group_of[members[i]] = group;
     }
@@ -359,7 +317,7 @@ static bool groups_are_meshed(const struct simple *simple, const uint32_t *group
 static void recognise_dragonfly(struct view *view)
 {
     const struct simple *simple = &view->simple;
-    uint32_t *group_of = mem_alloc(simple->count * sizeof *group_of);
+    uint32_t *group_of = arena_alloc(&view->memory, simple->count * sizeof *group_of);
     for (uint32_t size = 3; size <= simple->degree_most && size <= simple->count / 2; size++) {
         uint32_t groups = simple->count / size, next = 0;
         if (simple->count % size || groups < 3 || groups > 4096)
@@ -369,20 +327,17 @@ static void recognise_dragonfly(struct view *view)
         for (uint32_t i = 0; sound && i < simple->count; i++)
             if (group_of[i] == TOPOLOGY_NONE)
                 sound = take_group(simple, i, size, next++, group_of);
-        if (!sound || !groups_are_meshed(simple, group_of, groups))
-            continue;
-        char name[64];
-        snprintf(name, sizeof name, "dragonfly of %u groups of %u", groups, size);
-        found(view, name);
-        break;
+        if (sound && groups_are_meshed(simple, group_of, groups)) {
+            found(view, "dragonfly of %u groups of %u", groups, size);
+            return;
+        }
     }
-    mem_free(group_of);
 }
 
 static void recognise_direct(struct view *view)
 {
     const struct simple *simple = &view->simple;
-    uint32_t count = simple->count;
+    uint32_t count = simple->count, dims[MAX_DIMENSIONS];
     bool regular = simple->degree_least == simple->degree_most;
     if (regular && simple->degree_most == count - 1)
         found(view, count == 2 ? "two switches" : "full mesh");
@@ -391,38 +346,28 @@ static void recognise_direct(struct view *view)
     if (count > 2 && simple->degree_most == 2 && simple->degree_least == 1)
         found(view, "line");
     recognise_hypercube(view);
-    recognise_grids(view);
+    for (enum grid_kind kind = 0; kind < GRID_KINDS; kind++)
+        if (kind == GRID_MESH || regular)
+            try_boxes(view, kind, count, dims, 0);
     if (!view->found->length)
         recognise_dragonfly(view);
-    if (!view->found->length && regular && simple->degree_most > 2) {
-        char name[64];
-        snprintf(name, sizeof name, "regular of degree %u, jellyfish-like", simple->degree_most);
-        found(view, name);
-    }
-}
-
-static bool is_in_one_part(struct view *view)
-{
-    uint32_t zero = 0;
-    return graph_distances(view->graph, &zero, 1, view->distance, view->queue) ==
-           view->graph->switch_count;
+    if (!view->found->length && regular && simple->degree_most > 2)
+        found(view, "regular of degree %u, jellyfish-like", simple->degree_most);
 }
 
 void topology_recognise(const struct graph *graph, char *name, size_t size)
 {
     struct text text = {0};
-    struct view view = {
-        .graph = graph,
-        .distance = mem_alloc(graph->switch_count * sizeof *view.distance),
-        .queue = mem_alloc(graph->switch_count * sizeof *view.queue),
-        .found = &text,
-    };
-    simplify(graph, &view.simple);
+    struct view view = {.graph = graph, .found = &text};
+    uint32_t zero = 0;
+    view.distance = arena_alloc(&view.memory, graph->switch_count * sizeof *view.distance);
+    view.queue = arena_alloc(&view.memory, graph->switch_count * sizeof *view.queue);
+    simplify(&view);
     if (graph->switch_count == 0)
         found(&view, "no switches");
     else if (graph->switch_count == 1)
         found(&view, "single switch");
-    else if (!is_in_one_part(&view))
+    else if (graph_distances(graph, &zero, 1, view.distance, view.queue) < graph->switch_count)
         found(&view, "separate parts");
     else if (!recognise_tree(&view))
         recognise_direct(&view);

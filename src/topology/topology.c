@@ -80,30 +80,17 @@ static unsigned guid_count(enum node_kind kind, unsigned port_count)
     return kind == NODE_SWITCH ? 1 : port_count + 1;
 }
 
-static bool guids_are_free(const struct topology *topology, uint64_t guid, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (map_get(&topology->by_guid, guid + i) != MAP_NONE)
-            return false;
-    return true;
-}
-
-static uint64_t take_free_guids(struct topology *topology, enum node_kind kind, unsigned port_count)
-{
-    unsigned count = guid_count(kind, port_count);
-    uint64_t guid = topology->next_guid[kind];
-    while (guid == 0 || !guids_are_free(topology, guid, count))
-        guid++;
-    topology->next_guid[kind] = guid + count;
-    return guid;
-}
-
 int topology_add_bare_node(struct topology *topology, enum node_kind kind, const char *name,
                            unsigned port_count, uint64_t guid, uint32_t *index, struct err *err)
 {
     char key[NODE_KEY_BYTES];
-    if (!guid)
-        guid = take_free_guids(topology, kind, port_count);
+    if (!guid) { /* the first of as many free ones in a row as the node needs */
+        uint64_t next = topology->next_guid[kind];
+        for (guid = next; next < guid + guid_count(kind, port_count); next++)
+            if (map_get(&topology->by_guid, next) != MAP_NONE)
+                guid = next + 1;
+        topology->next_guid[kind] = next;
+    }
     struct topology_node node = {
         .guid = guid,
         .system_guid = guid,
@@ -241,19 +228,6 @@ int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err 
     return 0;
 }
 
-static uint32_t find_description(const struct topology *topology, const char *text)
-{
-    uint32_t found = TOPOLOGY_NONE;
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        if (strcmp(topology->nodes.items[i].description, text) != 0)
-            continue;
-        if (found != TOPOLOGY_NONE)
-            return TOPOLOGY_NONE;
-        found = i;
-    }
-    return found;
-}
-
 uint32_t topology_find(const struct topology *topology, const char *text)
 {
     uint32_t found = name_map_get(&topology->by_name, text);
@@ -265,7 +239,15 @@ uint32_t topology_find(const struct topology *topology, const char *text)
         if (!*end && (found = map_get(&topology->by_guid, guid)) != MAP_NONE)
             return found;
     }
-    return find_description(topology, text);
+    found = TOPOLOGY_NONE;
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        if (strcmp(topology->nodes.items[i].description, text) != 0)
+            continue;
+        if (found != TOPOLOGY_NONE)
+            return TOPOLOGY_NONE;
+        found = i;
+    }
+    return found;
 }
 
 void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES])

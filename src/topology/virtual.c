@@ -170,30 +170,6 @@ static uint32_t real_peer(const struct topology *topology, uint32_t port)
                : topology->ports.items[box->first_port + other].peer;
 }
 
-static bool is_virtual_function(const struct topology *topology, uint32_t node)
-{
-    const struct topology_node *at = &topology->nodes.items[node];
-    return at->kind == NODE_ADAPTER && at->port_count == 1 &&
-           topology_function(topology, at->first_port + 1) > 0;
-}
-
-static void link_as_before(struct topology *plain, const struct topology *topology,
-                           const uint32_t *moved, uint32_t node)
-{
-    const struct topology_node *at = &topology->nodes.items[node];
-    for (unsigned number = 1; number <= at->port_count; number++) {
-        uint32_t port = at->first_port + number, peer = real_peer(topology, port);
-        if (peer == TOPOLOGY_NONE || peer < port)
-            continue;
-        uint32_t far = moved[topology->ports.items[peer].node];
-        if (far == TOPOLOGY_NONE)
-            continue;
-        connect(plain, topology_port_index(plain, moved[node], number),
-                topology_port_index(plain, far, topology_port_number(topology, peer)),
-                topology->ports.items[port].length_mm, &topology->ports.items[port]);
-    }
-}
-
 void topology_without_functions(struct topology *plain, const struct topology *topology,
                                 struct virtual_counts *counts)
 {
@@ -202,7 +178,8 @@ void topology_without_functions(struct topology *plain, const struct topology *t
     for (uint32_t node = 0; node < topology->nodes.count; node++) {
         const struct topology_node *at = &topology->nodes.items[node];
         bool is_box = topology_is_vswitch(topology, node);
-        bool is_function = is_virtual_function(topology, node);
+        bool is_function = at->kind == NODE_ADAPTER && at->port_count == 1 &&
+                           topology_function(topology, at->first_port + 1) > 0;
         counts->hypervisors += is_box;
         counts->functions += is_function;
         moved[node] = TOPOLOGY_NONE;
@@ -210,8 +187,16 @@ void topology_without_functions(struct topology *plain, const struct topology *t
             topology_add_bare_node(plain, at->kind, at->name, at->port_count, at->guid,
                                    &moved[node], NULL);
     }
-    for (uint32_t node = 0; node < topology->nodes.count; node++)
-        if (moved[node] != TOPOLOGY_NONE)
-            link_as_before(plain, topology, moved, node);
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        uint32_t peer = real_peer(topology, port);
+        if (peer == TOPOLOGY_NONE || peer < port)
+            continue;
+        uint32_t node = moved[topology->ports.items[port].node];
+        uint32_t other = moved[topology->ports.items[peer].node];
+        if (node != TOPOLOGY_NONE && other != TOPOLOGY_NONE)
+            connect(plain, topology_port_index(plain, node, topology_port_number(topology, port)),
+                    topology_port_index(plain, other, topology_port_number(topology, peer)),
+                    topology->ports.items[port].length_mm, &topology->ports.items[port]);
+    }
     mem_free(moved);
 }

@@ -276,13 +276,6 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
     begin_next_step(vswitch, operation);
 }
 
-/* The machine is at a hypervisor that is there. Whether that is where it should be. */
-static bool is_in_place(const struct vswitch *vswitch, const struct operation *operation,
-                        uint32_t socket)
-{
-    return placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket);
-}
-
 static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
                          uint32_t socket)
 {
@@ -302,7 +295,8 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
                       (unsigned long long)operation->result.request.guid, owner);
     else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
         begin_at_target(vswitch, operation, socket); /* it takes its LID along, if it has one */
-    else if (!*operation->hypervisor || is_in_place(vswitch, operation, socket))
+    else if (!*operation->hypervisor ||
+             placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket))
         end_in_place(vswitch, operation, socket);
     else
         operation_end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
@@ -337,7 +331,7 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = lid_at(vswitch, socket);
     if (subnet_is_present(subnet_of(vswitch), socket) && *operation->hypervisor &&
-        is_in_place(vswitch, operation, socket))
+        placement_find(vswitch, operation->hypervisor) == operation->result.from)
         end_in_place(vswitch, operation, socket);
     else
         begin_at_target(vswitch, operation, socket);
@@ -384,17 +378,12 @@ static void fail_all(struct vswitch *vswitch)
     }
 }
 
-static void end_drains(struct vswitch *vswitch, uint64_t now)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->resume_at <= now)
-            vswitch->operations.items[i]->resume_at = 0;
-}
-
 void vswitch_advance(struct vswitch *vswitch, uint64_t now)
 {
     bool progress = vswitch->operations.count > 0;
-    end_drains(vswitch, now);
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->resume_at <= now)
+            vswitch->operations.items[i]->resume_at = 0;
     if (sm_state(vswitch->sm) != SM_MASTER)
         fail_all(vswitch);
     while (progress) {
@@ -420,14 +409,6 @@ uint64_t vswitch_deadline(const struct vswitch *vswitch)
 
 /* ---- asking ---- */
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((uint8_t)*text < ' ' || *text == 0x7f)
-            return false;
-    return true;
-}
-
 int vswitch_check(const struct vswitch_request *request, struct err *err)
 {
     const char *name = request->name ? request->name : "";
@@ -437,8 +418,10 @@ int vswitch_check(const struct vswitch_request *request, struct err *err)
         return 0; /* what there is may be called anything */
     if (strlen(name) > VSWITCH_NAME_MOST)
         return err_set(err, EINVAL, "a machine's name has at most %d bytes", VSWITCH_NAME_MOST);
-    return is_printable(name) ? 0
-                              : err_set(err, EINVAL, "a machine's name has no control characters");
+    for (; *name; name++)
+        if ((uint8_t)*name < ' ' || *name == 0x7f)
+            return err_set(err, EINVAL, "a machine's name has no control characters");
+    return 0;
 }
 
 uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,

@@ -113,19 +113,6 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
     return header;
 }
 
-static size_t put_grh(uint8_t *grh, const struct packet_header *header, size_t payload_bytes)
-{
-    if (!header->global)
-        return 0;
-    wire_set(grh, GRH_IP_VERSION, 6);
-    wire_set(grh, GRH_PAYLOAD_BYTES, payload_bytes);
-    wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
-    wire_set(grh, GRH_HOP_LIMIT, 0xff);
-    memcpy(wire_bytes(grh, GRH_SGID), header->sgid, 16);
-    memcpy(wire_bytes(grh, GRH_DGID), header->dgid, 16);
-    return WIRE_BYTES_GRH;
-}
-
 /* Fills `bytes` with the packet as it is on the wire; returns how many there are. */
 static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
                     uint8_t bytes[PACKET_BYTES_MAX])
@@ -134,7 +121,17 @@ static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
     size_t pad = -packet->length % 4;
     size_t transport = WIRE_BYTES_BTH + WIRE_BYTES_DETH + packet->length + pad + ICRC_BYTES;
     memset(bytes, 0, HEADER_BYTES_MAX);
-    size_t at = WIRE_BYTES_LRH + put_grh(bytes + WIRE_BYTES_LRH, header, transport);
+    size_t at = WIRE_BYTES_LRH;
+    if (header->global) {
+        uint8_t *grh = bytes + at;
+        wire_set(grh, GRH_IP_VERSION, 6);
+        wire_set(grh, GRH_PAYLOAD_BYTES, transport);
+        wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
+        wire_set(grh, GRH_HOP_LIMIT, 0xff);
+        memcpy(wire_bytes(grh, GRH_SGID), header->sgid, 16);
+        memcpy(wire_bytes(grh, GRH_DGID), header->dgid, 16);
+        at += WIRE_BYTES_GRH;
+    }
     wire_set(bytes, LRH_VL, header->vl);
     wire_set(bytes, LRH_SL, header->sl);
     wire_set(bytes, LRH_NEXT_HEADER, header->global ? NEXT_IS_GRH : NEXT_IS_BTH);
@@ -167,17 +164,6 @@ static int put(struct pcap *pcap, const void *bytes, size_t count)
     return pcap->error;
 }
 
-static int put_file_header(struct pcap *pcap)
-{
-    uint8_t header[FILE_HEADER_BYTES] = {0};
-    put_little_endian(header, PCAP_MAGIC_NANOSECONDS, 4);
-    put_little_endian(header + 4, 2, 2); /* format version 2.4 */
-    put_little_endian(header + 6, 4, 2);
-    put_little_endian(header + 16, SNAP_BYTES, 4);
-    put_little_endian(header + 20, LINK_TYPE_ERF, 4);
-    return put(pcap, header, sizeof header);
-}
-
 int pcap_open(struct pcap **pcap, const char *path, struct err *err)
 {
     FILE *file = fopen(path, "wbe");
@@ -188,7 +174,13 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     struct pcap *opened = mem_zalloc(1, sizeof *opened);
     opened->file = file;
     make_crc_tables(opened);
-    int result = put_file_header(opened);
+    uint8_t header[FILE_HEADER_BYTES] = {0};
+    put_little_endian(header, PCAP_MAGIC_NANOSECONDS, 4);
+    put_little_endian(header + 4, 2, 2); /* format version 2.4 */
+    put_little_endian(header + 6, 4, 2);
+    put_little_endian(header + 16, SNAP_BYTES, 4);
+    put_little_endian(header + 20, LINK_TYPE_ERF, 4);
+    int result = put(opened, header, sizeof header);
     if (result) {
         pcap_close(opened);
         return err_at(err, -result, path, 0, "cannot write a capture: %s", strerror(-result));

@@ -143,24 +143,17 @@ static void sender_end(struct rmpp_sender *sender, enum rmpp_status status, bool
     sender->abort_pending = tell;
 }
 
-/* What is wrong with an ACK, or RMPP_STATUS_OK. */
-static enum rmpp_status check_acknowledge(const struct rmpp_sender *sender, const uint8_t *mad)
-{
-    uint64_t segment = wire_get(mad, RMPP_DATA1);
-    if (wire_get(mad, RMPP_STATUS))
-        return RMPP_STATUS_BAD_STATUS;
-    if (wire_get(mad, RMPP_DATA2) < segment)
-        return RMPP_STATUS_WINDOW_TOO_SMALL;
-    if (segment > sender->segments || segment > sender->window_last)
-        return RMPP_STATUS_SEGMENT_TOO_BIG;
-    return RMPP_STATUS_OK;
-}
-
 static void sender_take_acknowledge(struct rmpp_sender *sender, uint64_t now, const uint8_t *mad)
 {
     uint32_t segment = (uint32_t)wire_get(mad, RMPP_DATA1);
     uint32_t window_last = (uint32_t)wire_get(mad, RMPP_DATA2);
-    enum rmpp_status fault = check_acknowledge(sender, mad);
+    enum rmpp_status fault = RMPP_STATUS_OK;
+    if (wire_get(mad, RMPP_STATUS))
+        fault = RMPP_STATUS_BAD_STATUS;
+    else if (window_last < segment)
+        fault = RMPP_STATUS_WINDOW_TOO_SMALL;
+    else if (segment > sender->segments || segment > sender->window_last)
+        fault = RMPP_STATUS_SEGMENT_TOO_BIG;
     if (fault) {
         sender_end(sender, fault, true);
         return;
@@ -365,26 +358,6 @@ static bool receiver_store(struct rmpp_receiver *receiver, const uint8_t *mad)
     return true;
 }
 
-static void receiver_advance(struct rmpp_receiver *receiver, uint64_t now)
-{
-    receiver->deadline = now + receiver->options.idle_timeout_ps;
-    if (receiver->received == receiver->last) {
-        receiver->state = RMPP_DONE;
-        receiver->deadline = now + receiver->options.linger_ps;
-        receiver->acknowledge_pending = true;
-    } else if (receiver->received == receiver->window_last) {
-        receiver->window_last += receiver->options.window;
-        receiver->acknowledge_pending = true;
-    }
-}
-
-/* A segment that says it is the last although a later one is here. */
-static bool is_last_too_early(const struct rmpp_receiver *receiver, const uint8_t *mad)
-{
-    uint64_t index = wire_get(mad, RMPP_DATA1) - receiver->received - 1;
-    return wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_LAST && receiver->beyond >> index > 1;
-}
-
 static void receiver_take_segment(struct rmpp_receiver *receiver, uint64_t now, const uint8_t *mad)
 {
     uint64_t segment = wire_get(mad, RMPP_DATA1);
@@ -400,17 +373,45 @@ static void receiver_take_segment(struct rmpp_receiver *receiver, uint64_t now, 
     if (segment <= receiver->received || segment > receiver->window_last ||
         (receiver->last && segment > receiver->last))
         return;
-    if (is_last_too_early(receiver, mad))
-        receiver_fail(receiver, RMPP_STATUS_BAD_LAST, true);
-    else if (receiver_store(receiver, mad))
-        receiver_advance(receiver, now);
+    bool last = wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_LAST;
+    if (last && receiver->beyond >> (segment - receiver->received - 1) > 1) {
+        receiver_fail(receiver, RMPP_STATUS_BAD_LAST, true); /* a later segment is here */
+        return;
+    }
+    if (!receiver_store(receiver, mad))
+        return;
+    receiver->deadline = now + receiver->options.idle_timeout_ps;
+    if (receiver->received == receiver->last) {
+        receiver->state = RMPP_DONE;
+        receiver->deadline = now + receiver->options.linger_ps;
+        receiver->acknowledge_pending = true;
+    } else if (receiver->received == receiver->window_last) {
+        receiver->window_last += receiver->options.window;
+        receiver->acknowledge_pending = true;
+    }
 }
 
-static void receiver_take(struct rmpp_receiver *receiver, uint64_t now, const uint8_t *mad)
+bool rmpp_receiver_receive(struct rmpp_receiver *receiver, uint64_t now,
+                           const uint8_t mad[MAD_BYTES])
 {
     unsigned type = (unsigned)wire_get(mad, RMPP_TYPE);
     enum rmpp_status told = (enum rmpp_status)wire_get(mad, RMPP_STATUS);
-    if (type == RMPP_ABORT)
+    bool starts = wire_get(mad, RMPP_DATA1) == 1 || wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_FIRST;
+    if (!is_active(mad) || type == RMPP_ACK || type == RMPP_STOP)
+        return false;
+    if (!receiver->message && (type != RMPP_DATA || !starts))
+        return false;
+    if (!receiver->message) { /* the first MAD opens the transaction; its header identifies it */
+        receiver->header_bytes = rmpp_header_bytes((unsigned)wire_get(mad, MAD_CLASS));
+        receiver->message = mem_reserve(NULL, &receiver->capacity, MAD_BYTES, 1);
+        memcpy(receiver->message, mad, receiver->header_bytes);
+    }
+    if (!is_same_transaction(receiver->message, mad, 0))
+        return false;
+    if (receiver->state != RMPP_OPEN)
+        receiver->acknowledge_pending |= /* the last ACK was lost */
+            receiver->state == RMPP_DONE && type == RMPP_DATA;
+    else if (type == RMPP_ABORT)
         receiver_fail(receiver, told ? told : RMPP_STATUS_UNSPECIFIED, false);
     else if (wire_get(mad, RMPP_VERSION) != RMPP_THIS_VERSION)
         receiver_fail(receiver, RMPP_STATUS_BAD_VERSION, true);
@@ -418,33 +419,6 @@ static void receiver_take(struct rmpp_receiver *receiver, uint64_t now, const ui
         receiver_fail(receiver, RMPP_STATUS_BAD_TYPE, true);
     else
         receiver_take_segment(receiver, now, mad);
-}
-
-/* The first MAD opens the transaction; its header stands for it from then on. */
-static void receiver_open(struct rmpp_receiver *receiver, const uint8_t *mad)
-{
-    receiver->header_bytes = rmpp_header_bytes((unsigned)wire_get(mad, MAD_CLASS));
-    receiver->message = mem_reserve(NULL, &receiver->capacity, MAD_BYTES, 1);
-    memcpy(receiver->message, mad, receiver->header_bytes);
-}
-
-bool rmpp_receiver_receive(struct rmpp_receiver *receiver, uint64_t now,
-                           const uint8_t mad[MAD_BYTES])
-{
-    unsigned type = (unsigned)wire_get(mad, RMPP_TYPE);
-    bool starts = wire_get(mad, RMPP_DATA1) == 1 || wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_FIRST;
-    if (!is_active(mad) || type == RMPP_ACK || type == RMPP_STOP)
-        return false;
-    if (!receiver->message && (type != RMPP_DATA || !starts))
-        return false;
-    if (!receiver->message)
-        receiver_open(receiver, mad);
-    if (!is_same_transaction(receiver->message, mad, 0))
-        return false;
-    if (receiver->state == RMPP_OPEN)
-        receiver_take(receiver, now, mad);
-    else if (receiver->state == RMPP_DONE && type == RMPP_DATA)
-        receiver->acknowledge_pending = true; /* the last ACK was lost */
     return true;
 }
 

@@ -89,12 +89,12 @@ static uint8_t *count_lanes(const struct topology *topology, const struct fabric
 }
 
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
-                            struct run_record *run_record, uint64_t from, uint64_t to)
+                            struct run_record *record, uint64_t from, uint64_t to)
 {
     struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
     size_t ports = fabric_topology(fabric)->ports.count;
     metrics->fabric = fabric;
-    metrics->run_record = run_record;
+    metrics->record = record;
     metrics->lanes = count_lanes(fabric_topology(fabric), options);
     metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
@@ -125,7 +125,7 @@ void metrics_collect(struct metrics *metrics, const struct collection *collectio
 {
     struct collector collector;
     collector_init(&collector, collection, metrics->fabric, metrics->lanes,
-                   &metrics->run_record->results);
+                   &metrics->record->results);
     collector_set_window(&collector, metrics->window.from, metrics->window.to);
     vec_push(&metrics->collectors, collector);
 }
@@ -213,19 +213,19 @@ static void look_at_window(struct metrics *metrics, uint64_t now)
 /* The fabric looks for circles of waiting packets by itself; here they are told of. */
 static void tell_deadlock(struct metrics *metrics, uint64_t now)
 {
-    struct run_record *run_record = metrics->run_record;
+    struct run_record *record = metrics->record;
     struct text cycle = {0};
     if (!fabric_find_deadlock(metrics->fabric, &cycle)) {
-        run_record_tell(run_record, RUN_RECORD_ALARM, now, "fabric",
+        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
                         "deadlock: packets waited for each other in a circle for a while");
     } else {
-        run_record_tell(run_record, RUN_RECORD_ALARM, now, "fabric",
+        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
                         "deadlock: packets wait for each other in a circle:");
         for (char *line = cycle.data, *next; line && *line; line = next) {
             next = strchrnul(line, '\n');
             if (*next)
                 *next++ = 0;
-            run_record_tell(run_record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
+            run_record_tell(record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
         }
     }
     text_release(&cycle);

@@ -21,7 +21,7 @@ int report_write_run(const char *dir, struct err *err);
 /* A run with all that its store knows of it. */
 struct report_run {
     struct result_run run;
-    struct run_record run_record;
+    struct run_record record;
     struct results results;
     struct arena arena;
 };

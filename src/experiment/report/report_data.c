@@ -45,8 +45,8 @@ void report_run_json(const struct report_run *report, struct text *out)
     json_string(&json, "replay", run->replay ? run->replay : "");
     json_bool(&json, "good", good);
     json_string(&json, "verdict", verdict.data);
-    json_unsigned(&json, "checks", report->run_record.checks.count);
-    json_unsigned(&json, "checks_failed", run_record_failures(&report->run_record));
+    json_unsigned(&json, "checks", report->record.checks.count);
+    json_unsigned(&json, "checks_failed", run_record_failures(&report->record));
     json_begin_object(&json, "figures");
     for (size_t i = 0; i < results->figures.count; i++) {
         json_begin_object(&json, results->figures.items[i].name);

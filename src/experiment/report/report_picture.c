@@ -178,16 +178,16 @@ static int draw_small_enough(const struct touched *touched, struct text *svg, st
     return err_set(err, EFBIG, "the drawing is too large for a page");
 }
 
-int report_picture(const struct topology *topology, const struct run_record *run_record,
+int report_picture(const struct topology *topology, const struct run_record *record,
                    struct text *out, struct err *err)
 {
     struct graph graph;
     struct text svg = {0};
     struct touched touched = {.topology = topology, .graph = &graph};
     graph_init(&graph, topology);
-    for (size_t i = 0; i < run_record->events.count; i++)
-        if (run_record->events.items[i].kind == RUN_RECORD_ACTION)
-            touch_action(&touched, run_record->events.items[i].text);
+    for (size_t i = 0; i < record->events.count; i++)
+        if (record->events.items[i].kind == RUN_RECORD_ACTION)
+            touch_action(&touched, record->events.items[i].text);
     int status = draw_small_enough(&touched, &svg, err);
     const char *start = status == 0 && svg.data ? strstr(svg.data, "<svg") : NULL;
     if (status == 0 && !start)

@@ -10,7 +10,7 @@
 /* Appends one <svg> element. What the story's actions name is marked. Node names are told by hover
  * titles; there are no ids and no comments, so that the same fabric gives the same text. -ENOENT
  * where graphviz is not installed, -EFBIG where the drawing is too large for a page. */
-int report_picture(const struct topology *topology, const struct run_record *run_record,
+int report_picture(const struct topology *topology, const struct run_record *record,
                    struct text *out, struct err *err);
 
 #endif

@@ -52,14 +52,14 @@ static void write_change(const struct run_record_change *change, struct text *ou
 }
 
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
-static void write_machines(const struct run_record *run_record, struct text *out)
+static void write_machines(const struct run_record *record, struct text *out)
 {
-    if (run_record->machines.count == 0)
+    if (record->machines.count == 0)
         return;
     text_printf(out, "\n  %-12s %6s %6s %8s %7s %11s %11s %8s\n", "machine", "LID", "moves",
                 "switches", "tables", "took", "downtime", "lost");
-    for (size_t i = 0; i < run_record->machines.count; i++) {
-        const struct run_record_machine *machine = &run_record->machines.items[i];
+    for (size_t i = 0; i < record->machines.count; i++) {
+        const struct run_record_machine *machine = &record->machines.items[i];
         char took[TIME_TEXT_BYTES], downtime[TIME_TEXT_BYTES] = "-", lost[24] = "-";
         time_text(machine->time_ps, took);
         if (machine->has_traffic) {
@@ -71,22 +71,22 @@ static void write_machines(const struct run_record *run_record, struct text *out
     }
 }
 
-void run_record_write_summary(const struct run_record *run_record, struct text *out)
+void run_record_write_summary(const struct run_record *record, struct text *out)
 {
     char time[TIME_TEXT_BYTES];
-    if (run_record->changes.count) {
+    if (record->changes.count) {
         text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
                     "discovery", "compute", "tables", "gets", "sets", "blocks");
-        for (size_t i = 0; i < run_record->changes.count; i++)
-            write_change(&run_record->changes.items[i], out);
+        for (size_t i = 0; i < record->changes.count; i++)
+            write_change(&record->changes.items[i], out);
     }
-    run_record_write_pictures(run_record, out);
-    write_machines(run_record, out);
-    run_record_write_traffic(run_record, out);
-    if (run_record->checks.count) {
+    run_record_write_pictures(record, out);
+    write_machines(record, out);
+    run_record_write_traffic(record, out);
+    if (record->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
-        for (size_t i = 0; i < run_record->checks.count; i++) {
-            const struct run_record_check *check = &run_record->checks.items[i];
+        for (size_t i = 0; i < record->checks.count; i++) {
+            const struct run_record_check *check = &record->checks.items[i];
             text_printf(out, "%12s %-7s", time_text(check->time, time),
                         check->holds ? "ok" : "FAILED");
             text_put_wrapped(out, 20, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
@@ -95,21 +95,20 @@ void run_record_write_summary(const struct run_record *run_record, struct text *
     }
     text_printf(out,
                 "\n%u switches, %u adapters, %s simulated, %llu SMPs (%llu dropped by faults)\n",
-                run_record->switches, run_record->adapters, time_text(run_record->end, time),
-                (unsigned long long)run_record->smps, (unsigned long long)run_record->lost);
-    unsigned failures = run_record_failures(run_record);
-    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", run_record->checks.count,
-                failures, (unsigned long long)run_record->seed,
-                (unsigned long long)run_record->hash);
+                record->switches, record->adapters, time_text(record->end, time),
+                (unsigned long long)record->smps, (unsigned long long)record->lost);
+    unsigned failures = run_record_failures(record);
+    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", record->checks.count,
+                failures, (unsigned long long)record->seed, (unsigned long long)record->hash);
 }
 
 /* ---- for programs ---- */
 
-static void write_json_events(const struct run_record *run_record, struct json *json)
+static void write_json_events(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "timeline");
-    for (size_t i = 0; i < run_record->events.count; i++) {
-        const struct run_record_event *event = &run_record->events.items[i];
+    for (size_t i = 0; i < record->events.count; i++) {
+        const struct run_record_event *event = &record->events.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "time_ps", event->time);
         json_string(json, "kind", run_record_kind_names[event->kind]);
@@ -120,11 +119,11 @@ static void write_json_events(const struct run_record *run_record, struct json *
     json_end_array(json);
 }
 
-static void write_json_changes(const struct run_record *run_record, struct json *json)
+static void write_json_changes(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "changes");
-    for (size_t i = 0; i < run_record->changes.count; i++) {
-        const struct run_record_change *change = &run_record->changes.items[i];
+    for (size_t i = 0; i < record->changes.count; i++) {
+        const struct run_record_change *change = &record->changes.items[i];
         json_begin_object(json, NULL);
         json_string(json, "manager", change->who);
         json_string(json, "cause", change->cause);
@@ -146,11 +145,11 @@ static void write_json_changes(const struct run_record *run_record, struct json 
     json_end_array(json);
 }
 
-static void write_json_checks(const struct run_record *run_record, struct json *json)
+static void write_json_checks(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "checks");
-    for (size_t i = 0; i < run_record->checks.count; i++) {
-        const struct run_record_check *check = &run_record->checks.items[i];
+    for (size_t i = 0; i < record->checks.count; i++) {
+        const struct run_record_check *check = &record->checks.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "line", check->number);
         json_string(json, "statement", check->line);
@@ -162,27 +161,27 @@ static void write_json_checks(const struct run_record *run_record, struct json *
     json_end_array(json);
 }
 
-void run_record_write_json(const struct run_record *run_record, struct text *out)
+void run_record_write_json(const struct run_record *record, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
     json_begin_object(&json, NULL);
-    json_string(&json, "scenario", run_record->file);
-    json_unsigned(&json, "seed", run_record->seed);
-    json_unsigned(&json, "end_ps", run_record->end);
-    json_unsigned(&json, "switches", run_record->switches);
-    json_unsigned(&json, "adapters", run_record->adapters);
-    json_unsigned(&json, "smps", run_record->smps);
-    json_unsigned(&json, "smps_lost", run_record->lost);
-    json_unsigned(&json, "hops", run_record->hops);
-    if (run_record->verdict)
-        json_string(&json, "verdict", run_record->verdict);
-    write_json_changes(run_record, &json);
-    write_json_checks(run_record, &json);
-    json_unsigned(&json, "failed", run_record_failures(run_record));
-    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)run_record->hash);
-    figures_write_json(&run_record->results, &json);
-    series_write_json(&run_record->results, &json);
-    write_json_events(run_record, &json);
+    json_string(&json, "scenario", record->file);
+    json_unsigned(&json, "seed", record->seed);
+    json_unsigned(&json, "end_ps", record->end);
+    json_unsigned(&json, "switches", record->switches);
+    json_unsigned(&json, "adapters", record->adapters);
+    json_unsigned(&json, "smps", record->smps);
+    json_unsigned(&json, "smps_lost", record->lost);
+    json_unsigned(&json, "hops", record->hops);
+    if (record->verdict)
+        json_string(&json, "verdict", record->verdict);
+    write_json_changes(record, &json);
+    write_json_checks(record, &json);
+    json_unsigned(&json, "failed", run_record_failures(record));
+    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)record->hash);
+    figures_write_json(&record->results, &json);
+    series_write_json(&record->results, &json);
+    write_json_events(record, &json);
     json_end_object(&json);
     text_putc(out, '\n');
 }

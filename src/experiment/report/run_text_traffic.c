@@ -12,51 +12,51 @@ enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
 
 /* ---- figures ---- */
 
-static double figure(const struct run_record *run_record, const char *name)
+static double figure(const struct run_record *record, const char *name)
 {
-    return results_value(&run_record->results, name);
+    return results_value(&record->results, name);
 }
 
-static void put_quantity(const struct run_record *run_record, double value, const char *unit,
+static void put_quantity(const struct run_record *record, double value, const char *unit,
                          unsigned width, struct text *out)
 {
     char text[QUANTITY_BYTES];
     quantity_text(value, unit, text);
     char *mu = strstr(text, "µ");
-    if (mu && run_record->plain) {
+    if (mu && record->plain) {
         *mu = 'u';
         memmove(mu + 1, mu + strlen("µ"), strlen(mu + strlen("µ")) + 1);
     }
     text_put_padded(out, isnan(value) ? "-" : text, width, true);
 }
 
-static void put_figure(const struct run_record *run_record, const char *name, const char *unit,
+static void put_figure(const struct run_record *record, const char *name, const char *unit,
                        unsigned width, struct text *out)
 {
-    put_quantity(run_record, figure(run_record, name), unit, width, out);
+    put_quantity(record, figure(record, name), unit, width, out);
 }
 
 /* ---- pictures ---- */
 
-static void write_curve(const struct run_record *run_record, const struct canvas *canvas,
+static void write_curve(const struct run_record *record, const struct canvas *canvas,
                         const char *label, const char *name, enum curve curve, struct text *out)
 {
-    const struct series *found = results_find_series(&run_record->results, name);
+    const struct series *found = results_find_series(&record->results, name);
     double shown = found ? drawing_amount(canvas, found, curve) : 0;
     if (!(shown > 0))
         return;
     text_printf(out, "  %-*s", LABEL - 2, label);
-    put_quantity(run_record, shown, "", AMOUNT - 1, out);
+    put_quantity(record, shown, "", AMOUNT - 1, out);
     text_putc(out, ' ');
     drawing_curve(canvas, found, curve, out);
     text_putc(out, '\n');
 }
 
-static void write_curves(const struct run_record *run_record, const struct canvas *canvas,
+static void write_curves(const struct run_record *record, const struct canvas *canvas,
                          struct text *out)
 {
-    write_curve(run_record, canvas, "packets/s", "accepted", CURVE_RATE, out);
-    write_curve(run_record, canvas, "lost", "lost", CURVE_TOTAL, out);
+    write_curve(record, canvas, "packets/s", "accepted", CURVE_RATE, out);
+    write_curve(record, canvas, "lost", "lost", CURVE_TOTAL, out);
     text_printf(out, "%*s", LABEL + AMOUNT, "");
     drawing_axis(canvas, out);
     text_putc(out, '\n');
@@ -72,7 +72,7 @@ static void write_phase(const struct canvas *canvas, const char *label, uint64_t
 }
 
 /* A little more than the change itself, so that what comes before and after can be seen. */
-static struct canvas canvas_for(const struct run_record *run_record,
+static struct canvas canvas_for(const struct run_record *record,
                                 const struct run_record_change *change)
 {
     uint64_t first = change->tied ? change->fault : change->begin, length = change->end - first;
@@ -80,13 +80,13 @@ static struct canvas canvas_for(const struct run_record *run_record,
     return (struct canvas){.from = first > margin ? first - margin : 0,
                            .to = change->end + margin,
                            .columns = CURVE,
-                           .plain = run_record->plain};
+                           .plain = record->plain};
 }
 
-static void write_picture(const struct run_record *run_record, size_t index, struct text *out)
+static void write_picture(const struct run_record *record, size_t index, struct text *out)
 {
-    const struct run_record_change *change = &run_record->changes.items[index];
-    struct canvas canvas = canvas_for(run_record, change);
+    const struct run_record_change *change = &record->changes.items[index];
+    struct canvas canvas = canvas_for(record, change);
     uint64_t routing = run_record_routing(change);
     text_printf(out, "\nchange %zu of %s%s\n", index + 1, change->who,
                 change->finished ? "" : " (given up)");
@@ -97,56 +97,56 @@ static void write_picture(const struct run_record *run_record, size_t index, str
         write_phase(&canvas, "compute", routing, change->routed, out);
         write_phase(&canvas, "distribute", change->routed, change->end, out);
     }
-    write_curves(run_record, &canvas, out);
+    write_curves(record, &canvas, out);
 }
 
-void run_record_write_pictures(const struct run_record *run_record, struct text *out)
+void run_record_write_pictures(const struct run_record *record, struct text *out)
 {
-    size_t count = run_record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
+    size_t count = record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
     if (first)
         text_printf(out, "\nthe last %d of %zu changes:\n", PICTURES, count);
     for (size_t i = first; i < count; i++)
-        write_picture(run_record, i, out);
+        write_picture(record, i, out);
 }
 
 /* ---- tables ---- */
 
-static void write_overview(const struct run_record *run_record, struct text *out)
+static void write_overview(const struct run_record *record, struct text *out)
 {
-    const struct series *accepted = results_find_series(&run_record->results, "accepted");
+    const struct series *accepted = results_find_series(&record->results, "accepted");
     if (!accepted || accepted->points.count == 0)
         return;
     struct canvas canvas = {.from = accepted->points.items[0].time,
-                            .to = run_record->end,
+                            .to = record->end,
                             .columns = CURVE,
-                            .plain = run_record->plain};
+                            .plain = record->plain};
     if (canvas.to <= canvas.from)
         return;
     text_puts(out, "\ntraffic\n");
-    write_curves(run_record, &canvas, out);
+    write_curves(record, &canvas, out);
 }
 
-static void write_rates(const struct run_record *run_record, struct text *out)
+static void write_rates(const struct run_record *record, struct text *out)
 {
     char from[TIME_TEXT_BYTES], to[TIME_TEXT_BYTES];
-    if (isnan(figure(run_record, "window.from")))
+    if (isnan(figure(record, "window.from")))
         return;
     text_printf(out, "\nmeasured from %s to %s: %s\n\n",
-                time_text((uint64_t)(figure(run_record, "window.from") * 1e12 + 0.5), from),
-                time_text((uint64_t)(figure(run_record, "window.to") * 1e12 + 0.5), to),
-                run_record->verdict ? run_record->verdict : "");
+                time_text((uint64_t)(figure(record, "window.from") * 1e12 + 0.5), from),
+                time_text((uint64_t)(figure(record, "window.to") * 1e12 + 0.5), to),
+                record->verdict ? record->verdict : "");
     text_printf(out, "%*s%20s%22s%18s\n", LABEL, "", "in all", "for each sender", "on the wire");
     text_printf(out, "  %-*s", LABEL - 2, "offered");
-    put_figure(run_record, "offered", "packets/s", 20, out);
-    put_figure(run_record, "offered.node", "packets/s", 22, out);
+    put_figure(record, "offered", "packets/s", 20, out);
+    put_figure(record, "offered.node", "packets/s", 22, out);
     text_printf(out, "\n  %-*s", LABEL - 2, "accepted");
-    put_figure(run_record, "accepted", "packets/s", 20, out);
-    put_figure(run_record, "accepted.node", "packets/s", 22, out);
-    put_figure(run_record, "accepted.bits", "bits/s", 18, out);
+    put_figure(record, "accepted", "packets/s", 20, out);
+    put_figure(record, "accepted.node", "packets/s", 22, out);
+    put_figure(record, "accepted.bits", "bits/s", 18, out);
     text_putc(out, '\n');
 }
 
-static void write_latency(const struct run_record *run_record, const char *label, const char *name,
+static void write_latency(const struct run_record *record, const char *label, const char *name,
                           struct text *out)
 {
     static const char *const parts[] = {"mean", "ci", "p50", "p99", "p99.9", "max"};
@@ -154,62 +154,62 @@ static void write_latency(const struct run_record *run_record, const char *label
     for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char full[64];
         snprintf(full, sizeof full, "%s.%s", name, parts[i]);
-        put_figure(run_record, full, "s", 11, out);
+        put_figure(record, full, "s", 11, out);
     }
     text_putc(out, '\n');
 }
 
-static void write_count(const struct run_record *run_record, const char *label, const char *name,
+static void write_count(const struct run_record *record, const char *label, const char *name,
                         bool always, struct text *out)
 {
-    double value = figure(run_record, name);
+    double value = figure(record, name);
     if (isnan(value) || (value == 0 && !always))
         return;
     text_printf(out, "  %-*s", 22, label);
-    put_quantity(run_record, value, "", 20, out);
+    put_quantity(record, value, "", 20, out);
     text_putc(out, '\n');
 }
 
-static void write_losses(const struct run_record *run_record, struct text *out)
+static void write_losses(const struct run_record *record, struct text *out)
 {
-    for (size_t i = 0; i < run_record->results.figures.count; i++) {
-        const struct figure *loss = &run_record->results.figures.items[i];
+    for (size_t i = 0; i < record->results.figures.count; i++) {
+        const struct figure *loss = &record->results.figures.items[i];
         char label[64];
         if (strncmp(loss->name, "lost.", 5) != 0 || strcmp(loss->unit, "packets") != 0)
             continue;
         snprintf(label, sizeof label, "  %.40s", loss->name + 5);
-        write_count(run_record, label, loss->name, false, out);
+        write_count(record, label, loss->name, false, out);
     }
-    write_count(run_record, "  of unaffected pairs", "unaffected.lost", true, out);
+    write_count(record, "  of unaffected pairs", "unaffected.lost", true, out);
 }
 
-void run_record_write_traffic(const struct run_record *run_record, struct text *out)
+void run_record_write_traffic(const struct run_record *record, struct text *out)
 {
-    if (isnan(figure(run_record, "made")))
+    if (isnan(figure(record, "made")))
         return;
-    write_overview(run_record, out);
-    write_rates(run_record, out);
-    if (!isnan(figure(run_record, "latency.mean"))) {
+    write_overview(record, out);
+    write_rates(record, out);
+    if (!isnan(figure(record, "latency.mean"))) {
         text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
                     "p99", "p99.9", "max");
-        write_latency(run_record, "latency", "latency", out);
-        write_latency(run_record, "in fabric", "network-latency", out);
+        write_latency(record, "latency", "latency", out);
+        write_latency(record, "in fabric", "network-latency", out);
     }
     text_putc(out, '\n');
-    write_count(run_record, "packets made", "made", true, out);
-    write_count(run_record, "delivered", "delivered", true, out);
-    write_count(run_record, "lost", "lost", true, out);
-    write_losses(run_record, out);
-    write_count(run_record, "still in the fabric", "travelling", true, out);
-    write_count(run_record, "waiting at senders", "waiting", true, out);
-    write_count(run_record, "sent again", "retried", false, out);
-    write_count(run_record, "without a path", "unroutable", false, out);
-    write_count(run_record, "deadlocks", "deadlocks", false, out);
-    if (figure(run_record, "traffic.stopped.any") > 0) {
+    write_count(record, "packets made", "made", true, out);
+    write_count(record, "delivered", "delivered", true, out);
+    write_count(record, "lost", "lost", true, out);
+    write_losses(record, out);
+    write_count(record, "still in the fabric", "travelling", true, out);
+    write_count(record, "waiting at senders", "waiting", true, out);
+    write_count(record, "sent again", "retried", false, out);
+    write_count(record, "without a path", "unroutable", false, out);
+    write_count(record, "deadlocks", "deadlocks", false, out);
+    if (figure(record, "traffic.stopped.any") > 0) {
         text_puts(out, "\n  senders stopped: ");
-        put_figure(run_record, "traffic.stopped.any", "s", 0, out);
+        put_figure(record, "traffic.stopped.any", "s", 0, out);
         text_puts(out, " at least one, ");
-        put_figure(run_record, "traffic.stopped.all", "s", 0, out);
+        put_figure(record, "traffic.stopped.all", "s", 0, out);
         text_puts(out, " all of them\n");
     }
 }

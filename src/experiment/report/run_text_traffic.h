@@ -5,9 +5,9 @@
 #include "experiment/measure/run_record.h"
 
 /* The phases of each change as bars, with the traffic's curves below them. */
-void run_record_write_pictures(const struct run_record *run_record, struct text *out);
+void run_record_write_pictures(const struct run_record *record, struct text *out);
 /* Rates, latencies, what became of all packets, and whether it was steady; nothing without
  * traffic. */
-void run_record_write_traffic(const struct run_record *run_record, struct text *out);
+void run_record_write_traffic(const struct run_record *record, struct text *out);
 
 #endif

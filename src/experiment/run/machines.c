@@ -1,7 +1,6 @@
 #include "experiment/run/machines.h"
 
 #include "base/time.h"
-#include "experiment/check/machines_check.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/setup.h"
 #include "experiment/run/shared_port.h"
@@ -17,7 +16,7 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named)
 {
     struct machines *machines = &setup->machines;
     uint32_t number = (uint32_t)machines->items.count;
-    const char *kept = arena_strdup(&setup->run_record->arena, name);
+    const char *kept = arena_strdup(&setup->record->arena, name);
     name_map_add(&machines->by_name, kept, number);
     vec_push(
         &machines->items,
@@ -26,11 +25,11 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named)
     return number;
 }
 
-static int bind_start(struct setup *setup, const struct action *action, struct cursor *cursor)
+static int bind_start(struct setup *setup, const struct action *action)
 {
     const struct word *word = &action->machine.name_word;
     if (!vswitch_guid(word->text))
-        return word_error(cursor, word, "'%.80s' is no name for a machine", word->text);
+        return word_error(&setup->cursor, word, "'%.80s' is no name for a machine", word->text);
     if (name_map_get(&setup->machines.by_name, word->text) == MAP_NONE)
         machines_add(setup, word->text, true);
     return 0;
@@ -54,15 +53,14 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
     return word_unknown(cursor, value, "model of machines", models, 2);
 }
 
-int machines_bind(struct setup *setup, struct err *err)
+int machines_bind(struct setup *setup)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     int status = 0;
     setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
         if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE)
-            status = bind_start(setup, &statement->action, &cursor);
+            status = bind_start(setup, &statement->action);
         if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
             setup->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
@@ -185,12 +183,11 @@ void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb
     note_waiting(setup);
 }
 
-int machines_perform(struct setup *setup, const struct action *action, struct err *err)
+void machines_perform(struct setup *setup, const struct action *action)
 {
     uint32_t number = action->machine.name_word.text
                           ? name_map_get(&setup->machines.by_name, action->machine.name_word.text)
                           : MAP_NONE;
-    (void)err;
     switch (action->kind) {
     case ACTION_START_MACHINE:
         machines_order(setup, number, VSWITCH_CREATE, action->node, VSWITCH_BALANCED);
@@ -204,7 +201,6 @@ int machines_perform(struct setup *setup, const struct action *action, struct er
     default: churn_begin(setup, action); break;
     }
     machines_look(setup, sim_now(setup->sim));
-    return 0;
 }
 
 /* ---- hearing ---- */
@@ -263,7 +259,7 @@ static void tell(struct setup *setup, const struct machine_order *order,
     bool failed = result->state == VSWITCH_FAILED;
     char took[TIME_TEXT_BYTES];
     if (machine->named || failed)
-        run_record_tell(setup->run_record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
+        run_record_tell(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
                         time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
                         failed ? "could not be " : "", verbs[order->verb],
                         time_text(time_of(order, result), took), result->text);
@@ -409,19 +405,14 @@ static void look_at_orders(struct setup *setup)
 void machines_look(struct setup *setup, uint64_t now)
 {
     look_at_orders(setup);
-    shared_port_look(setup, now);
+    shared_port_look(setup);
     churns_look(setup, now);
-}
-
-uint64_t machines_next(const struct setup *setup)
-{
-    return churns_next(setup);
 }
 
 bool machines_are_busy(const struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
-    return machines->orders.count || (machines->shared && !shared_port_is_idle(machines->shared));
+    return machines->orders.count || shared_port_counts(machines->shared).open;
 }
 
 bool machines_are_settled(const struct setup *setup, struct complaint *complaint)

@@ -45,14 +45,14 @@ static int tell_error(const struct err *err, int status)
 static int play_run(void *context)
 {
     const struct task *task = context;
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct text topology = {0};
     struct err err = {0};
     double start = children_clock();
-    if (sweep_play(task->sweep, task->run, &run_record, &topology, &err) < 0)
+    if (sweep_play(task->sweep, task->run, &record, &topology, &err) < 0)
         return tell_error(&err, CHILD_REFUSED);
-    bool broken = run_record_failures(&run_record) > 0;
-    if (sweep_keep(task->sweep, task->run, &run_record, &topology, children_clock() - start,
+    bool broken = run_record_failures(&record) > 0;
+    if (sweep_keep(task->sweep, task->run, &record, &topology, NULL, children_clock() - start,
                    task->store, &err) < 0)
         return tell_error(&err, CHILD_NOT_KEPT);
     return broken ? CHILD_BROKEN : CHILD_HOLDS;
@@ -150,8 +150,8 @@ static int end_run(struct conductor *conductor, const struct child_end *end)
     conductor->counts->failed++;
     if (conductor->options->failure)
         conductor->options->failure(conductor->options->context, run);
-    return sweep_keep_failed(conductor->sweep, run, reason, end->seconds, conductor->options->store,
-                             conductor->err);
+    return sweep_keep(conductor->sweep, run, NULL, NULL, reason, end->seconds,
+                      conductor->options->store, conductor->err);
 }
 
 static int run_all(struct conductor *conductor)

@@ -16,6 +16,7 @@
 #include "host/daemon/device_port.h"
 
 #include "base/time.h"
+#include "host/manager/administration.h"
 #include "wire/packet.h"
 
 #include <errno.h>
@@ -164,18 +165,6 @@ static int register_agent(const struct device_port *port, int class)
     return umad_register(port->id, class, 1, 0, methods);
 }
 
-/* All that can be asked of the administration, and the answers to its reports. The kernel does
- * RMPP. */
-static int register_administration(const struct device_port *port)
-{
-    static const uint8_t asked[] = {METHOD_GET,       METHOD_SET,    METHOD_GET_TABLE,
-                                    METHOD_GET_MULTI, METHOD_DELETE, METHOD_GET_TRACE_TABLE};
-    long methods[16 / sizeof(long)] = {0};
-    for (size_t i = 0; i < sizeof asked; i++)
-        methods[0] |= 1L << asked[i];
-    return umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
-}
-
 static void open_administration(struct device_port *port, const umad_port_t *info)
 {
     port->administration_id = port->id;
@@ -199,7 +188,9 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
     open_administration(port, info);
-    port->administration_agent = register_administration(port);
+    port->administration_agent =
+        umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
+                      (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
     if (port->directed_agent < 0 || port->lid_agent < 0 || port->administration_agent < 0)
         return occupied(port, err);
     return claim_manager(port, info, err);

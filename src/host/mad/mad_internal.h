@@ -46,16 +46,15 @@ struct mad_file {
     struct mad_agent *agents[FILE_AGENTS];
     struct mad_received *first, *last;
     uint64_t queued_bytes;
-    struct mad_file *next;       /* of all files */
-    struct mad_file *next_ready; /* of those with something new */
-    bool ready;
+    struct mad_file *next; /* of all files */
+    bool ready;            /* it is in the layer's `ready` */
     struct mad_file_status status;
 };
 
 struct mad_layer {
     struct fabric *fabric;
     struct mad_file *files;
-    struct mad_file *first_ready, *last_ready;
+    VEC(struct mad_file *) ready; /* those with something new */
     VEC(struct mad_port) ports;
     struct map port_slots; /* fabric port to index in `ports` */
     VEC(struct mad_agent *) agents;
@@ -73,6 +72,9 @@ void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const 
                       size_t bytes);
 void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
                     const uint8_t *message, size_t bytes);
+/* Of an answer to a packet. */
+struct packet_header mad_answer_header(const struct packet_header *in);
+bool mad_is_duplicate(const struct mad_layer *layer, const uint8_t *mad);
 
 /* mad_agents.c */
 struct mad_agent *mad_agent_by_tid(const struct mad_layer *layer, uint32_t port, uint64_t tid);

@@ -29,7 +29,6 @@ struct mad_file;
 
 struct mad_layer *mad_layer_new(struct fabric *fabric);
 void mad_layer_free(struct mad_layer *layer); /* and all files */
-struct fabric *mad_layer_fabric(struct mad_layer *layer);
 
 struct mad_file *mad_file_open(struct mad_layer *layer, uint32_t port, void *owner);
 void mad_file_close(struct mad_file *file);

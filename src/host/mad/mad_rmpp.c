@@ -118,16 +118,6 @@ void mad_rmpp_drop(struct mad_agent *agent)
 
 /* ---- what a program hears ---- */
 
-static void report_failed_send(struct conversation *conversation)
-{
-    struct mad_file *file = conversation->agent->file;
-    if (rmpp_sender_status(conversation->sender) != RMPP_STATUS_TOO_MANY_RETRIES)
-        return; /* aborted by the other end: the kernel does not tell either */
-    file->status.timeouts++;
-    conversation->head.status = ETIMEDOUT;
-    mad_file_enqueue(file, &conversation->head, conversation->header, MAD_HEADER_BYTES);
-}
-
 static void deliver_message(struct conversation *conversation)
 {
     struct mad_agent *agent = conversation->agent;
@@ -161,12 +151,6 @@ static void limit_lingering(const struct mad_agent *agent)
 
 /* ---- packets and time ---- */
 
-static bool next_packet(struct conversation *conversation, uint64_t now, uint8_t mad[MAD_BYTES])
-{
-    return conversation->sender ? rmpp_sender_next(conversation->sender, now, mad)
-                                : rmpp_receiver_next(conversation->receiver, now, mad);
-}
-
 /* Timers are not moved for each segment: one that comes early looks again and sleeps on. */
 static void keep_timer(struct conversation *conversation)
 {
@@ -188,12 +172,18 @@ static void advance(struct conversation *conversation, uint64_t now)
 {
     struct mad_agent *agent = conversation->agent;
     uint8_t mad[MAD_BYTES];
-    while (next_packet(conversation, now, mad))
+    while (conversation->sender ? rmpp_sender_next(conversation->sender, now, mad)
+                                : rmpp_receiver_next(conversation->receiver, now, mad))
         fabric_send(agent->file->layer->fabric, agent->file->port, &conversation->packet, mad);
     enum rmpp_state state = conversation->sender ? rmpp_sender_state(conversation->sender)
                                                  : rmpp_receiver_state(conversation->receiver);
-    if (conversation->sender && state == RMPP_FAILED)
-        report_failed_send(conversation);
+    /* Of an abort by the other end the kernel reports nothing either. */
+    if (conversation->sender && state == RMPP_FAILED &&
+        rmpp_sender_status(conversation->sender) == RMPP_STATUS_TOO_MANY_RETRIES) {
+        agent->file->status.timeouts++;
+        conversation->head.status = ETIMEDOUT;
+        mad_file_enqueue(agent->file, &conversation->head, conversation->header, MAD_HEADER_BYTES);
+    }
     if (conversation->receiver && state == RMPP_DONE && !conversation->delivered) {
         deliver_message(conversation);
         limit_lingering(agent);
@@ -238,8 +228,7 @@ int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *
     if (head->timeout_ms && head->timeout_ms < ACKNOWLEDGE_MOST_MS)
         options.acknowledge_timeout_ps = head->timeout_ms * TIME_MS;
     options.retries = head->retries;
-    int result = request && mad_request_find(layer, wire_get(first, MAD_TID),
-                                             (unsigned)wire_get(first, MAD_CLASS)) != NONE
+    int result = mad_is_duplicate(layer, first)
                      ? -EINVAL
                      : rmpp_sender_create(&sender, copy, bytes, &options);
     mem_free(copy);
@@ -261,18 +250,6 @@ int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *
 
 /* ---- in ---- */
 
-/* Where answers to a packet go. */
-static struct packet_header header_back(const struct packet_header *in)
-{
-    struct packet_header out = *in;
-    out.dlid = in->slid;
-    out.dest_qp = in->src_qp;
-    out.q_key = Q_KEY_GSI;
-    memcpy(out.dgid, in->sgid, sizeof out.dgid);
-    memcpy(out.sgid, in->dgid, sizeof out.sgid);
-    return out;
-}
-
 /* Offers the packet to the agent's conversations with that end; the taker, or NULL. */
 static struct conversation *offer(struct mad_agent *agent, uint64_t now,
                                   const struct fabric_delivery *delivery)
@@ -293,14 +270,6 @@ static struct conversation *offer(struct mad_agent *agent, uint64_t now,
     return NULL;
 }
 
-static unsigned open_receivers(const struct mad_agent *agent)
-{
-    unsigned count = 0;
-    for (const struct conversation *it = agent->file->layer->rmpp->first; it; it = it->after)
-        count += it->agent == agent && it->receiver && !it->delivered;
-    return count;
-}
-
 static struct conversation *begin_receiver(struct mad_agent *agent, uint64_t now,
                                            const struct fabric_delivery *delivery)
 {
@@ -309,14 +278,18 @@ static struct conversation *begin_receiver(struct mad_agent *agent, uint64_t now
     unsigned class = (unsigned)wire_get(delivery->mad, MAD_CLASS);
     if (mad_is_response(delivery->mad) && mad_request_find(layer, tid, class) == NONE)
         return NULL;
-    if (open_receivers(agent) >= OPEN_RECEIVERS)
+    unsigned open = 0;
+    for (const struct conversation *it = layer->rmpp->first; it; it = it->after)
+        open += it->agent == agent && it->receiver && !it->delivered;
+    if (open >= OPEN_RECEIVERS)
         return NULL;
     struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
     if (!rmpp_receiver_receive(receiver, now, delivery->mad)) {
         rmpp_receiver_free(receiver);
         return NULL;
     }
-    struct packet_header back = header_back(&delivery->header);
+    struct packet_header back = mad_answer_header(&delivery->header);
+    back.q_key = Q_KEY_GSI;
     struct conversation *conversation = begin(agent, tid, &back);
     conversation->receiver = receiver;
     conversation->first = *delivery;

@@ -5,6 +5,13 @@
 #include "sa/sa.h"
 #include "sm/sm.h"
 
+/* Methods, by bit, of all that can be asked of an administration. */
+enum {
+    ADMINISTRATION_METHODS = 1 << METHOD_GET | 1 << METHOD_SET | 1 << METHOD_GET_TABLE |
+                             1 << METHOD_GET_MULTI | 1 << METHOD_DELETE |
+                             1 << METHOD_GET_TRACE_TABLE
+};
+
 /* Shows the administration what the manager has now. */
 void administration_look(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority);
 /* Whose registrations the administration has, the manager has to know, and whom it stands by the

@@ -9,7 +9,6 @@
 #include "host/server/server.h"
 #include "base/time.h"
 #include "host/server/connection.h"
-#include "host/server/sysfs.h"
 #include "host/socket/listener.h"
 
 #include <assert.h>
@@ -96,15 +95,6 @@ static int open_descriptors(struct server *server, const char *path, struct err 
     return 0;
 }
 
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 int server_new(struct server **result, struct fabric *fabric, const struct server_options *options,
                struct err *err)
 {
@@ -121,9 +111,12 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
         snprintf(server->pace, sizeof server->pace, "%g", (double)options->pace_millionths / 1e6);
         server->clients.pace = server->pace;
     }
-    if (options->directory)
-        server->clients.sysfs = sysfs_new(options->directory);
-    raise_descriptor_limit();
+    server->clients.directory = options->directory;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     int error = open_descriptors(server, options->socket_path, err);
     if (error < 0) {
         server_free(server);
@@ -146,7 +139,6 @@ void server_free(struct server *server)
     while (server->clients.first)
         connection_free(server->clients.first->owner);
     vec_release(&server->orphans);
-    sysfs_free(server->clients.sysfs);
     clients_release(&server->clients);
     if (server->path)
         unlink(server->path);
@@ -247,19 +239,13 @@ static void handle_signals(struct server *server)
 
 /* ---- connections ---- */
 
-static void bury(struct server *server, struct connection *connection)
-{
-    assert(connection->dead);
-    connection->next = server->graveyard;
-    server->graveyard = connection;
-}
-
 /* Brings what epoll watches for in line; a dead connection goes to the graveyard, since an event of
  * this round may still point at it. */
 static void settle(struct server *server, struct connection *connection)
 {
     if (connection->dead) {
-        bury(server, connection);
+        connection->next = server->graveyard;
+        server->graveyard = connection;
         return;
     }
     uint32_t interest = connection_interest(connection);
@@ -272,23 +258,18 @@ static void settle(struct server *server, struct connection *connection)
     connection->interest = interest;
 }
 
-/* With no descriptor left, one held in reserve lets us take the client and hang up on it: it would
- * otherwise stay in the queue and wake us for ever. */
-static void refuse_client(struct server *server)
-{
-    close(server->reserve);
-    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
-    close_descriptor(fd);
-    server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
 static void accept_clients(struct server *server)
 {
     for (int i = 0; i < EVENTS; i++) {
         struct connection *connection = connection_accept(server->listener, &server->clients);
         if (!connection) {
-            if (errno == EMFILE || errno == ENFILE)
-                refuse_client(server);
+            if (errno == EMFILE || errno == ENFILE) {
+                /* With no descriptor left, one held in reserve lets us take the client and hang up
+                 * on it: it would otherwise stay in the queue and wake us for ever. */
+                close(server->reserve);
+                close_descriptor(accept4(server->listener, NULL, NULL, SOCK_CLOEXEC));
+                server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+            }
             return;
         }
         /* The question is usually there already. */
@@ -310,29 +291,13 @@ static void handle_connection(struct server *server, struct connection *connecti
     settle(server, connection);
 }
 
-static void empty_graveyard(struct server *server)
-{
-    while (server->graveyard) {
-        struct connection *connection = server->graveyard;
-        server->graveyard = connection->next;
-        connection_free(connection);
-    }
-}
-
 /* ---- the fabric ---- */
-
-/* Network time at the present moment, where it follows the wall clock. */
-static uint64_t network_now(const struct server *server)
-{
-    if (server->pace_millionths == 0)
-        return TIME_NEVER;
-    return (uint64_t)((unsigned __int128)server->clients.now * server->pace_millionths / 1000000);
-}
 
 static void run_network(struct server *server)
 {
     struct fabric_delivery delivery;
-    uint64_t until = network_now(server);
+    unsigned __int128 now = (unsigned __int128)server->clients.now * server->pace_millionths;
+    uint64_t until = server->pace_millionths ? (uint64_t)(now / 1000000) : TIME_NEVER;
     bool waiting;
     do {
         waiting = fabric_run_network(server->fabric, until);
@@ -343,44 +308,27 @@ static void run_network(struct server *server)
     } while (waiting);
 }
 
-static void write_ready(struct server *server)
-{
-    struct mad_file *file;
-    while ((file = mad_layer_next_ready(server->clients.mads)) != NULL) {
-        struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
-        connection_write(connection);
-        settle(server, connection);
-    }
-}
-
-/* Files that were full are read again once they are not. */
-static void resume_readers(struct server *server)
-{
-    for (size_t i = 0; i < server->clients.opened.count; i++) {
-        struct connection *connection = server->clients.opened.items[i]->owner;
-        if (!(connection->interest & EPOLLIN))
-            settle(server, connection);
-    }
-}
-
-/* Brings the fabric's clocks up to the moment, before clients' input acts on it: what is sent or
- * broken now happens now, not when something last happened. */
-static void catch_up(struct server *server)
-{
-    update_clock(server);
-    fabric_run_timers(server->fabric, server->clients.now);
-    run_network(server);
-}
-
 static void run_fabric(struct server *server)
 {
     update_clock(server);
     if (mad_layer_deadline(server->clients.mads) <= server->clients.now)
         mad_layer_expire(server->clients.mads, server->clients.now);
     run_network(server);
-    write_ready(server);
-    resume_readers(server);
-    empty_graveyard(server);
+    for (struct mad_file *file; (file = mad_layer_next_ready(server->clients.mads)) != NULL;) {
+        struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
+        connection_write(connection);
+        settle(server, connection);
+    }
+    for (size_t i = 0; i < server->clients.opened.count; i++) {
+        struct connection *connection = server->clients.opened.items[i]->owner;
+        if (!(connection->interest & EPOLLIN)) /* its file was full, and may not be any more */
+            settle(server, connection);
+    }
+    while (server->graveyard) {
+        struct connection *connection = server->graveyard;
+        server->graveyard = connection->next;
+        connection_free(connection);
+    }
     if (server->lingering)
         linger(server);
     if (server->clients.stop)
@@ -438,16 +386,6 @@ static int spin(struct server *server, uint64_t deadline, struct epoll_event *ev
     return count;
 }
 
-static void handle_event(struct server *server, const struct epoll_event *event)
-{
-    if (event->data.ptr == &server->listener)
-        accept_clients(server);
-    else if (event->data.ptr == &server->signals)
-        handle_signals(server);
-    else
-        handle_connection(server, event->data.ptr, event->events);
-}
-
 int server_run(struct server *server)
 {
     struct epoll_event events[EVENTS];
@@ -458,9 +396,19 @@ int server_run(struct server *server)
         int count = worked ? spin(server, deadline, events) : 0;
         if (count == 0)
             count = wait_until(server, deadline, events);
-        catch_up(server);
-        for (int i = 0; i < count; i++)
-            handle_event(server, &events[i]);
+        /* The fabric's clocks catch up before clients' input acts on it: what is sent or broken now
+         * happens now, not when something last happened. */
+        update_clock(server);
+        fabric_run_timers(server->fabric, server->clients.now);
+        run_network(server);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.ptr == &server->listener)
+                accept_clients(server);
+            else if (events[i].data.ptr == &server->signals)
+                handle_signals(server);
+            else
+                handle_connection(server, events[i].data.ptr, events[i].events);
+        }
         run_fabric(server);
         worked = count > 0;
     }

@@ -41,28 +41,19 @@ struct session *session_begin(struct clients *clients, void *owner, uint32_t han
         clients->first = session;
     clients->last = session;
     clients->served++;
-    if (++clients->count > clients->most)
-        clients->most = clients->count;
     return session;
-}
-
-static void forget_opened(struct session *session)
-{
-    struct clients *clients = session->clients;
-    map_remove(&clients->by_handle, session->handle);
-    assert(clients->opened.items[session->slot] == session);
-    struct session *last = clients->opened.items[--clients->opened.count];
-    clients->opened.items[session->slot] = last;
-    last->slot = session->slot;
-    if (last != session)
-        map_set(&clients->by_handle, last->handle, last->slot);
 }
 
 void session_end(struct session *session)
 {
     struct clients *clients = session->clients;
     if (session->state == SESSION_OPEN) {
-        forget_opened(session);
+        assert(clients->opened.items[session->slot] == session);
+        struct session *last = clients->opened.items[--clients->opened.count];
+        clients->opened.items[session->slot] = last;
+        last->slot = session->slot;
+        map_set(&clients->by_handle, last->handle, last->slot);
+        map_remove(&clients->by_handle, session->handle);
         mad_file_close(session->file);
     } else if (session->state == SESSION_MANAGER) {
         fabric_set_manager(clients->fabric, session->port, false);
@@ -75,8 +66,6 @@ void session_end(struct session *session)
         session->after->before = session->before;
     else
         clients->last = session->before;
-    assert(clients->count > 0);
-    clients->count--;
     text_release(&session->answer);
     mem_free(session);
 }
@@ -179,28 +168,17 @@ static void ask_open(struct session *session, const struct request *request)
     vec_push(&clients->opened, session);
 }
 
-/* The opened port that a registration is about. */
-static struct session *find_opened(struct session *session, const struct request *request)
-{
-    uint32_t slot = map_get(&session->clients->by_handle, (uint64_t)request->handle + 1);
-    if (slot != MAP_NONE)
-        return session->clients->opened.items[slot];
-    answer(session, -EBADF, NULL, 0);
-    return NULL;
-}
-
+/* Registers an agent of an opened port, or ends it. */
 static void ask_register(struct session *session, const struct request *request)
 {
-    struct session *opened = find_opened(session, request);
-    if (opened)
-        answer(session, mad_file_register(opened->file, &request->registration), NULL, 0);
-}
-
-static void ask_unregister(struct session *session, const struct request *request)
-{
-    struct session *opened = find_opened(session, request);
-    if (opened)
-        answer(session, mad_file_unregister(opened->file, request->agent), NULL, 0);
+    uint32_t slot = map_get(&session->clients->by_handle, (uint64_t)request->handle + 1);
+    int result = -EBADF;
+    if (slot != MAP_NONE) {
+        struct mad_file *file = session->clients->opened.items[slot]->file;
+        result = request->ask == ASK_REGISTER ? mad_file_register(file, &request->registration)
+                                              : mad_file_unregister(file, request->agent);
+    }
+    answer(session, result, NULL, 0);
 }
 
 static void ask_manager(struct session *session, const struct request *request)
@@ -231,7 +209,8 @@ static void ask_tree(struct session *session, const struct request *request)
     struct text path = {0};
     if (!find_attachment(session, request, &attachment))
         return;
-    int result = sysfs_write(session->clients->sysfs, session->clients->fabric, &attachment, &path);
+    int result =
+        sysfs_write(session->clients->directory, session->clients->fabric, attachment.node, &path);
     answer(session, result, path.data, path.length);
     text_release(&path);
 }
@@ -254,8 +233,8 @@ static int receive_question(struct session *session, const void *packet, size_t 
     case ASK_CA: ask_ca(session, &request); return 0;
     case ASK_PORT: ask_port(session, &request); return 0;
     case ASK_OPEN: ask_open(session, &request); return 0;
-    case ASK_REGISTER: ask_register(session, &request); return 0;
-    case ASK_UNREGISTER: ask_unregister(session, &request); return 0;
+    case ASK_REGISTER:
+    case ASK_UNREGISTER: ask_register(session, &request); return 0;
     case ASK_MANAGER: ask_manager(session, &request); return 0;
     case ASK_CTL: ask_ctl(session, &request); return 0;
     case ASK_TREE: ask_tree(session, &request); return 0;

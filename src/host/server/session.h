@@ -13,21 +13,19 @@
 #include "host/server/attach.h"
 
 struct session;
-struct sysfs;
 
 struct clients {
     struct fabric *fabric;
     struct mad_layer *mads;
     struct attachment attachment; /* of clients that name none */
     struct session *first, *last; /* in order of arrival */
-    uint32_t count, most;
-    uint64_t served;      /* sessions since the start */
-    struct map by_handle; /* of opened ports, to their number in `opened` */
+    uint64_t served;              /* sessions since the start */
+    struct map by_handle;         /* of opened ports, to their number in `opened` */
     VEC(struct session *) opened;
-    struct sysfs *sysfs;
-    const char *pace; /* for the status */
-    uint64_t now;     /* wall clock since the start */
-    bool stop;        /* a client asked for the end */
+    const char *directory; /* private to the server, or NULL */
+    const char *pace;      /* for the status */
+    uint64_t now;          /* wall clock since the start */
+    bool stop;             /* a client asked for the end */
 };
 
 enum session_state {

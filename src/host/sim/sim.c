@@ -15,7 +15,7 @@ struct errand {
     struct sm_job *job;
     int status;
     struct err err;
-    uint64_t begin, end, operations;
+    struct sim_computation done;
 };
 
 struct seat {
@@ -89,21 +89,16 @@ uint64_t sim_now_ns(const struct sim *sim)
 
 /* ---- administration ---- */
 
-static const struct text *file_at(const struct sim *sim, uint32_t port)
-{
-    const struct text *file = NULL;
-    for (size_t i = 0; i < sim->seats.count; i++)
-        if (sim->seats.items[i].port == port && sim->seats.items[i].file.length)
-            file = &sim->seats.items[i].file;
-    return file;
-}
-
 static void seat_administration(struct sim *sim, struct seat *seat)
 {
-    if (sim->mads && seat->sm)
-        seat->administration = sim_administration_new(
-            &sim->options, sim->mads, seat->port, fabric_port_guid(sim->fabric, seat->port, 0),
-            seat->sm, sim_now(sim), file_at(sim, seat->port));
+    const struct text *file = NULL;
+    if (!sim->mads || !seat->sm)
+        return;
+    for (size_t i = 0; i < sim->seats.count; i++)
+        if (sim->seats.items[i].port == seat->port && sim->seats.items[i].file.length)
+            file = &sim->seats.items[i].file;
+    seat->administration = sim_administration_new(&sim->options, sim->fabric, sim->mads, seat->port,
+                                                  seat->sm, sim_now(sim), file);
 }
 
 void sim_administer(struct sim *sim, const struct sim_administration_options *options)
@@ -130,14 +125,6 @@ struct mad_layer *sim_mads(struct sim *sim)
 void sim_set_attendant(struct sim *sim, const struct sim_attendant *attendant)
 {
     sim->attendant = *attendant;
-}
-
-static void leave_file(struct sim *sim, struct seat *seat)
-{
-    text_clear(&seat->file);
-    if (seat->administration && sim->options.kept)
-        sa_registry_print(sim_administration_sa(seat->administration), 1 + sim_now(sim) / TIME_S,
-                          &seat->file);
 }
 
 /* What there is to do at QP1; when there is more. */
@@ -176,7 +163,10 @@ void sim_kill_manager(struct sim *sim, unsigned manager)
     struct seat *seat = &sim->seats.items[manager];
     if (!seat->sm)
         return;
-    leave_file(sim, seat);
+    text_clear(&seat->file);
+    if (seat->administration && sim->options.kept)
+        sa_registry_print(sim_administration_sa(seat->administration), 1 + sim_now(sim) / TIME_S,
+                          &seat->file);
     release_seat(seat);
     fabric_set_manager(sim->fabric, seat->port, false);
     fabric_detach(sim->fabric, seat->port);
@@ -222,15 +212,6 @@ unsigned sim_manager_count(const struct sim *sim)
     return (unsigned)sim->seats.count;
 }
 
-static uint64_t cost_of_sending(const struct sim *sim, const struct sm_message *message)
-{
-    struct cost more = fabric_options_of(sim->fabric)->manager_get;
-    uint64_t cost = fabric_manager_cost(sim->fabric);
-    if (wire_get(message->mad, MAD_METHOD) == METHOD_GET)
-        cost += more.base_ps + more.per_node_ps * fabric_topology(sim->fabric)->nodes.count;
-    return cost;
-}
-
 static void send(struct sim *sim, unsigned manager, const struct sm_message *message)
 {
     struct seat *seat = &sim->seats.items[manager];
@@ -238,7 +219,12 @@ static void send(struct sim *sim, unsigned manager, const struct sm_message *mes
         sim->listener.sent(sim->listener.context, sim_now(sim), manager, message);
     struct packet_header header = {.dlid = message->lid, .sl = message->sl};
     fabric_send(sim->fabric, seat->port, &header, message->mad);
-    seat->busy_until = sim_now(sim) + cost_of_sending(sim, message);
+    seat->busy_until = sim_now(sim) + fabric_manager_cost(sim->fabric);
+    if (wire_get(message->mad, MAD_METHOD) == METHOD_GET) {
+        struct cost more = fabric_options_of(sim->fabric)->manager_get;
+        seat->busy_until +=
+            more.base_ps + more.per_node_ps * fabric_topology(sim->fabric)->nodes.count;
+    }
 }
 
 /* ---- computing ---- */
@@ -254,29 +240,24 @@ static uint64_t own_operations(const struct sm_job *job)
     return job->routes.operations + checks * one_check + job->plan.operations;
 }
 
-/* A new master that keeps the tables it finds has computed none. */
-static uint64_t papers_operations(const struct sm_job *job)
-{
-    if (job->adopt && !job->has_before)
-        return 0;
-    return paper_steps(&job->network, job->engine, &job->options);
-}
-
-static uint64_t time_for(uint64_t operations, uint64_t price)
-{
-    return price && operations > TIME_LONGEST / price ? TIME_LONGEST : operations * price;
-}
-
 static void begin_errand(struct sim *sim, struct seat *seat, struct sm_job *job)
 {
     const struct fabric_options *options = fabric_options_of(sim->fabric);
     size_t before = seat->errands.count;
-    struct errand errand = {.job = job};
+    struct errand errand = {.job = job, .done.job = job};
     errand.status = sm_job_run(job, &errand.err);
-    errand.operations = options->paper_compute ? papers_operations(job) : own_operations(job);
-    errand.begin = before ? seat->errands.items[before - 1].end : sim_now(sim);
-    errand.end = errand.begin + time_for(errand.operations, options->compute_ps);
-    assert(errand.begin >= sim_now(sim) && errand.end >= errand.begin);
+    uint64_t operations = own_operations(job);
+    if (options->paper_compute) /* a new master that keeps the tables it finds has computed none */
+        operations = job->adopt && !job->has_before
+                         ? 0
+                         : paper_steps(&job->network, job->engine, &job->options);
+    uint64_t begin = before ? seat->errands.items[before - 1].done.end : sim_now(sim);
+    uint64_t price = options->compute_ps;
+    errand.done.operations = operations;
+    errand.done.begin = begin;
+    errand.done.end =
+        begin + (price && operations > TIME_LONGEST / price ? TIME_LONGEST : operations * price);
+    assert(begin >= sim_now(sim) && errand.done.end >= begin);
     vec_push(&seat->errands, errand);
 }
 
@@ -285,13 +266,11 @@ static bool finish_errands(struct sim *sim, unsigned manager)
 {
     struct seat *seat = &sim->seats.items[manager];
     size_t before = seat->errands.count;
-    while (seat->errands.count && seat->errands.items[0].end <= sim_now(sim)) {
+    while (seat->errands.count && seat->errands.items[0].done.end <= sim_now(sim)) {
         struct errand errand = seat->errands.items[0];
-        struct sim_computation computation = {errand.job, errand.begin, errand.end,
-                                              errand.operations};
         vec_remove(&seat->errands, 0);
         if (sim->listener.computed)
-            sim->listener.computed(sim->listener.context, sim_now(sim), manager, &computation);
+            sim->listener.computed(sim->listener.context, sim_now(sim), manager, &errand.done);
         sm_computed(seat->sm, sim_now_ns(sim), errand.job, errand.status ? &errand.err : NULL);
     }
     return seat->errands.count < before;
@@ -388,7 +367,7 @@ static bool attend(struct sim *sim, unsigned manager)
 /* When it wants to be attended to next. */
 static uint64_t next_of(const struct sim *sim, const struct seat *seat)
 {
-    uint64_t next = seat->errands.count ? seat->errands.items[0].end : TIME_NEVER;
+    uint64_t next = seat->errands.count ? seat->errands.items[0].done.end : TIME_NEVER;
     if (is_deaf(sim, seat))
         return next;
     uint64_t manager = sm_deadline(seat->sm), machines = vswitch_deadline(seat->vswitch);

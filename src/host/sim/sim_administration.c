@@ -25,34 +25,40 @@ void sim_administration_options_init(struct sim_administration_options *options)
     sa_config_init(&options->config);
 }
 
-static int register_agent(struct mad_file *file)
-{
-    static const uint8_t asked[] = {METHOD_GET,       METHOD_SET,    METHOD_GET_TABLE,
-                                    METHOD_GET_MULTI, METHOD_DELETE, METHOD_GET_TRACE_TABLE};
-    struct registration wanted = {
-        .class = CLASS_SUBN_ADM, .class_version = 2, .rmpp_version = RMPP_THIS_VERSION};
-    for (size_t i = 0; i < sizeof asked; i++)
-        wanted.method_mask[asked[i] / 32] |= UINT32_C(1) << asked[i] % 32;
-    return mad_file_register(file, &wanted);
-}
-
-/* False: somebody sits there already. */
+/* False if that port has an administration already. */
 static bool open_desk(struct desk *desk, struct mad_layer *mads, uint32_t port, void *owner)
 {
+    const struct registration wanted = {.class = CLASS_SUBN_ADM,
+                                        .class_version = 2,
+                                        .rmpp_version = RMPP_THIS_VERSION,
+                                        .method_mask = {ADMINISTRATION_METHODS}};
     desk->file = mad_file_open(mads, port, owner);
-    int agent = register_agent(desk->file);
+    int agent = mad_file_register(desk->file, &wanted);
     desk->agent = (uint32_t)agent;
     if (agent < 0)
         mad_file_close(desk->file);
     return agent >= 0;
 }
 
-/* At the other port if there is one and it is free, else at the manager's. */
-static void take_seat(struct sim_administration *administration, struct mad_layer *mads,
-                      uint32_t port, uint64_t guid)
+struct sim_administration *sim_administration_new(const struct sim_administration_options *options,
+                                                  struct fabric *fabric, struct mad_layer *mads,
+                                                  uint32_t port, struct sm *sm, uint64_t now_ps,
+                                                  const struct text *file)
 {
-    const struct sim_administration_options *options = &administration->options;
+    struct sim_administration *administration = mem_zalloc(1, sizeof *administration);
     struct desk *desk = &administration->desk;
+    struct sa_config config = options->config;
+    uint64_t now = time_ns_floor(now_ps), guid = fabric_port_guid(fabric, port, 0);
+    config.instance = now_ps + 1;
+    administration->options = *options;
+    administration->fabric = fabric;
+    desk->sa = sa_new(&config, guid);
+    sm_use_groups(sm, sa_groups(desk->sa));
+    if (file && file->length)
+        sa_registry_read(
+            desk->sa, now,
+            &(struct sa_registry_file){"", file->data, file->length, 1 + now / NS_PER_S}, NULL);
+    /* At the other port if there is one and it is free, else at the manager's. */
     if (options->elsewhere && options->port != port &&
         open_desk(desk, mads, options->port, administration)) {
         desk = &administration->signpost;
@@ -60,26 +66,6 @@ static void take_seat(struct sim_administration *administration, struct mad_laye
     }
     if (!open_desk(desk, mads, port, administration))
         abort(); /* two managers at one port: the caller's mistake */
-}
-
-struct sim_administration *sim_administration_new(const struct sim_administration_options *options,
-                                                  struct mad_layer *mads, uint32_t port,
-                                                  uint64_t guid, struct sm *sm, uint64_t now_ps,
-                                                  const struct text *file)
-{
-    struct sim_administration *administration = mem_zalloc(1, sizeof *administration);
-    struct sa_config config = options->config;
-    config.instance = now_ps + 1;
-    uint64_t now = time_ns_floor(now_ps);
-    administration->options = *options;
-    administration->fabric = mad_layer_fabric(mads);
-    administration->desk.sa = sa_new(&config, guid);
-    take_seat(administration, mads, port, guid);
-    if (file && file->length)
-        sa_registry_read(
-            administration->desk.sa, now,
-            &(struct sa_registry_file){"", file->data, file->length, 1 + now / NS_PER_S}, NULL);
-    sm_use_groups(sm, sa_groups(administration->desk.sa));
     return administration;
 }
 

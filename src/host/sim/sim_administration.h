@@ -23,8 +23,8 @@ struct sim_administration;
 
 /* At a port with a manager. `file` is what was left by another one there, or NULL. */
 struct sim_administration *sim_administration_new(const struct sim_administration_options *options,
-                                                  struct mad_layer *mads, uint32_t port,
-                                                  uint64_t guid, struct sm *sm, uint64_t now_ps,
+                                                  struct fabric *fabric, struct mad_layer *mads,
+                                                  uint32_t port, struct sm *sm, uint64_t now_ps,
                                                   const struct text *file);
 void sim_administration_free(struct sim_administration *administration); /* accepts NULL */
 struct sa *sim_administration_sa(struct sim_administration *administration);

@@ -83,14 +83,6 @@ static void find_groups(struct sim_paths *paths, struct view *view, const struct
     }
 }
 
-static void translate_guest(struct sim_paths *paths, struct view *view, uint64_t guid,
-                            uint32_t end_point)
-{
-    uint32_t guest = map_get(&paths->guests_by_guid, guid);
-    if (guest != MAP_NONE)
-        view->guests.items[guest] = end_point;
-}
-
 static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
 {
     struct map by_guid = {0};
@@ -106,23 +98,18 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
     }
     for (uint32_t i = 0; i < from->network->terminals.count; i++) {
         uint32_t port = map_get(&by_guid, from->network->terminals.items[i].guid);
-        translate_guest(paths, view, from->network->terminals.items[i].guid, i);
-        if (port == MAP_NONE)
-            continue;
-        view->end_points[port] = i;
-        paths->seen[port] = true;
+        uint32_t guest = map_get(&paths->guests_by_guid, from->network->terminals.items[i].guid);
+        if (guest != MAP_NONE)
+            view->guests.items[guest] = i;
+        if (port != MAP_NONE) {
+            view->end_points[port] = i;
+            paths->seen[port] = true;
+        }
     }
     map_release(&by_guid);
     find_groups(paths, view, from);
     view->generation = from->generation;
     view->known = true;
-}
-
-/* Whoever was cut off goes on with the addresses it knows; a newcomer knows none yet. */
-static struct data_path find_live(const struct sim_paths *paths, uint32_t destination)
-{
-    const uint8_t *info = fabric_port_info(paths->fabric, destination);
-    return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
 }
 
 /* What a path record would say; and, for traffic that asks for a level of its own, what the lane
@@ -149,24 +136,9 @@ static struct data_path at_level(const struct sim_paths *paths, const struct vie
     return found;
 }
 
-static uint32_t end_point_of(const struct view *view, uint32_t destination)
-{
-    return destination >= DATA_VM ? view->guests.items[destination - DATA_VM]
-                                  : view->end_points[destination];
-}
-
-/* Nobody who is asked knows both; `anybody`: but somebody knows the source. */
-static struct data_path find_without(const struct sim_paths *paths, uint32_t destination,
-                                     bool anybody)
-{
-    if (destination >= DATA_VM)
-        return paths->guests.items[destination - DATA_VM].last;
-    return anybody ? (struct data_path){0} : find_live(paths, destination);
-}
-
 struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
 {
-    bool anybody = false;
+    bool anybody = false; /* some manager knows the source, but not both */
     while (paths->views.count < sim_manager_count(paths->sim))
         vec_push(&paths->views, (struct view){0});
     for (unsigned i = 0; i < paths->views.count; i++) {
@@ -180,7 +152,9 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
         if (!view->known || view->generation != from.generation ||
             view->guests.count < paths->guests.count)
             translate(paths, view, &from);
-        uint32_t here = view->end_points[source], there = end_point_of(view, destination);
+        uint32_t here = view->end_points[source];
+        uint32_t there = destination >= DATA_VM ? view->guests.items[destination - DATA_VM]
+                                                : view->end_points[destination];
         anybody |= here != NETWORK_NONE || !paths->seen[source];
         if (here == NETWORK_NONE || there == NETWORK_NONE)
             continue;
@@ -190,7 +164,13 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
             paths->guests.items[destination - DATA_VM].last = found;
         return found;
     }
-    return find_without(paths, destination, anybody);
+    if (destination >= DATA_VM)
+        return paths->guests.items[destination - DATA_VM].last;
+    if (anybody)
+        return (struct data_path){0};
+    /* Whoever was cut off goes on with the addresses it knows; a newcomer knows none yet. */
+    const uint8_t *info = fabric_port_info(paths->fabric, destination);
+    return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
 }
 
 void sim_paths_add_guest(struct sim_paths *paths, uint32_t guest, uint64_t guid)

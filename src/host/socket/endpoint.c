@@ -5,6 +5,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
+int endpoint_connect(const char *path, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = path ? snprintf(address->sun_path, sizeof address->sun_path, "%s", path)
+                      : protocol_socket_path(address->sun_path, sizeof address->sun_path);
+    if (length < 0 || (size_t)length >= sizeof address->sun_path)
+        return -ENAMETOOLONG;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    /* Binding to nothing but the family lets the kernel choose a name. */
+    if (bind(fd, (struct sockaddr *)address, sizeof address->sun_family) == 0 &&
+        connect(fd, (struct sockaddr *)address, sizeof *address) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    return -error;
+}
+
 bool endpoint_handle(const struct sockaddr_un *address, socklen_t length, uint32_t *handle)
 {
     char digits[16] = "";

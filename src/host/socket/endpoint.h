@@ -13,6 +13,10 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+/* Connects to a server: at `path`, or NULL: where protocol_socket_path() says. The socket is bound
+ * to an address of the kernel's choice, which is its handle. The descriptor, or -errno; `address`
+ * is the server's, for messages. */
+int endpoint_connect(const char *path, struct sockaddr_un *address);
 /* The number in the address that the kernel gave to a client's socket: "\0" and hex digits. False
  * if it is another address. */
 bool endpoint_handle(const struct sockaddr_un *address, socklen_t length, uint32_t *handle);
