@@ -98,27 +98,50 @@ static unsigned three_digits(double value)
     return decimals;
 }
 
-const char *quantity_text(double value, const char *unit_name, char buffer[QUANTITY_BYTES])
+/* `brief`: without zeros behind the point, and without words as units. */
+static const char *put_quantity(double value, const char *unit_name, bool brief,
+                                char buffer[QUANTITY_BYTES])
 {
     char number[QUANTITY_BYTES], shown[QUANTITY_BYTES];
     struct unit unit = unit_of(unit_name);
-    unsigned prefix = NO_PREFIX, decimals = 0;
+    unsigned prefix = NO_PREFIX;
     if (!isfinite(value))
         return quantity_number(value, 0, buffer);
-    if (strcmp(unit_name, "share") == 0) {
+    bool is_share = strcmp(unit_name, "share") == 0;
+    bool is_whole = value == floor(value) && fabs(value) < 1e7;
+    if (is_share) {
         value *= 100;
         unit.shown = "%";
-        decimals = value == floor(value) ? 0 : three_digits(value);
-    } else if (!unit.whole || value != floor(value) || fabs(value) >= 1e7) {
+        is_whole = value == floor(value);
+    } else if (brief ? unit.symbol || fabs(value) >= 99999.5 : !unit.whole || !is_whole) {
         prefix = prefix_of(value, &unit);
         value /= prefixes[prefix].factor;
-        decimals = three_digits(value);
+        is_whole = false;
     }
-    quantity_number(value, decimals, number);
+    quantity_number(value, is_whole ? 0 : three_digits(value), number);
+    size_t length = strlen(number);
+    if (brief && strchr(number, '.')) {
+        while (number[length - 1] == '0')
+            length--;
+        length -= number[length - 1] == '.';
+    }
+    if (brief && !unit.symbol && !is_share)
+        unit.shown = "";
     put_unit(shown, sizeof shown, prefixes[prefix].name, &unit);
-    snprintf(buffer, QUANTITY_BYTES, "%.24s%s%.36s", number, shown[0] && unit_name[0] ? " " : "",
-             shown);
+    bool parted = shown[0] && (brief || unit_name[0]);
+    snprintf(buffer, QUANTITY_BYTES, "%.*s%s%.36s", (int)(length < 24 ? length : 24), number,
+             parted ? " " : "", shown);
     return buffer;
+}
+
+const char *quantity_text(double value, const char *unit, char buffer[QUANTITY_BYTES])
+{
+    return put_quantity(value, unit, false, buffer);
+}
+
+const char *quantity_short(double value, const char *unit, char buffer[QUANTITY_BYTES])
+{
+    return put_quantity(value, unit, true, buffer);
 }
 
 const char *quantity_moment(uint64_t ps, char buffer[QUANTITY_BYTES])
@@ -134,41 +157,6 @@ const char *quantity_moment(uint64_t ps, char buffer[QUANTITY_BYTES])
 bool quantity_is_symbol(const char *unit)
 {
     return strcmp(unit, "share") == 0 || unit_of(unit).symbol;
-}
-
-/* Drops zeros behind the point. */
-static void trim(char *number)
-{
-    size_t length = strlen(number);
-    if (!strchr(number, '.'))
-        return;
-    while (number[length - 1] == '0')
-        number[--length] = '\0';
-    if (number[length - 1] == '.')
-        number[--length] = '\0';
-}
-
-const char *quantity_short(double value, const char *unit_name, char buffer[QUANTITY_BYTES])
-{
-    char number[QUANTITY_BYTES], shown[QUANTITY_BYTES];
-    struct unit unit = unit_of(unit_name);
-    unsigned prefix = NO_PREFIX;
-    if (!isfinite(value))
-        return quantity_number(value, 0, buffer);
-    if (strcmp(unit_name, "share") == 0) {
-        value *= 100;
-        unit.shown = "%";
-    } else if (unit.symbol || fabs(value) >= 99999.5) {
-        prefix = prefix_of(value, &unit);
-    }
-    value /= prefixes[prefix].factor;
-    quantity_number(value, three_digits(value), number);
-    trim(number);
-    if (!quantity_is_symbol(unit_name))
-        unit.shown = "";
-    put_unit(shown, sizeof shown, prefixes[prefix].name, &unit);
-    snprintf(buffer, QUANTITY_BYTES, "%.24s%s%.36s", number, shown[0] ? " " : "", shown);
-    return buffer;
 }
 
 /* ---- axes ---- */

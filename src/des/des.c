@@ -255,15 +255,6 @@ static void reinsert_chunks(struct des *des, struct chunk *chunk)
     }
 }
 
-static void sweep_dead(struct des *des)
-{
-    for (unsigned level = 0; level < LEVELS; level++)
-        for (uint64_t used = des->used_slots[level]; used; used &= used - 1) {
-            unsigned digit = (unsigned)__builtin_ctzll(used);
-            reinsert_chunks(des, detach_slot(des, level, digit));
-        }
-}
-
 /* Finds the next event after the earliest one was cancelled; false if there is none. */
 static bool slot_search(const struct des *des, struct slot *slot)
 {
@@ -278,11 +269,6 @@ static bool slot_search(const struct des *des, struct slot *slot)
         }
     }
     return slot->earliest != TIME_NEVER;
-}
-
-static bool slot_has_few(const struct slot *slot)
-{
-    return slot->head->end - slot->head->begin <= FEW && !slot->head->next;
 }
 
 static const struct entry *slot_first(const struct slot *slot)
@@ -333,15 +319,23 @@ static struct entry take_earliest(struct des *des, unsigned level, unsigned digi
 
 /* Scheduling and popping */
 
-void des_post(struct des *des, uint64_t time, struct event event)
+static inline des_handle schedule_event(struct des *des, uint64_t time, struct event event,
+                                        bool with_handle)
 {
     assert(time >= des->now);
     if (time == TIME_NEVER)
-        return;
-    *insert_event(des, time, 0) = (struct entry){time, 0, event};
+        return 0;
+    des_handle handle = with_handle ? handle_take(des) : 0;
+    *insert_event(des, time, handle) = (struct entry){time, handle, event};
     des->live++;
     if (time < des->slot_next)
         des->slot_next = time;
+    return handle;
+}
+
+void des_post(struct des *des, uint64_t time, struct event event)
+{
+    schedule_event(des, time, event, false);
 }
 
 static void fifo_grow(struct fifo *fifo)
@@ -402,15 +396,7 @@ static unsigned fifo_first(const struct des *des)
 
 des_handle des_schedule(struct des *des, uint64_t time, struct event event)
 {
-    assert(time >= des->now);
-    if (time == TIME_NEVER)
-        return 0;
-    des_handle handle = handle_take(des);
-    *insert_event(des, time, handle) = (struct entry){time, handle, event};
-    des->live++;
-    if (time < des->slot_next)
-        des->slot_next = time;
-    return handle;
+    return schedule_event(des, time, event, true);
 }
 
 bool des_cancel(struct des *des, des_handle handle)
@@ -423,8 +409,11 @@ bool des_cancel(struct des *des, des_handle handle)
     des->live--;
     des->dead++;
     des->slot_known = false; /* the cancelled event may have been the next one */
-    if (des->dead > des->live + DEAD_ALLOWED)
-        sweep_dead(des);
+    if (des->dead <= des->live + DEAD_ALLOWED)
+        return true;
+    for (unsigned level = 0; level < LEVELS; level++) /* sweeps all slots */
+        for (uint64_t used = des->used_slots[level]; used; used &= used - 1)
+            reinsert_chunks(des, detach_slot(des, level, (unsigned)__builtin_ctzll(used)));
     return true;
 }
 
@@ -472,7 +461,8 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
     unsigned level, digit;
     const struct slot *slot;
     while ((slot = find_next(des, &level, &digit)) && slot->earliest <= until) {
-        if (level == 0 || slot_has_few(slot)) {
+        bool has_few = slot->head->end - slot->head->begin <= FEW && !slot->head->next;
+        if (level == 0 || has_few) {
             struct entry entry = level == 0 ? *slot_first(slot) : take_earliest(des, level, digit);
             if (level == 0) {
                 if (slot->head->end - slot->head->begin > LOOKAHEAD)

@@ -244,15 +244,6 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
         routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
 }
 
-static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
-                                unsigned output, unsigned sl)
-{
-    if (switch_core->uniform_sl2vl)
-        return switch_core->common_sl2vl >> sl * 4 & 15;
-    const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
-    return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
-}
-
 /* The output VL for this packet at this output; NONE and the cause if there is none. */
 static uint32_t select_output_vl(struct fabric *fabric, struct switch_core *switch_core,
                                  unsigned input, unsigned output,
@@ -260,7 +251,13 @@ static uint32_t select_output_vl(struct fabric *fabric, struct switch_core *swit
 {
     uint32_t index = switch_core->first_port + output;
     const struct port *port = &fabric->ports[index];
-    unsigned vl = switch_core_map(switch_core, input, output, data_packet->sl);
+    unsigned vl, sl = data_packet->sl;
+    if (switch_core->uniform_sl2vl) {
+        vl = switch_core->common_sl2vl >> sl * 4 & 15;
+    } else {
+        const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
+        vl = row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
+    }
     if (!port->open)
         *cause = cause_of_closed_port(fabric, index);
     else if (port->keys_out &&
@@ -319,17 +316,6 @@ void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss caus
     connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
 }
 
-/* The earliest start of a crossing: a faster output must not underrun. */
-static uint64_t crossing_time(const struct fabric *fabric, const struct port *port, uint32_t to,
-                              const struct data_packet *data_packet)
-{
-    const struct port *out = &fabric->ports[lane_port(fabric, to)];
-    if (out->ps_per_8_bytes >= port->ps_per_8_bytes)
-        return 0;
-    uint64_t wire = wire_time(out, data_packet->bytes);
-    return data_packet->tail > wire ? data_packet->tail - wire : 0;
-}
-
 void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
     struct input_vl *input = input_at(fabric, lane);
@@ -357,12 +343,16 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     } else {
         uint32_t to =
             select_output_vl(fabric, switch_core, port->number, output, data_packet, &cause);
-        uint64_t at = to == NONE ? 0 : crossing_time(fabric, port, to, data_packet);
         if (to == NONE) {
             input_vl_discard(fabric, lane, switch_core->first_port + output, cause);
-        } else if (at > des_now(fabric->network)) {
-            input->asked = true;
-            des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
+            return;
+        }
+        const struct port *out = &fabric->ports[lane_port(fabric, to)];
+        if (out->ps_per_8_bytes < port->ps_per_8_bytes &&
+            des_now(fabric->network) + wire_time(out, data_packet->bytes) < data_packet->tail) {
+            input->asked = true; /* later: the faster output must not underrun */
+            des_post(fabric->network, data_packet->tail - wire_time(out, data_packet->bytes),
+                     (struct event){EVENT_CONNECT, lane, life});
         } else {
             request_output_vl(fabric, lane, to);
         }

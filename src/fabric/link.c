@@ -195,19 +195,6 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
     return terms;
 }
 
-static void start_end(struct fabric *fabric, uint32_t index, const struct terms *terms)
-{
-    struct port *port = &fabric->ports[index];
-    enum link_speed speed = terms->ext     ? SPEED_FDR + (unsigned)__builtin_ctz(terms->ext)
-                            : terms->fdr10 ? SPEED_FDR10
-                                           : SPEED_SDR + (unsigned)__builtin_ctz(terms->speed);
-    uint64_t rate = link_data_rate((enum link_width)terms->width, speed);
-    assert(!port->up && rate > 0);
-    port->up = true;
-    port->ps_per_8_bytes = 64 * TIME_S / rate;
-    port->free_at = des_now(fabric->network);
-}
-
 /* The link inside a device (`is_function`) becomes Active at once and without a report, since the
  * manager has requested it. */
 static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
@@ -218,11 +205,19 @@ static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
     struct terms terms = negotiate(fabric, ends[0], ends[1]);
     if (!terms.width)
         return; /* no common setting: polls for ever */
+    enum link_speed speed = terms.ext     ? SPEED_FDR + (unsigned)__builtin_ctz(terms.ext)
+                            : terms.fdr10 ? SPEED_FDR10
+                                          : SPEED_SDR + (unsigned)__builtin_ctz(terms.speed);
+    uint64_t rate = link_data_rate((enum link_width)terms.width, speed);
     for (unsigned i = 0; i < 2; i++) {
-        start_end(fabric, ends[i], &terms);
-        (is_function ? sma_function_up : sma_link_up)(&node_of(fabric, ends[i])->sma,
-                                                      fabric->ports[ends[i]].number, terms.width,
-                                                      terms.speed, terms.ext, terms.fdr10);
+        struct port *port = &fabric->ports[ends[i]];
+        assert(!port->up && rate > 0);
+        port->up = true;
+        port->ps_per_8_bytes = 64 * TIME_S / rate;
+        port->free_at = des_now(fabric->network);
+        struct sma *sma = &node_of(fabric, ends[i])->sma;
+        (is_function ? sma_function_up : sma_link_up)(sma, port->number, terms.width, terms.speed,
+                                                      terms.ext, terms.fdr10);
     }
     for (unsigned i = 0; i < 2; i++) {
         if (fabric->data)

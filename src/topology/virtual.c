@@ -119,31 +119,22 @@ static void make_hypervisor(struct topology *topology, uint32_t port, unsigned v
     }
 }
 
-static int check_size(const struct topology *topology, uint64_t hypervisors, unsigned vfs,
-                      struct err *err)
-{
-    uint64_t nodes = topology->nodes.count + hypervisors * (1 + vfs);
-    uint64_t ports = topology->ports.count + hypervisors * (VSWITCH_PF + vfs + 1 + 2 * vfs);
-    if (vfs < 1 || vfs > VSWITCH_VFS_LIMIT)
-        return err_set(err, EINVAL, "a hypervisor has 1 to %d virtual functions, not %u",
-                       VSWITCH_VFS_LIMIT, vfs);
-    if (nodes > TOPOLOGY_MAX_NODES || ports > TOPOLOGY_MAX_PORTS)
-        return err_set(err, EFBIG,
-                       "%llu hypervisors with %u virtual functions each are more than %d nodes or "
-                       "%d ports",
-                       (unsigned long long)hypervisors, vfs, TOPOLOGY_MAX_NODES,
-                       TOPOLOGY_MAX_PORTS);
-    return 0;
-}
-
 int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit, struct err *err)
 {
     uint32_t count = (uint32_t)topology->nodes.count, hypervisors = 0;
     for (uint32_t node = 0; node < count && hypervisors < limit; node++)
         hypervisors += cabled_port(topology, node) != TOPOLOGY_NONE;
-    int error = check_size(topology, hypervisors, vfs, err);
-    if (error)
-        return error;
+    uint64_t nodes = topology->nodes.count + (uint64_t)hypervisors * (1 + vfs);
+    uint64_t ports =
+        topology->ports.count + (uint64_t)hypervisors * (VSWITCH_PF + vfs + 1 + 2 * vfs);
+    if (vfs < 1 || vfs > VSWITCH_VFS_LIMIT)
+        return err_set(err, EINVAL, "a hypervisor has 1 to %d virtual functions, not %u",
+                       VSWITCH_VFS_LIMIT, vfs);
+    if (nodes > TOPOLOGY_MAX_NODES || ports > TOPOLOGY_MAX_PORTS)
+        return err_set(err, EFBIG,
+                       "%u hypervisors with %u virtual functions each are more than %d nodes or "
+                       "%d ports",
+                       hypervisors, vfs, TOPOLOGY_MAX_NODES, TOPOLOGY_MAX_PORTS);
     for (uint32_t node = 0; hypervisors; node++) {
         uint32_t port = cabled_port(topology, node);
         if (port == TOPOLOGY_NONE)
