@@ -340,6 +340,7 @@ void des_post(struct des *des, uint64_t time, struct event event)
 
 static void fifo_grow(struct fifo *fifo)
 {
+    assert(fifo->count == fifo->size);
     uint32_t size = fifo->size ? fifo->size * 2 : 64;
     struct fifo_entry *ring = mem_alloc(size * sizeof *ring);
     for (uint32_t i = 0; i < fifo->count; i++)
@@ -354,7 +355,6 @@ void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event 
 {
     struct fifo *fifo = &des->fifos[index];
     assert(time >= des->now);
-    assert(index < DES_FIFOS && fifo->count <= fifo->size);
     if (time == TIME_NEVER)
         return;
     if (fifo->count && time < fifo->last) {
@@ -375,7 +375,6 @@ static void fifo_pop(struct des *des, unsigned index, struct event *event)
 {
     struct fifo *fifo = &des->fifos[index];
     const struct fifo_entry *entry = &fifo->ring[fifo->head];
-    assert(fifo->count > 0 && entry->time >= des->now);
     *event = entry->event;
     des->now = entry->time;
     des->live--;

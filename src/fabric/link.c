@@ -86,7 +86,6 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         return;
     uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
-    assert(port->free_at >= at && at >= now);
     if (port->free_at == at && port->ready)
         output_vl_send(fabric, index, at);
     if (port->free_at > now && needs_wake_up(fabric, port))
