@@ -8,11 +8,11 @@
 
 /* ---- units ---- */
 
-/* How a unit is shown. Symbols take their prefix at once (ms), words with a blank (k packets). */
+/* Symbols follow their prefix directly (ms), words after a blank (k packets). */
 static const struct unit {
     const char *name, *shown;
     bool symbol;
-    bool whole; /* counted things: whole numbers keep their digits */
+    bool whole; /* a count: whole numbers keep their digits */
 } units[] = {
     {.name = "s", .shown = "s", .symbol = true},
     {.name = "bits/s", .shown = "bit/s", .symbol = true},
@@ -38,8 +38,8 @@ static const struct prefix {
                 {1e3, "k"},   {1e6, "M"},  {1e9, "G"},  {1e12, "T"}, {1e15, "P"}};
 enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], NO_PREFIX = 4 };
 
-/* The largest one that leaves a whole part once the value is rounded to three digits. Words have no
- * small ones: nobody says millipackets. Seconds have no large ones. */
+/* The largest prefix with a whole part once the value is rounded to three digits. Words have no
+ * small prefixes (no millipackets), seconds no large ones. */
 static unsigned prefix_of(double value, const struct unit *unit)
 {
     unsigned first = unit->symbol ? 0 : NO_PREFIX;
@@ -84,7 +84,7 @@ const char *quantity_number(double value, unsigned decimals, char buffer[QUANTIT
     return buffer;
 }
 
-/* Decimals for three significant digits of a number that is not scaled any more. */
+/* Decimals for three significant digits of a scaled number. */
 static unsigned three_digits(double value)
 {
     unsigned decimals = 2;
@@ -172,7 +172,7 @@ struct quantity_scale quantity_scale(double most, const char *unit_name)
     }
     unsigned prefix = isfinite(most) ? prefix_of(most, &unit) : NO_PREFIX;
     if (!unit.symbol && fabs(most) < (unit_name[0] ? 10000 : 1e7))
-        prefix = NO_PREFIX; /* 2,500 needs no help */
+        prefix = NO_PREFIX; /* 2,500 is short enough */
     scale.factor = prefixes[prefix].factor;
     put_unit(scale.name, sizeof scale.name, prefixes[prefix].name, &unit);
     return scale;
@@ -188,7 +188,7 @@ const char *quantity_mean_on(const struct quantity_scale *scale, double mean, do
     if (!isfinite(mean) || !isfinite(half_width))
         return quantity_number(mean, decimals, buffer);
     if (half_width > 0 && three_digits(half_width) > decimals)
-        decimals++; /* a little closer, so that the width is not nothing */
+        decimals++; /* so that the width is not 0 */
     snprintf(buffer, QUANTITY_BYTES, "%.28s ± %.28s", quantity_number(mean, decimals, one),
              quantity_number(half_width, decimals, other));
     return buffer;
@@ -204,7 +204,7 @@ static double power_of_ten(int exponent)
     return power;
 }
 
-/* The step and its exponent: 1, 2 or 5 times ten to that. */
+/* The step, and the exponent of its power of ten. */
 static double round_step(double span, unsigned wanted, int *exponent)
 {
     double raw = span / (wanted ? wanted : 1);
