@@ -257,7 +257,7 @@ void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES
 
 static const struct {
     enum link_width width;
-    unsigned lanes;
+    unsigned multiple;
     const char *name;
 } widths[] = {
     {WIDTH_1X, 1, "1x"}, {WIDTH_2X, 2, "2x"},    {WIDTH_4X, 4, "4x"},
@@ -268,7 +268,7 @@ unsigned link_width_multiple(enum link_width width)
 {
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i].width == width)
-            return widths[i].lanes;
+            return widths[i].multiple;
     return 0;
 }
 
