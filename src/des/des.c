@@ -7,28 +7,27 @@
  * `base`, a time not later than any event that is pending or can still be scheduled; its slot is
  * the value of that digit. Hence:
  *
- *  - the next event is in the lowest slot of the lowest level in use: two bit scans;
- *  - a slot of level 0 holds a single time. When another slot becomes the next one, it is spread:
- * base moves to its earliest time and each of its events falls by at least one level, so that an
- * event moves at most eleven times. A slot with few events is not spread: its next event is
- * searched for and taken out. Thus an event usually moves once or twice;
- *  - events of the same time always share a slot, and both insertion and spreading keep their
- * order. First come, first served is thus a property of the structure and needs no sequence number.
+ *  - The next event is in the lowest slot of the lowest level in use: two bit scans.
+ *  - A slot of level 0 holds a single time. When another slot becomes the next one, it is spread:
+ *    base moves to its earliest time and each of its events falls by at least one level, so that an
+ *    event moves at most eleven times. A slot with few events is not spread: its next event is
+ *    searched and removed. An event thus usually moves once or twice.
+ *  - Events of the same time share a slot, and insertion and spreading keep their order: there is
+ *    no sequence number.
  *
- * A slot is a list of arrays (chunks), because a million events linked one by one would cost a
- * cache miss per step. Entries carry the whole event. Each event that can be cancelled has a cell,
- * named by its handle, whose generation tells whether the event is pending: des_cancel() increments
- * the generation. The dead entry stays until its slot is spread, or until there are more dead
- * entries than live ones and all slots are swept. Memory thus follows the largest number of events
- * that were ever pending together, whatever is cancelled: some 40 bytes each, as much again for the
- * dead, and at most one half-filled chunk in each of the 704 slots.
+ * A slot is a list of arrays (chunks), because a list of single events would cost a cache miss per
+ * event. Entries carry the whole event. Each event that can be cancelled has a cell, whose index
+ * and generation are its handle; des_cancel() increments the generation of the cell. The dead entry
+ * stays until its slot is spread, or until there are more dead entries than live ones and all slots
+ * are swept. Memory is proportional to the largest number of pending events: some 40 bytes each, as
+ * much again for dead ones, and at most one half-filled chunk in each of the 704 slots.
  *
  * Events that mostly come in the order in which they are posted go to a FIFO, a plain ring; the
  * next event is the earliest of the first events of the rings and of the slots.
  *
- * Each slot knows its earliest event, so that reading the next time needs no search and moves
- * nothing: base must not pass the clock. Left out: a caller that cancels the earliest event and
- * reads the next time, over and over, causes a search of the slot each time. */
+ * Each slot stores its earliest event, so that reading the next time needs no search and moves no
+ * event: base must not pass the clock. A caller that cancels the earliest event and reads the next
+ * time, again and again, causes a search of the slot each time. */
 #include "des/des.h"
 
 #include "base/mem.h"
@@ -72,7 +71,7 @@ struct cell {
 
 #define NO_CELL UINT32_MAX
 
-/* A fifo: a ring of events in the order of their times. */
+/* A FIFO: a ring of events in the order of their times. */
 struct fifo_entry {
     uint64_t time;
     struct event event;
@@ -161,8 +160,8 @@ static des_handle handle_take(struct des *des)
     return (uint64_t)des->cells.items[index].generation << 32 | index;
 }
 
-/* The handle is stale from now on. A cell whose generations are used up is never used again, which
- * wastes eight bytes in 2^32 events. */
+/* Invalidates the handle. A cell whose generations are used up is not used again, which wastes
+ * eight bytes in 2^32 events. */
 static void handle_drop(struct des *des, des_handle handle)
 {
     uint32_t index = handle_index(handle);
@@ -383,7 +382,7 @@ static void fifo_pop(struct des *des, unsigned index, struct event *event)
     des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
 }
 
-/* The fifo whose turn it is: the lowest of those with the earliest event. */
+/* The lowest FIFO with the earliest event. */
 static unsigned fifo_first(const struct des *des)
 {
     unsigned first = 0;
@@ -436,7 +435,7 @@ static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
     return NULL;
 }
 
-/* Of those in no fifo. */
+/* The time of the next event in the slots. */
 static uint64_t slots_next(struct des *des)
 {
     if (!des->slot_known) {
@@ -454,7 +453,7 @@ uint64_t des_next_time(struct des *des)
     return slots <= fifos ? slots : fifos;
 }
 
-/* The next one of those in no fifo, if it is not later than `until`. */
+/* Pops the next event in the slots, if it is not later than `until`. */
 static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 {
     unsigned level, digit;

@@ -1,13 +1,14 @@
 /* Input VLs and the inside of a switch: routing, SL-to-VL mapping, crossbar.
  *
  * The model follows section IV-B of "Modeling InfiniBand with OPNET": a packet that reaches the
- * head of its VL asks the routing unit, which serves requests one at a time, VL15 first and the VLs
- * round-robin; the SL-to-VL table then selects the VL of its output; the crossbar connects the two
- * as soon as the output VL has room for the whole packet and no other packet is crossing into it.
- * Packets that wait for the same output VL are served in order of arrival. The crossbar is fully
- * demultiplexed (a connection for each VL) or multiplexed (one connection for each port); it works
- * at the rate of the faster of the two links, times a factor. A packet that arrives more slowly
- * than it leaves waits until it can cross without a gap, so that it does not block the output.
+ * head of its VL requests the routing unit, which serves one request at a time, VL15 first and the
+ * VLs round-robin; the SL-to-VL table then selects the VL of its output; the crossbar connects the
+ * two as soon as the output VL has room for the whole packet and no other packet is crossing into
+ * it. Packets that wait for the same output VL are served in order of arrival. The crossbar is
+ * fully demultiplexed (a connection for each VL) or multiplexed (one connection for each port); it
+ * works at the rate of the faster of the two links, times a factor. A packet that arrives more
+ * slowly than it leaves waits until it can cross without a gap, so that it does not block the
+ * output.
  *
  * The next packet of a VL is routed while the one before it still crosses. A multicast packet
  * crosses once for each of its outputs, one after the other. */
@@ -228,7 +229,7 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
     cancel_reservation(fabric, lane, input->wanted);
     free_blocks(&input->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
-    input->asked = false;
+    input->requested = false;
     input->wanted = NONE;
     input->copied = 0;
     /* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
@@ -324,7 +325,7 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     if (life != switch_core->life)
         return;
     const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
-    input->asked = false;
+    input->requested = false;
     if (lid_is_multicast(data_packet->dlid)) {
         connect_multicast(fabric, switch_core, lane, LOSS_NO_ROUTE);
         return;
@@ -350,7 +351,7 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
         const struct port *out = &fabric->ports[lane_port(fabric, to)];
         if (out->ps_per_8_bytes < port->ps_per_8_bytes &&
             des_now(fabric->network) + wire_time(out, data_packet->bytes) < data_packet->tail) {
-            input->asked = true; /* later: the faster output must not underrun */
+            input->requested = true; /* later: the faster output must not underrun */
             des_post(fabric->network, data_packet->tail - wire_time(out, data_packet->bytes),
                      (struct event){EVENT_CONNECT, lane, life});
         } else {

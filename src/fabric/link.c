@@ -54,7 +54,7 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
 /* Whether a packet or a waiting input needs an event when the output is free. */
 static bool needs_wake_up(const struct fabric *fabric, const struct port *port)
 {
-    return port->management.count || port->data.count || port->ready || port->tell ||
+    return port->management.count || port->data.count || port->ready || port->new_limits ||
            (port->sent_lane != NONE &&
             fabric->data->outputs[port->sent_lane].first_waiting != NONE);
 }
@@ -84,7 +84,7 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         output_vl_free_sent(fabric, index);
     if (port->free_at > now) /* a packet that got the room is being sent already */
         return;
-    uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
+    uint64_t at = port->new_limits ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
     if (port->free_at == at && port->ready)
         output_vl_send(fabric, index, at);
@@ -240,8 +240,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         state =
             (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
     port->epoch++;
-    assert(
-        port->epoch); /* it must not come round: packets of the first link would be valid again */
+    assert(port->epoch); /* after an overflow, packets of the first link would be valid again */
     port->up = port->waking = false;
     queue_clear(fabric, &port->management);
     queue_clear(fabric, &port->data);
@@ -250,9 +249,8 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         data_port_link_down(fabric, index);
 }
 
-/* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other
- * into its default (as does the first, for PHYSICAL_NO_CHANGE). What was queued or in flight is
- * gone. */
+/* Takes a link down: the end at `index` enters the given state (PHYSICAL_NO_CHANGE: its default),
+ * the other end its default. Queued packets and packets in flight are lost. */
 void link_drop(struct fabric *fabric, uint32_t index, unsigned state)
 {
     assert(fabric->ports[index].up && fabric->totals.links_up > 0);
