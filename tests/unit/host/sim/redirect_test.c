@@ -126,7 +126,7 @@ static void a_circle_ends_with_a_message(void **state)
     assert_int_equal(question->state, SIM_UNANSWERED);
     assert_int_equal(question->status, STATUS_REDIRECT);
     assert_int_equal(question->tries, 2);
-    assert_non_null(strstr(question->trouble, "which has redirected us already"));
+    assert_non_null(strstr(question->trouble, "which has redirected it before"));
     /* When they have made up their minds all is well. */
     sa_redirect(sim_sa(away.world.sim, 0), NULL);
     question = answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H3"), mgid));
@@ -196,7 +196,7 @@ static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
     struct sa *sa = sim_sa(away.world.sim, standby);
     assert_int_equal(sa_registry_master(sa), 0);
     assert_true(sa_next_sync_error(sa, &err));
-    assert_non_null(strstr(err.message, "which has redirected us already"));
+    assert_non_null(strstr(err.message, "which has redirected it before"));
     assert_false(sa_next_sync_error(sa, &err));
     end(&away);
 }
