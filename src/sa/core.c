@@ -192,11 +192,15 @@ uint32_t sa_port_at(const struct sa *sa, unsigned lid)
     return subnet->ports.items[port].known ? port : SUBNET_NONE;
 }
 
-uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
+uint32_t sa_end_point_at(const struct sa *sa, unsigned lid)
 {
     const struct network *network = sa->view.network;
-    unsigned lid = query->address.lid;
-    uint32_t end_point = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+}
+
+uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
+{
+    uint32_t end_point = sa_end_point_at(sa, query->address.lid);
     return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
 }
 
@@ -261,19 +265,14 @@ static void answer_begin(struct sa *sa, struct answer *answer, const struct hand
     answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
 }
 
-static unsigned response_method(unsigned method)
-{
-    switch (method) {
-    case METHOD_SET: return METHOD_GET_RESP;
-    case METHOD_GET_TRACE_TABLE: return METHOD_GET_TABLE_RESP;
-    default: return method | METHOD_RESPONSE;
-    }
-}
-
 static void head(uint8_t *mad, const struct query *query, uint16_t status)
 {
+    unsigned method = query_method(query);
     memcpy(mad, query->mad, SA_DATA_OFFSET);
-    wire_set(mad, MAD_METHOD, response_method(query_method(query)));
+    wire_set(mad, MAD_METHOD,
+             method == METHOD_SET               ? METHOD_GET_RESP
+             : method == METHOD_GET_TRACE_TABLE ? METHOD_GET_TABLE_RESP
+                                                : method | METHOD_RESPONSE);
     wire_set(mad, MAD_STATUS, status);
     wire_set(mad, SA_SM_KEY, 0); /* never told */
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
@@ -457,18 +456,6 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
 
 /* ---- the verbs ---- */
 
-static void say_busy(struct sa *sa, const struct sa_message *message)
-{
-    struct query query = {.address = message->address};
-    if (sa->busy.count >= sa->config.queue_limit) {
-        sa->counts.dropped++;
-        return;
-    }
-    sa->counts.busy++;
-    memcpy(query.mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
-    vec_push(&sa->busy, query);
-}
-
 static bool next_busy(struct sa *sa, struct sa_message *message)
 {
     if (sa->busy_taken == sa->busy.count) {
@@ -513,8 +500,16 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         sync_receive_request(sa, message);
     } else {
         sa->counts.queries++;
-        if (!queue_put(&sa->queue, &sa->config, message))
-            say_busy(sa, message);
+        if (queue_put(&sa->queue, &sa->config, message))
+            return;
+        if (sa->busy.count >= sa->config.queue_limit) {
+            sa->counts.dropped++;
+            return;
+        }
+        struct query query = {.address = message->address};
+        memcpy(query.mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+        vec_push(&sa->busy, query);
+        sa->counts.busy++;
     }
 }
 

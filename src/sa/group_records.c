@@ -200,23 +200,13 @@ static unsigned settle(const struct query *query, unsigned selector_bit, unsigne
     }
 }
 
-static bool settle_rate(const struct query *query, unsigned best, uint8_t *rate)
-{
-    unsigned code = (unsigned)wire_get(query_data(query), MC_MEMBER_RECORD_RATE);
-    unsigned order = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
-                            rate_order(code), rate_order(rate_below(code)), rate_order(best));
-    for (unsigned other = RATE_LOWEST; other < RATE_COUNT; other++)
-        if (order && rate_order(other) == order) {
-            *rate = (uint8_t)other;
-            return true;
-        }
-    return false;
-}
-
 static bool settle_values(const struct sa *sa, const struct query *query, struct path_quality port,
                           struct group *group)
 {
     const uint8_t *data = query_data(query);
+    unsigned code = (unsigned)wire_get(data, MC_MEMBER_RECORD_RATE);
+    unsigned rate = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
+                           rate_order(code), rate_order(rate_below(code)), rate_order(port.rate));
     unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
     unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
                           wanted, wanted ? wanted - 1 : 0, port.mtu);
@@ -228,7 +218,10 @@ static bool settle_values(const struct sa *sa, const struct query *query, struct
     group->life_time = sa->config.subnet_timeout;
     /* How long packets live is the subnet's business: a wish for more is granted by that. */
     selection_apply(&life, &group->life_time);
-    return mtu >= MTU_LEAST && mtu <= MTU_MOST && settle_rate(query, port.rate, &group->rate);
+    group->rate = RATE_LOWEST;
+    while (group->rate < RATE_COUNT && rate_order(group->rate) != rate)
+        group->rate++;
+    return mtu >= MTU_LEAST && mtu <= MTU_MOST && group->rate < RATE_COUNT;
 }
 
 static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)

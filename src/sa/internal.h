@@ -305,6 +305,8 @@ query_handler class_port_info, port_records, path_records, multi_path_records, t
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
 /* sa->out becomes the answer to this query, with the text for its data. */
 void answer_text(struct sa *sa, const struct query *query, const struct text *text);
+/* The end point with this LID in the routes in force; NETWORK_NONE: none. */
+uint32_t sa_end_point_at(const struct sa *sa, unsigned lid);
 /* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);

@@ -26,18 +26,6 @@ static bool same_wish(const uint8_t *a, const uint8_t *b)
             wire_get(a, INFORM_INFO_LID_RANGE_END) == wire_get(b, INFORM_INFO_LID_RANGE_END));
 }
 
-static struct subscription *find(struct sa *sa, const struct query *query)
-{
-    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
-        struct subscription *subscription = &sa->registry.subscriptions.items[i];
-        if (subscription->address.lid == query->address.lid &&
-            subscription->address.qp == query->address.qp &&
-            same_wish(query_data(query), subscription->inform))
-            return subscription;
-    }
-    return NULL;
-}
-
 struct subscription *subscription_find(struct sa *sa, uint32_t number)
 {
     const struct registry *registry = &sa->registry;
@@ -113,7 +101,13 @@ void subscriptions_update_lids(struct sa *sa)
 uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *inform = query_data(query);
-    struct subscription *known = find(sa, query);
+    struct subscription *known = NULL;
+    for (size_t i = 0; i < sa->registry.subscriptions.count && !known; i++) {
+        struct subscription *other = &sa->registry.subscriptions.items[i];
+        if (other->address.lid == query->address.lid && other->address.qp == query->address.qp &&
+            same_wish(inform, other->inform))
+            known = other;
+    }
     switch (wire_get(inform, INFORM_INFO_SUBSCRIBE)) {
     case 0:
         if (!known)
