@@ -300,17 +300,6 @@ static bool is_ip(const uint8_t *mgid)
     return signature == 0x401B || signature == 0x601B;
 }
 
-static void add_broadcast(struct reader *reader, const struct definition *definition)
-{
-    struct group_values values = definition->values;
-    uint8_t mgid[MGID_BYTES];
-    memcpy(mgid, broadcast_mgid, sizeof mgid);
-    mgid[4] = mgid[5] = 0; /* for the key */
-    if (!values.group.q_key)
-        values.group.q_key = IPOIB_Q_KEY;
-    add_group(reader, definition, mgid, &values);
-}
-
 /* Behind `mgid=`: the address and its flags, to the end of the line or of the statement. */
 static int read_group(struct reader *reader, const struct definition *definition)
 {
@@ -428,8 +417,15 @@ static int read_statement(struct reader *reader)
         return status;
     if (definition.values.group.sl)
         reader->partitions->all.items[definition.partition].sl = definition.values.group.sl;
-    if (definition.ipoib)
-        add_broadcast(reader, &definition);
+    if (definition.ipoib) {
+        struct group_values values = definition.values;
+        uint8_t mgid[MGID_BYTES];
+        memcpy(mgid, broadcast_mgid, sizeof mgid);
+        mgid[4] = mgid[5] = 0; /* for the key */
+        if (!values.group.q_key)
+            values.group.q_key = IPOIB_Q_KEY;
+        add_group(reader, &definition, mgid, &values);
+    }
     return read_body(reader, &definition);
 }
 
@@ -482,16 +478,6 @@ static int finish_groups(struct reader *reader)
     return status;
 }
 
-/* The rules that hold unless the file says otherwise. */
-static void add_standing_rules(struct reader *reader)
-{
-    uint32_t all = add_partition(reader, "Default", PARTITION_DEFAULT);
-    add_rule(reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
-    add_rule(reader, (struct partition_rule){
-                         .partition = all, .target = MEMBERS_SELF, .membership = MEMBER_FULL});
-    name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
-}
-
 static int by_guid_and_order(const void *a, const void *b)
 {
     const struct partition_rule *x = a, *y = b;
@@ -500,20 +486,16 @@ static int by_guid_and_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void sort_rules(struct partitions *partitions)
-{
-    qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
-          by_guid_and_order);
-    while (partitions->general < partitions->rules.count &&
-           !partitions->rules.items[partitions->general].guid)
-        partitions->general++;
-}
-
 int partitions_read(struct partitions *partitions, struct line_reader *lines)
 {
     struct reader reader = {.lines = lines, .at = "", .partitions = partitions};
     *partitions = (struct partitions){0};
-    add_standing_rules(&reader);
+    /* The rules that hold unless the file says otherwise. */
+    uint32_t all = add_partition(&reader, "Default", PARTITION_DEFAULT);
+    add_rule(&reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
+    add_rule(&reader, (struct partition_rule){
+                          .partition = all, .target = MEMBERS_SELF, .membership = MEMBER_FULL});
+    name_map_add(&reader.by_name, partitions->all.items[all].name, all);
     while (skip_lines(&reader))
         if (line_reader_take(lines, read_statement(&reader)))
             reader.at = ""; /* there is no line after an error */
@@ -523,8 +505,12 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
     if (!status)
         status = finish_groups(&reader);
     if (!status)
-        sort_rules(partitions);
-    else
+        qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
+              by_guid_and_order);
+    while (!status && partitions->general < partitions->rules.count &&
+           !partitions->rules.items[partitions->general].guid)
+        partitions->general++;
+    if (status)
         partitions_release(partitions);
     name_map_release(&reader.by_name);
     vec_release(&reader.group_lines);
