@@ -366,26 +366,21 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
     }
 }
 
-static void fail_all(struct vswitch *vswitch)
+void vswitch_advance(struct vswitch *vswitch, uint64_t now)
 {
+    bool progress = vswitch->operations.count > 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
+        if (operation->resume_at <= now)
+            operation->resume_at = 0;
+        if (sm_state(vswitch->sm) == SM_MASTER)
+            continue;
         if (operation->state == OPERATION_STEPPING)
             leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
     }
-}
-
-void vswitch_advance(struct vswitch *vswitch, uint64_t now)
-{
-    bool progress = vswitch->operations.count > 0;
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->resume_at <= now)
-            vswitch->operations.items[i]->resume_at = 0;
-    if (sm_state(vswitch->sm) != SM_MASTER)
-        fail_all(vswitch);
     while (progress) {
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)

@@ -81,14 +81,6 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     return true;
 }
 
-static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
-    operation->drained = true;
-    operation->result.drains++;
-    vswitch->counts.drains++;
-}
-
 /* The entries of the next wave; or, before a gated plan's only one, all of them, set to drop. */
 static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
@@ -128,10 +120,14 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     }
     bool drains = operation->drops_first ? operation->wave == 0 : p->drains >> operation->wave & 1;
     bool drop = operation->drops_first && !operation->dropping;
-    if (drains && !operation->drained && !drop)
-        wait_for_drain(vswitch, operation, now);
-    else
+    if (!drains || operation->drained || drop) {
         add_entries(vswitch, operation, drop);
+        return;
+    }
+    operation->resume_at = now + sm_drain_time(vswitch->sm, p->hops);
+    operation->drained = true;
+    operation->result.drains++;
+    vswitch->counts.drains++;
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)
