@@ -69,22 +69,16 @@ static void fill_record(const struct group *group, const struct group_member *me
 /* ---- looking up ---- */
 
 static const struct component group_components[] = {
-    {GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
-    {GROUP_Q_KEY, MC_MEMBER_RECORD_Q_KEY, 0},
-    {GROUP_MLID, MC_MEMBER_RECORD_MLID, 0},
-    {GROUP_TRAFFIC_CLASS, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
-    {GROUP_P_KEY, MC_MEMBER_RECORD_P_KEY, 0},
-    {GROUP_SL, MC_MEMBER_RECORD_SL, 0},
-    {GROUP_FLOW_LABEL, MC_MEMBER_RECORD_FLOW_LABEL, 0},
-    {GROUP_HOP_LIMIT, MC_MEMBER_RECORD_HOP_LIMIT, 0},
-    {GROUP_SCOPE, MC_MEMBER_RECORD_SCOPE, 0},
-    {.bit = 64},
+    {GROUP_MGID, GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
+    {GROUP_Q_KEY, GROUP_MLID, MC_MEMBER_RECORD_Q_KEY, 0},
+    {GROUP_TRAFFIC_CLASS, GROUP_P_KEY, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
+    {GROUP_SL, GROUP_SCOPE, MC_MEMBER_RECORD_SL, 0},
+    NO_COMPONENT,
 };
 static const struct component member_components[] = {
-    {GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
-    {GROUP_JOIN_STATE, MC_MEMBER_RECORD_JOIN_STATE, 0},
-    {GROUP_PROXY_JOIN, MC_MEMBER_RECORD_PROXY_JOIN, 0},
-    {.bit = 64},
+    {GROUP_PORT_GID, GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
+    {GROUP_JOIN_STATE, GROUP_PROXY_JOIN, MC_MEMBER_RECORD_JOIN_STATE, 0},
+    NO_COMPONENT,
 };
 
 /* A group is what it is: only one that has the value already fits. */

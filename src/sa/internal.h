@@ -91,17 +91,25 @@ bool queue_take(struct query_queue *queue, struct query *query);
 
 /* ---- components.c ---- */
 
+/* Bits `first` to `last` of a component mask select the fields from `field` on. A table of them
+ * ends with NO_COMPONENT. */
 struct component {
-    uint8_t bit;
+    uint8_t first, last;
     uint16_t field; /* enum wire_field */
-    uint8_t at;     /* where the attribute that has the field lies in the record */
+    uint8_t at;     /* offset in the record of the attribute with the fields, in bytes */
 };
-/* Whether a record has what the query's mask says that it must have. The table ends with a bit of
- * 64. */
+#define NO_COMPONENT                                                                               \
+    {                                                                                              \
+        .first = 64                                                                                \
+    }
+/* Compares records with the components that a query selects. */
 struct matcher {
     const uint8_t *wanted;
     unsigned count;
-    const struct component *active[64];
+    struct {
+        uint16_t field;
+        uint8_t at;
+    } active[64];
 };
 void matcher_init(struct matcher *matcher, const struct component *components, uint64_t mask,
                   const uint8_t *wanted);

@@ -7,10 +7,7 @@
  * tables that the manager does not write are returned as zeros, as OpenSM does. */
 #include "sa/internal.h"
 
-#define NO_MORE                                                                                    \
-    {                                                                                              \
-        .bit = 64                                                                                  \
-    }
+#include <assert.h>
 
 struct lookup {
     const struct sa *sa;
@@ -40,25 +37,10 @@ static uint8_t *add_record(const struct lookup *lookup, uint32_t end)
 
 /* ---- attributes ---- */
 
-#define NODE_COMPONENT(bit, field)                                                                 \
-    {                                                                                              \
-        bit, NODE_INFO_##field, NODE_RECORD_AT_NODE_INFO                                           \
-    }
 static const struct component node_components[] = {
-    NODE_COMPONENT(2, BASE_VERSION),
-    NODE_COMPONENT(3, CLASS_VERSION),
-    NODE_COMPONENT(4, NODE_TYPE),
-    NODE_COMPONENT(5, NUM_PORTS),
-    NODE_COMPONENT(6, SYSTEM_IMAGE_GUID),
-    NODE_COMPONENT(7, NODE_GUID),
-    NODE_COMPONENT(8, PORT_GUID),
-    NODE_COMPONENT(9, PARTITION_CAP),
-    NODE_COMPONENT(10, DEVICE_ID),
-    NODE_COMPONENT(11, REVISION),
-    NODE_COMPONENT(12, LOCAL_PORT_NUM),
-    NODE_COMPONENT(13, VENDOR_ID),
-    {14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION},
-    NO_MORE,
+    {2, 13, NODE_INFO_BASE_VERSION, NODE_RECORD_AT_NODE_INFO},
+    {14, 14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION},
+    NO_COMPONENT,
 };
 
 static void add_node(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -83,65 +65,18 @@ static void add_node(const struct lookup *lookup, uint32_t end, uint32_t port)
     answer_match(lookup->answer, &lookup->matcher);
 }
 
-#define PORT_COMPONENT(bit, field)                                                                 \
-    {                                                                                              \
-        bit, PORT_INFO_##field, PORT_INFO_RECORD_AT_PORT_INFO                                      \
-    }
 enum { PORT_CAPABILITIES = 7, PORT_CAPABILITIES2 = 53 };
 static const struct component port_components[] = {
-    {1, PORT_INFO_RECORD_PORT, 0},
-    PORT_COMPONENT(3, M_KEY),
-    PORT_COMPONENT(4, GID_PREFIX),
-    PORT_COMPONENT(5, LID),
-    PORT_COMPONENT(6, MASTER_SM_LID),
-    PORT_COMPONENT(PORT_CAPABILITIES, CAPABILITY_MASK),
-    PORT_COMPONENT(8, DIAG_CODE),
-    PORT_COMPONENT(9, M_KEY_LEASE_PERIOD),
-    PORT_COMPONENT(10, LOCAL_PORT_NUM),
-    PORT_COMPONENT(11, LINK_WIDTH_ENABLED),
-    PORT_COMPONENT(12, LINK_WIDTH_SUPPORTED),
-    PORT_COMPONENT(13, LINK_WIDTH_ACTIVE),
-    PORT_COMPONENT(14, LINK_SPEED_SUPPORTED),
-    PORT_COMPONENT(15, PORT_STATE),
-    PORT_COMPONENT(16, PORT_PHYSICAL_STATE),
-    PORT_COMPONENT(17, LINK_DOWN_DEFAULT_STATE),
-    PORT_COMPONENT(18, M_KEY_PROTECT_BITS),
-    PORT_COMPONENT(20, LMC),
-    PORT_COMPONENT(21, LINK_SPEED_ACTIVE),
-    PORT_COMPONENT(22, LINK_SPEED_ENABLED),
-    PORT_COMPONENT(23, NEIGHBOR_MTU),
-    PORT_COMPONENT(24, MASTER_SM_SL),
-    PORT_COMPONENT(25, VL_CAP),
-    PORT_COMPONENT(26, INIT_TYPE),
-    PORT_COMPONENT(27, VL_HIGH_LIMIT),
-    PORT_COMPONENT(28, VL_ARBITRATION_HIGH_CAP),
-    PORT_COMPONENT(29, VL_ARBITRATION_LOW_CAP),
-    PORT_COMPONENT(30, INIT_TYPE_REPLY),
-    PORT_COMPONENT(31, MTU_CAP),
-    PORT_COMPONENT(32, VL_STALL_COUNT),
-    PORT_COMPONENT(33, HOQ_LIFE),
-    PORT_COMPONENT(34, OPERATIONAL_VLS),
-    PORT_COMPONENT(35, PARTITION_ENFORCEMENT_INBOUND),
-    PORT_COMPONENT(36, PARTITION_ENFORCEMENT_OUTBOUND),
-    PORT_COMPONENT(37, FILTER_RAW_INBOUND),
-    PORT_COMPONENT(38, FILTER_RAW_OUTBOUND),
-    PORT_COMPONENT(39, M_KEY_VIOLATIONS),
-    PORT_COMPONENT(40, P_KEY_VIOLATIONS),
-    PORT_COMPONENT(41, Q_KEY_VIOLATIONS),
-    PORT_COMPONENT(42, GUID_CAP),
-    PORT_COMPONENT(43, CLIENT_REREGISTER),
-    PORT_COMPONENT(45, SUBNET_TIME_OUT),
-    PORT_COMPONENT(47, RESP_TIME_VALUE),
-    PORT_COMPONENT(48, LOCAL_PHY_ERRORS),
-    PORT_COMPONENT(49, OVERRUN_ERRORS),
-    PORT_COMPONENT(50, MAX_CREDIT_HINT),
-    PORT_COMPONENT(52, LINK_ROUND_TRIP_LATENCY),
-    PORT_COMPONENT(PORT_CAPABILITIES2, CAPABILITY_MASK2),
-    PORT_COMPONENT(54, LINK_SPEED_EXT_ACTIVE),
-    PORT_COMPONENT(55, LINK_SPEED_EXT_SUPPORTED),
-    PORT_COMPONENT(57, LINK_SPEED_EXT_ENABLED),
-    NO_MORE,
+    {1, 1, PORT_INFO_RECORD_PORT, 0},
+    {3, 18, PORT_INFO_M_KEY, PORT_INFO_RECORD_AT_PORT_INFO},
+    {20, 43, PORT_INFO_LMC, PORT_INFO_RECORD_AT_PORT_INFO},
+    {45, 45, PORT_INFO_SUBNET_TIME_OUT, PORT_INFO_RECORD_AT_PORT_INFO},
+    {47, 50, PORT_INFO_RESP_TIME_VALUE, PORT_INFO_RECORD_AT_PORT_INFO},
+    {52, 55, PORT_INFO_LINK_ROUND_TRIP_LATENCY, PORT_INFO_RECORD_AT_PORT_INFO},
+    {57, 57, PORT_INFO_LINK_SPEED_EXT_ENABLED, PORT_INFO_RECORD_AT_PORT_INFO},
+    NO_COMPONENT,
 };
+static_assert(PORT_INFO_CLIENT_REREGISTER - PORT_INFO_LMC == 43 - 20, "fields are in mask order");
 
 /* With bit 31 of the modifier, a port must have at least the capability bits of the query. */
 static bool wants_capabilities(const struct query *query)
@@ -183,10 +118,8 @@ static void add_switch_info(const struct lookup *lookup, uint32_t end, uint32_t 
 }
 
 static const struct component link_components[] = {
-    {1, LINK_RECORD_FROM_PORT, 0},
-    {2, LINK_RECORD_TO_PORT, 0},
-    {3, LINK_RECORD_TO_LID, 0},
-    NO_MORE,
+    {1, 3, LINK_RECORD_FROM_PORT, 0},
+    NO_COMPONENT,
 };
 
 /* A requester that may see one end of a link only does not see the link. */
@@ -207,11 +140,9 @@ static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
 }
 
 static const struct component manager_components[] = {
-    {2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
-    {4, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO},
-    {5, SM_INFO_PRIORITY, SM_INFO_RECORD_AT_SM_INFO},
-    {6, SM_INFO_STATE, SM_INFO_RECORD_AT_SM_INFO},
-    NO_MORE,
+    {2, 2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
+    {4, 6, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO},
+    NO_COMPONENT,
 };
 
 static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -230,7 +161,10 @@ static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port
     answer_match(lookup->answer, &lookup->matcher);
 }
 
-static const struct component guid_components[] = {{1, GUID_INFO_RECORD_BLOCK, 0}, NO_MORE};
+static const struct component guid_components[] = {
+    {1, 1, GUID_INFO_RECORD_BLOCK, 0},
+    NO_COMPONENT,
+};
 
 static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -249,8 +183,8 @@ static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 /* ---- tables ---- */
 
 static const struct component linear_components[] = {
-    {1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
+    {1, 1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0},
+    NO_COMPONENT,
 };
 
 static void add_linear_table(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -271,8 +205,8 @@ static void add_linear_table(const struct lookup *lookup, uint32_t end, uint32_t
 }
 
 static const struct component random_components[] = {
-    {1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
+    {1, 1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0},
+    NO_COMPONENT,
 };
 
 static void add_random_table(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -309,9 +243,9 @@ static unsigned multicast_blocks(const struct blocks *blocks, uint32_t port)
 }
 
 static const struct component multicast_components[] = {
-    {1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
-    {3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
+    {1, 1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
+    {3, 3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0},
+    NO_COMPONENT,
 };
 
 static void add_multicast_table(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -336,9 +270,9 @@ static void add_multicast_table(const struct lookup *lookup, uint32_t end, uint3
 }
 
 static const struct component p_key_components[] = {
-    {1, P_KEY_TABLE_RECORD_BLOCK, 0},
-    {2, P_KEY_TABLE_RECORD_PORT, 0},
-    NO_MORE,
+    {1, 1, P_KEY_TABLE_RECORD_BLOCK, 0},
+    {2, 2, P_KEY_TABLE_RECORD_PORT, 0},
+    NO_COMPONENT,
 };
 
 static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -355,8 +289,8 @@ static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
 }
 
 static const struct component sl2vl_components[] = {
-    {1, SL2VL_TABLE_RECORD_INPUT_PORT, 0},
-    NO_MORE,
+    {1, 1, SL2VL_TABLE_RECORD_INPUT_PORT, 0},
+    NO_COMPONENT,
 };
 
 /* An adapter has one map: the query need not name its output port. */
@@ -383,8 +317,8 @@ static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t p
 }
 
 static const struct component arbitration_components[] = {
-    {2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
+    {2, 2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0},
+    NO_COMPONENT,
 };
 
 /* The LID of an adapter identifies the port: the query need not name it. */

@@ -20,12 +20,9 @@ enum service_component {
 #define LEASE_FOREVER UINT32_MAX
 
 static const struct component service_components[] = {
-    {SERVICE_ID, SERVICE_RECORD_ID, 0},
-    {SERVICE_GID, SERVICE_RECORD_GID, 0},
-    {SERVICE_P_KEY, SERVICE_RECORD_P_KEY, 0},
-    {5, SERVICE_RECORD_KEY, 0},
-    {6, SERVICE_RECORD_NAME, 0},
-    {.bit = 64},
+    {SERVICE_ID, SERVICE_P_KEY, SERVICE_RECORD_ID, 0},
+    {5, 6, SERVICE_RECORD_KEY, 0},
+    NO_COMPONENT,
 };
 
 /* Each element of the data is a component of its own. */

@@ -137,24 +137,13 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
     return STATUS_OK;
 }
 
-#define INFORM_COMPONENT(bit, field)                                                               \
-    {                                                                                              \
-        bit, INFORM_INFO_##field, INFORM_INFO_RECORD_AT_INFORM_INFO                                \
-    }
 static const struct component inform_components[] = {
-    {0, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
-    {1, INFORM_INFO_RECORD_ENUM, 0},
-    INFORM_COMPONENT(3, GID),
-    INFORM_COMPONENT(4, LID_RANGE_BEGIN),
-    INFORM_COMPONENT(5, LID_RANGE_END),
-    INFORM_COMPONENT(7, IS_GENERIC),
-    INFORM_COMPONENT(8, SUBSCRIBE),
-    INFORM_COMPONENT(9, TYPE),
-    INFORM_COMPONENT(10, TRAP_NUMBER),
-    INFORM_COMPONENT(11, QPN),
-    INFORM_COMPONENT(13, RESP_TIME_VALUE),
-    INFORM_COMPONENT(15, PRODUCER_TYPE),
-    {.bit = 64},
+    {0, 1, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
+    {3, 5, INFORM_INFO_GID, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {7, 11, INFORM_INFO_IS_GENERIC, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {13, 13, INFORM_INFO_RESP_TIME_VALUE, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {15, 15, INFORM_INFO_PRODUCER_TYPE, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    NO_COMPONENT,
 };
 
 uint16_t inform_info_records(struct sa *sa, const struct query *query, struct answer *answer)
