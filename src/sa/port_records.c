@@ -37,12 +37,6 @@ static uint8_t *add_record(const struct lookup *lookup, uint32_t end)
 
 /* ---- attributes ---- */
 
-static const struct component node_components[] = {
-    {2, 13, NODE_INFO_BASE_VERSION, NODE_RECORD_AT_NODE_INFO},
-    {14, 14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION},
-    NO_COMPONENT,
-};
-
 static void add_node(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet_port *p = &lookup->sa->view.subnet->ports.items[port];
@@ -66,18 +60,6 @@ static void add_node(const struct lookup *lookup, uint32_t end, uint32_t port)
 }
 
 enum { PORT_CAPABILITIES = 7, PORT_CAPABILITIES2 = 53 };
-static const struct component port_components[] = {
-    {1, 1, PORT_INFO_RECORD_PORT, 0},
-    {3, 18, PORT_INFO_M_KEY, PORT_INFO_RECORD_AT_PORT_INFO},
-    {20, 43, PORT_INFO_LMC, PORT_INFO_RECORD_AT_PORT_INFO},
-    {45, 45, PORT_INFO_SUBNET_TIME_OUT, PORT_INFO_RECORD_AT_PORT_INFO},
-    {47, 50, PORT_INFO_RESP_TIME_VALUE, PORT_INFO_RECORD_AT_PORT_INFO},
-    {52, 55, PORT_INFO_LINK_ROUND_TRIP_LATENCY, PORT_INFO_RECORD_AT_PORT_INFO},
-    {57, 57, PORT_INFO_LINK_SPEED_EXT_ENABLED, PORT_INFO_RECORD_AT_PORT_INFO},
-    NO_COMPONENT,
-};
-static_assert(PORT_INFO_CLIENT_REREGISTER - PORT_INFO_LMC == 43 - 20, "fields are in mask order");
-
 /* With bit 31 of the modifier, a port must have at least the capability bits of the query. */
 static bool wants_capabilities(const struct query *query)
 {
@@ -117,11 +99,6 @@ static void add_switch_info(const struct lookup *lookup, uint32_t end, uint32_t 
                WIRE_BYTES_SWITCH_INFO);
 }
 
-static const struct component link_components[] = {
-    {1, 3, LINK_RECORD_FROM_PORT, 0},
-    NO_COMPONENT,
-};
-
 /* A requester that may see one end of a link only does not see the link. */
 static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -139,12 +116,6 @@ static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
     answer_match(lookup->answer, &lookup->matcher);
 }
 
-static const struct component manager_components[] = {
-    {2, 2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
-    {4, 6, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO},
-    NO_COMPONENT,
-};
-
 static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { MASTER = 3 };
@@ -160,11 +131,6 @@ static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port
     wire_set(info, SM_INFO_STATE, own ? MASTER : p->manager_state);
     answer_match(lookup->answer, &lookup->matcher);
 }
-
-static const struct component guid_components[] = {
-    {1, 1, GUID_INFO_RECORD_BLOCK, 0},
-    NO_COMPONENT,
-};
 
 static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -182,11 +148,6 @@ static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 
 /* ---- tables ---- */
 
-static const struct component linear_components[] = {
-    {1, 1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_COMPONENT,
-};
-
 static void add_linear_table(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet_node *node = node_of(lookup, port);
@@ -203,11 +164,6 @@ static void add_linear_table(const struct lookup *lookup, uint32_t end, uint32_t
         answer_match(lookup->answer, &lookup->matcher);
     }
 }
-
-static const struct component random_components[] = {
-    {1, 1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_COMPONENT,
-};
 
 static void add_random_table(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -242,12 +198,6 @@ static unsigned multicast_blocks(const struct blocks *blocks, uint32_t port)
     return count;
 }
 
-static const struct component multicast_components[] = {
-    {1, 1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
-    {3, 3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_COMPONENT,
-};
-
 static void add_multicast_table(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { POSITION_PORTS = 16 };
@@ -269,12 +219,6 @@ static void add_multicast_table(const struct lookup *lookup, uint32_t end, uint3
     }
 }
 
-static const struct component p_key_components[] = {
-    {1, 1, P_KEY_TABLE_RECORD_BLOCK, 0},
-    {2, 2, P_KEY_TABLE_RECORD_PORT, 0},
-    NO_COMPONENT,
-};
-
 static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     uint8_t keys[WIRE_BYTES_P_KEY_TABLE];
@@ -287,11 +231,6 @@ static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
         answer_match(lookup->answer, &lookup->matcher);
     }
 }
-
-static const struct component sl2vl_components[] = {
-    {1, 1, SL2VL_TABLE_RECORD_INPUT_PORT, 0},
-    NO_COMPONENT,
-};
 
 /* An adapter has one map: the query need not name its output port. */
 static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -315,11 +254,6 @@ static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t p
         answer_match(lookup->answer, &lookup->matcher);
     }
 }
-
-static const struct component arbitration_components[] = {
-    {2, 2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0},
-    NO_COMPONENT,
-};
 
 /* The LID of an adapter identifies the port: the query need not name it. */
 static void add_arbitration(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -347,22 +281,43 @@ static void add_arbitration(const struct lookup *lookup, uint32_t end, uint32_t 
 static const struct record_kind {
     uint16_t attribute;
     bool all_ports; /* of a switch; else port 0 only */
-    const struct component *components;
     void (*add)(const struct lookup *lookup, uint32_t end, uint32_t port);
+    struct component components[8];
 } kinds[] = {
-    {WIRE_ID_NODE_RECORD, false, node_components, add_node},
-    {WIRE_ID_PORT_INFO_RECORD, true, port_components, add_port_info},
-    {WIRE_ID_SWITCH_INFO_RECORD, false, NULL, add_switch_info},
-    {WIRE_ID_LINK_RECORD, true, link_components, add_link},
-    {WIRE_ID_SM_INFO_RECORD, false, manager_components, add_manager},
-    {WIRE_ID_GUID_INFO_RECORD, false, guid_components, add_guids},
-    {WIRE_ID_LINEAR_FORWARDING_TABLE_RECORD, false, linear_components, add_linear_table},
-    {WIRE_ID_RANDOM_FORWARDING_TABLE_RECORD, false, random_components, add_random_table},
-    {WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD, false, multicast_components, add_multicast_table},
-    {WIRE_ID_P_KEY_TABLE_RECORD, true, p_key_components, add_p_keys},
-    {WIRE_ID_SL2VL_TABLE_RECORD, true, sl2vl_components, add_sl2vl_maps},
-    {WIRE_ID_VL_ARBITRATION_TABLE_RECORD, true, arbitration_components, add_arbitration},
+#define KIND(symbol, all_ports, add, ...)                                                          \
+    {                                                                                              \
+        WIRE_ID_##symbol, all_ports, add,                                                          \
+        {                                                                                          \
+            __VA_ARGS__, NO_COMPONENT                                                              \
+        }                                                                                          \
+    }
+    KIND(NODE_RECORD, false, add_node, {2, 13, NODE_INFO_BASE_VERSION, NODE_RECORD_AT_NODE_INFO},
+         {14, 14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION}),
+    KIND(PORT_INFO_RECORD, true, add_port_info, {1, 1, PORT_INFO_RECORD_PORT, 0},
+         {3, 18, PORT_INFO_M_KEY, PORT_INFO_RECORD_AT_PORT_INFO},
+         {20, 43, PORT_INFO_LMC, PORT_INFO_RECORD_AT_PORT_INFO},
+         {45, 45, PORT_INFO_SUBNET_TIME_OUT, PORT_INFO_RECORD_AT_PORT_INFO},
+         {47, 50, PORT_INFO_RESP_TIME_VALUE, PORT_INFO_RECORD_AT_PORT_INFO},
+         {52, 55, PORT_INFO_LINK_ROUND_TRIP_LATENCY, PORT_INFO_RECORD_AT_PORT_INFO},
+         {57, 57, PORT_INFO_LINK_SPEED_EXT_ENABLED, PORT_INFO_RECORD_AT_PORT_INFO}),
+    KIND(SWITCH_INFO_RECORD, false, add_switch_info, NO_COMPONENT),
+    KIND(LINK_RECORD, true, add_link, {1, 3, LINK_RECORD_FROM_PORT, 0}),
+    KIND(SM_INFO_RECORD, false, add_manager, {2, 2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
+         {4, 6, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO}),
+    KIND(GUID_INFO_RECORD, false, add_guids, {1, 1, GUID_INFO_RECORD_BLOCK, 0}),
+    KIND(LINEAR_FORWARDING_TABLE_RECORD, false, add_linear_table,
+         {1, 1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0}),
+    KIND(RANDOM_FORWARDING_TABLE_RECORD, false, add_random_table,
+         {1, 1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0}),
+    KIND(MULTICAST_FORWARDING_TABLE_RECORD, false, add_multicast_table,
+         {1, 1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
+         {3, 3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0}),
+    KIND(P_KEY_TABLE_RECORD, true, add_p_keys, {1, 2, P_KEY_TABLE_RECORD_BLOCK, 0}),
+    KIND(SL2VL_TABLE_RECORD, true, add_sl2vl_maps, {1, 1, SL2VL_TABLE_RECORD_INPUT_PORT, 0}),
+    KIND(VL_ARBITRATION_TABLE_RECORD, true, add_arbitration,
+         {2, 2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0}),
 };
+static_assert(PORT_INFO_CLIENT_REREGISTER - PORT_INFO_LMC == 43 - 20, "fields are in mask order");
 
 uint16_t port_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
@@ -378,8 +333,7 @@ uint16_t port_records(struct sa *sa, const struct query *query, struct answer *a
         return STATUS_SA_BAD_REQUEST;
     if (wants_capabilities(query))
         mask &= ~(UINT64_C(1) << PORT_CAPABILITIES | UINT64_C(1) << PORT_CAPABILITIES2);
-    if (kind->components)
-        matcher_init(&lookup.matcher, kind->components, mask, query_data(query));
+    matcher_init(&lookup.matcher, kind->components, mask, query_data(query));
     for (unsigned last = named ? lid : LFT_ENTRIES - 1; lid <= last; lid++) {
         uint32_t end = sa_port_at(sa, lid);
         if (end == SUBNET_NONE || (!named && lid_of(&lookup, end) != lid) ||
