@@ -27,30 +27,28 @@ static const struct handler {
     query_handler *handle;
 } handlers[] = {
 #define RECORD(symbol, methods, handle)                                                            \
-    {                                                                                              \
-        WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle                   \
-    }
-    RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records),
+    WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle
+    {RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records)},
     {WIRE_ID_PATH_RECORD, BY_TRACE, WIRE_ID_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD, trace_records},
     {WIRE_ID_MULTI_PATH_RECORD, BY_MULTI, WIRE_ID_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
      multi_path_records},
-    RECORD(CLASS_PORT_INFO, BY_GET, class_port_info),
+    {RECORD(CLASS_PORT_INFO, BY_GET, class_port_info)},
     {WIRE_ID_INFORM_INFO, BY_SET, WIRE_ID_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
-    RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(LINK_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records),
-    RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records),
-    RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records),
+    {RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(LINK_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records)},
+    {RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records)},
+    {RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records)},
 };
 
 void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout)

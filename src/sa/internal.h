@@ -18,13 +18,9 @@ struct query {
     uint8_t mad[MAD_BYTES];
 };
 
-static inline const uint8_t *query_message(const struct query *query)
-{
-    return query->more ? query->more : query->mad;
-}
 static inline const uint8_t *query_data(const struct query *query)
 {
-    return query_message(query) + SA_DATA_OFFSET;
+    return (query->more ? query->more : query->mad) + SA_DATA_OFFSET;
 }
 static inline uint64_t query_mask(const struct query *query)
 {

@@ -285,37 +285,35 @@ static const struct record_kind {
     struct component components[8];
 } kinds[] = {
 #define KIND(symbol, all_ports, add, ...)                                                          \
+    WIRE_ID_##symbol, all_ports, add,                                                              \
     {                                                                                              \
-        WIRE_ID_##symbol, all_ports, add,                                                          \
-        {                                                                                          \
-            __VA_ARGS__, NO_COMPONENT                                                              \
-        }                                                                                          \
+        __VA_ARGS__, NO_COMPONENT                                                                  \
     }
-    KIND(NODE_RECORD, false, add_node, {2, 13, NODE_INFO_BASE_VERSION, NODE_RECORD_AT_NODE_INFO},
-         {14, 14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION}),
-    KIND(PORT_INFO_RECORD, true, add_port_info, {1, 1, PORT_INFO_RECORD_PORT, 0},
-         {3, 18, PORT_INFO_M_KEY, PORT_INFO_RECORD_AT_PORT_INFO},
-         {20, 43, PORT_INFO_LMC, PORT_INFO_RECORD_AT_PORT_INFO},
-         {45, 45, PORT_INFO_SUBNET_TIME_OUT, PORT_INFO_RECORD_AT_PORT_INFO},
-         {47, 50, PORT_INFO_RESP_TIME_VALUE, PORT_INFO_RECORD_AT_PORT_INFO},
-         {52, 55, PORT_INFO_LINK_ROUND_TRIP_LATENCY, PORT_INFO_RECORD_AT_PORT_INFO},
-         {57, 57, PORT_INFO_LINK_SPEED_EXT_ENABLED, PORT_INFO_RECORD_AT_PORT_INFO}),
-    KIND(SWITCH_INFO_RECORD, false, add_switch_info, NO_COMPONENT),
-    KIND(LINK_RECORD, true, add_link, {1, 3, LINK_RECORD_FROM_PORT, 0}),
-    KIND(SM_INFO_RECORD, false, add_manager, {2, 2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
-         {4, 6, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO}),
-    KIND(GUID_INFO_RECORD, false, add_guids, {1, 1, GUID_INFO_RECORD_BLOCK, 0}),
-    KIND(LINEAR_FORWARDING_TABLE_RECORD, false, add_linear_table,
-         {1, 1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0}),
-    KIND(RANDOM_FORWARDING_TABLE_RECORD, false, add_random_table,
-         {1, 1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0}),
-    KIND(MULTICAST_FORWARDING_TABLE_RECORD, false, add_multicast_table,
-         {1, 1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
-         {3, 3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0}),
-    KIND(P_KEY_TABLE_RECORD, true, add_p_keys, {1, 2, P_KEY_TABLE_RECORD_BLOCK, 0}),
-    KIND(SL2VL_TABLE_RECORD, true, add_sl2vl_maps, {1, 1, SL2VL_TABLE_RECORD_INPUT_PORT, 0}),
-    KIND(VL_ARBITRATION_TABLE_RECORD, true, add_arbitration,
-         {2, 2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0}),
+    {KIND(NODE_RECORD, false, add_node, {2, 13, NODE_INFO_BASE_VERSION, NODE_RECORD_AT_NODE_INFO},
+          {14, 14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION})},
+    {KIND(PORT_INFO_RECORD, true, add_port_info, {1, 1, PORT_INFO_RECORD_PORT, 0},
+          {3, 18, PORT_INFO_M_KEY, PORT_INFO_RECORD_AT_PORT_INFO},
+          {20, 43, PORT_INFO_LMC, PORT_INFO_RECORD_AT_PORT_INFO},
+          {45, 45, PORT_INFO_SUBNET_TIME_OUT, PORT_INFO_RECORD_AT_PORT_INFO},
+          {47, 50, PORT_INFO_RESP_TIME_VALUE, PORT_INFO_RECORD_AT_PORT_INFO},
+          {52, 55, PORT_INFO_LINK_ROUND_TRIP_LATENCY, PORT_INFO_RECORD_AT_PORT_INFO},
+          {57, 57, PORT_INFO_LINK_SPEED_EXT_ENABLED, PORT_INFO_RECORD_AT_PORT_INFO})},
+    {KIND(SWITCH_INFO_RECORD, false, add_switch_info, NO_COMPONENT)},
+    {KIND(LINK_RECORD, true, add_link, {1, 3, LINK_RECORD_FROM_PORT, 0})},
+    {KIND(SM_INFO_RECORD, false, add_manager, {2, 2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
+          {4, 6, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO})},
+    {KIND(GUID_INFO_RECORD, false, add_guids, {1, 1, GUID_INFO_RECORD_BLOCK, 0})},
+    {KIND(LINEAR_FORWARDING_TABLE_RECORD, false, add_linear_table,
+          {1, 1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0})},
+    {KIND(RANDOM_FORWARDING_TABLE_RECORD, false, add_random_table,
+          {1, 1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0})},
+    {KIND(MULTICAST_FORWARDING_TABLE_RECORD, false, add_multicast_table,
+          {1, 1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
+          {3, 3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0})},
+    {KIND(P_KEY_TABLE_RECORD, true, add_p_keys, {1, 2, P_KEY_TABLE_RECORD_BLOCK, 0})},
+    {KIND(SL2VL_TABLE_RECORD, true, add_sl2vl_maps, {1, 1, SL2VL_TABLE_RECORD_INPUT_PORT, 0})},
+    {KIND(VL_ARBITRATION_TABLE_RECORD, true, add_arbitration,
+          {2, 2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0})},
 };
 static_assert(PORT_INFO_CLIENT_REREGISTER - PORT_INFO_LMC == 43 - 20, "fields are in mask order");
 

@@ -146,8 +146,3 @@ bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
     describe(vswitch, socket, guid, machine);
     return true;
 }
-
-void vswitch_counts(const struct vswitch *vswitch, struct vswitch_counts *counts)
-{
-    *counts = vswitch->counts;
-}

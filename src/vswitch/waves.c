@@ -13,7 +13,6 @@ static void give_up_planning(struct vswitch *vswitch, struct operation *operatio
     }
     operation->state = OPERATION_REROUTING;
     operation->result.rerouted = true;
-    vswitch->counts.reroutes++;
     sm_reroute(vswitch->sm, now);
 }
 
@@ -127,7 +126,6 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     operation->resume_at = now + sm_drain_time(vswitch->sm, p->hops);
     operation->drained = true;
     operation->result.drains++;
-    vswitch->counts.drains++;
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)
@@ -144,8 +142,7 @@ bool waves_write(struct vswitch *vswitch, uint64_t now)
         over |= operation->state == OPERATION_OVER;
     }
     if (vswitch->entries.count) {
-        vswitch->counts.table_smps +=
-            sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
+        sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
         over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
     }
     return over;
