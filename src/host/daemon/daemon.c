@@ -119,27 +119,21 @@ static void take_routes(struct daemon *daemon)
 /* ---- files ---- */
 
 /* What failed is due again. Trouble is told once, and so is its end. */
-static void judge_files(struct daemon *daemon, uint64_t now, const struct file_task *task)
-{
-    char text[1024];
-    bool failed = task->dump_failed || task->facts_failed || task->registrations_failed;
-    if (failed && (!daemon->files_failed || daemon->ending))
-        event_log_write(&daemon->log, "error", "%s%s", err_text(&task->err, text, sizeof text),
-                        daemon->ending ? "" : "; it is tried again");
-    else if (!failed && daemon->files_failed)
-        event_log_write(&daemon->log, "files", "written as they should be, at last");
-    daemon->files_failed = failed;
-    daemon->files_again_at = failed ? now + file_pause : 0;
-    daemon->dump_due |= task->dump_failed;
-    daemon->facts_due |= task->facts_failed;
-    if (task->registrations_failed)
-        registrations_failed(&daemon->registrations);
-}
-
 static void take_files(struct daemon *daemon, uint64_t now)
 {
+    char text[1024];
     for (struct file_task *task; (task = worker_take(daemon->writer)) != NULL;) {
-        judge_files(daemon, now, task);
+        bool failed = task->dump_failed || task->facts_failed || task->registrations_failed;
+        if (failed && (!daemon->files_failed || daemon->ending))
+            event_log_write(&daemon->log, "error", "%s%s", err_text(&task->err, text, sizeof text),
+                            daemon->ending ? "" : "; it is tried again");
+        else if (!failed && daemon->files_failed)
+            event_log_write(&daemon->log, "files", "written as they should be, at last");
+        daemon->files_failed = failed;
+        daemon->files_again_at = failed ? now + file_pause : 0;
+        daemon->dump_due |= task->dump_failed;
+        daemon->facts_due |= task->facts_failed;
+        daemon->registrations.lost |= task->registrations_failed;
         file_task_free(task);
     }
 }
@@ -461,14 +455,6 @@ static void consider_ending(struct daemon *daemon, uint64_t now)
     }
 }
 
-static void take_questions(struct daemon *daemon, uint64_t now)
-{
-    if (manager_control_serve(daemon->control, now, daemon->sm, daemon->machines,
-                              daemon->config->sm.engine->name, device_port_name(daemon->port),
-                              daemon->config->dump != NULL) == WISH_DUMP)
-        daemon->dump_due = true;
-}
-
 static void rest(struct daemon *daemon, uint64_t now)
 {
     uint64_t until = sm_deadline(daemon->sm);
@@ -480,21 +466,11 @@ static void rest(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
-    event_log_flush(&daemon->log);
+    fflush(daemon->log.file);
     device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                      until == TIME_NEVER ? TIME_NEVER
                      : until > now       ? until - now
                                          : 0);
-}
-
-static void receive_one(struct daemon *daemon, uint64_t now, const struct sm_message *message)
-{
-    sm_receive(daemon->sm, now, message);
-    if (wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
-        wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
-        look(daemon, now);
-        sa_notice(daemon->sa, now, message->mad + SMP_DATA_OFFSET);
-    }
 }
 
 static unsigned receive(struct daemon *daemon, uint64_t now)
@@ -508,7 +484,12 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
-            receive_one(daemon, now, &message);
+            sm_receive(daemon->sm, now, &message);
+            if (wire_get(message.mad, MAD_METHOD) == METHOD_TRAP &&
+                wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
+                look(daemon, now);
+                sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
+            }
             ours++;
             break;
         case MAD_FOR_ADMINISTRATION:
@@ -526,7 +507,7 @@ static void serve(struct daemon *daemon)
         uint64_t now = clock_ns();
         unsigned received = receive(daemon, now);
         if (received && turn % DMODK_BLIND == 0) {
-            event_log_flush(&daemon->log);
+            fflush(daemon->log.file);
             poll(daemon->watched, WATCH_COUNT, 0);
         }
         if (daemon->watched[WATCH_SIGNALS].revents) {
@@ -535,7 +516,9 @@ static void serve(struct daemon *daemon)
         }
         if (daemon->watched[WATCH_CONTROL].revents) {
             daemon->watched[WATCH_CONTROL].revents = 0;
-            take_questions(daemon, now);
+            daemon->dump_due |= manager_control_serve(
+                daemon->control, now, daemon->sm, daemon->machines, daemon->config->sm.engine->name,
+                device_port_name(daemon->port), daemon->config->dump != NULL);
         }
         take_routes(daemon);
         take_files(daemon, now);

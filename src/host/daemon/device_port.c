@@ -54,20 +54,6 @@ struct device_port {
 
 /* ---- choosing ---- */
 
-static bool is_infiniband(const umad_port_t *port)
-{
-    /* Kernels without the attribute have no other link layer. */
-    return port->link_layer[0] == 0 || strcmp(port->link_layer, "InfiniBand") == 0 ||
-           strcmp(port->link_layer, "IB") == 0;
-}
-
-static bool is_meant(const umad_port_t *port, const struct port_choice *choice)
-{
-    return (!choice->guid || be64toh(port->port_guid) == choice->guid) &&
-           (!choice->ca || strcmp(port->ca_name, choice->ca) == 0) &&
-           (choice->number == PORT_ANY || port->portnum == choice->number);
-}
-
 /* What was passed over, for the message when nothing is left. */
 struct search {
     const struct port_choice *choice;
@@ -78,11 +64,16 @@ struct search {
 
 static void consider(struct search *search, const umad_port_t *port)
 {
-    bool asked_for = search->choice->guid || search->choice->number != PORT_ANY;
-    if (search->found || !is_meant(port, search->choice))
+    const struct port_choice *choice = search->choice;
+    bool asked_for = choice->guid || choice->number != PORT_ANY;
+    if (search->found || (choice->guid && be64toh(port->port_guid) != choice->guid) ||
+        (choice->ca && strcmp(port->ca_name, choice->ca) != 0) ||
+        (choice->number != PORT_ANY && port->portnum != choice->number))
         return;
     search->ports++;
-    if (!is_infiniband(port)) {
+    /* Kernels without the attribute have no other link layer. */
+    if (port->link_layer[0] && strcmp(port->link_layer, "InfiniBand") != 0 &&
+        strcmp(port->link_layer, "IB") != 0) {
         search->ethernet++;
         return;
     }
@@ -129,13 +120,6 @@ static int no_port(const struct search *search, struct err *err)
     return err_set(err, ENODEV, "this machine has no InfiniBand port%s", meant);
 }
 
-/* Without what changes while it is open, such as its state. */
-static void describe(struct device_port *port, const umad_port_t *info)
-{
-    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", info->ca_name,
-             info->portnum, port->guid, info->rate);
-}
-
 /* ---- opening ---- */
 
 static int occupied(const struct device_port *port, struct err *err)
@@ -165,18 +149,6 @@ static int register_agent(const struct device_port *port, int class)
     return umad_register(port->id, class, 1, 0, methods);
 }
 
-static void open_administration(struct device_port *port, const umad_port_t *info)
-{
-    port->administration_id = port->id;
-    if (port->unpollable)
-        return;
-    int id = umad_open_port(info->ca_name, info->portnum);
-    if (id < 0)
-        return;
-    port->administration_id = id;
-    port->administration_fd = umad_get_fd(id);
-}
-
 static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
 {
     port->id = umad_open_port(info->ca_name, info->portnum);
@@ -187,7 +159,12 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
-    open_administration(port, info);
+    if (!port->unpollable)
+        port->administration_id = umad_open_port(info->ca_name, info->portnum);
+    if (port->administration_id >= 0)
+        port->administration_fd = umad_get_fd(port->administration_id);
+    else
+        port->administration_id = port->id;
     port->administration_agent =
         umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
                       (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
@@ -207,7 +184,9 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
     struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
     port->guid = be64toh(search.port.port_guid);
-    describe(port, &search.port);
+    /* Without what changes while it is open, such as its state. */
+    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s",
+             search.port.ca_name, search.port.portnum, port->guid, search.port.rate);
     /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
      */
     port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + QUERY_BYTES);
@@ -301,48 +280,34 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-static void take_query(const struct device_port *port, size_t bytes, struct sa_message *query)
-{
-    const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
-    *query = (struct sa_message){.data = umad_get_mad(port->in), .bytes = bytes};
-    query->address = (struct sa_address){.lid = be16toh(address->lid),
-                                         .sl = address->sl,
-                                         .path_bits = address->path_bits,
-                                         .p_key_index = address->pkey_index,
-                                         .qp = be32toh(address->qpn),
-                                         .q_key = Q_KEY_GSI};
-}
-
-/* Whether there is room now for a message of that length, which was too long. */
-static bool make_room(struct device_port *port, int length)
-{
-    if (length <= port->in_bytes || length > ANSWER_BYTES)
-        return false;
-    port->in = mem_realloc(port->in, 1, sizeof(struct ib_user_mad) + (size_t)length);
-    port->in_bytes = length;
-    return true;
-}
-
 static enum mad_arrival receive_from(struct device_port *port, int id, struct sm_message *message,
                                      struct sa_message *query)
 {
     for (;;) {
         int length = port->in_bytes;
         if (umad_recv(id, port->in, &length, 0) < 0) {
-            if (errno == ENOSPC && make_room(port, length))
-                continue;
-            return MAD_NONE;
+            if (errno != ENOSPC || length <= port->in_bytes || length > ANSWER_BYTES)
+                return MAD_NONE;
+            port->in = mem_realloc(port->in, 1, sizeof(struct ib_user_mad) + (size_t)length);
+            port->in_bytes = length;
+            continue;
         }
         const uint8_t *mad = umad_get_mad(port->in);
+        const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
         if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
             continue; /* a request of ours that came back */
         if (wire_get(mad, MAD_CLASS) == CLASS_SUBN_ADM) {
-            take_query(port, (size_t)length, query);
+            *query = (struct sa_message){.data = mad, .bytes = (size_t)length};
+            query->address = (struct sa_address){.lid = be16toh(address->lid),
+                                                 .sl = address->sl,
+                                                 .path_bits = address->path_bits,
+                                                 .p_key_index = address->pkey_index,
+                                                 .qp = be32toh(address->qpn),
+                                                 .q_key = Q_KEY_GSI};
             return MAD_FOR_ADMINISTRATION;
         }
         if (length != MAD_BYTES)
             continue;
-        const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
         message->lid = be16toh(address->lid);
         message->sl = address->sl;
         memcpy(message->mad, mad, MAD_BYTES);

@@ -6,7 +6,7 @@
 #define WEFT_HOST_DAEMON_DEVICE_PORT_H
 
 #include "base/err.h"
-#include "host/manager/port_choice.h"
+#include "host/manager/config.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 

@@ -15,6 +15,10 @@ enum { PORT_NONE = 0xFF, NAME_ROOM = 65, UNKNOWN_HOPS = 0xFFFF, LOOPING_HOPS = 0
 enum { GROUPS_A_BLOCK = 32, VL_CAP_ONE_LANE = 1, SERVICE_LEVELS = 16 };
 
 /* Nodes and ports keep their indices; only what is printed is copied. */
+struct picture_block {
+    uint16_t part; /* as in subnet/blocks.h */
+    uint8_t data[BLOCK_BYTES];
+};
 struct picture_node {
     uint64_t guid, system_guid;
     uint32_t first_port;
@@ -24,11 +28,8 @@ struct picture_node {
     bool present;
     char name[NAME_ROOM];
     uint8_t *table; /* [top + 1], switches only */
-    struct picture_block {
-        uint16_t part; /* as in subnet/blocks.h */
-        uint8_t data[BLOCK_BYTES];
-    } * blocks; /* of its multicast table, in order, all positions of a block together */
-    size_t block_count;
+    VEC(struct picture_block)
+    blocks; /* of its multicast table, all positions of a block together */
 };
 struct picture_port {
     uint64_t guid;
@@ -41,6 +42,7 @@ struct picture_port {
 };
 
 struct dump_picture {
+    struct arena memory;
     struct picture_node *nodes;
     struct picture_port *ports;
     uint32_t node_count, port_count;
@@ -51,35 +53,33 @@ struct dump_picture {
 
 /* ---- taking ---- */
 
-static uint8_t *copy_table(const struct subnet_tables *tables, uint32_t top)
-{
-    uint8_t *table = mem_alloc(top + 1);
-    for (uint32_t lid = 0; lid <= top; lid++)
-        table[lid] = subnet_block_known(tables, lid / LFT_BLOCK) ? tables->actual[lid] : PORT_NONE;
-    return table;
-}
-
 static void take_node(struct dump_picture *picture, const struct subnet_node *from, uint32_t index)
 {
     struct picture_node *node = &picture->nodes[index];
-    node->guid = from->guid;
-    node->system_guid = from->system_guid;
-    node->first_port = from->first_port;
-    node->vendor = from->vendor;
-    node->device = from->device;
-    node->revision = from->revision;
-    node->kind = from->kind;
-    node->port_count = from->port_count;
-    node->present = from->present;
+    *node = (struct picture_node){.guid = from->guid,
+                                  .system_guid = from->system_guid,
+                                  .first_port = from->first_port,
+                                  .vendor = from->vendor,
+                                  .device = from->device,
+                                  .revision = from->revision,
+                                  .kind = from->kind,
+                                  .port_count = from->port_count,
+                                  .present = from->present};
     memcpy(node->name, from->description, sizeof node->name);
     node->name[sizeof node->name - 1] = 0;
-    if (from->present && from->tables)
-        node->table = copy_table(from->tables, picture->top);
+    if (!from->present || !from->tables)
+        return;
+    node->table = arena_alloc(&picture->memory, picture->top + 1);
+    for (uint32_t lid = 0; lid <= picture->top; lid++)
+        node->table[lid] = subnet_block_known(from->tables, lid / LFT_BLOCK)
+                               ? from->tables->actual[lid]
+                               : PORT_NONE;
 }
 
 /* Of an output: all of them, or none. */
-static void take_maps(struct picture_port *port, const struct subnet *subnet, uint32_t index)
+static void take_maps(struct dump_picture *picture, const struct subnet *subnet, uint32_t index)
 {
+    struct picture_port *port = &picture->ports[index];
     const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[index].node];
     const struct blocks *blocks = &subnet->blocks;
     const uint8_t *all = blocks_actual(blocks, index, BLOCK_SL2VL, BLOCK_ALL_INPUTS);
@@ -87,7 +87,7 @@ static void take_maps(struct picture_port *port, const struct subnet *subnet, ui
     if (!all && !blocks_actual(blocks, index, BLOCK_SL2VL, 0))
         return;
     port->one_map = all != NULL;
-    port->maps = mem_zalloc(inputs, sizeof *port->maps);
+    port->maps = arena_alloc(&picture->memory, inputs * sizeof *port->maps);
     for (unsigned input = 0; input < inputs; input++) {
         const uint8_t *map = all ? all : blocks_actual(blocks, index, BLOCK_SL2VL, input);
         if (map)
@@ -105,20 +105,18 @@ static int compare_blocks(const void *a, const void *b)
 
 static void take_groups(struct picture_node *node, const struct blocks *blocks)
 {
-    size_t room = 0;
     for (uint32_t row = blocks_next_of_port(blocks, node->first_port, BLOCKS_NONE);
          row != BLOCKS_NONE; row = blocks_next_of_port(blocks, node->first_port, row)) {
         const struct block *block = &blocks->rows.items[row];
         const uint8_t *data = blocks_content(blocks, block->actual);
         if (block->kind != BLOCK_MULTICAST || !data)
             continue;
-        node->blocks =
-            mem_reserve(node->blocks, &room, node->block_count + 1, sizeof *node->blocks);
-        node->blocks[node->block_count].part = block->part;
-        memcpy(node->blocks[node->block_count++].data, data, BLOCK_BYTES);
+        struct picture_block copy = {.part = block->part};
+        memcpy(copy.data, data, BLOCK_BYTES);
+        vec_push(&node->blocks, copy);
     }
-    if (node->block_count)
-        qsort(node->blocks, node->block_count, sizeof *node->blocks, compare_blocks);
+    if (node->blocks.count)
+        qsort(node->blocks.items, node->blocks.count, sizeof *node->blocks.items, compare_blocks);
 }
 
 static void take_port(struct dump_picture *picture, const struct subnet_port *from, uint32_t index)
@@ -142,11 +140,13 @@ struct dump_picture *dump_picture_take(const struct subnet *subnet)
     struct dump_picture *picture = mem_zalloc(1, sizeof *picture);
     picture->node_count = (uint32_t)subnet->nodes.count;
     picture->port_count = (uint32_t)subnet->ports.count;
-    picture->nodes = mem_zalloc(picture->node_count + 1, sizeof *picture->nodes);
-    picture->ports = mem_zalloc(picture->port_count + 1, sizeof *picture->ports);
+    picture->nodes =
+        arena_alloc(&picture->memory, (picture->node_count + 1) * sizeof *picture->nodes);
+    picture->ports =
+        arena_alloc(&picture->memory, (picture->port_count + 1) * sizeof *picture->ports);
     picture->manager =
         subnet->own_port == SUBNET_NONE ? SUBNET_NONE : subnet->ports.items[subnet->own_port].node;
-    picture->owner = mem_alloc(sizeof subnet->by_lid);
+    picture->owner = arena_alloc(&picture->memory, sizeof subnet->by_lid);
     for (uint32_t lid = 0; lid < LFT_ENTRIES; lid++) {
         uint32_t port = subnet->by_lid[lid];
         bool there =
@@ -160,10 +160,10 @@ struct dump_picture *dump_picture_take(const struct subnet *subnet)
         if (picture->nodes[i].table)
             take_groups(&picture->nodes[i], &subnet->blocks);
     }
-    for (uint32_t i = 0; i < picture->port_count; i++)
+    for (uint32_t i = 0; i < picture->port_count; i++) {
         take_port(picture, &subnet->ports.items[i], i);
-    for (uint32_t i = 0; i < picture->port_count; i++)
-        take_maps(&picture->ports[i], subnet, i);
+        take_maps(picture, subnet, i);
+    }
     return picture;
 }
 
@@ -171,22 +171,10 @@ void dump_picture_free(struct dump_picture *picture)
 {
     if (!picture)
         return;
-    for (uint32_t i = 0; i < picture->node_count; i++) {
-        mem_free(picture->nodes[i].table);
-        mem_free(picture->nodes[i].blocks);
-    }
-    for (uint32_t i = 0; i < picture->port_count; i++)
-        mem_free(picture->ports[i].maps);
-    mem_free(picture->nodes);
-    mem_free(picture->ports);
-    mem_free(picture->owner);
+    for (uint32_t i = 0; i < picture->node_count; i++)
+        vec_release(&picture->nodes[i].blocks);
+    arena_release(&picture->memory);
     mem_free(picture);
-}
-
-static const struct picture_port *end_port(const struct dump_picture *picture, uint32_t port)
-{
-    const struct picture_node *node = &picture->nodes[picture->ports[port].node];
-    return &picture->ports[node->kind == SUBNET_SWITCH ? node->first_port : port];
 }
 
 /* ---- opensm-lfts.dump ---- */
@@ -196,28 +184,20 @@ static const char *kind_name(unsigned kind)
     return kind == SUBNET_SWITCH ? "Switch" : kind == SUBNET_ROUTER ? "Router" : "Channel Adapter";
 }
 
-/* What follows an entry is the same in every table: printed once for each LID. */
-static char **describe_lids(const struct dump_picture *picture)
-{
-    char **texts = mem_zalloc(picture->top + 1, sizeof *texts);
-    for (uint32_t lid = 0; lid <= picture->top; lid++) {
-        char line[160];
-        uint32_t owner = picture->owner[lid];
-        if (owner == SUBNET_NONE) {
-            snprintf(line, sizeof line, "unknown node and type\n");
-        } else {
-            const struct picture_node *node = &picture->nodes[picture->ports[owner].node];
-            snprintf(line, sizeof line, "%s portguid 0x%016" PRIx64 ": '%s'\n",
-                     kind_name(node->kind), picture->ports[owner].guid, node->name);
-        }
-        texts[lid] = mem_strdup(line);
-    }
-    return texts;
-}
-
 void dump_print_lfts(const struct dump_picture *picture, FILE *out)
 {
-    char **texts = describe_lids(picture);
+    /* What follows an entry is the same in every table: printed once for each LID. */
+    struct arena memory = {0};
+    char **texts = arena_alloc(&memory, (picture->top + 1) * sizeof *texts);
+    for (uint32_t lid = 0; lid <= picture->top; lid++) {
+        uint32_t owner = picture->owner[lid];
+        const struct picture_node *node =
+            owner == SUBNET_NONE ? NULL : &picture->nodes[picture->ports[owner].node];
+        texts[lid] =
+            node ? arena_printf(&memory, "%s portguid 0x%016" PRIx64 ": '%s'\n",
+                                kind_name(node->kind), picture->ports[owner].guid, node->name)
+                 : "unknown node and type\n";
+    }
     for (uint32_t i = 0; i < picture->node_count; i++) {
         const struct picture_node *node = &picture->nodes[i];
         if (!node->table)
@@ -232,52 +212,26 @@ void dump_print_lfts(const struct dump_picture *picture, FILE *out)
         }
         fprintf(out, "%u lids dumped\n", picture->top);
     }
-    for (uint32_t lid = 0; lid <= picture->top; lid++)
-        mem_free(texts[lid]);
-    mem_free(texts);
+    arena_release(&memory);
 }
 
 /* ---- opensm-subnet.lst ---- */
 
-static const char *width_name(unsigned width)
-{
-    switch (width) {
-    case 1: return "1x";
-    case 2: return "4x";
-    case 4: return "8x";
-    case 8: return "12x";
-    case 16: return "2x";
-    default: return "?x";
-    }
-}
+/* By the encodings of PortInfo; NULL: there is no such. */
+static const char *const width_names[] = {
+    [1] = "1x", [2] = "4x", [4] = "8x", [8] = "12x", [16] = "2x"};
+static const char *const speed_names[] = {[1] = "2.5", [2] = "5", [4] = "10"};
+static const char *const extended_speed_names[] = {[1] = "14", [2] = "25", [4] = "50", [8] = "100"};
+static const char *const state_names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};
 
-static const char *speed_name(const struct picture_port *port)
-{
-    switch (port->extended_speed) {
-    case 1: return "14";
-    case 2: return "25";
-    case 4: return "50";
-    case 8: return "100";
-    default: break;
-    }
-    switch (port->speed) {
-    case 1: return "2.5";
-    case 2: return "5";
-    case 4: return "10";
-    default: return "??";
-    }
-}
-
-static const char *state_name(unsigned state)
-{
-    static const char *const names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};
-    return state < sizeof names / sizeof *names ? names[state] : "???";
-}
+#define NAME_OF(names, value, otherwise)                                                           \
+    ((value) < sizeof(names) / sizeof *(names) && (names)[value] ? (names)[value] : (otherwise))
 
 static void print_end(const struct dump_picture *picture, uint32_t port, FILE *out)
 {
     const struct picture_node *node = &picture->nodes[picture->ports[port].node];
-    const struct picture_port *end = end_port(picture, port);
+    const struct picture_port *end =
+        &picture->ports[node->kind == SUBNET_SWITCH ? node->first_port : port];
     fprintf(out,
             "{ %s%s Ports:%02X SystemGUID:%016" PRIX64 " NodeGUID:%016" PRIX64
             " PortGUID:%016" PRIX64 " VenID:%08X DevID:%04X Rev:%08X {%s} LID:%04X PN:%02X } ",
@@ -297,8 +251,10 @@ void dump_print_links(const struct dump_picture *picture, FILE *out)
             continue;
         print_end(picture, i, out);
         print_end(picture, port->peer, out);
-        fprintf(out, "PHY=%s LOG=%s SPD=%s\n", width_name(port->width), state_name(port->state),
-                speed_name(port));
+        fprintf(out, "PHY=%s LOG=%s SPD=%s\n", NAME_OF(width_names, port->width, "?x"),
+                NAME_OF(state_names, port->state, "???"),
+                NAME_OF(extended_speed_names, port->extended_speed,
+                        NAME_OF(speed_names, port->speed, "??")));
     }
 }
 
@@ -383,14 +339,6 @@ static void walk_links(const struct dump_picture *picture, uint32_t target, uint
     }
 }
 
-/* Both walks give a column for a LID, the file has a row for a switch: this holds them in between.
- */
-struct columns {
-    uint32_t *switches; /* their nodes, in order */
-    uint32_t switch_count;
-    uint16_t *hops, *least; /* [lid * switch_count + switch] */
-};
-
 static void print_route(unsigned port, unsigned hops, unsigned least, uint32_t lid, FILE *out)
 {
     if (port == PORT_NONE || hops >= LOOPING_HOPS)
@@ -402,11 +350,21 @@ static void print_route(unsigned port, unsigned hops, unsigned least, uint32_t l
                 hops, least, port);
 }
 
-static void fill_columns(const struct dump_picture *picture, struct columns *columns)
+/* Both walks give a column for a LID, the file has a row for a switch: all columns are kept. */
+void dump_print_routes(const struct dump_picture *picture, FILE *out)
 {
-    uint16_t *hops = mem_alloc((picture->node_count + 1) * sizeof *hops);
-    uint16_t *least = mem_alloc((picture->node_count + 1) * sizeof *least);
-    uint32_t *scratch = mem_alloc((picture->node_count + 1) * sizeof *scratch);
+    struct arena memory = {0};
+    size_t nodes = picture->node_count + 1, count = 0;
+    uint32_t *switches = arena_alloc(&memory, nodes * sizeof *switches);
+    uint32_t *scratch = arena_alloc(&memory, nodes * sizeof *scratch);
+    uint16_t *hops = arena_alloc(&memory, nodes * sizeof *hops); /* to one LID, by node */
+    uint16_t *least = arena_alloc(&memory, nodes * sizeof *least);
+    for (uint32_t i = 0; i < picture->node_count; i++)
+        if (picture->nodes[i].table)
+            switches[count++] = i;
+    struct {
+        uint16_t hops, least;
+    } *cells = arena_alloc(&memory, ((picture->top + 1) * count + 1) * sizeof *cells);
     uint32_t last = SUBNET_NONE; /* LIDs of one port have the same least hops */
     for (uint32_t lid = 1; lid <= picture->top; lid++) {
         uint32_t target = picture->owner[lid];
@@ -416,73 +374,39 @@ static void fill_columns(const struct dump_picture *picture, struct columns *col
         if (target != last)
             walk_links(picture, target, least, scratch);
         last = target;
-        for (uint32_t i = 0; i < columns->switch_count; i++) {
-            size_t cell = (size_t)lid * columns->switch_count + i;
-            columns->hops[cell] = hops[columns->switches[i]];
-            columns->least[cell] = least[columns->switches[i]];
+        for (size_t i = 0; i < count; i++) {
+            cells[lid * count + i].hops = hops[switches[i]];
+            cells[lid * count + i].least = least[switches[i]];
         }
     }
-    mem_free(hops);
-    mem_free(least);
-    mem_free(scratch);
-}
-
-static void print_table(const struct dump_picture *picture, const struct columns *columns,
-                        uint32_t at, FILE *out)
-{
-    const struct picture_node *node = &picture->nodes[columns->switches[at]];
-    fprintf(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
-            node->guid);
-    for (uint32_t lid = 1; lid <= picture->top; lid++) {
-        size_t cell = (size_t)lid * columns->switch_count + at;
-        if (picture->owner[lid] == SUBNET_NONE)
-            print_route(PORT_NONE, 0, 0, lid, out);
-        else
-            print_route(node->table[lid], columns->hops[cell], columns->least[cell], lid, out);
+    for (size_t i = 0; i < count; i++) {
+        const struct picture_node *node = &picture->nodes[switches[i]];
+        fprintf(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
+                node->guid);
+        for (uint32_t lid = 1; lid <= picture->top; lid++)
+            print_route(picture->owner[lid] == SUBNET_NONE ? PORT_NONE : node->table[lid],
+                        cells[lid * count + i].hops, cells[lid * count + i].least, lid, out);
     }
-}
-
-void dump_print_routes(const struct dump_picture *picture, FILE *out)
-{
-    struct columns columns = {.switches = mem_alloc((picture->node_count + 1) * sizeof(uint32_t))};
-    for (uint32_t i = 0; i < picture->node_count; i++)
-        if (picture->nodes[i].table)
-            columns.switches[columns.switch_count++] = i;
-    size_t cells = ((size_t)picture->top + 1) * columns.switch_count + 1;
-    columns.hops = mem_alloc(cells * sizeof *columns.hops);
-    columns.least = mem_alloc(cells * sizeof *columns.least);
-    fill_columns(picture, &columns);
-    for (uint32_t at = 0; at < columns.switch_count; at++)
-        print_table(picture, &columns, at, out);
-    mem_free(columns.switches);
-    mem_free(columns.hops);
-    mem_free(columns.least);
+    arena_release(&memory);
 }
 
 /* ---- opensm-sl2vl.dump ---- */
 
-/* The lane that a service level takes out of this port. Where the manager neither writes nor reads
- * these tables, the only ones it knows are those that leave no choice: where there is one data
- * lane, all levels take it. */
-static unsigned lane_at(const struct picture_port *port, unsigned input, unsigned level)
-{
-    if (!port->maps)
-        return 0;
-    const uint8_t *map = port->maps[port->one_map ? 0 : input];
-    return map[level / 2] >> (level % 2 ? 0 : 4) & 15;
-}
-
+/* Where the manager neither writes nor reads the SL-to-VL tables, only those of ports with one data
+ * VL are known. */
 static void print_lanes(const struct picture_port *port, unsigned inputs, unsigned out_number,
                         FILE *out)
 {
+    static const uint8_t only_vl_0[SERVICE_LEVELS / 2];
     if (!port->one_lane && !port->maps) {
         fprintf(out, "#port %u has several lanes, its tables were not read\n", port->number);
         return;
     }
     for (unsigned in = 0; in < inputs; in++) {
         fprintf(out, "%-3u %-3u :", in, out_number);
-        for (unsigned level = 0; level < SERVICE_LEVELS; level++)
-            fprintf(out, " %-2u", lane_at(port, in, level));
+        const uint8_t *map = port->maps ? port->maps[port->one_map ? 0 : in] : only_vl_0;
+        for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
+            fprintf(out, " %-2u", map[sl / 2] >> (sl % 2 ? 0 : 4) & 15u);
         fputc('\n', out);
     }
 }
@@ -537,25 +461,21 @@ static void print_ports(const struct picture_block *blocks, size_t count, unsign
         fputc('\n', out);
 }
 
-/* A switch without groups has its name there all the same: ibdmchk does not mind. */
-static void print_switch_groups(const struct picture_node *node, FILE *out)
-{
-    if (node->block_count)
-        fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
-    for (size_t i = 0, count; i < node->block_count; i += count) {
-        const struct picture_block *blocks = &node->blocks[i];
-        for (count = 1;
-             i + count < node->block_count && !((blocks[count].part ^ blocks->part) & 0x1FF);)
-            count++;
-        for (unsigned entry = 0; entry < GROUPS_A_BLOCK; entry++)
-            print_ports(blocks, count, entry, out);
-    }
-}
-
 static void dump_print_groups(const struct dump_picture *picture, FILE *out)
 {
-    for (uint32_t i = 0; i < picture->node_count; i++)
-        print_switch_groups(&picture->nodes[i], out);
+    for (uint32_t at = 0; at < picture->node_count; at++) {
+        const struct picture_node *node = &picture->nodes[at];
+        size_t all = node->blocks.count;
+        if (all)
+            fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
+        for (size_t i = 0, count; i < all; i += count) {
+            const struct picture_block *blocks = &node->blocks.items[i];
+            for (count = 1; i + count < all && !((blocks[count].part ^ blocks->part) & 0x1FF);)
+                count++;
+            for (unsigned entry = 0; entry < GROUPS_A_BLOCK; entry++)
+                print_ports(blocks, count, entry, out);
+        }
+    }
 }
 
 /* ---- files ---- */

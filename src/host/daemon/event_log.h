@@ -3,7 +3,7 @@
  *   2026-03-01 09:12:44.103 up       subnet up: 36 switches, 324 adapters; …
  *   {"time":"2026-03-01T09:12:44.103+0100","event":"up","text":"subnet up: …"}
  *
- * Lines are gathered and written out when the loop has time (event_log_flush()). */
+ * Lines are gathered and written out when the loop has time (fflush(3)). */
 #ifndef WEFT_HOST_DAEMON_EVENT_LOG_H
 #define WEFT_HOST_DAEMON_EVENT_LOG_H
 
@@ -22,7 +22,6 @@ struct event_log {
 /* Opens the file, or opens it again after it was moved away. On error what was open stays so. */
 int event_log_open(struct event_log *log, const char *path, bool json, struct err *err);
 void event_log_close(struct event_log *log);
-void event_log_flush(struct event_log *log);
 
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -51,28 +51,20 @@ static int refuse(const struct reply *reply, int code, const char *format, ...)
 
 /* ---- machines ---- */
 
-static const char *leaf_of(const struct subnet *subnet, uint32_t vswitch)
-{
-    uint32_t peer =
-        subnet->ports.items[subnet->nodes.items[vswitch].first_port + VSWITCH_UPLINK].peer;
-    return peer == SUBNET_NONE ? ""
-                               : subnet->nodes.items[subnet->ports.items[peer].node].description;
-}
-
-static const char *condition(const struct vswitch_machine *machine)
-{
-    return machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
-}
-
 static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
                         const struct vswitch_machine *machine)
 {
-    const char *leaf = leaf_of(sm_subnet(sm), machine->vswitch);
+    const struct subnet *subnet = sm_subnet(sm);
+    uint32_t uplink = subnet->nodes.items[machine->vswitch].first_port + VSWITCH_UPLINK;
+    uint32_t peer = subnet->ports.items[uplink].peer;
+    const char *leaf =
+        peer == SUBNET_NONE ? "" : subnet->nodes.items[subnet->ports.items[peer].node].description;
+    const char *state = machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
     record_begin(record, NULL);
     record_string(record, "name", NULL, machine->name);
     record_guid(record, "guid", "0x%016llx", machine->guid);
     record_number(record, "lid", "  LID %5llu", machine->lid);
-    record_string(record, "state", "  %-11s", condition(machine));
+    record_string(record, "state", "  %-11s", state);
     record_string(record, "hypervisor", " %s", vswitch_hypervisor_name(machines, machine->vswitch));
     record_number(record, "function", " function %llu", machine->function);
     record_string(record, "leaf", " at %s", *leaf || record->as_json ? leaf : "-");
@@ -80,46 +72,7 @@ static void put_machine(struct record *record, const struct vswitch *machines, c
     record_end(record);
 }
 
-static int list(const struct vswitch *machines, const struct sm *sm, const struct reply *reply)
-{
-    struct record record = record_to(reply->out, reply->json, false);
-    struct vswitch_machine machine;
-    uint32_t cursor = 0;
-    record_begin_list(&record, NULL);
-    while (vswitch_next_machine(machines, &cursor, &machine))
-        put_machine(&record, machines, sm, &machine);
-    record_end_list(&record);
-    return 0;
-}
-
-static int show(const struct vswitch *machines, const struct sm *sm, const char *name,
-                const struct reply *reply)
-{
-    struct record record = record_to(reply->out, reply->json, false);
-    struct vswitch_machine machine;
-    if (!vswitch_find_machine(machines, vswitch_guid(name), &machine))
-        return refuse(reply, ENOENT, "there is no machine '%s'", name);
-    put_machine(&record, machines, sm, &machine);
-    return 0;
-}
-
 /* ---- requests ---- */
-
-/* What a move cost; of one that took new routes nobody knows which entries are its own. */
-static void print_costs(const struct vswitch_result *result, struct json *json)
-{
-    json_unsigned(json, "hypervisor_smps", result->function_smps);
-    if (result->rerouted) {
-        json_null(json, "table_smps");
-        json_null(json, "switches");
-    } else {
-        json_unsigned(json, "table_smps", result->table_smps);
-        json_unsigned(json, "switches", result->switches);
-    }
-    json_unsigned(json, "waves", result->waves);
-    json_unsigned(json, "drains", result->drains);
-    json_bool(json, "rerouted", result->rerouted);
-}
 
 static void print_json(const struct vswitch *machines, const struct vswitch_result *result,
                        struct text *out)
@@ -140,7 +93,17 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
         json_string(&json, "from", vswitch_hypervisor_name(machines, result->from));
     if (result->to != SUBNET_NONE)
         json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
-    print_costs(result, &json);
+    json_unsigned(&json, "hypervisor_smps", result->function_smps);
+    if (result->rerouted) { /* which of the new routes' entries are its own is not known */
+        json_null(&json, "table_smps");
+        json_null(&json, "switches");
+    } else {
+        json_unsigned(&json, "table_smps", result->table_smps);
+        json_unsigned(&json, "switches", result->switches);
+    }
+    json_unsigned(&json, "waves", result->waves);
+    json_unsigned(&json, "drains", result->drains);
+    json_bool(&json, "rerouted", result->rerouted);
     if (result->state != VSWITCH_PENDING)
         json_unsigned(&json, "microseconds", (result->ended_ns - result->submitted_ns) / NS_PER_US);
     json_end_object(&json);
@@ -203,10 +166,22 @@ int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64
 {
     const char *verb = count ? words[0] : "";
     const struct reply reply = {out, json};
-    if (strcmp(verb, "list") == 0 && count == 1)
-        return list(machines, sm, &reply);
-    if (strcmp(verb, "show") == 0 && count == 2)
-        return show(machines, sm, words[1], &reply);
+    struct record record = record_to(out, json, false);
+    struct vswitch_machine machine;
+    uint32_t cursor = 0;
+    if (strcmp(verb, "list") == 0 && count == 1) {
+        record_begin_list(&record, NULL);
+        while (vswitch_next_machine(machines, &cursor, &machine))
+            put_machine(&record, machines, sm, &machine);
+        record_end_list(&record);
+        return 0;
+    }
+    if (strcmp(verb, "show") == 0 && count == 2) {
+        if (!vswitch_find_machine(machines, vswitch_guid(words[1]), &machine))
+            return refuse(&reply, ENOENT, "there is no machine '%s'", words[1]);
+        put_machine(&record, machines, sm, &machine);
+        return 0;
+    }
     if (strcmp(verb, "ticket") == 0 && count == 2) {
         const struct vswitch_result *result =
             vswitch_result(machines, strtoull(words[1], NULL, 10));

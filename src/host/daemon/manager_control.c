@@ -83,7 +83,7 @@ struct question {
     bool can_dump, json;
     const char *words[WORDS_MOST];
     unsigned count;
-    enum manager_wish wish;
+    bool dump;                    /* is wanted */
     struct dump_picture *picture; /* tables to be printed in place of words; or NULL */
 };
 
@@ -196,7 +196,7 @@ static int answer(struct question *question, struct text *out)
         if (!question->can_dump)
             return refuse(out, "this manager has no directory for dumps: start it with --dump DIR, "
                                "or put 'dump DIR' into its configuration and send it SIGHUP");
-        question->wish = WISH_DUMP;
+        question->dump = true;
     } else if (!master) {
         return refuse(out, "only a master can do that, and this manager is none");
     } else if (strcmp(command, "reroute") == 0) {
@@ -215,64 +215,45 @@ static int answer(struct question *question, struct text *out)
 
 /* ---- connections ---- */
 
-struct data_packet {
-    int fd;
-    struct text text; /* a struct answer, then the words */
-    struct dump_picture *picture;
+/* An answer on its way, which a thread prints and sends: that may take seconds. */
+struct reply_task {
+    int fd, result;
+    struct text text;
+    struct dump_picture *picture; /* printed in place of the text, or NULL */
 };
 
-/* That takes seconds on large fabrics. */
-static void print_picture(struct data_packet *data_packet)
+static void *send_reply(void *argument)
 {
-    struct answer head = {0};
-    char *words = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&words, &length);
-    if (file) {
-        dump_print_lfts(data_packet->picture, file);
-        fclose(file);
+    struct reply_task *task = argument;
+    char *words = task->text.data;
+    size_t length = task->text.length;
+    if (task->picture) {
+        words = NULL;
+        length = 0;
+        FILE *file = open_memstream(&words, &length);
+        if (file) {
+            dump_print_lfts(task->picture, file);
+            fclose(file);
+        }
     }
-    head.bytes = (uint32_t)length;
-    text_clear(&data_packet->text);
-    text_append(&data_packet->text, (const char *)&head, sizeof head);
-    text_append(&data_packet->text, words ? words : "", length);
-    free(words);
-    dump_picture_free(data_packet->picture);
-}
-
-static void *deliver(void *argument)
-{
-    struct data_packet *data_packet = argument;
-    if (data_packet->picture)
-        print_picture(data_packet);
-    for (size_t at = 0; at < data_packet->text.length;) {
-        size_t length =
-            data_packet->text.length - at < CHUNK ? data_packet->text.length - at : CHUNK;
-        if (send(data_packet->fd, data_packet->text.data + at, length, MSG_NOSIGNAL) < 0)
+    struct answer head = {task->result, (uint32_t)length};
+    struct text packets = {0};
+    text_append(&packets, (const char *)&head, sizeof head);
+    text_append(&packets, words ? words : "", length);
+    for (size_t at = 0; at < packets.length;) {
+        size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
+        if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL) < 0)
             break; /* too slow, or gone */
-        at += length;
+        at += chunk;
     }
-    close(data_packet->fd);
-    text_release(&data_packet->text);
-    mem_free(data_packet);
+    close(task->fd);
+    if (task->picture)
+        free(words);
+    dump_picture_free(task->picture);
+    text_release(&packets);
+    text_release(&task->text);
+    mem_free(task);
     return NULL;
-}
-
-static void reply(int fd, int result, const struct text *words, struct dump_picture *picture)
-{
-    struct data_packet *data_packet = mem_zalloc(1, sizeof *data_packet);
-    struct answer head = {result, (uint32_t)words->length};
-    struct timeval patience = {.tv_sec = 5};
-    pthread_t thread;
-    data_packet->fd = fd;
-    data_packet->picture = picture;
-    text_append(&data_packet->text, (const char *)&head, sizeof head);
-    text_append(&data_packet->text, words->data ? words->data : "", words->length);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (pthread_create(&thread, NULL, deliver, data_packet) == 0)
-        pthread_detach(thread);
-    else
-        deliver(data_packet);
 }
 
 /* False: not a question, or not for a manager. */
@@ -305,11 +286,18 @@ static void take_question(struct question *question, int fd)
         close(fd);
         return;
     }
-    struct text words = {0};
+    struct reply_task *task = mem_zalloc(1, sizeof *task);
+    struct timeval patience = {.tv_sec = 5};
+    pthread_t thread;
     question->picture = NULL;
-    int result = answer(question, &words);
-    reply(fd, result, &words, question->picture);
-    text_release(&words);
+    task->fd = fd;
+    task->result = answer(question, &task->text);
+    task->picture = question->picture;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (pthread_create(&thread, NULL, send_reply, task) == 0)
+        pthread_detach(thread);
+    else
+        send_reply(task);
 }
 
 static void take_client(struct manager_control *control)
@@ -326,9 +314,9 @@ static void take_client(struct manager_control *control)
     control->clients++;
 }
 
-enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
-                                        struct sm *sm, struct vswitch *machines, const char *engine,
-                                        const char *place, bool can_dump)
+bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
+                           struct vswitch *machines, const char *engine, const char *place,
+                           bool can_dump)
 {
     struct question question = {.control = control,
                                 .sm = sm,
@@ -345,5 +333,5 @@ enum manager_wish manager_control_serve(struct manager_control *control, uint64_
         else
             take_question(&question, events[i].data.fd);
     }
-    return question.wish;
+    return question.dump;
 }

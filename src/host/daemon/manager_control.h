@@ -18,11 +18,10 @@ void manager_control_close(struct manager_control *control);   /* accepts NULL *
 int manager_control_fd(const struct manager_control *control); /* readable: call serve */
 void manager_control_note(struct manager_control *control, const char *event, const char *text);
 
-/* What the daemon itself has to do about an answered question; it has a directory for dumps if
+/* Serves what came in. True: the daemon shall write its dump, for which it has a directory if
  * `can_dump`. */
-enum manager_wish { WISH_NOTHING, WISH_DUMP };
-enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
-                                        struct sm *sm, struct vswitch *machines, const char *engine,
-                                        const char *place, bool can_dump);
+bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
+                           struct vswitch *machines, const char *engine, const char *place,
+                           bool can_dump);
 
 #endif

@@ -224,8 +224,3 @@ void registrations_take(struct registrations *registrations, uint64_t now, const
     registrations->next_at = now + between_writings;
     registrations->lost = false;
 }
-
-void registrations_failed(struct registrations *registrations)
-{
-    registrations->lost = true;
-}

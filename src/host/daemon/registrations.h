@@ -22,7 +22,7 @@ struct registrations {
     bool silent;     /* clients are not asked: nobody will be there to hear their answer */
     struct event_log *log;
     struct sa_generations written;
-    bool lost;         /* what was last taken did not get into the file */
+    bool lost;         /* what was last taken did not get into the file: it is due again */
     uint16_t heritage; /* as in what was written */
     uint16_t followed; /* the master whose registrations were last said to be here */
     uint64_t next_at;  /* no sooner is the file written again */
@@ -46,8 +46,6 @@ uint64_t registrations_deadline(const struct registrations *registrations, const
 /* Its new content, whenever there is something new. */
 void registrations_take(struct registrations *registrations, uint64_t now, const struct sa *sa,
                         struct text *content);
-/* What was taken last could not be written: it is due again. */
-void registrations_failed(struct registrations *registrations);
 void registrations_close(struct registrations *registrations);
 
 #endif

@@ -26,6 +26,8 @@ void store_add(struct store *store, const struct sm_fact *fact);
 /* The whole file; the caller's to free. */
 void store_print(const struct store *store, struct text *out);
 
+/* Writes all of it. 0 or -errno. */
+int store_write_all(int fd, const struct text *content);
 /* A whole file of the directory; empty if there is none. 0 or -errno. */
 int store_read(const char *directory, const char *name, struct text *content);
 /* Out of the way, but not lost: NAME becomes NAME.bad. */
