@@ -63,7 +63,10 @@ struct mad_layer {
     POOL(struct mad_request) requests;
     struct map request_slots; /* transaction id to index in `requests` */
     struct des *timers;
-    struct mad_rmpp *rmpp;
+    struct mad_rmpp {
+        struct conversation *first, *last;
+        VEC(struct conversation *) slots; /* what timers name; NULL: free */
+    } rmpp;
 };
 
 /* mad_layer.c */
@@ -99,8 +102,6 @@ void mad_request_expire(struct mad_layer *layer, uint64_t now, uint32_t index);
 void mad_requests_drop(struct mad_agent *agent);
 
 /* mad_rmpp.c */
-struct mad_rmpp *mad_rmpp_new(void);
-void mad_rmpp_free(struct mad_rmpp *rmpp);
 int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
                   const struct packet_header *packet, const uint8_t *message, size_t bytes);
 /* A packet of an RMPP conversation of this agent. */

@@ -17,7 +17,6 @@ struct mad_layer *mad_layer_new(struct fabric *fabric)
     struct mad_layer *layer = mem_zalloc(1, sizeof *layer);
     layer->fabric = fabric;
     layer->timers = des_new();
-    layer->rmpp = mad_rmpp_new();
     return layer;
 }
 
@@ -27,9 +26,9 @@ void mad_layer_free(struct mad_layer *layer)
         return;
     while (layer->files)
         mad_file_close(layer->files);
-    mad_rmpp_free(layer->rmpp);
     des_free(layer->timers);
     vec_release(&layer->ready);
+    vec_release(&layer->rmpp.slots);
     pool_release(&layer->requests);
     vec_release(&layer->agents);
     vec_release(&layer->ports);

@@ -32,24 +32,6 @@ struct conversation {
     uint32_t slot;
 };
 
-struct mad_rmpp {
-    struct conversation *first, *last;
-    VEC(struct conversation *) slots; /* what timers name; NULL: free */
-};
-
-struct mad_rmpp *mad_rmpp_new(void)
-{
-    return mem_zalloc(1, sizeof(struct mad_rmpp));
-}
-
-void mad_rmpp_free(struct mad_rmpp *rmpp)
-{
-    if (!rmpp)
-        return;
-    vec_release(&rmpp->slots);
-    mem_free(rmpp);
-}
-
 static void unlink_conversation(struct mad_rmpp *rmpp, struct conversation *conversation)
 {
     if (conversation->before)
@@ -76,7 +58,7 @@ static void put_first(struct mad_rmpp *rmpp, struct conversation *conversation)
 static struct conversation *begin(struct mad_agent *agent, uint64_t tid,
                                   const struct packet_header *packet)
 {
-    struct mad_rmpp *rmpp = agent->file->layer->rmpp;
+    struct mad_rmpp *rmpp = &agent->file->layer->rmpp;
     struct conversation *conversation = mem_zalloc(1, sizeof *conversation);
     conversation->agent = agent;
     conversation->tid = tid;
@@ -97,8 +79,8 @@ static struct conversation *begin(struct mad_agent *agent, uint64_t tid,
 static void end(struct conversation *conversation)
 {
     struct mad_layer *layer = conversation->agent->file->layer;
-    unlink_conversation(layer->rmpp, conversation);
-    layer->rmpp->slots.items[conversation->slot] = NULL;
+    unlink_conversation(&layer->rmpp, conversation);
+    layer->rmpp.slots.items[conversation->slot] = NULL;
     des_cancel(layer->timers, conversation->timer);
     rmpp_sender_free(conversation->sender);
     rmpp_receiver_free(conversation->receiver);
@@ -107,7 +89,7 @@ static void end(struct conversation *conversation)
 
 void mad_rmpp_drop(struct mad_agent *agent)
 {
-    struct conversation *next = agent->file->layer->rmpp->first;
+    struct conversation *next = agent->file->layer->rmpp.first;
     while (next) {
         struct conversation *conversation = next;
         next = conversation->after;
@@ -139,7 +121,7 @@ static void deliver_message(struct conversation *conversation)
 static void limit_lingering(const struct mad_agent *agent)
 {
     unsigned lingering = 0;
-    struct conversation *next = agent->file->layer->rmpp->first;
+    struct conversation *next = agent->file->layer->rmpp.first;
     while (next) {
         struct conversation *conversation = next;
         next = conversation->after;
@@ -198,7 +180,7 @@ static void advance(struct conversation *conversation, uint64_t now)
 
 void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *event)
 {
-    struct conversation *conversation = layer->rmpp->slots.items[event->a];
+    struct conversation *conversation = layer->rmpp.slots.items[event->a];
     assert(conversation && (conversation->sender != NULL) != (conversation->receiver != NULL));
     conversation->timer = 0;
     if (conversation->sender)
@@ -254,7 +236,7 @@ int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *
 static struct conversation *offer(struct mad_agent *agent, uint64_t now,
                                   const struct fabric_delivery *delivery)
 {
-    struct mad_rmpp *rmpp = agent->file->layer->rmpp;
+    struct mad_rmpp *rmpp = &agent->file->layer->rmpp;
     uint64_t tid = wire_get(delivery->mad, MAD_TID);
     for (struct conversation *it = rmpp->first; it; it = it->after) {
         if (it->agent != agent || it->tid != tid || it->lid != delivery->header.slid ||
@@ -279,7 +261,7 @@ static struct conversation *begin_receiver(struct mad_agent *agent, uint64_t now
     if (mad_is_response(delivery->mad) && mad_request_find(layer, tid, class) == NONE)
         return NULL;
     unsigned open = 0;
-    for (const struct conversation *it = layer->rmpp->first; it; it = it->after)
+    for (const struct conversation *it = layer->rmpp.first; it; it = it->after)
         open += it->agent == agent && it->receiver && !it->delivered;
     if (open >= OPEN_RECEIVERS)
         return NULL;

@@ -11,21 +11,6 @@
 
 #define CA_NAME "weft0"
 
-static int attach_default(const struct topology *topology, struct attachment *attachment,
-                          struct err *err)
-{
-    if (topology->nodes.count == 0)
-        return err_set(err, ENODEV, "the fabric has no node to attach to");
-    *attachment = (struct attachment){.node = 0};
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        if (topology->nodes.items[i].kind != NODE_ADAPTER)
-            continue;
-        attachment->node = i;
-        break;
-    }
-    return 0;
-}
-
 /* NODE:PORT. Names can hold colons: the last one counts, and only with a number behind it. */
 static uint32_t find_with_port(const struct topology *topology, const char *text, unsigned *port)
 {
@@ -48,8 +33,14 @@ int attach_find(const struct topology *topology, const char *text, struct attach
 {
     unsigned port = 0;
     bool named_port = false;
-    if (!text || !*text)
-        return attach_default(topology, attachment, err);
+    if (!text || !*text) {
+        uint32_t first = 0;
+        while (first < topology->nodes.count && topology->nodes.items[first].kind != NODE_ADAPTER)
+            first++;
+        *attachment = (struct attachment){.node = first < topology->nodes.count ? first : 0};
+        return topology->nodes.count ? 0
+                                     : err_set(err, ENODEV, "the fabric has no node to attach to");
+    }
     uint32_t node = topology_find(topology, text);
     if (node == TOPOLOGY_NONE) {
         node = find_with_port(topology, text, &port);

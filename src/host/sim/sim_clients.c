@@ -82,19 +82,6 @@ static uint32_t host_at(struct sim_clients *clients, uint32_t port)
 
 /* ---- out ---- */
 
-/* From the master, or from where this host knows that it is sent to. */
-static void begin_trail(struct host *host, const uint8_t *info, struct redirect_trail *trail)
-{
-    struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
-                              .p_key = P_KEY_DEFAULT,
-                              .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
-                              .qp = QP_GSI,
-                              .q_key = Q_KEY_GSI};
-    if (host->told_by != master.lid)
-        host->seat.lid = 0;
-    redirect_begin(trail, host->seat.lid ? &host->seat : &master);
-}
-
 static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
     assert(number < clients->questions.count);
@@ -102,8 +89,16 @@ static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
     uint32_t index = host_at(clients, question->port); /* may move them */
     struct host *host = &clients->hosts.items[index];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
-    if (!question->trail.count)
-        begin_trail(host, info, &question->trail);
+    if (!question->trail.count) { /* from the master, or from where this host was sent to */
+        struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
+                                  .p_key = P_KEY_DEFAULT,
+                                  .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
+                                  .qp = QP_GSI,
+                                  .q_key = Q_KEY_GSI};
+        if (host->told_by != master.lid)
+            host->seat.lid = 0;
+        redirect_begin(&question->trail, host->seat.lid ? &host->seat : &master);
+    }
     const struct redirect *to = redirect_target(&question->trail);
     struct mad_head head = {
         .agent = host->agent,
@@ -266,66 +261,19 @@ const uint8_t *sim_clients_last_notice(const struct sim_clients *clients, uint32
 
 /* ---- questions ---- */
 
-static uint8_t *begin(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute, uint64_t mask)
-{
-    memset(mad, 0, MAD_BYTES);
-    wire_set(mad, MAD_METHOD, method);
-    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
-    wire_set(mad, SA_COMPONENT_MASK, mask);
-    return mad + SA_DATA_OFFSET;
-}
-
-static void set_gid(const struct sim_clients *clients, uint8_t *gid, uint32_t port)
-{
-    wire_set_bits(gid, 0, 64, GID_PREFIX_LOCAL);
-    wire_set_bits(gid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
-}
-
-static uint32_t change_membership(struct sim_clients *clients, uint32_t port,
-                                  const uint8_t mgid[16], unsigned method, uint64_t mask)
-{
-    uint8_t mad[MAD_BYTES];
-    uint8_t *record = begin(mad, method, WIRE_ID_MC_MEMBER_RECORD, mask);
-    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
-    set_gid(clients, wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), port);
-    wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
-    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
-    return sim_clients_ask(clients, port, mad);
-}
-
-/* Components: MGID, PortGID, JoinState; to make a group also Q_Key, TClass, P_Key, SL, FlowLabel.
- */
-uint32_t sim_clients_join(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16])
-{
-    return change_membership(clients, port, mgid, METHOD_SET, 0x130C7);
-}
-
-uint32_t sim_clients_leave(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16])
-{
-    return change_membership(clients, port, mgid, METHOD_DELETE, 0x10003);
-}
-
 uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12 };
-    uint8_t mad[MAD_BYTES];
-    uint8_t *path = begin(mad, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | NUMBER);
-    set_gid(clients, wire_bytes(path, PATH_RECORD_SGID), port);
-    set_gid(clients, wire_bytes(path, PATH_RECORD_DGID), to);
+    uint8_t mad[MAD_BYTES] = {0};
+    uint8_t *path = mad + SA_DATA_OFFSET;
+    uint8_t *sgid = wire_bytes(path, PATH_RECORD_SGID), *dgid = wire_bytes(path, PATH_RECORD_DGID);
+    wire_set(mad, MAD_METHOD, METHOD_GET);
+    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
+    wire_set(mad, SA_COMPONENT_MASK, DGID | SGID | NUMBER);
+    wire_set_bits(sgid, 0, 64, GID_PREFIX_LOCAL);
+    wire_set_bits(sgid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
+    wire_set_bits(dgid, 0, 64, GID_PREFIX_LOCAL);
+    wire_set_bits(dgid, 64, 64, fabric_port_guid(clients->fabric, to, 0));
     wire_set(path, PATH_RECORD_NUMB_PATH, 1);
-    return sim_clients_ask(clients, port, mad);
-}
-
-uint32_t sim_clients_inform(struct sim_clients *clients, uint32_t port, unsigned trap,
-                            bool subscribe)
-{
-    uint8_t mad[MAD_BYTES];
-    uint8_t *inform = begin(mad, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
-    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
-    wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
-    wire_set(inform, INFORM_INFO_SUBSCRIBE, subscribe);
-    wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
-    wire_set(inform, INFORM_INFO_TRAP_NUMBER, trap);
-    wire_set(inform, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
     return sim_clients_ask(clients, port, mad);
 }

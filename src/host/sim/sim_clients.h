@@ -36,12 +36,8 @@ const struct sim_question *sim_clients_question(const struct sim_clients *client
 /* Runs until none is open, or `limit` has passed; true if none is. */
 bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 
-/* Questions that hosts ask; ports are the fabric's. */
-uint32_t sim_clients_join(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16]);
-uint32_t sim_clients_leave(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16]);
+/* Asks for the path between two ports of the fabric. */
 uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to);
-uint32_t sim_clients_inform(struct sim_clients *clients, uint32_t port, unsigned trap,
-                            bool subscribe);
 
 /* Reports that came to the host at this port. */
 uint64_t sim_clients_reports(const struct sim_clients *clients, uint32_t port);

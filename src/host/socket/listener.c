@@ -26,17 +26,6 @@ static void remove_if_deserted(const struct sockaddr_un *address)
     close(probe);
 }
 
-/* 0 or the errno. The file must never be there with more rights than it should have. */
-static int bind_as(int fd, const struct sockaddr_un *address, bool for_owner_only)
-{
-    mode_t mask = umask(0177);
-    if (!for_owner_only)
-        umask(mask);
-    int error = bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? errno : 0;
-    umask(mask);
-    return error;
-}
-
 int listener_open(const char *path, bool for_owner_only, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -48,7 +37,12 @@ int listener_open(const char *path, bool for_owner_only, struct err *err)
     int fd = make_socket();
     if (fd < 0)
         return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
-    int error = bind_as(fd, &address, for_owner_only);
+    /* The file must never be there with more rights than it should have. */
+    mode_t mask = umask(0177);
+    if (!for_owner_only)
+        umask(mask);
+    int error = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? errno : 0;
+    umask(mask);
     if (!error && listen(fd, SOMAXCONN) < 0) {
         error = errno;
         unlink(path);
