@@ -462,7 +462,7 @@ static ssize_t await_packet(int fd, void *umad, size_t room, int timeout_ms)
 /* Takes the packet at hand, with the memory that came along if the message is a long one. */
 static int take_packet(int fd, struct mad_head *head, size_t length)
 {
-    union descriptor_room control;
+    union descriptor_buffer control;
     struct iovec piece = {head, MESSAGE_PACKET_BYTES};
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,

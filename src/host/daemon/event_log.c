@@ -25,7 +25,7 @@ void event_log_close(struct event_log *log)
     log->file = NULL;
 }
 
-/* The time now, to the millisecond: "2026-03-01 09:12:44.103", or as JSON has it, "…T…+0100". */
+/* The time in milliseconds: "2026-03-01 09:12:44.103", in JSON "2026-03-01T09:12:44.103+0100". */
 static const char *clock_text(bool json, char text[48])
 {
     struct timespec now;

@@ -34,7 +34,7 @@ static int write_piece(struct journal *journal, const struct text *piece)
     journal->bytes += whole.length;
     text_release(&whole);
     if (status < 0)
-        journal_close(journal); /* there may be half of it: nothing can follow */
+        journal_close(journal); /* the last piece may be incomplete: none may follow */
     return status;
 }
 

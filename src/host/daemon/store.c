@@ -15,7 +15,7 @@
 
 enum { FILE_LIMIT = 64 * 1024 * 1024, PATH_ROOM = 4096 };
 
-static void take_line(struct store *store, struct line_reader *lines)
+static void read_lid_line(struct store *store, struct line_reader *lines)
 {
     uint64_t guid;
     unsigned first, last;
@@ -61,7 +61,7 @@ int store_open(struct store *store, const char *directory, struct err *err)
     int status = lock_directory(store, err);
     if (status == 0) {
         while (line_reader_next_line(lines))
-            take_line(store, lines);
+            read_lid_line(store, lines);
         status = lines->status == -ENOENT ? 0 : lines->status;
     }
     if (status < 0)

@@ -122,9 +122,9 @@ static void post(const struct desk *desk, uint64_t now_ps, const struct sa_messa
 static void look(struct sim_administration *administration, uint64_t now, struct sm *sm)
 {
     struct sa *signpost = administration->signpost.sa;
-    administration_look(administration->desk.sa, now, sm, 0);
+    administration_update_view(administration->desk.sa, now, sm, 0);
     if (administration->options.synchronised || sm_state(sm) != SM_STANDBY)
-        administration_mind(administration->desk.sa, now, sm, true);
+        administration_sync(administration->desk.sa, now, sm, true);
     if (!signpost)
         return;
     const uint8_t *info = fabric_port_info(administration->fabric, administration->options.port);
@@ -132,7 +132,7 @@ static void look(struct sim_administration *administration, uint64_t now, struct
                           .p_key = P_KEY_DEFAULT,
                           .qp = QP_GSI,
                           .q_key = Q_KEY_GSI};
-    administration_look(signpost, now, sm, 0);
+    administration_update_view(signpost, now, sm, 0);
     sa_redirect(signpost, &to);
 }
 
