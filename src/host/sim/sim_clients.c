@@ -16,9 +16,10 @@ struct host {
     struct mad_file *file;
     uint32_t agent;
     uint64_t reports;
-    uint8_t notice[WIRE_BYTES_NOTICE]; /* the last one's */
-    struct redirect seat; /* of the administration, as this host was told; LID 0: at the master */
-    uint16_t told_by;     /* the master's LID then */
+    uint8_t notice[WIRE_BYTES_NOTICE]; /* of the last report */
+    struct redirect
+        redirection; /* redirection to the administration; LID 0: none, it is at the master */
+    uint16_t redirecting_master; /* LID of the master that redirected */
 };
 
 struct sim_clients {
@@ -27,18 +28,19 @@ struct sim_clients {
     VEC(struct host) hosts;
     struct map by_port;
     VEC(struct sim_question) questions;
-    VEC(uint64_t) again_at; /* beside the questions; TIME_NEVER: under way, or over */
+    VEC(uint64_t)
+    again_at; /* by question, when to repeat it; TIME_NEVER: outstanding or finished */
     size_t open;
 };
 
-static uint64_t attend(void *context, uint64_t now);
+static uint64_t run_clients(void *context, uint64_t now);
 
 struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
 {
     struct sim_clients *clients = mem_zalloc(1, sizeof *clients);
     clients->sim = sim;
     clients->fabric = fabric;
-    sim_set_attendant(sim, &(struct sim_attendant){clients, attend});
+    sim_set_hook(sim, &(struct sim_hook){clients, run_clients});
     return clients;
 }
 
@@ -46,7 +48,7 @@ void sim_clients_free(struct sim_clients *clients)
 {
     if (!clients)
         return;
-    sim_set_attendant(clients->sim, &(struct sim_attendant){0});
+    sim_set_hook(clients->sim, &(struct sim_hook){0});
     for (size_t i = 0; i < clients->hosts.count; i++)
         mad_file_close(clients->hosts.items[i].file);
     for (size_t i = 0; i < clients->questions.count; i++) {
@@ -60,7 +62,7 @@ void sim_clients_free(struct sim_clients *clients)
     mem_free(clients);
 }
 
-static uint32_t host_at(struct sim_clients *clients, uint32_t port)
+static uint32_t find_host(struct sim_clients *clients, uint32_t port)
 {
     uint32_t index = map_get(&clients->by_port, port);
     if (index != MAP_NONE)
@@ -72,7 +74,7 @@ static uint32_t host_at(struct sim_clients *clients, uint32_t port)
     host.file = mad_file_open(sim_mads(clients->sim), port, clients);
     int agent = mad_file_register(host.file, &wanted);
     if (agent < 0)
-        abort(); /* a second crowd: the caller's mistake */
+        abort(); /* a second struct sim_clients: an error of the caller */
     host.agent = (uint32_t)agent;
     index = (uint32_t)clients->hosts.count;
     vec_push(&clients->hosts, host);
@@ -82,22 +84,22 @@ static uint32_t host_at(struct sim_clients *clients, uint32_t port)
 
 /* ---- out ---- */
 
-static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
+static void send_question(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
     assert(number < clients->questions.count);
     struct sim_question *question = &clients->questions.items[number];
-    uint32_t index = host_at(clients, question->port); /* may move them */
+    uint32_t index = find_host(clients, question->port); /* may reallocate the hosts */
     struct host *host = &clients->hosts.items[index];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
-    if (!question->trail.count) { /* from the master, or from where this host was sent to */
+    if (!question->trail.count) { /* begin at the master, or at the last redirection */
         struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
                                   .p_key = P_KEY_DEFAULT,
                                   .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
                                   .qp = QP_GSI,
                                   .q_key = Q_KEY_GSI};
-        if (host->told_by != master.lid)
-            host->seat.lid = 0;
-        redirect_begin(&question->trail, host->seat.lid ? &host->seat : &master);
+        if (host->redirecting_master != master.lid)
+            host->redirection.lid = 0;
+        redirect_begin(&question->trail, host->redirection.lid ? &host->redirection : &master);
     }
     const struct redirect *to = redirect_target(&question->trail);
     struct mad_head head = {
@@ -129,7 +131,7 @@ uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8
     vec_push(&clients->questions, question);
     vec_push(&clients->again_at, TIME_NEVER);
     clients->open++;
-    post(clients, number, question.asked);
+    send_question(clients, number, question.asked);
     return number;
 }
 
@@ -144,9 +146,9 @@ static void close_question(struct sim_clients *clients, uint32_t number, uint64_
     clients->open--;
 }
 
-/* What it asked is elsewhere: there it asks again, and whatever it asks next. */
-static void follow(struct sim_clients *clients, uint32_t number,
-                   const struct mad_received *received, uint64_t now)
+/* Follows a redirection: this question and later ones of the host go to the new address. */
+static void follow_redirection(struct sim_clients *clients, uint32_t number,
+                               const struct mad_received *received, uint64_t now)
 {
     struct sim_question *question = &clients->questions.items[number];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
@@ -155,22 +157,22 @@ static void follow(struct sim_clients *clients, uint32_t number,
     if (redirect_follow(&question->trail, received->data,
                         received->head.length - sizeof(struct mad_head), SA_DATA_OFFSET,
                         &err) < 0) {
-        host->seat.lid = 0;
+        host->redirection.lid = 0;
         question->status = STATUS_REDIRECT;
         question->trouble = mem_strdup(err.message);
         close_question(clients, number, now, SIM_UNANSWERED);
         return;
     }
-    host->seat = *redirect_target(&question->trail);
-    host->told_by = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
+    host->redirection = *redirect_target(&question->trail);
+    host->redirecting_master = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
     clients->again_at.items[number] = now;
 }
 
-/* Without an answer, or with one that says "later" or "not here", it is asked again. */
-static void take_answer(struct sim_clients *clients, const struct mad_received *received,
-                        uint64_t now)
+/* A question is repeated without an answer, and after BUSY or a redirection. */
+static void receive_answer(struct sim_clients *clients, const struct mad_received *received,
+                           uint64_t now)
 {
-    enum { NOBODY = 0x0C }; /* the operating system of a host without a manager */
+    enum { STATUS_NO_AGENT = 0x0C }; /* of the MAD layer of a host without a manager */
     uint32_t number = (uint32_t)wire_get(received->data, MAD_TID) - 1;
     if (number >= clients->questions.count || clients->questions.items[number].state != SIM_OPEN)
         return;
@@ -179,12 +181,13 @@ static void take_answer(struct sim_clients *clients, const struct mad_received *
         received->head.status ? STATUS_BUSY : (unsigned)wire_get(received->data, MAD_STATUS);
     question->busy += !received->head.status && status == STATUS_BUSY;
     if (status == STATUS_REDIRECT && question->tries < TRIES) {
-        follow(clients, number, received, now);
+        follow_redirection(clients, number, received, now);
         return;
     }
-    if ((status == STATUS_BUSY || status == NOBODY) && question->tries < TRIES) {
-        if (received->head.status || status == NOBODY) { /* nobody is there (any more) */
-            clients->hosts.items[map_get(&clients->by_port, question->port)].seat.lid = 0;
+    if ((status == STATUS_BUSY || status == STATUS_NO_AGENT) && question->tries < TRIES) {
+        if (received->head.status ||
+            status == STATUS_NO_AGENT) { /* no administration at this address */
+            clients->hosts.items[map_get(&clients->by_port, question->port)].redirection.lid = 0;
             question->trail.count = 0;
         }
         clients->again_at.items[number] = received->head.status ? now : now + busy_pause;
@@ -197,7 +200,7 @@ static void take_answer(struct sim_clients *clients, const struct mad_received *
     close_question(clients, number, now, status == STATUS_BUSY ? SIM_UNANSWERED : SIM_ANSWERED);
 }
 
-static void take_report(struct host *host, const struct mad_received *received, uint64_t now)
+static void receive_report(struct host *host, const struct mad_received *received, uint64_t now)
 {
     uint8_t mad[MAD_BYTES] = {0};
     struct mad_head head = received->head;
@@ -210,7 +213,7 @@ static void take_report(struct host *host, const struct mad_received *received, 
     mad_file_send(host->file, now, &head, mad, MAD_BYTES);
 }
 
-static uint64_t attend(void *context, uint64_t now)
+static uint64_t run_clients(void *context, uint64_t now)
 {
     struct sim_clients *clients = context;
     uint64_t next = TIME_NEVER;
@@ -218,9 +221,9 @@ static uint64_t attend(void *context, uint64_t now)
         struct host *host = &clients->hosts.items[i];
         for (const struct mad_received *received; (received = mad_file_next(host->file)) != NULL;) {
             if (wire_get(received->data, MAD_METHOD) == METHOD_REPORT)
-                take_report(host, received, now);
+                receive_report(host, received, now);
             else
-                take_answer(clients, received, now);
+                receive_answer(clients, received, now);
             mad_file_taken(host->file);
         }
     }
@@ -228,7 +231,7 @@ static uint64_t attend(void *context, uint64_t now)
         if (clients->again_at.items[i] <= now && clients->questions.items[i].tries >= TRIES)
             close_question(clients, i, now, SIM_UNANSWERED);
         else if (clients->again_at.items[i] <= now)
-            post(clients, i, now);
+            send_question(clients, i, now);
         next = clients->again_at.items[i] < next ? clients->again_at.items[i] : next;
     }
     return next;
