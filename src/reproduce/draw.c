@@ -39,7 +39,7 @@ static bool belongs(const struct drawing *drawing, const struct observation *obs
     if (drawing->preset && *preset && strcmp(preset, drawing->preset) != 0)
         return false;
     return conditions_fit(&drawing->plot->where, observation->parameters,
-                          observation->parameter_count);
+                          observation->parameter_count, false);
 }
 
 /* ---- curves and bars ---- */

@@ -61,7 +61,8 @@ static int read_store(struct evidence *evidence, const struct recipe_sweep *swee
     if (status == 0) {
         for (size_t i = 0; i < runs.items.count && status == 0; i++) {
             const struct result_run *run = &runs.items.items[i];
-            if (!quick || conditions_allow(&sweep->quick, run->parameters, run->parameter_count))
+            if (!quick ||
+                conditions_fit(&sweep->quick, run->parameters, run->parameter_count, true))
                 status = read_run(evidence, store, run, &sweep->as, err);
         }
         result_runs_release(&runs);
@@ -129,7 +130,7 @@ bool observation_is_saturated(const struct observation *observation)
 
 static bool fits(const struct observation *observation, const struct conditions *where)
 {
-    return conditions_fit(where, observation->parameters, observation->parameter_count);
+    return conditions_fit(where, observation->parameters, observation->parameter_count, false);
 }
 
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,

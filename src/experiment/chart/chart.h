@@ -91,7 +91,11 @@ struct chart_range {
     bool log;
     char unit[64]; /* with its prefix */
 };
-bool chart_has_bars(const struct chart *chart);
+struct chart_bars {
+    double gap;       /* between the middles of neighbours, on the x axis */
+    unsigned columns; /* bars side by side; 0: the chart has none */
+};
+struct chart_bars chart_measure_bars(const struct chart *chart);
 /* The x range of several charts that share it. */
 struct chart_range chart_x_range(const struct chart *charts, size_t count);
 /* Of the points within the x range, up to a round number where there is room for so many ticks. */

@@ -87,9 +87,7 @@ static void put_formatted(struct text *out, const char *tag, const char *class, 
 void page_begin(struct page *page, const char *title, const char *lead)
 {
     *page = (struct page){0};
-    text_puts(&page->head, "<title>");
-    markup_put(&page->head, title);
-    text_puts(&page->head, "</title>\n");
+    put_element(&page->head, "title", "", title);
     put_element(&page->body, "h1", "", title);
     if (lead[0])
         put_element(&page->body, "p", "lead", lead);

@@ -197,12 +197,9 @@ struct columns {
 
 static void add_column(struct columns *columns, bool number, const char *name, const char *unit)
 {
-    struct text heading = {0};
-    if (columns->count == PAGE_COLUMNS)
-        return;
-    text_printf(&heading, unit[0] ? "%s%s (%s)" : "%s%s%s", number ? ">" : "", name, unit);
-    columns->headings[columns->count++] = arena_strdup(&columns->arena, heading.data);
-    text_release(&heading);
+    if (columns->count < PAGE_COLUMNS)
+        columns->headings[columns->count++] = arena_printf(
+            &columns->arena, unit[0] ? "%s%s (%s)" : "%s%s%s", number ? ">" : "", name, unit);
 }
 
 static void find_columns(const struct report_sweep *sweep, const struct quantity_scale *scales,
