@@ -91,6 +91,24 @@ double claim_figure_of_size(const struct claim_case *c, const char *size, const 
     return claim_mean(c, figure, "switches=%s", size);
 }
 
+struct ratio {
+    const char *figure, *over, *under;
+};
+
+static double ratio_of_size(const struct claim_case *c, const char *size, const void *context)
+{
+    const struct ratio *ratio = context;
+    double over = claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->over);
+    double under = claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->under);
+    return over == 0 && under == 0 ? 1 : over / under;
+}
+
+struct claim_range claim_compare(const struct claim_case *c, const char *figure, const char *over,
+                                 const char *under)
+{
+    return claim_over_sizes(c, ratio_of_size, &(struct ratio){figure, over, under});
+}
+
 /* ---- finding ---- */
 
 void claim_finds(const struct claim_case *c, bool holds, const char *format, ...)

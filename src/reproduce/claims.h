@@ -65,6 +65,10 @@ struct claim_range claim_over_sizes(const struct claim_case *c,
                                                    const void *context),
                                     const void *context);
 
+/* The ratio of a figure under two conditions ("engine=fera fault=link"), for each size; 1 where
+ * both are 0. */
+struct claim_range claim_compare(const struct claim_case *c, const char *figure, const char *over,
+                                 const char *under);
 /* For claim_over_sizes: the mean of a figure, whose name is the context. */
 double claim_figure_of_size(const struct claim_case *c, const char *size, const void *figure);
 

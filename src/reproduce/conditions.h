@@ -14,8 +14,7 @@ struct condition {
     size_t count;
 };
 struct conditions {
-    struct condition *items;
-    size_t count, capacity;
+    VEC(struct condition);
 };
 
 /* One NAME=VALUE[,VALUE...]; false if it is not of that form. Texts go to the arena. */

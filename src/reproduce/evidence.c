@@ -1,10 +1,6 @@
 #include "reproduce/evidence.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -160,31 +156,20 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
     return summary;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
-}
-
 size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,
                        const char ***values)
 {
     struct conditions conditions = {0};
     struct arena arena = {0};
     VEC(const char *) found = {0};
-    size_t count = 0;
     conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
         const char *value = observation_value(&evidence->items.items[i], parameter);
         if (*value && fits(&evidence->items.items[i], &conditions))
             vec_push(&found, value);
     }
-    if (found.count)
-        qsort(found.items, found.count, sizeof *found.items, compare_values);
-    for (size_t i = 0; i < found.count; i++)
-        if (count == 0 || strcmp(found.items[count - 1], found.items[i]) != 0)
-            found.items[count++] = found.items[i];
     conditions_release(&conditions);
     arena_release(&arena);
     *values = found.items;
-    return count;
+    return result_sort_values(found.items, found.count);
 }

@@ -108,8 +108,7 @@ void chart_axis_title(const struct chart_axis *axis, const struct chart_range *r
  * the last of each column, and those just outside. Points in another order than that of x are only
  * thinned out. Releasing is the caller's. */
 struct chart_points {
-    struct chart_point *items;
-    size_t count, capacity;
+    VEC(struct chart_point);
 };
 void chart_thin(const struct chart_group *group, const struct chart_range *x, unsigned columns,
                 struct chart_points *points);

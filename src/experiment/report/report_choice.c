@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <string.h>
 
 enum { Y_CHOSEN = 6 };
 

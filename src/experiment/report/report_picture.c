@@ -1,4 +1,5 @@
-#include "experiment/report/report_picture.h"
+/* The fabric of a run as a picture. */
+#include "experiment/report/report.h"
 
 #include "base/map.h"
 #include "experiment/chart/markup.h"

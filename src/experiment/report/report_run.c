@@ -6,13 +6,11 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "experiment/chart/chart_gnuplot.h"
-#include "experiment/report/report_picture.h"
 #include "experiment/report/report_timeline.h"
-#include "experiment/report/report_verdict.h"
+#include "topology/topology.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
