@@ -52,7 +52,7 @@ struct evidence_summary claim_summary(const struct claim_case *c, const char *fi
 #define CLAIM_ALL       "%s", "" /* where: anywhere */
 /* As evidence_values(). */
 size_t claim_values(const struct claim_case *c, const char *parameter, const char ***values,
-                    const char *where, ...) __attribute__((format(printf, 4, 5)));
+                    const char *where);
 
 /* What `look` finds for each value of the parameter "switches", from the smallest up. */
 struct claim_range {

@@ -166,8 +166,10 @@ static void measure_others(const struct claim_case *c)
 static double sustained(const struct claim_case *c, const char *hosts)
 {
     const char **rates;
+    char of_hosts[64];
     double best = NAN;
-    size_t count = claim_values(c, "rate", &rates, "what=churn hosts=%s", hosts);
+    snprintf(of_hosts, sizeof of_hosts, "what=churn hosts=%s", hosts);
+    size_t count = claim_values(c, "rate", &rates, of_hosts);
     for (size_t i = 0; i < count; i++) {
         static const char where[] = "what=churn hosts=%s rate=%s";
         double asked = strtod(rates[i], NULL);

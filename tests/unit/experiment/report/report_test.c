@@ -231,8 +231,8 @@ static void csv_fields_are_quoted_where_they_must_be(void **state)
 {
     struct text out = {0};
     (void)state;
-    csv_put(&out, "plain");
-    csv_put(&out, "a,\"b\"\n");
+    csv_put(&out, "plain", "");
+    csv_put(&out, "a,\"b\"\n", "");
     assert_string_equal(out.data, "plain\"a,\"\"b\"\"\n\"");
     text_release(&out);
 }
