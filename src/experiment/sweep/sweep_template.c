@@ -48,121 +48,119 @@ size_t sweep_settings(const struct sweep *sweep, size_t point, const char ***set
             if (!axis->in_text[j])
                 (*settings)[count++] =
                     arena_printf(arena, "%s=%s", axis->names[j], axis->values[row + j]);
+    }
+    return count;
+}
+
+/* ---- the text ---- */
+
+struct place {
+    size_t start, length; /* with the braces */
+    unsigned line, column;
+};
+
+/* Walks over a text, knowing where it is. */
+struct walk {
+    const char *text;
+    size_t at, line_start;
+    unsigned line;
+    bool quoted, remark;
+};
+
+/* {NAME} at `text`: its length, or 0. */
+static size_t placeholder_length(const char *text)
+{
+    size_t length = 1;
+    while (isalnum((unsigned char)text[length]) || (text[length] && strchr("_.-:*", text[length])))
+        length++;
+    return length > 1 && text[length] == '}' ? length + 1 : 0;
+}
+
+static bool next_place(struct walk *walk, struct place *place)
+{
+    for (; walk->text[walk->at]; walk->at++) {
+        char c = walk->text[walk->at];
+        if (c == '\n') {
+            walk->line++;
+            walk->line_start = walk->at + 1;
+            walk->quoted = walk->remark = false;
+        } else if (c == '"') {
+            walk->quoted = !walk->quoted;
+        } else if (c == '#' && !walk->quoted) {
+            walk->remark = true;
+        } else if (c == '{' && !walk->remark) {
+            size_t length = placeholder_length(walk->text + walk->at);
+            if (length == 0)
+                continue;
+            *place = (struct place){walk->at, length, walk->line,
+                                    (unsigned)(walk->at - walk->line_start) + 1};
+            walk->at += length;
+            return true;
         }
-        return count;
     }
+    return false;
+}
 
-    /* ---- the text ---- */
-
-    struct place {
-        size_t start, length; /* with the braces */
-        unsigned line, column;
-    };
-
-    /* Walks over a text, knowing where it is. */
-    struct walk {
-        const char *text;
-        size_t at, line_start;
-        unsigned line;
-        bool quoted, remark;
-    };
-
-    /* {NAME} at `text`: its length, or 0. */
-    static size_t placeholder_length(const char *text)
-    {
-        size_t length = 1;
-        while (isalnum((unsigned char)text[length]) ||
-               (text[length] && strchr("_.-:*", text[length])))
-            length++;
-        return length > 1 && text[length] == '}' ? length + 1 : 0;
-    }
-
-    static bool next_place(struct walk * walk, struct place * place)
-    {
-        for (; walk->text[walk->at]; walk->at++) {
-            char c = walk->text[walk->at];
-            if (c == '\n') {
-                walk->line++;
-                walk->line_start = walk->at + 1;
-                walk->quoted = walk->remark = false;
-            } else if (c == '"') {
-                walk->quoted = !walk->quoted;
-            } else if (c == '#' && !walk->quoted) {
-                walk->remark = true;
-            } else if (c == '{' && !walk->remark) {
-                size_t length = placeholder_length(walk->text + walk->at);
-                if (length == 0)
-                    continue;
-                *place = (struct place){walk->at, length, walk->line,
-                                        (unsigned)(walk->at - walk->line_start) + 1};
-                walk->at += length;
+/* The axis and the name that a placeholder means. */
+static bool find_name(const struct sweep *sweep, const struct place *place, size_t *axis,
+                      size_t *name)
+{
+    const char *text = sweep->template + place->start + 1;
+    size_t length = place->length - 2;
+    for (*axis = 0; *axis < sweep->axes.count; ++*axis)
+        for (*name = 0; *name < sweep->axes.items[*axis].name_count; ++*name) {
+            const char *candidate = sweep->axes.items[*axis].names[*name];
+            if (strlen(candidate) == length && strncmp(candidate, text, length) == 0)
                 return true;
-            }
         }
-        return false;
-    }
+    return false;
+}
 
-    /* The axis and the name that a placeholder means. */
-    static bool find_name(const struct sweep *sweep, const struct place *place, size_t *axis,
-                          size_t *name)
-    {
-        const char *text = sweep->template + place->start + 1;
-        size_t length = place->length - 2;
-        for (*axis = 0; *axis < sweep->axes.count; ++*axis)
-            for (*name = 0; *name < sweep->axes.items[*axis].name_count; ++*name) {
-                const char *candidate = sweep->axes.items[*axis].names[*name];
-                if (strlen(candidate) == length && strncmp(candidate, text, length) == 0)
-                    return true;
-            }
-        return false;
-    }
+static int unknown_placeholder(const struct sweep *sweep, const struct place *place,
+                               struct err *err)
+{
+    const char *names[SWEEP_MOST_PARAMETERS], *near;
+    struct arena arena = {0};
+    size_t count = 0;
+    const char *name = arena_strndup(&arena, sweep->template + place->start + 1, place->length - 2);
+    for (size_t i = 0; i < sweep->axes.count; i++)
+        for (size_t j = 0; j < sweep->axes.items[i].name_count; j++)
+            names[count++] = sweep->axes.items[i].names[j];
+    near = nearest_word(name, names, count);
+    int status =
+        err_at_column(err, EINVAL, sweep->scenario, place->line, place->column,
+                      "{%.80s} is not varied by %.160s%s%.80s%s", name, sweep->file,
+                      near ? "; did you mean '{" : "", near ? near : "", near ? "}'?" : "");
+    arena_release(&arena);
+    return status;
+}
 
-    static int unknown_placeholder(const struct sweep *sweep, const struct place *place,
-                                   struct err *err)
-    {
-        const char *names[SWEEP_MOST_PARAMETERS], *near;
-        struct arena arena = {0};
-        size_t count = 0;
-        const char *name =
-            arena_strndup(&arena, sweep->template + place->start + 1, place->length - 2);
-        for (size_t i = 0; i < sweep->axes.count; i++)
-            for (size_t j = 0; j < sweep->axes.items[i].name_count; j++)
-                names[count++] = sweep->axes.items[i].names[j];
-        near = nearest_word(name, names, count);
-        int status =
-            err_at_column(err, EINVAL, sweep->scenario, place->line, place->column,
-                          "{%.80s} is not varied by %.160s%s%.80s%s", name, sweep->file,
-                          near ? "; did you mean '{" : "", near ? near : "", near ? "}'?" : "");
-        arena_release(&arena);
-        return status;
+int sweep_bind_template(struct sweep *sweep, struct err *err)
+{
+    struct walk walk = {.text = sweep->template, .line = 1};
+    struct place place;
+    size_t axis, name;
+    while (next_place(&walk, &place)) {
+        if (!find_name(sweep, &place, &axis, &name))
+            return unknown_placeholder(sweep, &place, err);
+        sweep->axes.items[axis].in_text[name] = true;
     }
+    return 0;
+}
 
-    int sweep_bind_template(struct sweep * sweep, struct err * err)
-    {
-        struct walk walk = {.text = sweep->template, .line = 1};
-        struct place place;
-        size_t axis, name;
-        while (next_place(&walk, &place)) {
-            if (!find_name(sweep, &place, &axis, &name))
-                return unknown_placeholder(sweep, &place, err);
-            sweep->axes.items[axis].in_text[name] = true;
+void sweep_render(const struct sweep *sweep, size_t point, struct text *out)
+{
+    struct walk walk = {.text = sweep->template, .line = 1};
+    struct place place;
+    size_t axis, name, copied = 0;
+    while (next_place(&walk, &place)) {
+        text_append(out, sweep->template + copied, place.start - copied);
+        copied = place.start + place.length;
+        if (find_name(sweep, &place, &axis, &name)) {
+            const struct sweep_axis *found = &sweep->axes.items[axis];
+            size_t row = sweep_value(sweep, point, axis) * found->name_count;
+            text_puts(out, found->values[row + name]);
         }
-        return 0;
     }
-
-    void sweep_render(const struct sweep *sweep, size_t point, struct text *out)
-    {
-        struct walk walk = {.text = sweep->template, .line = 1};
-        struct place place;
-        size_t axis, name, copied = 0;
-        while (next_place(&walk, &place)) {
-            text_append(out, sweep->template + copied, place.start - copied);
-            copied = place.start + place.length;
-            if (find_name(sweep, &place, &axis, &name)) {
-                const struct sweep_axis *found = &sweep->axes.items[axis];
-                size_t row = sweep_value(sweep, point, axis) * found->name_count;
-                text_puts(out, found->values[row + name]);
-            }
-        }
-        text_puts(out, sweep->template + copied);
-    }
+    text_puts(out, sweep->template + copied);
+}
