@@ -167,8 +167,8 @@ static void advance(struct sm *sm)
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
-    if (discovery_is_complete(sm))
-        mastership_discovered(sm);
+    if (discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE)
+        mastership_handle(sm, ON_DISCOVERED);
     if (sm_state(sm) == SM_STANDBY)
         standby_copy_advance(sm);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
@@ -181,7 +181,7 @@ void sm_start(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     standby_copy_start(sm);
-    mastership_start(sm);
+    mastership_handle(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
 }
 
 void sm_stop(struct sm *sm, uint64_t now)
@@ -320,11 +320,6 @@ struct sm_paths sm_paths(const struct sm *sm)
         paths.qos = qos_served(sm, &paths.layout);
     }
     return paths;
-}
-
-bool sm_has_copy(const struct sm *sm)
-{
-    return sm_state(sm) == SM_STANDBY && standby_copy_is_complete(sm);
 }
 
 bool sm_is_settled(const struct sm *sm)

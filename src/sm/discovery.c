@@ -50,8 +50,9 @@ void discovery_asked(struct sm *sm)
     sm->discovery->outstanding++;
 }
 
-void discovery_heard(struct sm *sm)
+void discovery_heard(struct sm *sm, const struct request *request)
 {
+    (void)request;
     assert(sm->discovery->outstanding);
     sm->discovery->outstanding--;
 }

@@ -49,7 +49,7 @@ bool discovery_is_reading(struct sm *sm, uint32_t node)
     return questions_of(sm, node)->parts != 0;
 }
 
-static request_outcome question_ended, part_ended, switch_info_ended, port_ended;
+static request_outcome part_ended, switch_info_ended, port_ended;
 static request_outcome description_read, table_block_read, change_cleared;
 static request_outcome node_info_refused, read_refused, change_not_cleared;
 static request_outcome nobody_behind_port, description_missing, part_missing, port_info_missing;
@@ -58,66 +58,38 @@ static request_adjust_effort insist_on_senders;
 /* Of the node behind request->through, or of the manager's own. Has no other subject. */
 static const struct request_kind get_node_info = {
     .attribute = ATTRIBUTE_NODE_INFO,
-    .ended = question_ended,
+    .ended = discovery_heard,
     .answered = discovery_learn_node,
     .refused = node_info_refused,
     .unanswered = nobody_behind_port,
     .effort = insist_on_senders,
 };
 
-static const struct request_kind get_description = {
-    .name = "NodeDescription",
-    .attribute = ATTRIBUTE_NODE_DESCRIPTION,
-    .ended = question_ended,
-    .answered = description_read,
-    .refused = read_refused,
-    .unanswered = description_missing,
-};
-
-static const struct request_kind get_switch_info = {
-    .name = "SwitchInfo",
-    .attribute = ATTRIBUTE_SWITCH_INFO,
-    .ended = switch_info_ended,
-    .answered = discovery_learn_switch_info,
-    .refused = read_refused,
-    .unanswered = part_missing,
-    .loses_contact = true,
-};
-
-static const struct request_kind get_port_info = {
-    .name = "PortInfo",
-    .attribute = ATTRIBUTE_PORT_INFO,
-    .ended = port_ended,
-    .answered = discovery_learn_port,
-    .refused = read_refused,
-    .unanswered = port_info_missing,
-};
-
-static const struct request_kind get_function = {
-    .name = "VirtualFunction",
-    .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .ended = port_ended,
-    .answered = functions_read,
-    .refused = read_refused,
-    .unanswered = part_missing,
-    .loses_contact = true,
-};
-
-static const struct request_kind get_table_block = {
-    .name = "LinearForwardingTable",
-    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .ended = part_ended,
-    .answered = table_block_read,
-    .refused = read_refused,
-    .unanswered = part_missing,
-    .loses_contact = true,
-};
+/* Reads what is named by the attribute and its modifier. */
+#define READ(what, id, end, take, miss, contact)                                                   \
+    {                                                                                              \
+        .name = (what), .attribute = (id), .ended = (end), .answered = (take),                     \
+        .refused = read_refused, .unanswered = (miss), .loses_contact = (contact)                  \
+    }
+static const struct request_kind get_description =
+    READ("NodeDescription", ATTRIBUTE_NODE_DESCRIPTION, discovery_heard, description_read,
+         description_missing, false);
+static const struct request_kind get_switch_info =
+    READ("SwitchInfo", ATTRIBUTE_SWITCH_INFO, switch_info_ended, discovery_learn_switch_info,
+         part_missing, true);
+static const struct request_kind get_port_info = READ(
+    "PortInfo", ATTRIBUTE_PORT_INFO, port_ended, discovery_learn_port, port_info_missing, false);
+static const struct request_kind get_function = READ(
+    "VirtualFunction", ATTRIBUTE_VIRTUAL_FUNCTION, port_ended, functions_read, part_missing, true);
+static const struct request_kind get_table_block =
+    READ("LinearForwardingTable", ATTRIBUTE_LINEAR_FORWARDING_TABLE, part_ended, table_block_read,
+         part_missing, true);
 
 /* Acknowledges a switch's PortStateChange. */
 static const struct request_kind clear_change = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
-    .ended = question_ended,
+    .ended = discovery_heard,
     .answered = change_cleared,
     .refused = change_not_cleared,
     .loses_contact = true,
@@ -274,18 +246,12 @@ void discovery_read_all(struct sm *sm, uint32_t node)
 
 /* ---- outcomes ---- */
 
-static void question_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    discovery_heard(sm);
-}
-
 static void part_ended(struct sm *sm, const struct request *request)
 {
     struct node_questions *node = questions_of(sm, port_at(sm, request->target)->node);
     assert(node->parts);
     node->parts--;
-    discovery_heard(sm);
+    discovery_heard(sm, request);
 }
 
 static void switch_info_ended(struct sm *sm, const struct request *request)
@@ -390,8 +356,7 @@ static void insist_on_senders(const struct sm *sm, const struct request *request
                               struct request_effort *effort)
 {
     if (request->through == SUBNET_NONE || !sm->config.policy->chases_losses ||
-        wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) !=
-            PORT_STATE_ACTIVE)
+        wire_get(port_at(sm, request->through)->info, PORT_INFO_PORT_STATE) != PORT_STATE_ACTIVE)
         return;
     if (request->tries > effort->retries)
         effort->timeout_ns = sm->config.timeout_ns;

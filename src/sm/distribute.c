@@ -47,7 +47,7 @@ SM_PART(distribution, distribute_reset, NULL, NULL);
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
     assert(at < plan_current(sm)->nodes.count);
-    return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
+    return node_at(sm, plan_current(sm)->nodes.items[at])->tables;
 }
 
 /* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
@@ -67,8 +67,8 @@ static void want_what_is(struct sm *sm)
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
         uint32_t node = plan_current(sm)->nodes.items[at];
-        uint16_t top = (uint16_t)wire_get(sm->subnet.nodes.items[node].switch_info,
-                                          SWITCH_INFO_LINEAR_FDB_TOP);
+        uint16_t top =
+            (uint16_t)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
         tables->wanted_top = top > routes->top_lid ? top : routes->top_lid;
         for (unsigned block = 0; block < LFT_BLOCKS; block++) {
             uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
@@ -81,26 +81,28 @@ static void want_what_is(struct sm *sm)
     }
 }
 
-/* The longest that any switch keeps a packet. */
-uint64_t distribute_packet_life(const struct sm *sm)
+/* Each switch keeps a packet for the longest life of any. */
+uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 {
     enum { LIFE_LONGEST = 18 }; /* a second; from 20 on it would be for ever */
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
     uint64_t longest = sm->config.life_time;
     for (size_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        const struct subnet_node *node = node_at(sm, i);
         uint64_t life = wire_get(node->switch_info, SWITCH_INFO_LIFE_TIME_VALUE);
         if (node->present && node->kind == SUBNET_SWITCH && life > longest)
             longest = life;
     }
-    return UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+    return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
 }
 
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
 static void drain(struct sm *sm, uint32_t hops)
 {
-    hops = sm->config.policy->short_drains ? hops : 0;
-    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : plan_current(sm)->longest) + 1);
-    sm->distribution->resume_at = sm->now + (sm->config.drain_ns ? sm->config.drain_ns : life);
+    if (!hops || !sm->config.policy->short_drains)
+        hops = plan_current(sm)->longest;
+    sm->distribution->resume_at = sm->now + sm_drain_time(sm, hops);
     sm->distribution->drained = true;
 }
 
@@ -136,10 +138,10 @@ static void tell_first_levels(struct sm *sm)
 static void set_all_ports(struct sm *sm, unsigned state)
 {
     for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]];
+        const struct subnet_node *node = node_at(sm, plan_current(sm)->nodes.items[i]);
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
-            const struct subnet_port *p = &sm->subnet.ports.items[port];
+            const struct subnet_port *p = port_at(sm, port);
             if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
                 continue;
             uint8_t info[SMP_DATA_BYTES];
@@ -351,18 +353,15 @@ enum reconfigure_event distribute_ports_started(struct sm *sm)
 
 /* ---- what others ask ---- */
 
-bool distribute_is_confirmed(struct sm *sm)
+enum reconfigure_event distribute_progress(struct sm *sm)
 {
     const struct distribution *d = sm->distribution;
     enum phase phase = reconfigure_phase(sm);
-    return !d->pending && !program_tables_under_way(sm) && !program_is_due(sm) &&
-           d->resume_at == TIME_NEVER && !(phase == PHASE_QUIESCE && !blocks_are_written(sm)) &&
-           !(phase == PHASE_WAVES && program_links_rise(sm));
-}
-
-bool distribute_has_drained(const struct sm *sm)
-{
-    return sm->distribution->drained;
+    if (d->pending || program_tables_under_way(sm) || program_is_due(sm) ||
+        d->resume_at != TIME_NEVER || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        (phase == PHASE_WAVES && program_links_rise(sm)))
+        return EVENT_NONE;
+    return d->drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
 }
 
 bool distribute_has_written_waves(const struct sm *sm)

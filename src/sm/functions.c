@@ -93,30 +93,26 @@ static const struct request_kind set_function = {
     .loses_contact = true,
 };
 
-static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
-{
-    uint8_t data[SMP_DATA_BYTES] = {0};
-    wire_set(data, VIRTUAL_FUNCTION_LID, wanted->lid);
-    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
-    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
-    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
-    functions_at(&sm->subnet, socket)->writing = true;
-    sm->subnet.functions.writing++;
-    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
-            vswitch_of(sm, socket)->first_port, port_at(sm, socket)->number - VSWITCH_PF, data);
-}
-
 void functions_program(struct sm *sm, uint32_t socket)
 {
     const struct subnet_port *there = port_at(sm, socket);
-    const struct virtual_function *function = functions_at(&sm->subnet, socket);
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     struct function_setting wanted;
+    uint8_t data[SMP_DATA_BYTES] = {0};
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
     bool may = sm_state(sm) == SM_MASTER && there->known && !sm_is_avoiding_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
-    if (may || function->held)
-        write_function(sm, socket, &wanted);
+    if (!may && !function->held)
+        return;
+    wire_set(data, VIRTUAL_FUNCTION_LID, wanted.lid);
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
+    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    function->writing = true;
+    sm->subnet.functions.writing++;
+    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
+            vswitch_of(sm, socket)->first_port, there->number - VSWITCH_PF, data);
 }
 
 void functions_program_all(struct sm *sm, uint32_t vswitch)
@@ -184,6 +180,13 @@ static void function_set(struct sm *sm, const struct request *request)
 static void function_unanswered(struct sm *sm, const struct request *request)
 {
     functions_at(&sm->subnet, request->about.function.socket)->outcome = FUNCTION_LOST;
+}
+
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome)
+{
+    struct virtual_function *function = functions_of_port(&sm->subnet, port);
+    if (function && function->order == ORDER_KEYS)
+        function->outcome = outcome;
 }
 
 void functions_requests_dropped(struct sm *sm)

@@ -3,6 +3,7 @@
 #define WEFT_SM_INTERNAL_H
 
 #include "base/time.h"
+#include "sm/mastership_table.h"
 #include "sm/policy.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
@@ -55,13 +56,13 @@ extern const struct sm_part transactions_part, mastership_part, discovery_part, 
     distribution_part, program_part, port_writer_part, reregister_part, block_writer_part,
     partitioning_part, service_part, hold_part, multicast_part, standby_copy_part;
 
-static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
+static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
     assert(port < sm->subnet.ports.count);
     return &sm->subnet.ports.items[port];
 }
 
-static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
+static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
     return &sm->subnet.nodes.items[node];
@@ -80,8 +81,8 @@ void plan_services(struct sm *sm); /* partitions, levels of service, groups, as 
 
 /* discovery.c */
 bool discovery_is_complete(const struct sm *sm); /* no answer is awaited */
-void discovery_asked(struct sm *sm);             /* another question that it waits for … */
-void discovery_heard(struct sm *sm);             /* … came to an end */
+void discovery_asked(struct sm *sm);             /* discovery waits for another request … */
+request_outcome discovery_heard;                 /* … which came to an end */
 bool discovery_is_reading(struct sm *sm, uint32_t node);
 /* Whether the port is left alone until the next sweep. */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
@@ -152,13 +153,12 @@ reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quie
 reconfigure_action distribute_check_quiesced, distribute_write_all;
 reconfigure_action distribute_stop_ports, distribute_start_ports;
 reconfigure_action distribute_ports_started;
-bool distribute_is_confirmed(struct sm *sm); /* all that was wanted so far, drains included */
-bool distribute_has_drained(const struct sm *sm);
+/* EVENT_NONE until all that was wanted so far is confirmed, drains included. */
+enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
 uint64_t distribute_deadline(const struct sm *sm);
 void distribute_expire(struct sm *sm);
-void distribute_reset(struct sm *sm);                 /* no distribution is under way any more */
-uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
+void distribute_reset(struct sm *sm); /* no distribution is under way any more */
 
 /* quiesce.c */
 enum {
@@ -269,10 +269,9 @@ void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
+/* The outcome of an order to write a machine's keys, if there is one for this port's function. */
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome);
 void functions_requests_dropped(struct sm *sm);
-
-/* vm_tables.c */
-void vm_tables_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -283,14 +282,14 @@ void random_table_program(struct sm *sm, uint32_t node);
 uint64_t sweep_deadline(const struct sm *sm); /* when the next sweep is due */
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
-void sweep_asked(struct sm *sm); /* a question that belongs to the present sweep … */
-void sweep_heard(struct sm *sm); /* … came to an end */
+void sweep_asked(struct sm *sm); /* another request belongs to the present sweep … */
+request_outcome sweep_heard;     /* … and came to an end */
 bool sweep_is_under_way(const struct sm *sm);
 void change_sweep(struct sm *sm);
 void change_trap(struct sm *sm, const struct sm_message *message);
 
 /* mastership.c */
-void mastership_start(struct sm *sm);
+bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
 bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
 void mastership_end(struct sm *sm);   /* hand over if possible, and go inactive */
 void mastership_receive(struct sm *sm, const struct sm_message *message);
@@ -298,16 +297,12 @@ void mastership_expire(struct sm *sm);
 uint64_t mastership_deadline(const struct sm *sm); /* of a standby: the next poll */
 void mastership_count_smp(struct sm *sm);          /* another SMP arrived */
 
-/* Asks the manager at a port for its SMInfo; discovery is not complete before it answers. */
-void mastership_ask(struct sm *sm, uint32_t port);
-/* The same when a sweep asks: nothing waits for the answer. */
+/* Asks the manager at a port for its SMInfo; nothing waits for the answer unless discovery does. */
+void mastership_ask(struct sm *sm, uint32_t port, bool discovery_waits);
 void mastership_ask_again(struct sm *sm, uint32_t port);
 /* Tells another manager that the master is about to write. */
 void mastership_notify(struct sm *sm, uint32_t port);
 
-/* Discovery is complete, and found no manager to stand by for. */
-void mastership_discovered(struct sm *sm);
-void mastership_sweep_begins(struct sm *sm);
 /* The other master that was at this port is not there any more. */
 void mastership_rival_gone(struct sm *sm, uint32_t port);
 
@@ -318,7 +313,6 @@ uint32_t mastership_number(const struct sm *sm); /* counts the times that this o
 
 /* standby_copy.c */
 void standby_copy_start(struct sm *sm);
-bool standby_copy_is_complete(const struct sm *sm);
 /* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
 uint32_t standby_copy_act_count_bits(const struct sm *sm);
 void standby_copy_begin_change(struct sm *sm); /* the master is about to write */
@@ -333,16 +327,14 @@ void standby_copy_node_read(struct sm *sm,
 void standby_copy_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
 /* False: the job is not one that checks the copy. Else takes it. */
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
-void standby_copy_spoil(struct sm *sm);          /* tables are not what was checked */
-uint32_t standby_copy_pace(const struct sm *sm); /* SMPs a second */
-bool standby_copy_may_send(struct sm *sm);       /* one more of those that nobody waits for */
+void standby_copy_spoil(struct sm *sm);    /* tables are not what was checked */
+bool standby_copy_may_send(struct sm *sm); /* one more of those that nobody waits for */
 uint64_t standby_copy_deadline(const struct sm *sm);
 void standby_copy_expire(struct sm *sm);
 /* Brings the copy up to date and asks other managers; false if there is none to start from. */
 bool standby_copy_take_over(struct sm *sm);
 /* What was checked, if it still fits, or NULL. Ends the mirror. */
 struct sm_job *standby_copy_take_routes(struct sm *sm);
-void standby_copy_end(struct sm *sm);
 bool audit_begin(struct sm *sm); /* with a sweep, if it is due */
 void audit_advance(struct sm *sm);
 uint64_t audit_deadline(const struct sm *sm);

@@ -6,7 +6,6 @@
  * A manager that was asked to yield says so in the upper bits of its ActCount, which a standby has
  * no other use for, so that it is not handed back to where its GUID is the lowest. */
 #include "sm/internal.h"
-#include "sm/mastership_table.h"
 
 #include <assert.h>
 #include <string.h>
@@ -111,8 +110,8 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 /* ---- requests to other managers ---- */
 
 /* All four are SMInfo of the manager at the target port. */
-static request_outcome question_ended;
-static request_outcome manager_answered, poll_answered, notice_answered, handover_accepted;
+static request_outcome question_ended, manager_is_alive;
+static request_outcome manager_answered, poll_answered, handover_accepted;
 static request_outcome manager_silent, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
 static const struct request_kind ask_manager = {
@@ -131,7 +130,7 @@ static const struct request_kind poll_master = {
 /* Tells a manager that a change begins: a Get(SMInfo) carries that of its sender. */
 static const struct request_kind give_notice = {
     .attribute = ATTRIBUTE_SM_INFO,
-    .answered = notice_answered,
+    .answered = manager_is_alive,
 };
 static const struct request_kind set_handover = {
     .attribute = ATTRIBUTE_SM_INFO,
@@ -140,21 +139,16 @@ static const struct request_kind set_handover = {
     .unanswered = handover_unanswered,
 };
 
-static void ask(struct sm *sm, uint32_t port, bool wait)
+void mastership_ask(struct sm *sm, uint32_t port, bool discovery_waits)
 {
-    struct request *request =
-        sm_request(sm, &ask_manager, (union request_subject){.discovery_waits = wait}, port);
+    struct request *request = sm_request(
+        sm, &ask_manager, (union request_subject){.discovery_waits = discovery_waits}, port);
     fill_info(sm, request->data);
-    if (wait)
+    if (discovery_waits)
         discovery_asked(sm);
     else
         sweep_asked(sm);
     sm_submit(sm, request, PRIORITY_URGENT);
-}
-
-void mastership_ask(struct sm *sm, uint32_t port)
-{
-    ask(sm, port, true);
 }
 
 /* Who it is was said once, or is not said at all: that is no reason to put anything off. One that
@@ -165,7 +159,7 @@ void mastership_ask_again(struct sm *sm, uint32_t port)
     if (*mute >= MUTE && *mute < MUTE + SWEEPS_LEFT_OUT)
         (*mute)++;
     else
-        ask(sm, port, false);
+        mastership_ask(sm, port, false);
 }
 
 void mastership_notify(struct sm *sm, uint32_t port)
@@ -192,7 +186,7 @@ static void seek_successor(struct sm *sm)
         const struct subnet_port *p = port_at(sm, port);
         if (!p->manager || !node_at(sm, p->node)->present)
             continue;
-        mastership_ask(sm, port);
+        mastership_ask(sm, port, true);
         sm->mastership->asked = true;
     }
 }
@@ -351,19 +345,14 @@ static bool fire(struct sm *sm, enum mastership_event event, const struct occasi
     return true;
 }
 
-static bool fire_alone(struct sm *sm, enum mastership_event event)
+bool mastership_handle(struct sm *sm, enum mastership_event event)
 {
     return fire(sm, event, &(struct occasion){.port = SUBNET_NONE});
 }
 
-void mastership_start(struct sm *sm)
-{
-    fire_alone(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
-}
-
 bool mastership_yield(struct sm *sm)
 {
-    return fire_alone(sm, ON_YIELD) && sm->mastership->yielding;
+    return mastership_handle(sm, ON_YIELD) && sm->mastership->yielding;
 }
 
 /* A standby is asked for and handed over to; without one it is over at once. */
@@ -372,26 +361,15 @@ void mastership_end(struct sm *sm)
     struct mastership *m = sm->mastership;
     m->ending = true;
     m->asked = false;
-    fire_alone(sm, ON_END);
+    mastership_handle(sm, ON_END);
     if (!m->asked)
-        fire_alone(sm, ON_NO_SUCCESSOR);
-}
-
-void mastership_discovered(struct sm *sm)
-{
-    if (sm->subnet.own_port != SUBNET_NONE)
-        fire_alone(sm, ON_DISCOVERED);
-}
-
-void mastership_sweep_begins(struct sm *sm)
-{
-    fire_alone(sm, ON_SWEEP_BEGINS);
+        mastership_handle(sm, ON_NO_SUCCESSOR);
 }
 
 void mastership_rival_gone(struct sm *sm, uint32_t port)
 {
     port_at(sm, port)->rival = false;
-    fire_alone(sm, ON_RIVAL_GONE);
+    mastership_handle(sm, ON_RIVAL_GONE);
 }
 
 void mastership_expire(struct sm *sm)
@@ -399,7 +377,7 @@ void mastership_expire(struct sm *sm)
     const struct mastership *m = sm->mastership;
     if (sm->now < m->next_poll)
         return;
-    fire_alone(sm, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
+    mastership_handle(sm, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
 }
 
 uint64_t mastership_deadline(const struct sm *sm)
@@ -412,16 +390,16 @@ uint64_t mastership_deadline(const struct sm *sm)
 static void question_ended(struct sm *sm, const struct request *request)
 {
     if (request->about.discovery_waits)
-        discovery_heard(sm);
+        discovery_heard(sm, request);
     else
-        sweep_heard(sm);
+        sweep_heard(sm, request);
 }
 
-static void is_alive(struct sm *sm, uint32_t port)
+static void manager_is_alive(struct sm *sm, const struct request *request)
 {
-    if (port == sm->mastership->given_up)
+    if (request->target == sm->mastership->given_up)
         sm->mastership->given_up = SUBNET_NONE;
-    *mute_at(sm, port) = 0;
+    *mute_at(sm, request->target) = 0;
 }
 
 static void manager_answered(struct sm *sm, const struct request *request)
@@ -430,7 +408,7 @@ static void manager_answered(struct sm *sm, const struct request *request)
     struct mastership_peer us = own_rank(sm), them = read_info(request->answer);
     enum mastership_event event = mastership_meet(&us, &them);
     struct subnet_port *seat = port_at(sm, port);
-    is_alive(sm, port);
+    manager_is_alive(sm, request);
     seat->manager_priority = (uint8_t)them.priority;
     seat->manager_state = (uint8_t)them.state;
     seat->manager_acts = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
@@ -480,12 +458,9 @@ static bool master_is_given_up(const struct sm *sm)
 static void poll_answered(struct sm *sm, const struct request *request)
 {
     struct occasion occasion = {.port = request->target, .info = request->answer};
-    is_alive(sm, request->target);
-    if (read_info(request->answer).state == SM_MASTER) {
-        fire(sm, ON_POLL_ANSWERED, &occasion);
-        return;
-    }
-    fire(sm, ON_POLL_DENIED, &occasion);
+    bool master = read_info(request->answer).state == SM_MASTER;
+    manager_is_alive(sm, request);
+    fire(sm, master ? ON_POLL_ANSWERED : ON_POLL_DENIED, &occasion);
     if (master_is_given_up(sm))
         fire(sm, ON_MASTER_RESIGNED, &occasion);
 }
@@ -493,9 +468,9 @@ static void poll_answered(struct sm *sm, const struct request *request)
 static void poll_unanswered(struct sm *sm, const struct request *request)
 {
     (void)request;
-    fire_alone(sm, ON_POLL_UNANSWERED);
+    mastership_handle(sm, ON_POLL_UNANSWERED);
     if (master_is_given_up(sm))
-        fire_alone(sm, ON_MASTER_LOST);
+        mastership_handle(sm, ON_MASTER_LOST);
 }
 
 static void poll_effort(const struct sm *sm, const struct request *request,
@@ -506,16 +481,11 @@ static void poll_effort(const struct sm *sm, const struct request *request,
     effort->retries = 0;
 }
 
-static void notice_answered(struct sm *sm, const struct request *request)
-{
-    is_alive(sm, request->target);
-}
-
 /* Its acknowledgement should follow, but OpenSM sends none, and as long as it saw a master here it
  * would wait, or hand back. */
 static void handover_accepted(struct sm *sm, const struct request *request)
 {
-    is_alive(sm, request->target);
+    manager_is_alive(sm, request);
     fire(sm, ON_HANDOVER_ACCEPTED,
          &(struct occasion){.port = request->target, .info = request->answer});
 }
@@ -523,7 +493,7 @@ static void handover_accepted(struct sm *sm, const struct request *request)
 static void handover_unanswered(struct sm *sm, const struct request *request)
 {
     (void)request;
-    fire_alone(sm, ON_HANDOVER_FAILED);
+    mastership_handle(sm, ON_HANDOVER_FAILED);
 }
 
 /* ---- other managers' requests ---- */
@@ -531,8 +501,7 @@ static void handover_unanswered(struct sm *sm, const struct request *request)
 static uint32_t find_manager(const struct sm *sm, uint64_t guid)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (sm->subnet.ports.items[port].guid == guid &&
-            sm->subnet.nodes.items[sm->subnet.ports.items[port].node].present)
+        if (port_at(sm, port)->guid == guid && node_at(sm, port_at(sm, port)->node)->present)
             return port;
     return SUBNET_NONE;
 }
@@ -602,7 +571,7 @@ bool sm_master(const struct sm *sm, struct sm_master *master)
     uint32_t at = sm->mastership->master_port;
     if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
         return false;
-    const struct subnet_port *port = &sm->subnet.ports.items[at];
+    const struct subnet_port *port = port_at(sm, at);
     *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
     return standby_copy_has_heard(sm, &master->weft) && master->lid != 0;
 }

@@ -232,8 +232,7 @@ static void apply_edits(struct sm *sm)
 
 static unsigned capacity_of(const struct sm *sm, uint32_t node)
 {
-    return (unsigned)wire_get(sm->subnet.nodes.items[node].switch_info,
-                              SWITCH_INFO_MULTICAST_FDB_CAP);
+    return (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
 }
 
 /* Switches that are not in any tree have nothing in their tables, either. */
@@ -253,17 +252,6 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
 }
 
 /* Tops go up before blocks are written beyond them. */
-static void raise_tops(struct sm *sm, unsigned blocks)
-{
-    uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
-    if (top <= sm->multicast->top)
-        return;
-    sm->multicast->top = top;
-    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++)
-        program_switch(sm, plan_current(sm)->nodes.items[i]);
-    program_schedule(sm);
-}
-
 static void use_blocks(struct sm *sm, bool everywhere)
 {
     struct multicast *m = sm->multicast;
@@ -281,8 +269,13 @@ static void use_blocks(struct sm *sm, bool everywhere)
         if ((used && !before) || (before && everywhere))
             clear_elsewhere(sm, block);
     }
-    if (blocks > 0)
-        raise_tops(sm, blocks);
+    uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
+    if (!blocks || top <= m->top)
+        return;
+    m->top = top;
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++)
+        program_switch(sm, plan_current(sm)->nodes.items[i]);
+    program_schedule(sm);
 }
 
 /* ---- the network ---- */
@@ -370,13 +363,6 @@ static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree 
         tree->missed.count ? sm->multicast->guids.items[tree->missed.items[0]] : 0;
 }
 
-static void miss_all(struct multicast *m, struct multicast_tree *tree)
-{
-    tree->arms.count = tree->missed.count = tree->depth = 0;
-    for (uint32_t i = 0; i < m->members.count; i++)
-        vec_push(&tree->missed, i);
-}
-
 /* Makes the group's tree its goal; one that does not pass the check changes nothing. */
 static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
                  struct multicast_tree *tree)
@@ -389,7 +375,9 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
     grown->touched = group ? group->touched : 0;
     const struct ground *ground = m->members.count ? ground_for(sm, mlid_index, lane) : NULL;
     if (!ground || ground->refused) {
-        miss_all(m, tree);
+        tree->arms.count = tree->missed.count = tree->depth = 0;
+        for (uint32_t i = 0; i < m->members.count; i++)
+            vec_push(&tree->missed, i);
     } else {
         multicast_tree_make(ground->base, MLID_FIRST + mlid_index, m->members.items,
                             m->members.count, tree);
@@ -404,6 +392,15 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
     grown->number = m->round;
 }
 
+static void write_goal(struct multicast *m, uint32_t mlid_index)
+{
+    struct grown *grown = &m->trees.items[mlid_index];
+    ask(m, mlid_index, &grown->goal);
+    copy_arms(&grown->held, &grown->goal);
+    grown->depth = grown->goal_depth;
+    grown->moving = false;
+}
+
 /* The first step towards the goal, or the only one. */
 static void step(struct sm *sm, uint32_t mlid_index)
 {
@@ -411,11 +408,8 @@ static void step(struct sm *sm, uint32_t mlid_index)
     assert(mlid_index < m->trees.count && !m->trees.items[mlid_index].moving);
     struct grown *grown = &m->trees.items[mlid_index];
     struct arms common = {0}, rest = {0};
-    bool only_grows = intersect(&grown->held, &grown->goal, &common);
-    if (only_grows) {
-        ask(m, mlid_index, &grown->goal);
-        copy_arms(&grown->held, &grown->goal);
-        grown->depth = grown->goal_depth;
+    if (intersect(&grown->held, &grown->goal, &common)) {
+        write_goal(m, mlid_index); /* it only grows */
     } else {
         ask(m, mlid_index, &common);
         grown->moving = m->moving = true;
@@ -425,43 +419,7 @@ static void step(struct sm *sm, uint32_t mlid_index)
     vec_release(&rest.items);
 }
 
-/* Everything that was acknowledged is what switches have; the rest of the way follows. */
-static void finish_moves(struct multicast *m)
-{
-    assert(m->moving && m->drained_at != TIME_NEVER);
-    for (uint32_t i = 0; i < m->trees.count; i++) {
-        struct grown *grown = &m->trees.items[i];
-        if (!grown->moving)
-            continue;
-        grown->moving = false;
-        ask(m, i, &grown->goal);
-        copy_arms(&grown->held, &grown->goal);
-        grown->depth = grown->goal_depth;
-    }
-    m->moving = m->drains = false;
-    m->drained_at = TIME_NEVER;
-}
-
 /* ---- time ---- */
-
-/* How long a packet can be on its way through the trees that are left. */
-static uint64_t longest_way(const struct sm *sm)
-{
-    enum { LIFE_LONGEST = 18 }; /* from 20 on it would be for ever */
-    uint64_t life = sm->config.life_time, depth = 0;
-    if (sm->config.drain_ns)
-        return sm->config.drain_ns;
-    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
-        uint64_t its =
-            wire_get(sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]].switch_info,
-                     SWITCH_INFO_LIFE_TIME_VALUE);
-        life = its > life ? its : life;
-    }
-    for (size_t i = 0; i < sm->multicast->trees.count; i++)
-        if (sm->multicast->trees.items[i].moving && sm->multicast->trees.items[i].depth > depth)
-            depth = sm->multicast->trees.items[i].depth;
-    return (UINT64_C(4096) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
-}
 
 /* The second step, when its time has come; false: not yet. */
 static bool moves_are_done(struct sm *sm)
@@ -471,11 +429,19 @@ static bool moves_are_done(struct sm *sm)
         return true;
     if (!blocks_are_written(sm))
         return false;
+    unsigned depth = 0; /* of the trees that packets may still be on */
+    for (size_t i = 0; i < m->trees.count; i++)
+        if (m->trees.items[i].moving && m->trees.items[i].depth > depth)
+            depth = m->trees.items[i].depth;
     if (m->drained_at == TIME_NEVER)
-        m->drained_at = m->drains ? sm->now + longest_way(sm) : sm->now;
+        m->drained_at = sm->now + (m->drains ? sm_drain_time(sm, 2 * depth + 1) : 0);
     if (sm->now < m->drained_at)
         return false;
-    finish_moves(m);
+    for (uint32_t i = 0; i < m->trees.count; i++)
+        if (m->trees.items[i].moving)
+            write_goal(m, i);
+    m->moving = m->drains = false;
+    m->drained_at = TIME_NEVER;
     apply_edits(sm);
     return true;
 }
@@ -569,7 +535,7 @@ static void grow_trees(struct sm *sm, bool anew)
     struct multicast *m = sm->multicast;
     struct multicast_tree tree = {0};
     for (uint32_t i = 0; i < m->trees.count; i++) {
-        const struct group *group = groups_at(sm->multicast->owned_groups, MLID_FIRST + i);
+        const struct group *group = groups_at(m->owned_groups, MLID_FIRST + i);
         if (anew || m->trees.items[i].touched != (group ? group->touched : 0))
             grow(sm, i, group, &tree);
     }
@@ -582,9 +548,8 @@ static void grow_all(struct sm *sm, bool anew)
     struct multicast *m = sm->multicast;
     struct err err;
     m->round++;
-    for (size_t i = 0; i < sm->multicast->owned_groups->all.count; i++)
-        while (m->trees.count <=
-               (size_t)(sm->multicast->owned_groups->all.items[i]->mlid - MLID_FIRST))
+    for (size_t i = 0; i < m->owned_groups->all.count; i++)
+        while (m->trees.count <= (size_t)(m->owned_groups->all.items[i]->mlid - MLID_FIRST))
             vec_push(&m->trees, (struct grown){0});
     grow_trees(sm, anew);
     while (multicast_check_lanes(m->check, &err)) {
@@ -612,27 +577,20 @@ bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
     return sm->multicast->owned_groups && lanes > 2 && lanes == qos_lanes(sm);
 }
 
-/* Whether all switches have the tables of the current routes, and these fit what is there. */
-static bool routes_are_in_force(const struct sm *sm)
-{
-    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && plan_current(sm) &&
-           plan_current(sm) == plan_serving(sm) && reconfigure_phase(sm) != PHASE_COMPUTE &&
-           !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
-           !reconfigure_is_outdated(sm);
-}
-
 void multicast_plan(struct sm *sm)
 {
-    if (!routes_are_in_force(sm))
-        return;
     struct multicast *m = sm->multicast;
+    assert(sm_state(sm) == SM_MASTER && !reconfigure_is_distributing(sm));
+    if (!m->owned_groups || !plan_current(sm) || plan_current(sm) != plan_serving(sm) ||
+        program_tables_under_way(sm) || reconfigure_is_outdated(sm))
+        return; /* the current routes are not in force, or do not fit the subnet */
     bool other_routes = m->job != plan_current(sm)->number;
     bool anew = other_routes || m->paths != plan_paths_generation(sm);
     if (other_routes)
         break_off(m);
     else if (!moves_are_done(sm))
         return;
-    if (!anew && m->groups == sm->multicast->owned_groups->generation)
+    if (!anew && m->groups == m->owned_groups->generation)
         return;
     /* Entries that machines have changed keep to the ranks; without any, trees must be tried
      * against them anew. */
@@ -644,6 +602,6 @@ void multicast_plan(struct sm *sm)
         know_ports(sm);
     m->job = plan_current(sm)->number;
     m->paths = plan_paths_generation(sm);
-    m->groups = sm->multicast->owned_groups->generation;
+    m->groups = m->owned_groups->generation;
     grow_all(sm, anew);
 }

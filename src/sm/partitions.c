@@ -21,14 +21,17 @@
 #include <assert.h>
 #include <string.h>
 
-enum { NOT_READ, READING, READ };
+struct end_port {
+    enum { NOT_READ, READING, READ } table;
+    uint64_t done; /* what it was planned for; 0: nothing yet, or in vain */
+};
 
-static request_outcome keys_ended, keys_read, keys_refused, keys_missing;
+static request_outcome keys_ended, keys_read, finish_port, keys_missing;
 static const struct request_kind get_keys = {
     .attribute = ATTRIBUTE_P_KEY_TABLE,
     .ended = keys_ended,
     .answered = keys_read,
-    .refused = keys_refused,
+    .refused = finish_port,
     .unanswered = keys_missing,
     .loses_contact = true,
 };
@@ -39,8 +42,7 @@ struct partitioning {
     uint64_t generation;               /* of the subnet that was planned for */
     uint64_t activations, holds_ended; /* … of which so many functions had come up, been let go */
     uint32_t reading;                  /* requests under way */
-    VEC(uint8_t) reads;                /* by end port: whether its table was read … */
-    VEC(uint64_t) done; /* … and what it was planned for; 0: nothing yet, or in vain */
+    VEC(struct end_port) ports;        /* beside the subnet's */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -55,14 +57,10 @@ static bool is_switch(struct sm *sm, uint32_t port)
     return node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH;
 }
 
-static uint8_t *reads_of(struct sm *sm, uint32_t port)
+static struct end_port *end_port_at(struct sm *sm, uint32_t port)
 {
     assert(subnet_is_end_port(&sm->subnet, port));
-    while (sm->partitioning->reads.count <= port) {
-        vec_push(&sm->partitioning->reads, NOT_READ);
-        vec_push(&sm->partitioning->done, 0);
-    }
-    return &sm->partitioning->reads.items[port];
+    return vec_at(&sm->partitioning->ports, port);
 }
 
 /* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
@@ -100,22 +98,15 @@ static unsigned blocks_of(unsigned room)
 
 /* ---- tables ---- */
 
-static void pack(const uint16_t *keys, uint8_t block[BLOCK_BYTES])
-{
-    for (unsigned i = 0; i < PARTITION_BLOCK; i++)
-        wire_set_at(block, P_KEY_TABLE_P_KEY, i, keys[i]);
-}
-
 /* As far as it is known; else what was wanted of it. */
 static void load_table(struct sm *sm, uint32_t end, unsigned room)
 {
     struct partitioning *work = sm->partitioning;
     const struct blocks *blocks = &sm->subnet.blocks;
     size_t count = (size_t)blocks_of(room) * PARTITION_BLOCK;
-    vec_reserve(&work->before, count + 1);
-    vec_reserve(&work->table, count + 1);
-    memset(work->before.items, 0, (count + 1) * sizeof *work->before.items);
-    memset(work->table.items, 0, (count + 1) * sizeof *work->table.items);
+    work->before.count = work->table.count = 0;
+    (void)vec_at(&work->before, count); /* zeroed */
+    (void)vec_at(&work->table, count);
     for (unsigned part = 0; part < blocks_of(room); part++) {
         const uint8_t *block = blocks_actual(blocks, end, BLOCK_PARTITIONS, part);
         if (!block)
@@ -126,25 +117,19 @@ static void load_table(struct sm *sm, uint32_t end, unsigned room)
     }
 }
 
-static bool is_blank(const uint16_t *keys)
-{
-    for (unsigned i = 0; i < PARTITION_BLOCK; i++)
-        if (keys[i])
-            return false;
-    return true;
-}
-
 /* Blocks that are blank and stay so are nobody's business. */
 static void want_table(struct sm *sm, uint32_t end, unsigned room)
 {
-    struct partitioning *work = sm->partitioning;
-    uint8_t block[BLOCK_BYTES];
+    static const uint16_t blank[PARTITION_BLOCK];
     for (unsigned part = 0; part < blocks_of(room); part++) {
-        const uint16_t *keys = &work->table.items[part * PARTITION_BLOCK];
-        if (is_blank(keys) && is_blank(&work->before.items[part * PARTITION_BLOCK]) &&
+        const uint16_t *keys = &sm->partitioning->table.items[part * PARTITION_BLOCK];
+        const uint16_t *before = &sm->partitioning->before.items[part * PARTITION_BLOCK];
+        uint8_t block[BLOCK_BYTES];
+        if (!memcmp(keys, blank, sizeof blank) && !memcmp(before, blank, sizeof blank) &&
             !blocks_wanted(&sm->subnet.blocks, end, BLOCK_PARTITIONS, part))
             continue;
-        pack(keys, block);
+        for (unsigned i = 0; i < PARTITION_BLOCK; i++)
+            wire_set_at(block, P_KEY_TABLE_P_KEY, i, keys[i]);
         blocks_want(&sm->subnet.blocks, end, BLOCK_PARTITIONS, part, block);
     }
 }
@@ -182,14 +167,11 @@ static void plan_guard(struct sm *sm, uint32_t end)
             work->first_unguarded = guard;
         return;
     }
-    uint16_t keys[PARTITION_BLOCK];
-    uint8_t block[BLOCK_BYTES];
     for (unsigned part = 0; part < blocks_of(room); part++) {
-        memset(keys, 0, sizeof keys);
-        for (unsigned i = 0; i < PARTITION_BLOCK; i++)
-            if (part * PARTITION_BLOCK + i < work->keys.keys.count)
-                keys[i] = work->keys.keys.items[part * PARTITION_BLOCK + i];
-        pack(keys, block);
+        uint8_t block[BLOCK_BYTES] = {0};
+        unsigned first = part * PARTITION_BLOCK;
+        for (unsigned i = 0; i < PARTITION_BLOCK && first + i < work->keys.keys.count; i++)
+            wire_set_at(block, P_KEY_TABLE_P_KEY, i, work->keys.keys.items[first + i]);
         blocks_want(&sm->subnet.blocks, guard, BLOCK_PARTITIONS, part, block);
     }
 }
@@ -210,8 +192,8 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 
 /* ---- planning ---- */
 
-/* The switch first: it lets nothing new pass before the adapter knows of it. False: no room. */
-static bool plan_port(struct sm *sm, uint32_t end)
+/* The switch first: it lets nothing new pass before the adapter knows of it. */
+static enum function_outcome plan_port(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
     const struct partitions *rules = rules_of(sm);
@@ -224,14 +206,14 @@ static bool plan_port(struct sm *sm, uint32_t end)
     if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
         if (work->crowded++ == 0)
             work->first_crowded = end;
-        return false;
+        return FUNCTION_REFUSED;
     }
     uint32_t unguarded = work->unguarded;
     plan_guard(sm, end);
     want_table(sm, end, room);
     if (work->unguarded == unguarded)
-        work->done.items[end] = situation_of(sm, end);
-    return true;
+        end_port_at(sm, end)->done = situation_of(sm, end);
+    return FUNCTION_DONE;
 }
 
 /* Once for the same ports. */
@@ -264,23 +246,17 @@ static void report_trouble(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
-    *reads_of(sm, end) = READING;
+    end_port_at(sm, end)->table = READING;
     sm->partitioning->reading++;
     sm_send(sm, &get_keys, (union request_subject){.keys = {end, block}}, end, block, NULL);
 }
 
-/* Of keys that go before a machine. */
-static void conclude_order(struct sm *sm, uint32_t end, enum function_outcome outcome)
+/* The table is read, as far as the port tells it. */
+static void finish_port(struct sm *sm, const struct request *request)
 {
-    struct virtual_function *function = functions_of_port(&sm->subnet, end);
-    if (function && function->order == ORDER_KEYS)
-        function->outcome = outcome;
-}
-
-static void finish_port(struct sm *sm, uint32_t end)
-{
-    *reads_of(sm, end) = READ;
-    conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
+    uint32_t end = request->about.keys.port;
+    end_port_at(sm, end)->table = READ;
+    functions_end_keys(sm, end, plan_port(sm, end));
     if (!sm->partitioning->reading)
         report_trouble(sm);
     blocks_program(sm);
@@ -306,29 +282,24 @@ static void keys_read(struct sm *sm, const struct request *request)
         block + 1 < blocks_of(room_of(sm, end)))
         read_block(sm, end, block + 1);
     else
-        finish_port(sm, end);
-}
-
-static void keys_refused(struct sm *sm, const struct request *request)
-{
-    finish_port(sm, request->about.keys.port);
+        finish_port(sm, request);
 }
 
 static void keys_missing(struct sm *sm, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
     sm->partitioning->rules_changed = true;
-    *reads_of(sm, end) = READ;
-    conclude_order(sm, end, FUNCTION_LOST);
+    end_port_at(sm, end)->table = READ;
+    functions_end_keys(sm, end, FUNCTION_LOST);
 }
 
 static void drop_partitioning(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    for (uint32_t port = 0; port < work->reads.count; port++)
-        if (work->reads.items[port] == READING) {
-            work->reads.items[port] = NOT_READ;
-            conclude_order(sm, port, FUNCTION_LOST);
+    for (uint32_t port = 0; port < work->ports.count; port++)
+        if (work->ports.items[port].table == READING) {
+            work->ports.items[port].table = NOT_READ;
+            functions_end_keys(sm, port, FUNCTION_LOST);
         }
     work->reading = 0;
     work->rules_changed = true;
@@ -339,7 +310,7 @@ void partitions_forget(struct sm *sm)
     struct partitioning *work = sm->partitioning;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         waive_table(sm, port);
-    work->reads.count = work->done.count = 0;
+    work->ports.count = 0;
     work->reading = 0;
     work->rules_changed = true;
 }
@@ -351,7 +322,7 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
         return true;
     if (!subnet_is_end_port(&sm->subnet, port))
         port = peer == SUBNET_NONE || is_switch(sm, peer) ? SUBNET_NONE : peer;
-    return port == SUBNET_NONE || *reads_of(sm, port) == READ;
+    return port == SUBNET_NONE || end_port_at(sm, port)->table == READ;
 }
 
 /* ---- when ---- */
@@ -359,15 +330,14 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
 /* A port that comes back gets what was wanted of it without being planned again. */
 static void consider(struct sm *sm, uint32_t end)
 {
-    const struct subnet_port *port = port_at(sm, end);
-    if (!port->known || !port->lid)
+    struct end_port *port = end_port_at(sm, end);
+    if (!port_at(sm, end)->known || !port_at(sm, end)->lid)
         return;
-    uint8_t read = *reads_of(sm, end);
     if (!room_of(sm, end))
-        *reads_of(sm, end) = READ;
-    else if (read == NOT_READ)
+        port->table = READ;
+    else if (port->table == NOT_READ)
         read_block(sm, end, 0);
-    else if (read == READ && sm->partitioning->done.items[end] != situation_of(sm, end))
+    else if (port->table == READ && port->done != situation_of(sm, end))
         plan_port(sm, end);
 }
 
@@ -380,8 +350,8 @@ void partitions_plan(struct sm *sm)
     if (!work->rules_changed && work->used && work->generation == sm->subnet.generation &&
         work->activations == activations && work->holds_ended == sm->subnet.functions.holds_ended)
         return;
-    for (size_t i = 0; work->rules_changed && i < work->done.count; i++)
-        work->done.items[i] = 0; /* also of those that are away */
+    for (size_t i = 0; work->rules_changed && i < work->ports.count; i++)
+        work->ports.items[i].done = 0; /* also of those that are away */
     work->used = true;
     work->rules_changed = false;
     work->generation = sm->subnet.generation;
@@ -421,13 +391,14 @@ static void forget_table(struct sm *sm, uint32_t port)
 void partitions_came_up(struct sm *sm, uint32_t socket)
 {
     uint32_t end = functions_at(&sm->subnet, socket)->port;
-    if (end == SUBNET_NONE || end >= sm->partitioning->reads.count)
+    if (end == SUBNET_NONE || end >= sm->partitioning->ports.count)
         return;
+    struct end_port *port = end_port_at(sm, end);
     forget_table(sm, socket);
     forget_table(sm, end);
-    sm->partitioning->done.items[end] = 0;
-    if (sm->partitioning->reads.items[end] == READ)
-        sm->partitioning->reads.items[end] = NOT_READ;
+    port->done = 0;
+    if (port->table == READ)
+        port->table = NOT_READ;
 }
 
 void partitions_prepare(struct sm *sm, uint32_t socket)
@@ -435,13 +406,12 @@ void partitions_prepare(struct sm *sm, uint32_t socket)
     uint32_t end = port_at(sm, socket)->peer;
     if (end == SUBNET_NONE)
         return;
-    uint8_t read = *reads_of(sm, end);
     if (!room_of(sm, end))
-        conclude_order(sm, end, FUNCTION_DONE);
-    else if (read == NOT_READ)
+        functions_end_keys(sm, end, FUNCTION_DONE);
+    else if (end_port_at(sm, end)->table == NOT_READ)
         read_block(sm, end, 0);
-    else if (read == READ)
-        conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
+    else if (end_port_at(sm, end)->table == READ)
+        functions_end_keys(sm, end, plan_port(sm, end));
     blocks_program(sm);
 }
 
@@ -458,8 +428,7 @@ bool partitions_are_read(const struct sm *sm)
 static void release_partitioning(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    vec_release(&work->reads);
-    vec_release(&work->done);
+    vec_release(&work->ports);
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);

@@ -69,10 +69,10 @@ void plan_paths_changed(struct sm *sm)
 
 static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
 {
-    const struct subnet_node *node = &sm->subnet.nodes.items[i];
+    const struct subnet_node *node = node_at(sm, i);
     if (!node->present || node->kind != SUBNET_SWITCH || node->vswitch || index[i] != NETWORK_NONE)
         return;
-    const struct subnet_port *end = &sm->subnet.ports.items[node->first_port];
+    const struct subnet_port *end = port_at(sm, node->first_port);
     index[i] = network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
     network_name(&job->network, index[i] | NETWORK_SWITCH, node->description);
     vec_push(&job->nodes, i);
@@ -86,15 +86,15 @@ static void add_switches(struct sm *sm, struct sm_job *job, uint32_t *index)
         index[i] = NETWORK_NONE;
     for (uint32_t lid = 0; lid < LFT_ENTRIES; lid++)
         if (sm->subnet.by_lid[lid] != SUBNET_NONE)
-            add_switch(sm, job, index, sm->subnet.ports.items[sm->subnet.by_lid[lid]].node);
+            add_switch(sm, job, index, port_at(sm, sm->subnet.by_lid[lid])->node);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         add_switch(sm, job, index, i);
 }
 
 static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, uint32_t port)
 {
-    const struct subnet_port *near = &sm->subnet.ports.items[port];
-    const struct subnet_port *far = &sm->subnet.ports.items[near->peer];
+    const struct subnet_port *near = port_at(sm, port);
+    const struct subnet_port *far = port_at(sm, near->peer);
     if (index[far->node] != NETWORK_NONE) {
         if (port < near->peer)
             network_link(&job->network, index[near->node], near->number, index[far->node],
@@ -105,8 +105,8 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
         return;
     uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
                                              index[near->node], near->number);
-    job->network.terminals.items[terminal].node_guid = sm->subnet.nodes.items[far->node].guid;
-    network_name(&job->network, terminal, sm->subnet.nodes.items[far->node].description);
+    job->network.terminals.items[terminal].node_guid = node_at(sm, far->node)->guid;
+    network_name(&job->network, terminal, node_at(sm, far->node)->description);
     if (near->peer == sm->subnet.own_port)
         job->network.manager = index[near->node];
 }
@@ -144,7 +144,7 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
     routes_init(&job->before, &shape, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++)
         job->has_before |= copy_known_blocks(
-            sm->subnet.nodes.items[job->nodes.items[at]].tables, routes_row(&job->before, at),
+            node_at(sm, job->nodes.items[at])->tables, routes_row(&job->before, at),
             job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
 }
 
@@ -166,37 +166,28 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->options.max_vls -= job->spares_lane;
     network_init(&job->network);
     add_switches(sm, job, index);
-    if (sm->subnet.ports.items[sm->subnet.own_port].number == 0)
-        job->network.manager = index[sm->subnet.ports.items[sm->subnet.own_port].node];
+    if (port_at(sm, sm->subnet.own_port)->number == 0)
+        job->network.manager = index[port_at(sm, sm->subnet.own_port)->node];
     for (size_t i = 0; i < job->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[job->nodes.items[i]];
+        const struct subnet_node *node = node_at(sm, job->nodes.items[i]);
         for (unsigned number = 1; number <= node->port_count; number++)
-            if (sm->subnet.ports.items[node->first_port + number].peer != SUBNET_NONE)
+            if (port_at(sm, node->first_port + number)->peer != SUBNET_NONE)
                 add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
     assert(job->network.switches.count == job->nodes.count);
     take_snapshot(sm, job, reason);
-    vm_tables_take_stock(sm);
+    /* Entries that virtual machines changed are checked once for all of them. If the check refuses
+     * them, all tables are computed. */
+    struct sm_job *last = sm->plan->serving;
+    if (last && last == sm->plan->current && last->unseen && last->repair_state.known &&
+        plan_check(last, &last->routes, &(struct err){0}) == 0)
+        last->unseen = false;
     repair_job_prepare(sm, job, index, reason);
     mem_free(index);
     sm_job_free(sm->plan->outgoing);
     sm->plan->outgoing = job;
     return job->number;
-}
-
-/* What the check found, for the next change: for the repair, and for its check. */
-static void remember(struct sm_job *job, const struct routes *routes,
-                     struct dependency_graph *graph, struct verify_report *report)
-{
-    uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
-    dependency_release(&job->checked);
-    job->checked = *graph;
-    *graph = (struct dependency_graph){0};
-    job->repair_state.known =
-        repair_job_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
-        network_parts(&job->network, part) == 1;
-    mem_free(part);
 }
 
 /* The manager writes nothing that the independent check has not passed. */
@@ -208,13 +199,20 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
         .workers = job->options.workers, .keep = &graph, .reversible = routes->reversible};
     verify_routes(&job->network, routes, &options, &report);
     bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
-    if (!fine)
+    if (!fine) {
         err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
                 report.findings.count ? report.findings.items[0] : "they do not deliver");
-    else
-        remember(job, routes, &graph, &report);
+        dependency_release(&graph);
+    } else { /* the next repair and its check start from what was found */
+        uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
+        dependency_release(&job->checked);
+        job->checked = graph;
+        job->repair_state.known =
+            repair_job_learn(&job->repair_state, &job->network, &graph, &report, routes->ranks) &&
+            network_parts(&job->network, part) == 1;
+        mem_free(part);
+    }
     verify_report_release(&report);
-    dependency_release(&graph);
     return fine ? 0 : -EINVAL;
 }
 

@@ -23,15 +23,6 @@ static const struct request_kind set_switch = {
     .refused = switch_written,
     .loses_contact = true,
 };
-static const struct request_kind set_table_block = {
-    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .writes = true,
-    .ended = program_block_ended,
-    .answered = block_taken,
-    .refused = block_refused,
-    .unanswered = program_block_unanswered,
-    .loses_contact = true,
-};
 
 enum { TRIES = 3 }; /* of what may have been refused because of something that just changed */
 
@@ -110,6 +101,16 @@ void program_block_sent(struct sm *sm, uint32_t node)
     sm->program->tables_under_way++;
 }
 
+static const struct request_kind set_table_block = {
+    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+    .writes = true,
+    .ended = program_block_ended,
+    .answered = block_taken,
+    .refused = block_refused,
+    .unanswered = program_block_unanswered,
+    .loses_contact = true,
+};
+
 static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
     const struct subnet_node *n = node_at(sm, node);
@@ -123,11 +124,10 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
 static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
 {
     enum { HAS_MULTICAST_TOP = 1 << 30 };
-    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    const struct subnet_node *n = node_at(sm, node);
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
     unsigned last = LID_MULTICAST_FIRST + capacity - 1;
-    uint64_t abilities =
-        wire_get(sm->subnet.ports.items[n->first_port].info, PORT_INFO_CAPABILITY_MASK);
+    uint64_t abilities = wire_get(port_at(sm, n->first_port)->info, PORT_INFO_CAPABILITY_MASK);
     if (!multicast_top(sm) || !capacity || !(abilities & HAS_MULTICAST_TOP))
         return (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
     return multicast_top(sm) < last ? multicast_top(sm) : last;
@@ -136,26 +136,13 @@ static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
 /* What a switch is to be told; the rest as in what it says itself. */
 static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
 {
-    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    const struct subnet_node *n = node_at(sm, node);
     if (random_table_is_used(n))
         wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else if (n->tables)
         wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top_of(sm, node));
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
-}
-
-static void write_switch_info(struct sm *sm, uint32_t node)
-{
-    struct subnet_node *n = node_at(sm, node);
-    struct request *request =
-        sm_request(sm, &set_switch, (union request_subject){.node = node}, n->first_port);
-    memcpy(request->data, n->switch_info, sizeof n->switch_info);
-    want_switch_info(sm, node, request->data);
-    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
-    switch_settings(sm, node)->writing_switch = true;
-    sm->program->tables_under_way++;
-    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* ---- what a switch took and what not ---- */
@@ -167,14 +154,6 @@ static uint64_t info_fingerprint(const uint8_t *info)
     memcpy(settings, info, 20);
     wire_set(settings, SWITCH_INFO_PORT_STATE_CHANGE, 0);
     return hash_bytes(1, settings, sizeof settings);
-}
-
-static bool is_info_refused(struct sm *sm, uint32_t node)
-{
-    uint8_t wanted[sizeof node_at(sm, node)->switch_info];
-    memcpy(wanted, node_at(sm, node)->switch_info, sizeof wanted);
-    want_switch_info(sm, node, wanted);
-    return switch_settings(sm, node)->refusal.info == info_fingerprint(wanted);
 }
 
 static uint64_t refused_contents(struct sm *sm, uint32_t node)
@@ -214,17 +193,6 @@ void program_report_refused_block(struct sm *sm, const struct request *request,
                (unsigned long long)node_at(sm, node)->guid, request->about.table.block,
                request->status, consequence);
     refusal->told_blocks = true;
-}
-
-static void note_refused_block(struct sm *sm, const struct request *request)
-{
-    uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct refusal *refusal = &switch_settings(sm, node)->refusal;
-    if (memcmp(node_at(sm, node)->tables->wanted + block * LFT_BLOCK, request->data, LFT_BLOCK))
-        return; /* something else is wanted since it was sent */
-    review_refusals(sm, node);
-    bitset_add(refusal->blocks, block);
-    refusal->contents = refused_contents(sm, node);
 }
 
 static void info_refused(struct sm *sm, const struct request *request)
@@ -269,25 +237,32 @@ static void info_taken(struct sm *sm, const struct request *request)
 
 /* ---- switches ---- */
 
-/* The top of a linear table, or the default port of a random one; the last multicast LID and the
- * life of a packet, unless the switch has one of its own; and a change of ports that nobody has
- * acknowledged, as all switches report when they start. */
-static bool switch_info_differs(struct sm *sm, uint32_t node)
+/* Writes a SwitchInfo that differs: the top of a linear table or the default port of a random one;
+ * the last multicast LID and the lifetime of packets, unless the switch keeps its own; or a
+ * PortStateChange that is not acknowledged, as all switches report when they start. */
+static void program_switch_info(struct sm *sm, uint32_t node)
 {
-    const struct subnet_node *n = node_at(sm, node);
-    if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE) &&
-        switch_settings(sm, node)->refusal.changes < TRIES)
-        return true;
-    if (wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time &&
-        !switch_settings(sm, node)->own_life)
-        return true;
-    if (wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) != multicast_top_of(sm, node) &&
-        !switch_settings(sm, node)->own_top)
-        return true;
-    if (random_table_is_used(n))
-        return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
-    return n->tables && wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
-                            addresses_table_top(&sm->subnet, n);
+    struct subnet_node *n = node_at(sm, node);
+    struct switch_settings *work = switch_settings(sm, node);
+    uint8_t wanted[SMP_DATA_BYTES] = {0}, expected[sizeof n->switch_info];
+    memcpy(wanted, n->switch_info, sizeof n->switch_info);
+    want_switch_info(sm, node, wanted);
+    memcpy(expected, wanted, sizeof expected);
+    if (work->own_life)
+        wire_set(expected, SWITCH_INFO_LIFE_TIME_VALUE,
+                 wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));
+    if (work->own_top)
+        wire_set(expected, SWITCH_INFO_MULTICAST_FDB_TOP,
+                 wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP));
+    bool changed =
+        wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE) && work->refusal.changes < TRIES;
+    if (work->writing_switch || work->refusal.info == info_fingerprint(wanted) ||
+        (!changed && memcmp(expected, n->switch_info, sizeof expected) == 0))
+        return;
+    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
+    work->writing_switch = true;
+    sm->program->tables_under_way++;
+    sm_send(sm, &set_switch, (union request_subject){.node = node}, n->first_port, 0, wanted);
 }
 
 bool program_first_lacks_room(struct sm *sm, uint32_t node)
@@ -333,16 +308,15 @@ void program_switch(struct sm *sm, uint32_t node)
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);
-    if (switch_info_differs(sm, node) && !switch_settings(sm, node)->writing_switch &&
-        !sm->config.policy->fixed_blocks && !is_info_refused(sm, node))
-        write_switch_info(sm, node);
+    unsigned fixed = sm->config.policy->fixed_blocks;
+    if (!fixed)
+        program_switch_info(sm, node);
     if (switch_settings(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
     if (random_table_is_used(n)) {
         random_table_program(sm, node);
         return;
     }
-    unsigned fixed = sm->config.policy->fixed_blocks;
     unsigned last = fixed ? fixed - 1 : last_block(sm, node);
     for (unsigned block = 0; block <= last; block++)
         if (is_to_be_written(sm, node, block))
@@ -363,9 +337,8 @@ void program_block(struct sm *sm, uint32_t node, unsigned block)
 void program_forget_tables(struct sm *sm)
 {
     for (size_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (sm->subnet.nodes.items[i].tables)
-            memset(sm->subnet.nodes.items[i].tables->known, 0,
-                   sizeof sm->subnet.nodes.items[i].tables->known);
+        if (node_at(sm, i)->tables)
+            memset(node_at(sm, i)->tables->known, 0, sizeof node_at(sm, i)->tables->known);
 }
 
 void program_all(struct sm *sm)
@@ -431,9 +404,16 @@ static void block_taken(struct sm *sm, const struct request *request)
 
 static void block_refused(struct sm *sm, const struct request *request)
 {
+    uint32_t node = request->about.table.node, block = request->about.table.block;
+    const uint8_t *wanted = node_at(sm, node)->tables->wanted + block * LFT_BLOCK;
+    struct refusal *refusal = &switch_settings(sm, node)->refusal;
     program_report_refused_block(sm, request, "; sweeps ask again");
-    note_refused_block(sm, request);
-    program_block_done(sm, request->about.table.node);
+    if (memcmp(wanted, request->data, LFT_BLOCK) == 0) { /* still */
+        review_refusals(sm, node);
+        bitset_add(refusal->blocks, block);
+        refusal->contents = refused_contents(sm, node);
+    }
+    program_block_done(sm, node);
 }
 
 static void switch_ended(struct sm *sm, const struct request *request)

@@ -84,11 +84,11 @@ static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t
 /* Between switches, as tables know them: behind a vSwitch nobody is reached but its own. */
 static bool is_trunk(const struct sm *sm, uint32_t port)
 {
-    const struct subnet_port *p = &sm->subnet.ports.items[port];
+    const struct subnet_port *p = port_at(sm, port);
     if (p->peer == SUBNET_NONE || p->number == 0)
         return false;
-    const struct subnet_node *near = &sm->subnet.nodes.items[p->node];
-    const struct subnet_node *far = &sm->subnet.nodes.items[sm->subnet.ports.items[p->peer].node];
+    const struct subnet_node *near = node_at(sm, p->node);
+    const struct subnet_node *far = node_at(sm, port_at(sm, p->peer)->node);
     return near->kind == SUBNET_SWITCH && far->kind == SUBNET_SWITCH && !near->vswitch &&
            !far->vswitch;
 }

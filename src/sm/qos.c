@@ -175,11 +175,6 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
     }
 }
 
-static bool has_link(struct sm *sm, uint32_t port)
-{
-    return port_at(sm, port)->number == 0 || port_at(sm, port)->peer != SUBNET_NONE;
-}
-
 /* A switch that can takes one map for all inputs; others want one for each that something comes in
  * by. */
 static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *described)
@@ -196,7 +191,7 @@ static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *descr
         blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, BLOCK_ALL_INPUTS, block);
     } else {
         for (unsigned input = 0; input <= node->port_count; input++)
-            if (has_link(sm, node->first_port + input))
+            if (input == 0 || port_at(sm, node->first_port + input)->peer != SUBNET_NONE)
                 blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, input, block);
     }
 }
@@ -247,12 +242,6 @@ static void plan_node(struct sm *sm, uint32_t node)
         plan_port(sm, n->first_port + number);
 }
 
-static bool same_maps(const struct qos_layout *a, const struct qos_layout *b)
-{
-    return a->levels == b->levels && a->stride == b->stride && a->level_count == b->level_count &&
-           a->lanes == b->lanes;
-}
-
 void qos_plan(struct sm *sm)
 {
     struct service *work = sm->service;
@@ -263,7 +252,9 @@ void qos_plan(struct sm *sm)
     if (!(all || work->sources) || (planned && work->written == all))
         return;
     lay_out(sm);
-    bool other = !same_maps(&work->layout, &work->written_layout);
+    const struct qos_layout *a = &work->layout, *b = &work->written_layout;
+    bool other = a->levels != b->levels || a->stride != b->stride ||
+                 a->level_count != b->level_count || a->lanes != b->lanes;
     if (work->policy_changed || other || work->written != all) {
         if (other && work->written && plan_serving(sm) && plan_serving(sm)->routes.vls > 1)
             sm_say(sm, SM_EVENT_WARNING,

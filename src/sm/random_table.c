@@ -109,7 +109,7 @@ static void random_block_refused(struct sm *sm, const struct request *request)
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */
 void random_table_program(struct sm *sm, uint32_t node)
 {
-    struct subnet_node *n = &sm->subnet.nodes.items[node];
+    struct subnet_node *n = node_at(sm, node);
     struct subnet_tables *tables = n->tables;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) /
                         BLOCK_ENTRIES * BLOCK_ENTRIES;

@@ -76,23 +76,6 @@ static enum reconfigure_event break_off(struct sm *sm)
     return EVENT_NONE;
 }
 
-static enum plan_reason take_reason(struct reconfigure *r, uint64_t generation)
-{
-    enum plan_reason reason = r->reason;
-    if (r->generation != generation && reason < REASON_TOPOLOGY)
-        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
-    r->reason = REASON_NONE;
-    r->generation = generation;
-    return reason;
-}
-
-/* A hybrid starts with the tables that are quick to have. */
-static uint64_t plan_first(struct sm *sm, enum plan_reason reason)
-{
-    const struct engine *quick = sm->config.engine->provisional;
-    return plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
-}
-
 static enum reconfigure_event make_plan(struct sm *sm)
 {
     struct reconfigure *r = sm->reconfigure;
@@ -103,13 +86,17 @@ static enum reconfigure_event make_plan(struct sm *sm)
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
     report_discovered(sm);
-    enum plan_reason reason = take_reason(r, sm->subnet.generation);
-    assert(reason != REASON_NONE);
+    enum plan_reason reason = r->reason;
+    if (r->generation != sm->subnet.generation && reason < REASON_TOPOLOGY)
+        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
+    r->reason = REASON_NONE;
+    r->generation = sm->subnet.generation;
     struct sm_job *copied = standby_copy_take_routes(sm);
+    const struct engine *quick = sm->config.engine->provisional; /* of a hybrid */
     if (copied)
         plan_receive(sm, copied);
     else
-        r->job = plan_first(sm, reason);
+        r->job = plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
     program_schedule(sm); /* addresses and port settings need not wait for routes */
     return copied ? EVENT_TABLES_COMPUTED : EVENT_NONE;
 }
@@ -360,23 +347,6 @@ void plan_services(struct sm *sm)
     blocks_program(sm);
 }
 
-static void compare_with_plan(struct sm *sm)
-{
-    if (!reconfigure_is_outdated(sm)) {
-        handle(sm, EVENT_ANSWERS_EXHAUSTED);
-        return;
-    }
-    handle(sm, EVENT_PLAN_OUTDATED);
-    if (!program_tables_under_way(sm))
-        handle(sm, EVENT_PLAN_DUE);
-}
-
-static void confirm_distribution(struct sm *sm)
-{
-    if (reconfigure_is_distributing(sm) && distribute_is_confirmed(sm))
-        handle(sm, distribute_has_drained(sm) ? EVENT_DRAIN_OVER : EVENT_CONFIRMED);
-}
-
 /* Whether all that was wanted is there. */
 static void settle(struct sm *sm)
 {
@@ -400,11 +370,14 @@ void reconfigure_advance(struct sm *sm)
     assert(sm_state(sm) == SM_MASTER);
     if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
-    compare_with_plan(sm);
+    handle(sm, reconfigure_is_outdated(sm) ? EVENT_PLAN_OUTDATED : EVENT_ANSWERS_EXHAUSTED);
+    if (reconfigure_is_outdated(sm) && !program_tables_under_way(sm))
+        handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);
     do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
         program_what_is_due(sm);
-        confirm_distribution(sm);
+        if (reconfigure_is_distributing(sm))
+            handle(sm, distribute_progress(sm));
     } while (program_is_due(sm));
     settle(sm);
 }

@@ -52,17 +52,11 @@ static uint32_t *follow_switches(const struct sm_job *last, const struct sm_job 
 static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct table_change *entries = last->repair.entries.items;
-    size_t low = 0, high = last->repair.entries.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (entries[middle].lid < lid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < last->repair.entries.count && entries[low].lid == lid; low++)
-        if (entries[low].at == at)
-            return entries[low].before == port;
+    size_t i, count = last->repair.entries.count;
+    lower_bound(i, count, entries[i].lid < lid);
+    for (; i < count && entries[i].lid == lid; i++)
+        if (entries[i].at == at)
+            return entries[i].before == port;
     return false;
 }
 

@@ -83,14 +83,6 @@ static bool is_news(struct sm *sm, uint32_t index)
     return node->present != *announced_at(sm, index) && !node->virtual_function;
 }
 
-static void announce(struct sm *sm, uint32_t index)
-{
-    const struct subnet_node *node = node_at(sm, index);
-    sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
-           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-           node->description, node->present ? "is in" : "is gone");
-}
-
 /* One by one while people can follow, else how many. */
 void report_nodes(struct sm *sm)
 {
@@ -100,14 +92,17 @@ void report_nodes(struct sm *sm)
         if (is_news(sm, i))
             counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        bool in = node_at(sm, i)->present;
+        const struct subnet_node *node = node_at(sm, i);
+        bool in = node->present;
         if (!is_news(sm, i))
             continue;
         *announced_at(sm, i) = in;
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            announce(sm, i);
+            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+                   node->kind == SUBNET_SWITCH ? "switch" : "adapter",
+                   (unsigned long long)node->guid, node->description, in ? "is in" : "is gone");
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)

@@ -138,21 +138,16 @@ static bool is_quiet(uint32_t token)
     return token && !(token & 1);
 }
 
-static void drop_routes(struct sm *sm)
+void standby_copy_spoil(struct sm *sm)
 {
     sm_job_free(sm->standby_copy->watched.routes);
     sm->standby_copy->watched.routes = NULL;
     sm->standby_copy->watched.job = 0; /* nor are those wanted that are being checked */
 }
 
-void standby_copy_spoil(struct sm *sm)
+static void end_copy(struct sm *sm)
 {
-    drop_routes(sm);
-}
-
-void standby_copy_end(struct sm *sm)
-{
-    drop_routes(sm);
+    standby_copy_spoil(sm);
     sm->standby_copy->watched = (struct watched){0};
     for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
         sm->standby_copy->nodes.items[i].mirrored = 0;
@@ -167,7 +162,7 @@ bool standby_copy_has_heard(const struct sm *sm, bool *weft)
 void standby_copy_watch(struct sm *sm, uint64_t master)
 {
     if (sm->standby_copy->watched.master != master)
-        standby_copy_end(sm);
+        end_copy(sm);
     sm->standby_copy->watched.master = master;
 }
 
@@ -178,7 +173,7 @@ void standby_copy_hear(struct sm *sm, const uint8_t *info)
         return;
     sm->standby_copy->watched.heard = true;
     if (token != sm->standby_copy->watched.seen) {
-        drop_routes(sm);
+        standby_copy_spoil(sm);
         if (sm->standby_copy->watched.seen)
             sm_drop_requests(sm); /* what is asked for is out of date, and the master is busy */
         sm->standby_copy->watched.seen = token;
@@ -189,12 +184,10 @@ void standby_copy_hear(struct sm *sm, const uint8_t *info)
 
 static void read_whole(struct sm *sm, uint32_t node)
 {
-    struct mirrored_node *work = mirrored_at(sm, node);
-    work->reads_for = sm->standby_copy->watched.round;
+    standby_copy_meets(sm, node);
     discovery_forget_tables(sm, node);
     discovery_read_all(sm, node);
-    if (!discovery_is_reading(sm, node))
-        work->mirrored = work->reads_for; /* nothing to be read */
+    standby_copy_node_read(sm, node); /* if there is nothing to be read */
 }
 
 void standby_copy_meets(struct sm *sm, uint32_t node)
@@ -207,9 +200,9 @@ void standby_copy_node_unread(struct sm *sm, uint32_t node)
     mirrored_at(sm, node)->reads_for = 0;
 }
 
-bool standby_copy_is_complete(const struct sm *sm)
+bool sm_has_copy(const struct sm *sm)
 {
-    return sm->standby_copy->watched.complete;
+    return sm_state(sm) == SM_STANDBY && sm->standby_copy->watched.complete;
 }
 
 void standby_copy_node_read(struct sm *sm, uint32_t node)
@@ -283,7 +276,7 @@ bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right)
 /* ---- pace ---- */
 
 /* A standby without a copy still has a question now and then. */
-uint32_t standby_copy_pace(const struct sm *sm)
+static uint32_t copy_pace(const struct sm *sm)
 {
     return sm->config.copy_rate ? sm->config.copy_rate : LEAST_RATE;
 }
@@ -309,7 +302,7 @@ void standby_copy_expire(struct sm *sm)
     if (sm->now < standby_copy_deadline(sm))
         return;
     sm->standby_copy->watched.burst = BURST;
-    sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / standby_copy_pace(sm);
+    sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / copy_pace(sm);
 }
 
 /* ---- taking over ---- */
@@ -349,7 +342,7 @@ bool standby_copy_take_over(struct sm *sm)
         if (sm_is_avoiding_port(sm, port) || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
-            mastership_ask(sm, port);
+            mastership_ask(sm, port, true);
     }
     discovery_read_port(sm, sm->subnet.own_port);
     sm->standby_copy->audit.due = true;
@@ -363,7 +356,7 @@ struct sm_job *standby_copy_take_routes(struct sm *sm)
     bool fit = routes && routes->generation == sm->subnet.generation;
     if (fit)
         sm->standby_copy->watched.routes = NULL;
-    standby_copy_end(sm);
+    end_copy(sm);
     return fit ? routes : NULL;
 }
 
@@ -406,7 +399,7 @@ void audit_advance(struct sm *sm)
                     node->first_port, block, NULL);
         audit->under_way += blocks;
         audit->cursor++;
-        audit->next_at = sm->now + blocks * NS_PER_S / standby_copy_pace(sm);
+        audit->next_at = sm->now + blocks * NS_PER_S / copy_pace(sm);
         return;
     }
     audit->running = false;

@@ -141,9 +141,9 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
  * shows that when its lease has run out), else ours. */
 static uint64_t key_for(const struct sm *sm, uint32_t target)
 {
-    if (target == SUBNET_NONE || !sm->subnet.ports.items[target].known)
+    if (target == SUBNET_NONE || !port_at(sm, target)->known)
         return sm->config.m_key;
-    uint64_t shown = wire_get(sm->subnet.ports.items[target].info, PORT_INFO_M_KEY);
+    uint64_t shown = wire_get(port_at(sm, target)->info, PORT_INFO_M_KEY);
     return shown ? shown : sm->config.m_key;
 }
 
@@ -191,7 +191,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     if (request->through != SUBNET_NONE) {
         if (hops >= SMP_MAX_HOPS)
             return false;
-        mad[128 + ++hops] = sm->subnet.ports.items[request->through].number;
+        mad[128 + ++hops] = port_at(sm, request->through)->number;
     }
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
@@ -378,8 +378,8 @@ static bool has_way(const struct sm *sm, const struct request *request)
     uint8_t path[SMP_MAX_HOPS + 1];
     if (request->target == SUBNET_NONE)
         return true;
-    if (request->through != SUBNET_NONE && wire_get(sm->subnet.ports.items[request->through].info,
-                                                    PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+    if (request->through != SUBNET_NONE &&
+        wire_get(port_at(sm, request->through)->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
         return false;
     return subnet_route(&sm->subnet, request->target, path) >= 0;
 }

@@ -77,23 +77,3 @@ bool sm_tables_are_written(const struct sm *sm)
 {
     return !program_tables_under_way(sm);
 }
-
-uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
-{
-    if (sm->config.drain_ns)
-        return sm->config.drain_ns;
-    return distribute_packet_life(sm) * (hops + 1u);
-}
-
-/* Before routes are planned: what is remembered of the tables in force, for mending them
- * (repair_job.c), is found anew once for all the entries that machines have changed. It has only
- * grown since, and what is there no more may close circles. Where the check refuses, all is
- * computed anew. */
-void vm_tables_take_stock(struct sm *sm)
-{
-    struct sm_job *job = plan_serving(sm);
-    struct err err;
-    if (job && job == plan_current(sm) && job->unseen && job->repair_state.known &&
-        plan_check(job, &job->routes, &err) == 0)
-        job->unseen = false;
-}
