@@ -19,7 +19,6 @@ struct trap_source {
 struct sweeps {
     uint64_t next;                   /* when it is due */
     unsigned light;                  /* since the last full one */
-    uint32_t under_way;              /* requests of the present one */
     VEC(struct trap_source) sources; /* by node */
 };
 
@@ -49,26 +48,8 @@ void sweep_stop(struct sm *sm)
     sm->sweeps->next = TIME_NEVER;
 }
 
-void sweep_asked(struct sm *sm)
-{
-    sm->sweeps->under_way++;
-}
-
-void sweep_heard(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->sweeps->under_way);
-    sm->sweeps->under_way--;
-}
-
-bool sweep_is_under_way(const struct sm *sm)
-{
-    return sm->sweeps->under_way != 0;
-}
-
 static void drop_sweep(struct sm *sm)
 {
-    sm->sweeps->under_way = 0;
     sm->sweeps->sources.count = 0;
 }
 
@@ -77,7 +58,7 @@ SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
 static request_outcome sweep_answered;
 static const struct request_kind sweep_switch = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .ended = sweep_heard,
+    .group = GROUP_SWEEP,
     .answered = sweep_answered,
     .loses_contact = true,
 };
@@ -86,7 +67,7 @@ void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm);
-    if (sm->sweeps->under_way || !discovery_is_complete(sm))
+    if (transactions_under_way(sm, GROUP_SWEEP) || !discovery_is_complete(sm))
         return; /* the last one is still on its way */
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
@@ -102,7 +83,6 @@ void change_sweep(struct sm *sm)
             discovery_read_node(sm, i);
         if (full || !node->present || node->kind != SUBNET_SWITCH)
             continue;
-        sm->sweeps->under_way++;
         sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {

@@ -92,11 +92,11 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- birth and end ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,       &transactions_part, &mastership_part,  &discovery_part,  &questions_part,
-    &faults_part,       &sweeps_part,       &report_part,      &lids_part,       &plan_part,
-    &distribution_part, &program_part,      &port_writer_part, &reregister_part, &block_writer_part,
-    &partitioning_part, &service_part,      &hold_part,        &multicast_part,  &standby_copy_part,
-    &reconfigure_part,
+    &outbox_part,      &transactions_part, &mastership_part,   &discovery_part,
+    &questions_part,   &faults_part,       &sweeps_part,       &report_part,
+    &lids_part,        &plan_part,         &distribution_part, &program_part,
+    &port_writer_part, &reregister_part,   &partitioning_part, &service_part,
+    &hold_part,        &multicast_part,    &standby_copy_part, &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -159,6 +159,7 @@ void sm_drop_requests(struct sm *sm)
     for (size_t i = 0; i < PART_COUNT; i++)
         if (parts[i]->requests_dropped)
             parts[i]->requests_dropped(sm);
+    blocks_requests_dropped(sm);
     functions_requests_dropped(sm);
 }
 
@@ -325,8 +326,9 @@ struct sm_paths sm_paths(const struct sm *sm)
 bool sm_is_settled(const struct sm *sm)
 {
     return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
-           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) && blocks_are_answered(sm) &&
-           multicast_is_settled(sm) && partitions_are_read(sm) && sm->subnet.functions.writing == 0;
+           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) &&
+           !transactions_under_way(sm, GROUP_BLOCKS) && multicast_is_settled(sm) &&
+           !transactions_under_way(sm, GROUP_KEYS) && sm->subnet.functions.writing == 0;
 }
 
 static void reroute(struct sm *sm, enum plan_reason reason)

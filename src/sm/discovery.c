@@ -14,7 +14,6 @@
 #include <string.h>
 
 struct discovery {
-    uint32_t outstanding;   /* requests under way that it waits for */
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
     bool paths_lost;        /* a link or node went since paths were last found */
     uint64_t explore_at;    /* when everything is explored at the latest; TIME_NEVER: it is not */
@@ -39,27 +38,14 @@ static void release_discovery(struct sm *sm)
 static void drop_discovery(struct sm *sm)
 {
     struct discovery *discovery = sm->discovery;
-    discovery->outstanding = 0;
     discovery->frontier.count = discovery->probing.count = discovery->keeps_change.count = 0;
 }
 
 SM_PART(discovery, init_discovery, release_discovery, drop_discovery);
 
-void discovery_asked(struct sm *sm)
-{
-    sm->discovery->outstanding++;
-}
-
-void discovery_heard(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->discovery->outstanding);
-    sm->discovery->outstanding--;
-}
-
 bool discovery_is_complete(const struct sm *sm)
 {
-    return sm->discovery->outstanding == 0;
+    return transactions_under_way(sm, GROUP_DISCOVERY) == 0;
 }
 
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid)
@@ -157,7 +143,7 @@ bool discovery_continue(struct sm *sm)
     }
     if (!discovery_explores_all(sm) || sm_state(sm) != SM_MASTER)
         return false;
-    if (sweep_is_under_way(sm) && sm->now < discovery->explore_at)
+    if (transactions_under_way(sm, GROUP_SWEEP) && sm->now < discovery->explore_at)
         return true; /* a switch may still report a change */
     reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);

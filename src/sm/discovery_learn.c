@@ -178,7 +178,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
     if (manager && !p->manager)
-        mastership_ask(sm, port, true);
+        mastership_ask(sm, port);
     p->manager = manager;
     if (!manager && p->rival)
         mastership_rival_gone(sm, port);

@@ -58,7 +58,7 @@ static request_adjust_effort insist_on_senders;
 /* Of the node behind request->through, or of the manager's own. Has no other subject. */
 static const struct request_kind get_node_info = {
     .attribute = ATTRIBUTE_NODE_INFO,
-    .ended = discovery_heard,
+    .group = GROUP_DISCOVERY,
     .answered = discovery_learn_node,
     .refused = node_info_refused,
     .unanswered = nobody_behind_port,
@@ -68,12 +68,13 @@ static const struct request_kind get_node_info = {
 /* Reads what is named by the attribute and its modifier. */
 #define READ(what, id, end, take, miss, contact)                                                   \
     {                                                                                              \
-        .name = (what), .attribute = (id), .ended = (end), .answered = (take),                     \
-        .refused = read_refused, .unanswered = (miss), .loses_contact = (contact)                  \
+        .name = (what), .attribute = (id), .group = GROUP_DISCOVERY, .ended = (end),               \
+        .answered = (take), .refused = read_refused, .unanswered = (miss),                         \
+        .loses_contact = (contact)                                                                 \
     }
 static const struct request_kind get_description =
-    READ("NodeDescription", ATTRIBUTE_NODE_DESCRIPTION, discovery_heard, description_read,
-         description_missing, false);
+    READ("NodeDescription", ATTRIBUTE_NODE_DESCRIPTION, NULL, description_read, description_missing,
+         false);
 static const struct request_kind get_switch_info =
     READ("SwitchInfo", ATTRIBUTE_SWITCH_INFO, switch_info_ended, discovery_learn_switch_info,
          part_missing, true);
@@ -89,7 +90,7 @@ static const struct request_kind get_table_block =
 static const struct request_kind clear_change = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
-    .ended = discovery_heard,
+    .group = GROUP_DISCOVERY,
     .answered = change_cleared,
     .refused = change_not_cleared,
     .loses_contact = true,
@@ -98,7 +99,6 @@ static const struct request_kind clear_change = {
 /* Only a standby's reads have no priority. */
 static void ask(struct sm *sm, struct request *request)
 {
-    discovery_asked(sm);
     sm_submit(sm, request, sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT);
 }
 
@@ -131,7 +131,6 @@ void discovery_press_port(struct sm *sm, uint32_t port)
     uint32_t target = subnet_end_port(&sm->subnet, port);
     *reading_at(sm, port) = true;
     questions_of(sm, port_at(sm, port)->node)->parts++;
-    discovery_asked(sm);
     struct request *request =
         sm_request(sm, &get_port_info, (union request_subject){.port = port}, target);
     request->modifier = port_at(sm, port)->number;
@@ -251,7 +250,6 @@ static void part_ended(struct sm *sm, const struct request *request)
     struct node_questions *node = questions_of(sm, port_at(sm, request->target)->node);
     assert(node->parts);
     node->parts--;
-    discovery_heard(sm, request);
 }
 
 static void switch_info_ended(struct sm *sm, const struct request *request)

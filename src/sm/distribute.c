@@ -189,7 +189,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
-    assert(!d->pending && !program_tables_under_way(sm));
+    assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
@@ -357,7 +357,7 @@ enum reconfigure_event distribute_progress(struct sm *sm)
 {
     const struct distribution *d = sm->distribution;
     enum phase phase = reconfigure_phase(sm);
-    if (d->pending || program_tables_under_way(sm) || program_is_due(sm) ||
+    if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
         d->resume_at != TIME_NEVER || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
         (phase == PHASE_WAVES && program_links_rise(sm)))
         return EVENT_NONE;

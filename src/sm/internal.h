@@ -33,7 +33,6 @@ struct sm {
     struct port_writer *port_writer; /* program_ports.c */
     struct reregister *reregister;
     /* Services. */
-    struct block_writer *block_writer; /* blocks.c */
     struct partitioning *partitioning; /* partitions.c */
     struct service *service;           /* qos.c */
     struct hold *hold;
@@ -53,8 +52,8 @@ struct sm_part {
                                         release, requests_dropped}
 extern const struct sm_part transactions_part, mastership_part, discovery_part, questions_part,
     faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
-    distribution_part, program_part, port_writer_part, reregister_part, block_writer_part,
-    partitioning_part, service_part, hold_part, multicast_part, standby_copy_part;
+    distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
+    service_part, hold_part, multicast_part, standby_copy_part;
 
 static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
@@ -81,8 +80,6 @@ void plan_services(struct sm *sm); /* partitions, levels of service, groups, as 
 
 /* discovery.c */
 bool discovery_is_complete(const struct sm *sm); /* no answer is awaited */
-void discovery_asked(struct sm *sm);             /* discovery waits for another request … */
-request_outcome discovery_heard;                 /* … which came to an end */
 bool discovery_is_reading(struct sm *sm, uint32_t node);
 /* Whether the port is left alone until the next sweep. */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
@@ -201,7 +198,6 @@ bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
 /* The switch has no room for the routes; true for the first time. */
 bool program_first_lacks_room(struct sm *sm, uint32_t node);
-uint32_t program_tables_under_way(const struct sm *sm); /* Sets of table blocks and tops */
 void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 /* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
@@ -224,15 +220,14 @@ void program_node_ports(struct sm *sm, uint32_t node); /* and those at the other
 
 /* blocks.c */
 void blocks_program(struct sm *sm);
-bool blocks_are_answered(const struct sm *sm); /* no Set is on its way */
-bool blocks_are_written(const struct sm *sm);  /* none waits or is on its way */
+void blocks_requests_dropped(struct sm *sm);
+bool blocks_are_written(const struct sm *sm); /* none waits or is on its way */
 
 /* Planners of blocks. Each is called at every turn and does nothing unless something that it
  * depends on has changed. */
 void partitions_plan(struct sm *sm);
 void partitions_forget(struct sm *sm); /* another manager may have written tables */
 void partitions_rules_changed(struct sm *sm);
-bool partitions_are_read(const struct sm *sm); /* no table is being read */
 /* A function came up: it has the keys of its physical one, and so has the switch's port. */
 void partitions_came_up(struct sm *sm, uint32_t socket);
 /* The keys of a machine go to the function that it is about to have. */
@@ -282,9 +277,6 @@ void random_table_program(struct sm *sm, uint32_t node);
 uint64_t sweep_deadline(const struct sm *sm); /* when the next sweep is due */
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
-void sweep_asked(struct sm *sm); /* another request belongs to the present sweep … */
-request_outcome sweep_heard;     /* … and came to an end */
-bool sweep_is_under_way(const struct sm *sm);
 void change_sweep(struct sm *sm);
 void change_trap(struct sm *sm, const struct sm_message *message);
 
@@ -297,8 +289,9 @@ void mastership_expire(struct sm *sm);
 uint64_t mastership_deadline(const struct sm *sm); /* of a standby: the next poll */
 void mastership_count_smp(struct sm *sm);          /* another SMP arrived */
 
-/* Asks the manager at a port for its SMInfo; nothing waits for the answer unless discovery does. */
-void mastership_ask(struct sm *sm, uint32_t port, bool discovery_waits);
+/* Asks the manager at a port for its SMInfo; discovery is not complete before it answers. */
+void mastership_ask(struct sm *sm, uint32_t port);
+/* The same for a sweep: nothing waits for the answer. */
 void mastership_ask_again(struct sm *sm, uint32_t port);
 /* Tells another manager that the master is about to write. */
 void mastership_notify(struct sm *sm, uint32_t port);

@@ -110,17 +110,16 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 /* ---- requests to other managers ---- */
 
 /* All four are SMInfo of the manager at the target port. */
-static request_outcome question_ended, manager_is_alive;
-static request_outcome manager_answered, poll_answered, handover_accepted;
+static request_outcome manager_is_alive, manager_answered, poll_answered, handover_accepted;
 static request_outcome manager_silent, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
-static const struct request_kind ask_manager = {
-    .attribute = ATTRIBUTE_SM_INFO,
-    .ended = question_ended,
-    .answered = manager_answered,
-    .unanswered = manager_silent,
-    .effort = manager_effort,
-};
+#define ASK_MANAGER(asks)                                                                          \
+    {                                                                                              \
+        .attribute = ATTRIBUTE_SM_INFO, .group = (asks), .answered = manager_answered,             \
+        .unanswered = manager_silent, .effort = manager_effort                                     \
+    }
+static const struct request_kind ask_manager = ASK_MANAGER(GROUP_DISCOVERY);
+static const struct request_kind ask_manager_again = ASK_MANAGER(GROUP_SWEEP);
 static const struct request_kind poll_master = {
     .attribute = ATTRIBUTE_SM_INFO,
     .answered = poll_answered,
@@ -139,16 +138,18 @@ static const struct request_kind set_handover = {
     .unanswered = handover_unanswered,
 };
 
-void mastership_ask(struct sm *sm, uint32_t port, bool discovery_waits)
+static void send_info(struct sm *sm, const struct request_kind *kind, uint32_t port,
+                      uint32_t modifier, enum request_priority priority)
 {
-    struct request *request = sm_request(
-        sm, &ask_manager, (union request_subject){.discovery_waits = discovery_waits}, port);
+    struct request *request = sm_request(sm, kind, (union request_subject){0}, port);
+    request->modifier = modifier;
     fill_info(sm, request->data);
-    if (discovery_waits)
-        discovery_asked(sm);
-    else
-        sweep_asked(sm);
-    sm_submit(sm, request, PRIORITY_URGENT);
+    sm_submit(sm, request, priority);
+}
+
+void mastership_ask(struct sm *sm, uint32_t port)
+{
+    send_info(sm, &ask_manager, port, 0, PRIORITY_URGENT);
 }
 
 /* Who it is was said once, or is not said at all: that is no reason to put anything off. One that
@@ -159,16 +160,13 @@ void mastership_ask_again(struct sm *sm, uint32_t port)
     if (*mute >= MUTE && *mute < MUTE + SWEEPS_LEFT_OUT)
         (*mute)++;
     else
-        mastership_ask(sm, port, false);
+        send_info(sm, &ask_manager_again, port, 0, PRIORITY_URGENT);
 }
 
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port == sm->mastership->given_up || *mute_at(sm, port) >= MUTE)
-        return;
-    struct request *request = sm_request(sm, &give_notice, (union request_subject){0}, port);
-    fill_info(sm, request->data);
-    sm_submit(sm, request, PRIORITY_PRESSING);
+    if (port != sm->mastership->given_up && *mute_at(sm, port) < MUTE)
+        send_info(sm, &give_notice, port, 0, PRIORITY_PRESSING);
 }
 
 /* ---- actions ---- */
@@ -186,7 +184,7 @@ static void seek_successor(struct sm *sm)
         const struct subnet_port *p = port_at(sm, port);
         if (!p->manager || !node_at(sm, p->node)->present)
             continue;
-        mastership_ask(sm, port, true);
+        mastership_ask(sm, port);
         sm->mastership->asked = true;
     }
 }
@@ -197,11 +195,7 @@ static void send_handover(struct sm *sm, const struct occasion *occasion)
     sm->mastership->handing_over = true;
     sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
            mastership_outranks(&them, &us) ? ", which outranks us" : "");
-    struct request *request =
-        sm_request(sm, &set_handover, (union request_subject){0}, occasion->port);
-    request->modifier = CONTROL_HANDOVER;
-    fill_info(sm, request->data);
-    sm_submit(sm, request, PRIORITY_URGENT);
+    send_info(sm, &set_handover, occasion->port, CONTROL_HANDOVER, PRIORITY_URGENT);
 }
 
 /* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
@@ -387,14 +381,6 @@ uint64_t mastership_deadline(const struct sm *sm)
 
 /* ---- other managers' answers ---- */
 
-static void question_ended(struct sm *sm, const struct request *request)
-{
-    if (request->about.discovery_waits)
-        discovery_heard(sm, request);
-    else
-        sweep_heard(sm, request);
-}
-
 static void manager_is_alive(struct sm *sm, const struct request *request)
 {
     if (request->target == sm->mastership->given_up)
@@ -444,7 +430,7 @@ static void manager_effort(const struct sm *sm, const struct request *request,
         wait_half_a_poll(sm, effort);
         effort->retries *= 2;
     }
-    if (!request->about.discovery_waits) {
+    if (request->kind == &ask_manager_again) {
         effort->retries = 0;
         effort->ignores_loss = true;
     }

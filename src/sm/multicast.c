@@ -582,7 +582,7 @@ void multicast_plan(struct sm *sm)
     struct multicast *m = sm->multicast;
     assert(sm_state(sm) == SM_MASTER && !reconfigure_is_distributing(sm));
     if (!m->owned_groups || !plan_current(sm) || plan_current(sm) != plan_serving(sm) ||
-        program_tables_under_way(sm) || reconfigure_is_outdated(sm))
+        transactions_under_way(sm, GROUP_TABLES) || reconfigure_is_outdated(sm))
         return; /* the current routes are not in force, or do not fit the subnet */
     bool other_routes = m->job != plan_current(sm)->number;
     bool anew = other_routes || m->paths != plan_paths_generation(sm);

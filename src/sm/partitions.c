@@ -26,10 +26,10 @@ struct end_port {
     uint64_t done; /* what it was planned for; 0: nothing yet, or in vain */
 };
 
-static request_outcome keys_ended, keys_read, finish_port, keys_missing;
+static request_outcome keys_read, finish_port, keys_missing;
 static const struct request_kind get_keys = {
     .attribute = ATTRIBUTE_P_KEY_TABLE,
-    .ended = keys_ended,
+    .group = GROUP_KEYS,
     .answered = keys_read,
     .refused = finish_port,
     .unanswered = keys_missing,
@@ -41,7 +41,6 @@ struct partitioning {
     bool rules_changed;                /* since they were planned with */
     uint64_t generation;               /* of the subnet that was planned for */
     uint64_t activations, holds_ended; /* … of which so many functions had come up, been let go */
-    uint32_t reading;                  /* requests under way */
     VEC(struct end_port) ports;        /* beside the subnet's */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
@@ -247,7 +246,6 @@ static void report_trouble(struct sm *sm)
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
     end_port_at(sm, end)->table = READING;
-    sm->partitioning->reading++;
     sm_send(sm, &get_keys, (union request_subject){.keys = {end, block}}, end, block, NULL);
 }
 
@@ -257,19 +255,12 @@ static void finish_port(struct sm *sm, const struct request *request)
     uint32_t end = request->about.keys.port;
     end_port_at(sm, end)->table = READ;
     functions_end_keys(sm, end, plan_port(sm, end));
-    if (!sm->partitioning->reading)
+    if (!transactions_under_way(sm, GROUP_KEYS))
         report_trouble(sm);
     blocks_program(sm);
     program_port(sm, end);
     if (guard_of(sm, end) != SUBNET_NONE)
         program_port(sm, guard_of(sm, end));
-}
-
-static void keys_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->partitioning->reading);
-    sm->partitioning->reading--;
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
@@ -301,7 +292,6 @@ static void drop_partitioning(struct sm *sm)
             work->ports.items[port].table = NOT_READ;
             functions_end_keys(sm, port, FUNCTION_LOST);
         }
-    work->reading = 0;
     work->rules_changed = true;
 }
 
@@ -311,7 +301,6 @@ void partitions_forget(struct sm *sm)
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         waive_table(sm, port);
     work->ports.count = 0;
-    work->reading = 0;
     work->rules_changed = true;
 }
 
@@ -366,7 +355,7 @@ void partitions_plan(struct sm *sm)
             if (subnet_is_end_port(&sm->subnet, node->first_port + number))
                 consider(sm, node->first_port + number);
     }
-    if (!work->reading)
+    if (!transactions_under_way(sm, GROUP_KEYS))
         report_trouble(sm);
     program_schedule(sm); /* what switches enforce is a setting of their ports */
 }
@@ -418,11 +407,6 @@ void partitions_prepare(struct sm *sm, uint32_t socket)
 void partitions_rules_changed(struct sm *sm)
 {
     sm->partitioning->rules_changed = true;
-}
-
-bool partitions_are_read(const struct sm *sm)
-{
-    return sm->partitioning->reading == 0;
 }
 
 static void release_partitioning(struct sm *sm)

@@ -377,7 +377,7 @@ void plan_serve(struct sm *sm)
     struct plan *plan = sm->plan;
     if (plan->broken_off || plan->serving == plan->current)
         return;
-    assert(!program_tables_under_way(sm));
+    assert(!transactions_under_way(sm, GROUP_TABLES));
     sm_job_free(plan->serving);
     plan->serving = plan->current;
     repair_release(&plan->serving->repair);

@@ -18,6 +18,7 @@ static request_outcome switch_ended, switch_written, block_taken, block_refused;
 static const struct request_kind set_switch = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
+    .group = GROUP_TABLES,
     .ended = switch_ended,
     .answered = switch_written,
     .refused = switch_written,
@@ -47,7 +48,6 @@ struct switch_settings {
 struct program {
     VEC(struct switch_settings) nodes; /* beside the subnet's */
     bool due;                          /* all that is wanted is to be compared with what is */
-    uint32_t tables_under_way;         /* Sets of table blocks and tops, in all switches */
     uint32_t blocks_sent;
 };
 
@@ -58,7 +58,6 @@ static void release_program(struct sm *sm)
 
 static void drop_program(struct sm *sm)
 {
-    sm->program->tables_under_way = 0;
     sm->program->nodes.count = 0;
     sm->program->due = false;
 }
@@ -81,11 +80,6 @@ uint32_t program_blocks_sent(const struct sm *sm)
     return sm->program->blocks_sent;
 }
 
-uint32_t program_tables_under_way(const struct sm *sm)
-{
-    return sm->program->tables_under_way;
-}
-
 bool program_tables_are_confirmed(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
@@ -98,12 +92,12 @@ void program_block_sent(struct sm *sm, uint32_t node)
 {
     sm->program->blocks_sent++;
     switch_settings(sm, node)->writing_tables++;
-    sm->program->tables_under_way++;
 }
 
 static const struct request_kind set_table_block = {
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
     .writes = true,
+    .group = GROUP_TABLES,
     .ended = program_block_ended,
     .answered = block_taken,
     .refused = block_refused,
@@ -261,7 +255,6 @@ static void program_switch_info(struct sm *sm, uint32_t node)
         return;
     wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
     work->writing_switch = true;
-    sm->program->tables_under_way++;
     sm_send(sm, &set_switch, (union request_subject){.node = node}, n->first_port, 0, wanted);
 }
 
@@ -372,9 +365,8 @@ void program_what_is_due(struct sm *sm)
 void program_block_ended(struct sm *sm, const struct request *request)
 {
     struct switch_settings *work = switch_settings(sm, request->about.table.node);
-    assert(work->writing_tables && sm->program->tables_under_way);
+    assert(work->writing_tables);
     work->writing_tables--;
-    sm->program->tables_under_way--;
 }
 
 void program_block_done(struct sm *sm, uint32_t node)
@@ -418,9 +410,7 @@ static void block_refused(struct sm *sm, const struct request *request)
 
 static void switch_ended(struct sm *sm, const struct request *request)
 {
-    assert(sm->program->tables_under_way);
     switch_settings(sm, request->about.node)->writing_switch = false;
-    sm->program->tables_under_way--;
 }
 
 /* What changed before the change was acknowledged may have been missed: ports are looked at again,

@@ -16,6 +16,7 @@ static request_outcome random_block_taken, random_block_refused;
 static const struct request_kind set_random_block = {
     .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
     .writes = true,
+    .group = GROUP_TABLES,
     .ended = program_block_ended,
     .answered = random_block_taken,
     .refused = random_block_refused,

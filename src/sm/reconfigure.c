@@ -79,7 +79,7 @@ static enum reconfigure_event break_off(struct sm *sm)
 static enum reconfigure_event make_plan(struct sm *sm)
 {
     struct reconfigure *r = sm->reconfigure;
-    assert(discovery_is_complete(sm) && !program_tables_under_way(sm));
+    assert(discovery_is_complete(sm) && !transactions_under_way(sm, GROUP_TABLES));
     assert(sm->subnet.own_port != SUBNET_NONE && reconfigure_is_outdated(sm));
     break_off(sm);
     subnet_find_paths(&sm->subnet);
@@ -123,7 +123,8 @@ static enum reconfigure_event keep_tables(struct sm *sm)
 
 static enum reconfigure_event close_change(struct sm *sm)
 {
-    assert(transactions_idle(sm) && !program_tables_under_way(sm) && blocks_are_answered(sm));
+    assert(transactions_idle(sm) && !transactions_under_way(sm, GROUP_TABLES) &&
+           !transactions_under_way(sm, GROUP_BLOCKS));
     report_end(sm, !sm->reconfigure->refused);
     standby_copy_end_change(sm);
     return EVENT_NONE;
@@ -353,7 +354,7 @@ static void settle(struct sm *sm)
     const struct reconfigure *r = sm->reconfigure;
     if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
-    if (plan_current(sm) && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+    if (plan_current(sm) && !transactions_under_way(sm, GROUP_TABLES) && qos_is_settled(sm)) {
         plan_serve(sm);
         qos_serve(sm);
     }
@@ -371,7 +372,7 @@ void reconfigure_advance(struct sm *sm)
     if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
     handle(sm, reconfigure_is_outdated(sm) ? EVENT_PLAN_OUTDATED : EVENT_ANSWERS_EXHAUSTED);
-    if (reconfigure_is_outdated(sm) && !program_tables_under_way(sm))
+    if (reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_TABLES))
         handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);
     do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */

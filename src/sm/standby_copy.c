@@ -45,7 +45,7 @@ struct mirrored_node {
 struct audit {
     bool due; /* with the next sweep */
     bool running;
-    uint32_t cursor, under_way;
+    uint32_t cursor;
     uint64_t next_at;
 };
 
@@ -342,7 +342,7 @@ bool standby_copy_take_over(struct sm *sm)
         if (sm_is_avoiding_port(sm, port) || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
-            mastership_ask(sm, port, true);
+            mastership_ask(sm, port);
     }
     discovery_read_port(sm, sm->subnet.own_port);
     sm->standby_copy->audit.due = true;
@@ -362,10 +362,10 @@ struct sm_job *standby_copy_take_routes(struct sm *sm)
 
 /* ---- audit ---- */
 
-static request_outcome audit_block_ended, audit_block_read;
+static request_outcome audit_block_read;
 static const struct request_kind audit_block = {
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .ended = audit_block_ended,
+    .group = GROUP_AUDIT,
     .answered = audit_block_read,
 };
 
@@ -380,7 +380,8 @@ bool audit_begin(struct sm *sm)
 uint64_t audit_deadline(const struct sm *sm)
 {
     const struct audit *audit = &sm->standby_copy->audit;
-    return audit->running && !audit->under_way && sm_is_settled(sm) ? audit->next_at : TIME_NEVER;
+    bool waits = audit->running && !transactions_under_way(sm, GROUP_AUDIT) && sm_is_settled(sm);
+    return waits ? audit->next_at : TIME_NEVER;
 }
 
 void audit_advance(struct sm *sm)
@@ -397,7 +398,6 @@ void audit_advance(struct sm *sm)
         for (unsigned block = 0; block < blocks; block++)
             sm_send(sm, &audit_block, (union request_subject){.table = {audit->cursor, block}},
                     node->first_port, block, NULL);
-        audit->under_way += blocks;
         audit->cursor++;
         audit->next_at = sm->now + blocks * NS_PER_S / copy_pace(sm);
         return;
@@ -417,11 +417,4 @@ static void audit_block_read(struct sm *sm, const struct request *request)
     sm_begin_change(sm, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
     reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
-}
-
-static void audit_block_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->standby_copy->audit.under_way);
-    sm->standby_copy->audit.under_way--;
 }

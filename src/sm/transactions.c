@@ -26,6 +26,7 @@ struct transactions {
     VEC(struct request) requests;
     uint32_t free;
     struct request_queue queues[PRIORITY_COUNT];
+    uint32_t under_way[GROUP_COUNT]; /* waiting or outstanding */
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
     VEC(uint32_t) flying;
@@ -60,7 +61,8 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
         t->free = t->requests.items[slot].next;
     }
     struct request *request = &t->requests.items[slot];
-    assert(!request->outstanding && kind->answered);
+    assert(!request->outstanding && kind->answered && kind->group < GROUP_COUNT);
+    t->under_way[kind->group]++;
     *request = (struct request){.generation = request->generation + 1,
                                 .kind = kind,
                                 .about = about,
@@ -112,6 +114,8 @@ void sm_send(struct sm *sm, const struct request_kind *kind, union request_subje
 static void retire(struct transactions *t, uint32_t slot)
 {
     struct request *request = &t->requests.items[slot];
+    assert(t->under_way[request->kind->group]);
+    t->under_way[request->kind->group]--;
     request->outstanding = false;
     request->generation++;
     request->next = t->free;
@@ -417,6 +421,11 @@ bool transactions_idle(const struct sm *sm)
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         waiting += t->queues[i].count;
     return waiting == 0;
+}
+
+uint32_t transactions_under_way(const struct sm *sm, enum request_group group)
+{
+    return sm->transactions->under_way[group];
 }
 
 bool transactions_have_dropped(struct sm *sm)

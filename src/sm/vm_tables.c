@@ -75,5 +75,5 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
 
 bool sm_tables_are_written(const struct sm *sm)
 {
-    return !program_tables_under_way(sm);
+    return !transactions_under_way(sm, GROUP_TABLES);
 }
