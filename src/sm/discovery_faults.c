@@ -65,21 +65,6 @@ void faults_restart(struct sm *sm)
 
 /* ---- silence ---- */
 
-/* A node that answers some questions and never others would come and go for ever. */
-static void note_silence(struct sm *sm, uint32_t node)
-{
-    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
-    struct node_faults *work = faults_of(sm, node);
-    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
-    if (work->silences <= SILENCES_ALLOWED)
-        return;
-    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = sm->now + (NS_PER_S << steps);
-    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
-           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
-           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
-}
-
 /* Another port of the manager's own adapter: the adapter itself is there. */
 static void lose_own_port(struct sm *sm, uint32_t end)
 {
@@ -105,6 +90,7 @@ static void lose_own_port(struct sm *sm, uint32_t end)
  * next sweep: if it was only the way to it that failed, it is found by another one. */
 void discovery_lost_contact(struct sm *sm, uint32_t end)
 {
+    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
     uint32_t index = port_at(sm, end)->node;
     const struct subnet_node *node = node_at(sm, index);
     if (!node->present || end == sm->subnet.own_port)
@@ -113,15 +99,22 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
         lose_own_port(sm, end);
         return;
     }
-    sm_begin_change(sm, "%s 0x%016llx does not answer",
-                    node->kind == SUBNET_SWITCH ? "switch" : "adapter",
-                    (unsigned long long)node->guid);
+    const char *kind = node->kind == SUBNET_SWITCH ? "switch" : "adapter";
+    sm_begin_change(sm, "%s 0x%016llx does not answer", kind, (unsigned long long)node->guid);
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
             discovery_avoid_port(sm, peer, true);
     }
-    note_silence(sm, index);
+    /* A node that answers some questions and never others would come and go for ever. */
+    struct node_faults *faults = faults_of(sm, index);
+    faults->silences += faults->silences < SILENCES_ALLOWED + MOST_STEPS;
+    if (faults->silences > SILENCES_ALLOWED) {
+        unsigned steps = faults->silences - (unsigned)SILENCES_ALLOWED;
+        faults->silent_until = sm->now + (NS_PER_S << steps);
+        sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s", kind,
+               (unsigned long long)node->guid, 1u << steps);
+    }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);
 }

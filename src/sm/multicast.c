@@ -345,24 +345,6 @@ static int compare_arms(const void *a, const void *b)
     return (int)comes_before(y, x) - (int)comes_before(x, y);
 }
 
-/* The tree as the group's goal, in terms of the subnet. */
-static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree *tree)
-{
-    grown->goal.items.count = 0;
-    for (size_t i = 0; i < tree->arms.count; i++) {
-        struct multicast_arm arm = tree->arms.items[i];
-        arm.at = plan_current(sm)->nodes.items[arm.at];
-        vec_push(&grown->goal.items, arm);
-    }
-    if (grown->goal.items.count)
-        qsort(grown->goal.items.items, grown->goal.items.count, sizeof *grown->goal.items.items,
-              compare_arms);
-    grown->goal_depth = tree->depth;
-    grown->missed = (uint32_t)tree->missed.count;
-    grown->first_missed =
-        tree->missed.count ? sm->multicast->guids.items[tree->missed.items[0]] : 0;
-}
-
 /* Makes the group's tree its goal; one that does not pass the check changes nothing. */
 static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
                  struct multicast_tree *tree)
@@ -388,7 +370,18 @@ static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
             return;
         }
     }
-    aim(sm, grown, tree);
+    grown->goal.items.count = 0;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        struct multicast_arm arm = tree->arms.items[i];
+        arm.at = plan_current(sm)->nodes.items[arm.at];
+        vec_push(&grown->goal.items, arm);
+    }
+    if (grown->goal.items.count)
+        qsort(grown->goal.items.items, grown->goal.items.count, sizeof *grown->goal.items.items,
+              compare_arms);
+    grown->goal_depth = tree->depth;
+    grown->missed = (uint32_t)tree->missed.count;
+    grown->first_missed = grown->missed ? m->guids.items[tree->missed.items[0]] : 0;
     grown->number = m->round;
 }
 

@@ -226,15 +226,10 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
     return hash;
 }
 
-static uint64_t *signature_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->service->signatures, node);
-}
-
 static void plan_node(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    uint64_t signature = signature_of(sm, node), *planned = signature_at(sm, node);
+    uint64_t signature = signature_of(sm, node), *planned = vec_at(&sm->service->signatures, node);
     if (!n->present || *planned == signature)
         return;
     *planned = signature;
@@ -288,7 +283,7 @@ void qos_want_sources(struct sm *sm)
     sm->service->sources = true;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->kind != SUBNET_SWITCH) {
-            *signature_at(sm, node) = 0;
+            *vec_at(&sm->service->signatures, node) = 0;
             plan_node(sm, node);
         }
 }

@@ -41,6 +41,12 @@ bool reconfigure_is_distributing(const struct sm *sm)
     return sm->reconfigure->phase >= PHASE_WAVES && sm->reconfigure->phase <= PHASE_START;
 }
 
+bool reconfigure_is_at_rest(const struct sm *sm)
+{
+    return sm_state(sm) == SM_MASTER && sm->reconfigure->phase == PHASE_IDLE && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && !reconfigure_is_outdated(sm);
+}
+
 bool reconfigure_is_outdated(const struct sm *sm)
 {
     return sm->reconfigure->reason != REASON_NONE ||

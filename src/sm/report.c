@@ -70,17 +70,12 @@ void report_end(struct sm *sm, bool up)
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }
 
-static bool *announced_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->report->announced, node);
-}
-
 /* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
  * was announced. */
 static bool is_news(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    return node->present != *announced_at(sm, index) && !node->virtual_function;
+    return node->present != *vec_at(&sm->report->announced, index) && !node->virtual_function;
 }
 
 /* One by one while people can follow, else how many. */
@@ -96,7 +91,7 @@ void report_nodes(struct sm *sm)
         bool in = node->present;
         if (!is_news(sm, i))
             continue;
-        *announced_at(sm, i) = in;
+        *vec_at(&sm->report->announced, i) = in;
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)

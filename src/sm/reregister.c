@@ -33,25 +33,19 @@ static struct client *client_at(struct sm *sm, uint32_t port)
 
 /* A port that is up already has had another manager, and what its clients told that one may not
  * have come to us. One that we bring up ourselves has clients that see it happen. */
-static void look_at(struct sm *sm, uint32_t port)
-{
-    const uint8_t *info = port_at(sm, port)->info;
-    struct client *client = client_at(sm, port);
-    assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
-    uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
-    if (client->looked_at == mastership_number(sm))
-        return;
-    client->looked_at = mastership_number(sm);
-    client->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
-                  before != sm->reregister->known_master;
-}
-
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
     enum { CLIENT_REREGISTRATION = 1 << 25 };
-    look_at(sm, port);
+    struct client *client = client_at(sm, port);
+    uint64_t before = wire_get(port_at(sm, port)->info, PORT_INFO_MASTER_SM_LID);
+    assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
+    if (client->looked_at != mastership_number(sm)) {
+        client->looked_at = mastership_number(sm);
+        client->ask = before && before != sm->reregister->known_master &&
+                      wire_get(port_at(sm, port)->info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
+    }
     wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             client_at(sm, port)->ask && sm->reregister->served_in == mastership_number(sm) &&
+             client->ask && sm->reregister->served_in == mastership_number(sm) &&
                  (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
 }
 

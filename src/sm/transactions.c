@@ -151,14 +151,6 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
     return shown ? shown : sm->config.m_key;
 }
 
-/* Outside a change, tables are written only where machines move, and that changes no entry that
- * leads to a switch. */
-static bool tables_are_good(const struct sm *sm)
-{
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_serving(sm) &&
-           plan_serving(sm) == plan_current(sm) && !reconfigure_is_outdated(sm);
-}
-
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
  * and whoever looks for a link that is down, goes the directed way. */
 static void start_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
@@ -166,7 +158,7 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
     if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_PRESSING ||
-        hops < 2 || !tables_are_good(sm))
+        hops < 2 || !reconfigure_is_at_rest(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
     const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
@@ -215,16 +207,11 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     return true;
 }
 
-static bool window_is_full(const struct transactions *t)
-{
-    return t->flying.count >= t->window_256 / WINDOW_UNIT;
-}
-
 static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_PRESSING]);
-    if (slot != SUBNET_NONE || window_is_full(t))
+    if (slot != SUBNET_NONE || t->flying.count >= t->window_256 / WINDOW_UNIT)
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))

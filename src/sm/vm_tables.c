@@ -11,9 +11,7 @@
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_current(sm) &&
-           plan_current(sm) == plan_serving(sm) && discovery_is_complete(sm) &&
-           !reconfigure_is_outdated(sm);
+    return reconfigure_is_at_rest(sm) && discovery_is_complete(sm);
 }
 
 struct subnet *sm_edit_subnet(struct sm *sm)
