@@ -5,7 +5,6 @@
  * that takes over writes once what its predecessor wrote, which changes nothing. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 static request_outcome block_taken, block_refused, block_unanswered;

@@ -7,7 +7,6 @@
  * may be another master about, or may have been. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct trap_source {

@@ -5,7 +5,6 @@
  */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,8 +10,6 @@
  * asked through from both of their ends. */
 #include "sm/discovery.h"
 
-#include <assert.h>
-#include <string.h>
 
 struct discovery {
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */

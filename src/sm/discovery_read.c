@@ -5,7 +5,6 @@
  * knows when it has all of it. What the answers mean is in discovery_learn.c. */
 #include "sm/discovery.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct node_questions {

@@ -19,7 +19,6 @@
  * of reconfigure.c; the actions of its phases from WAVES to START are here. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 static request_outcome state_ended, state_set, state_refused;
@@ -202,7 +201,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
 }
 
-static enum reconfigure_event write_wanted(struct sm *sm)
+enum reconfigure_event distribute_write_wanted(struct sm *sm)
 {
     program_schedule(sm);
     return EVENT_NONE;
@@ -211,14 +210,14 @@ static enum reconfigure_event write_wanted(struct sm *sm)
 enum reconfigure_event distribute_keep_tables(struct sm *sm)
 {
     want_what_is(sm);
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_stop_ports(struct sm *sm)
 {
     want_what_is(sm);
     set_all_ports(sm, PORT_STATE_INIT);
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
@@ -227,7 +226,7 @@ enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
     stop_sources(sm, UINT16_MAX,
                  quiesce_is_on(sm) ? "the last tables were not all written"
                                    : "routes are broken and would be for long");
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_write_all(struct sm *sm)
@@ -242,7 +241,7 @@ enum reconfigure_event distribute_write_all(struct sm *sm)
     }
     if (sm->config.policy->fixed_blocks && plan_current(sm)->mode == SM_STATIC)
         program_forget_tables(sm); /* every block is written */
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_next_wave(struct sm *sm)
@@ -275,7 +274,7 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
         assert(wave->first + wave->count <= plan->updates.count);
         for (uint32_t i = 0; i < wave->count; i++)
             want_range(sm, &plan->updates.items[wave->first + i], false);
-        return write_wanted(sm);
+        return distribute_write_wanted(sm);
     }
     if (plan->stuck.count || plan->stuck_lanes)
         return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
@@ -307,7 +306,7 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm)
     sm->distribution->drained = false;
     for (size_t i = 0; i < plan->stuck.count; i++)
         want_range(sm, &plan->stuck.items[i], true);
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_drain(struct sm *sm)
@@ -343,12 +342,7 @@ enum reconfigure_event distribute_start_ports(struct sm *sm)
     if (!sm->config.policy->ports_once)
         return EVENT_CONFIRMED;
     set_all_ports(sm, PORT_STATE_ACTIVE);
-    return write_wanted(sm);
-}
-
-enum reconfigure_event distribute_ports_started(struct sm *sm)
-{
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 /* ---- what others ask ---- */

@@ -8,8 +8,6 @@
 
 #include "vswitch/model/addresses.h"
 
-#include <assert.h>
-
 static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 {
     return node_at(sm, port_at(sm, socket)->node);

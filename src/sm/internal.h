@@ -147,9 +147,8 @@ enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
 reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quiesced;
-reconfigure_action distribute_check_quiesced, distribute_write_all;
+reconfigure_action distribute_check_quiesced, distribute_write_all, distribute_write_wanted;
 reconfigure_action distribute_stop_ports, distribute_start_ports;
-reconfigure_action distribute_ports_started;
 /* EVENT_NONE until all that was wanted so far is confirmed, drains included. */
 enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);

@@ -8,7 +8,6 @@
 #include "sm/internal.h"
 #include "vswitch/model/addresses.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

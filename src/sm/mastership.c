@@ -7,7 +7,6 @@
  * no other use for, so that it is not handed back to where its GUID is the lowest. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum sm_control { /* attribute modifiers of Set(SMInfo) */

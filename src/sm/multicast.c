@@ -19,7 +19,6 @@
 #include "routing/check/verify_multicast.h"
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,7 +18,6 @@
  */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct end_port {

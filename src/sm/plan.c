@@ -7,7 +7,6 @@
 #include "sm/internal.h"
 #include "vswitch/model/terminals.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 
 #include "base/bitset.h"
 
-#include <assert.h>
 #include <string.h>
 
 static request_outcome switch_ended, switch_written, block_taken, block_refused;

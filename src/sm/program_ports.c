@@ -5,7 +5,6 @@
  * switches come first: no table leads over one that does not carry anything yet. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 static request_outcome port_ended, port_taken, port_resists, port_unanswered;

@@ -17,7 +17,6 @@
  * that is so. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };

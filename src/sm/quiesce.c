@@ -18,8 +18,6 @@
  * is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
-#include <assert.h>
-
 struct hold {
     uint16_t lanes; /* of routes on which sources wait */
     uint32_t count; /* of beginnings and ends */

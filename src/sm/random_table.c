@@ -7,7 +7,6 @@
  * place, so that a change rewrites only the blocks it touches. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };

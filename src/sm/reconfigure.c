@@ -17,7 +17,6 @@
 #include "sm/reconfigure.h"
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -255,7 +254,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
         [PHASE_START] =
             {
                 DISTRIBUTION(PHASE_START),
-                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_ports_started),
+                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_write_wanted),
             },
         [PHASE_SETTLE] =
             {

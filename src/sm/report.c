@@ -2,7 +2,6 @@
  * phases took and what it cost. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 struct report {

@@ -6,8 +6,6 @@
  * when the owner is ready to serve. */
 #include "sm/internal.h"
 
-#include <assert.h>
-
 struct client {
     uint32_t looked_at; /* the mastership in which the port was looked at; 0: none */
     bool ask;           /* its clients have to register again */

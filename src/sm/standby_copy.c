@@ -24,7 +24,6 @@
  * known for one; 12 bits of token; 8 bits that count SMPs, as the specification wants it. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {

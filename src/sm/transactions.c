@@ -12,7 +12,6 @@
  * What follows from an answer, a refusal or silence is up to the request's kind. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };

@@ -7,8 +7,6 @@
 
 #include "base/bitset.h"
 
-#include <assert.h>
-
 bool sm_is_quiet(const struct sm *sm)
 {
     return reconfigure_is_at_rest(sm) && discovery_is_complete(sm);
