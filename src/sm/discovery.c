@@ -10,7 +10,6 @@
  * asked through from both of their ends. */
 #include "sm/discovery.h"
 
-
 struct discovery {
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
     bool paths_lost;        /* a link or node went since paths were last found */

@@ -118,6 +118,18 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
     standby_copy_spoil(sm);
 }
 
+void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data)
+{
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    uint64_t bit = UINT64_C(1) << (block % 64);
+    assert(tables && block < LFT_BLOCKS);
+    tables->known[block / 64] &= ~bit;
+    if (!data)
+        return;
+    memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
+    tables->known[block / 64] |= bit;
+}
+
 /* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
 static void was_reset(struct sm *sm, uint32_t node)
 {

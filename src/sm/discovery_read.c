@@ -270,10 +270,8 @@ static void description_read(struct sm *sm, const struct request *request)
 
 static void table_block_read(struct sm *sm, const struct request *request)
 {
-    uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct subnet_tables *tables = node_at(sm, node)->tables;
-    memcpy(tables->actual + block * LFT_BLOCK, request->answer, LFT_BLOCK);
-    tables->known[block / 64] |= UINT64_C(1) << (block % 64);
+    uint32_t node = request->about.table.node;
+    discovery_store_block(sm, node, request->about.table.block, request->answer);
     standby_copy_node_read(sm, node);
 }
 

@@ -101,6 +101,8 @@ void discovery_read_switch(struct sm *sm, uint32_t node); /* its SwitchInfo, and
 void discovery_read_node(struct sm *sm, uint32_t node);
 void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known of it yet */
 void discovery_forget_tables(struct sm *sm, uint32_t node);
+/* A block of a switch's forwarding table; NULL: it is not known. */
+void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data);
 void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info);   /* PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
@@ -197,7 +199,6 @@ bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
 /* The switch has no room for the routes; true for the first time. */
 bool program_first_lacks_room(struct sm *sm, uint32_t node);
-void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 /* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
 void program_switch(struct sm *sm, uint32_t node);

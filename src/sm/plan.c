@@ -179,9 +179,9 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     /* Entries that virtual machines changed are checked once for all of them. If the check refuses
      * them, all tables are computed. */
     struct sm_job *last = sm->plan->serving;
-    if (last && last == sm->plan->current && last->unseen && last->repair_state.known &&
-        plan_check(last, &last->routes, &(struct err){0}) == 0)
-        last->unseen = false;
+    if (last && last == sm->plan->current && last->edits != last->edits_checked &&
+        last->repair_state.known && plan_check(last, &last->routes, &(struct err){0}) == 0)
+        last->edits_checked = last->edits;
     repair_job_prepare(sm, job, index, reason);
     mem_free(index);
     sm_job_free(sm->plan->outgoing);

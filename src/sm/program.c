@@ -326,13 +326,6 @@ void program_block(struct sm *sm, uint32_t node, unsigned block)
         write_block(sm, node, block);
 }
 
-void program_forget_tables(struct sm *sm)
-{
-    for (size_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (node_at(sm, i)->tables)
-            memset(node_at(sm, i)->tables->known, 0, sizeof node_at(sm, i)->tables->known);
-}
-
 void program_all(struct sm *sm)
 {
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
@@ -379,17 +372,13 @@ void program_block_done(struct sm *sm, uint32_t node)
 /* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
 void program_block_unanswered(struct sm *sm, const struct request *request)
 {
-    struct subnet_tables *tables = node_at(sm, request->about.table.node)->tables;
-    uint32_t block = request->about.table.block;
-    tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
+    discovery_store_block(sm, request->about.table.node, request->about.table.block, NULL);
 }
 
 static void block_taken(struct sm *sm, const struct request *request)
 {
-    uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct subnet_tables *tables = node_at(sm, node)->tables;
-    memcpy(tables->actual + block * LFT_BLOCK, request->data, LFT_BLOCK);
-    tables->known[block / 64] |= UINT64_C(1) << (block % 64);
+    uint32_t node = request->about.table.node;
+    discovery_store_block(sm, node, request->about.table.block, request->data);
     program_block_done(sm, node);
 }
 

@@ -134,7 +134,8 @@ struct sm_job {
     struct dependency_graph checked;  /* … and what the check knows of them */
     struct verify_change change;      /* what the check of a repair has to look at */
     uint64_t *edited; /* LIDs with entries that virtual machines changed since then; NULL: none */
-    bool unseen;      /* … some of them since the routes were last checked */
+    uint64_t edits;   /* such changes, … */
+    uint64_t edits_checked; /* … and those that the last check of the routes has seen */
 };
 void sm_job_free(struct sm_job *job);
 

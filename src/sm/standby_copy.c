@@ -408,11 +408,11 @@ static void audit_block_read(struct sm *sm, const struct request *request)
 {
     uint32_t index = request->about.table.node, block = request->about.table.block;
     struct subnet_node *node = node_at(sm, index);
-    uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
+    const uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
     if (!node->present || program_is_writing_tables(sm, index) ||
         !subnet_block_known(node->tables, block) || memcmp(actual, request->answer, LFT_BLOCK) == 0)
         return;
-    memcpy(actual, request->answer, LFT_BLOCK);
+    discovery_store_block(sm, index, block, request->answer);
     sm_begin_change(sm, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
     reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */

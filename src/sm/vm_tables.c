@@ -44,7 +44,7 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
     assert(sm_is_quiet(sm) && sm_tables_are_written(sm));
     if (!plan_serving(sm)->edited)
         plan_serving(sm)->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
-    plan_serving(sm)->unseen = true;
+    plan_serving(sm)->edits++;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
         struct subnet_tables *tables =
