@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-static request_outcome block_taken, block_refused, block_unanswered;
+static request_outcome block_accepted, block_refused, block_unanswered;
 #define SET_BLOCK(table, id)                                                                       \
     {                                                                                              \
         .name = (table), .attribute = (id), .writes = true, .group = GROUP_BLOCKS,                 \
-        .answered = block_taken, .refused = block_refused, .unanswered = block_unanswered          \
+        .answered = block_accepted, .refused = block_refused, .unanswered = block_unanswered       \
     }
 static const struct request_kind set_block[BLOCK_KINDS] = {
     [BLOCK_PARTITIONS] = SET_BLOCK("partitions", ATTRIBUTE_P_KEY_TABLE),
@@ -78,7 +78,7 @@ static void go_on(struct sm *sm, uint32_t row)
     blocks_program(sm); /* what became wanted of this block meanwhile */
 }
 
-static void block_taken(struct sm *sm, const struct request *request)
+static void block_accepted(struct sm *sm, const struct request *request)
 {
     blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
     go_on(sm, request->about.row);
@@ -88,7 +88,7 @@ static void block_refused(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
+    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
            (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, request->status);
     blocks_refuse(&sm->subnet.blocks, row);
     go_on(sm, row);
@@ -105,7 +105,7 @@ static void block_unanswered(struct sm *sm, const struct request *request)
         discovery_lost_contact(sm, request->target);
         return;
     }
-    sm_say(sm, SM_EVENT_WARNING,
+    sm_log(sm, SM_EVENT_WARNING,
            "port %u of 0x%016llx, the manager's own node, does not answer to its %s: left as it is",
            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
     blocks_refuse(&sm->subnet.blocks, row);

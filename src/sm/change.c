@@ -90,7 +90,7 @@ void change_sweep(struct sm *sm)
             continue;
         discovery_retry_port(sm, port);
         if (p->manager)
-            mastership_ask_again(sm, port);
+            mastership_query_in_sweep(sm, port);
     }
     /* Nobody sends a trap for the manager's own adapter, and no other node leads to it. */
     uint32_t own = sm->subnet.own_port;
@@ -131,7 +131,7 @@ static bool is_trap_storm(struct sm *sm, uint32_t node)
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
-        sm_say(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
+        sm_log(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
                (unsigned long long)node_at(sm, node)->guid, TRAP_WINDOW_S);
     source->ignored = true;
     return true;
@@ -151,7 +151,7 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     sm_reply(sm, &repress);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     if (port == SUBNET_NONE) {
-        sm_say(sm, SM_EVENT_WARNING, "trap %u from LID %u, which nobody has", trap, lid);
+        sm_log(sm, SM_EVENT_WARNING, "trap %u from LID %u, which nobody has", trap, lid);
         return;
     }
     uint32_t node = port_at(sm, port)->node;
@@ -161,7 +161,7 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     const struct subnet_node *n = node_at(sm, node);
     if (is_trap_storm(sm, node))
         return;
-    sm_say(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
+    sm_log(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
            lid);
     if (!n->present)
         return;

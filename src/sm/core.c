@@ -58,7 +58,7 @@ static void release_outbox(struct sm *sm)
 
 static SM_PART(outbox, NULL, release_outbox, NULL);
 
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
 {
     struct sm_event event = {.kind = kind};
     va_list arguments;
@@ -92,10 +92,10 @@ static bool is_waiting(size_t *count, size_t *taken)
 
 static const struct sm_part *const parts[] = {
     &outbox_part,      &transactions_part, &mastership_part,   &discovery_part,
-    &questions_part,   &faults_part,       &sweeps_part,       &report_part,
+    &reads_part,       &faults_part,       &sweeps_part,       &report_part,
     &lids_part,        &plan_part,         &distribution_part, &program_part,
     &port_writer_part, &reregister_part,   &partitioning_part, &service_part,
-    &hold_part,        &multicast_part,    &standby_copy_part, &reconfigure_part,
+    &quiesce_part,     &multicast_part,    &standby_copy_part, &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -293,14 +293,14 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    if (reregister_ask_all(sm))
+    if (reregister_all(sm))
         advance(sm);
 }
 
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
     sm->now = now;
-    reregister_ask(sm, guid);
+    reregister_port(sm, guid);
     advance(sm);
 }
 

@@ -32,13 +32,13 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    uint32_t wave;      /* the next one */
-    uint32_t job;       /* the lower half of its number; 0: none */
-    uint32_t pending;   /* its Sets of port states under way */
-    uint64_t resume_at; /* end of a drain */
-    bool drained;       /* since the last Set was confirmed */
-    bool told;          /* sources use the first levels of the plan */
-    bool early;         /* sources wait from the start: what is under way goes by the old tables */
+    uint32_t wave;       /* the next one */
+    uint32_t job;        /* the lower half of its number; 0: none */
+    uint32_t pending;    /* its Sets of port states under way */
+    uint64_t resume_at;  /* end of a drain */
+    bool drained;        /* since the last Set was confirmed */
+    bool levels_in_use;  /* sources use the first levels of the plan */
+    bool quiesced_early; /* sources wait from the start: what is under way goes by the old tables */
 };
 
 SM_PART(distribution, distribute_reset, NULL, NULL);
@@ -60,7 +60,7 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
 }
 
 /* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
-static void want_what_is(struct sm *sm)
+static void want_actual(struct sm *sm)
 {
     const struct routes *routes = &plan_current(sm)->routes;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
@@ -108,14 +108,14 @@ static void drain(struct sm *sm, uint32_t hops)
 /* The lanes are those of routes. What is left to write waits until nothing is on them. */
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
-    sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
+    sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
     quiesce_begin(sm, lanes);
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
  * together (routing/update/make_plan.h). The plan knows its own job's switches, the paths in force
  * theirs. */
-static void tell_first_levels(struct sm *sm)
+static void use_first_levels(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
     struct routes *routes = &plan_serving(sm)->routes;
@@ -173,7 +173,7 @@ static void state_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
-        sm_say(
+        sm_log(
             sm, SM_EVENT_ERROR,
             "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
             "agents that accept Init",
@@ -193,12 +193,12 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
     if (quiesce_is_on(sm)) /* a distribution was broken off meanwhile */
-        d->early = true;
+        d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
-        d->early = job->hurry && quiesce_is_possible(sm, &why_not);
+        d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_TO_ALL;
-    return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
+    return d->quiesced_early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
 }
 
 enum reconfigure_event distribute_write_wanted(struct sm *sm)
@@ -209,20 +209,20 @@ enum reconfigure_event distribute_write_wanted(struct sm *sm)
 
 enum reconfigure_event distribute_keep_tables(struct sm *sm)
 {
-    want_what_is(sm);
+    want_actual(sm);
     return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_stop_ports(struct sm *sm)
 {
-    want_what_is(sm);
+    want_actual(sm);
     set_all_ports(sm, PORT_STATE_INIT);
     return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
 {
-    want_what_is(sm);
+    want_actual(sm);
     stop_sources(sm, UINT16_MAX,
                  quiesce_is_on(sm) ? "the last tables were not all written"
                                    : "routes are broken and would be for long");
@@ -249,9 +249,9 @@ enum reconfigure_event distribute_next_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
-    if (plan->first_levels && !d->told) {
-        d->told = true;
-        tell_first_levels(sm);
+    if (plan->first_levels && !d->levels_in_use) {
+        d->levels_in_use = true;
+        use_first_levels(sm);
         drain(sm, plan->first_hops);
         return EVENT_NONE;
     }
@@ -301,7 +301,7 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm)
     if (quiesce_is_possible(sm, &why))
         why = "an adapter refuses to be held";
     quiesce_end(sm);
-    sm_say(sm, SM_EVENT_WARNING,
+    sm_log(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
            plan->stuck.count, why);
     sm->distribution->drained = false;
@@ -313,19 +313,19 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm)
 enum reconfigure_event distribute_drain(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
-    drain(sm, sm->distribution->early ? job->longest_before : job->plan.stuck_hops);
+    drain(sm, sm->distribution->quiesced_early ? job->longest_before : job->plan.stuck_hops);
     return EVENT_NONE;
 }
 
 enum reconfigure_event distribute_drain_quiesced(struct sm *sm)
 {
-    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm);
+    return quiesce_was_refused(sm) ? EVENT_TO_DROP : distribute_drain(sm);
 }
 
 enum reconfigure_event distribute_check_quiesced(struct sm *sm)
 {
     sm->distribution->drained = false;
-    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+    return quiesce_was_refused(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
 }
 
 /* Everything is there, and nothing is under way. */

@@ -21,9 +21,9 @@ struct sm {
     struct transactions *transactions;
     struct mastership *mastership;
     struct discovery *discovery;
-    struct questions *questions; /* discovery_read.c */
-    struct faults *faults;       /* discovery_faults.c */
-    struct sweeps *sweeps;       /* change.c */
+    struct reads *reads;   /* discovery_read.c */
+    struct faults *faults; /* discovery_faults.c */
+    struct sweeps *sweeps; /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
     struct lids *lids;
@@ -35,7 +35,7 @@ struct sm {
     /* Services. */
     struct partitioning *partitioning; /* partitions.c */
     struct service *service;           /* qos.c */
-    struct hold *hold;
+    struct quiesce *quiesce;
     struct multicast *multicast;
     struct standby_copy *standby_copy; /* and its audit */
 };
@@ -50,10 +50,10 @@ struct sm_part {
 #define SM_PART(name, init, release, requests_dropped)                                             \
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
-extern const struct sm_part transactions_part, mastership_part, discovery_part, questions_part,
+extern const struct sm_part transactions_part, mastership_part, discovery_part, reads_part,
     faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
     distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
-    service_part, hold_part, multicast_part, standby_copy_part;
+    service_part, quiesce_part, multicast_part, standby_copy_part;
 
 static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
@@ -68,7 +68,7 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 }
 
 /* core.c: what waits for the owner */
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
 void sm_persist(struct sm *sm, struct sm_fact fact);
@@ -85,7 +85,7 @@ bool discovery_is_reading(struct sm *sm, uint32_t node);
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
 void discovery_retry_port(struct sm *sm, uint32_t port);
 /* The switch does not let a port change be acknowledged; true for the first time. */
-bool discovery_first_keeps_change(struct sm *sm, uint32_t node);
+bool discovery_note_stuck_change(struct sm *sm, uint32_t node);
 void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 void discovery_lost_contact(struct sm *sm, uint32_t end_port);
@@ -107,7 +107,7 @@ void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info);   
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 
-void faults_all_is_well(struct sm *sm); /* a change was carried out, and nobody is missing */
+void faults_change_ended(struct sm *sm); /* a change was carried out, and nobody is missing */
 
 /* lids.c */
 /* After another master, what it gave counts more than what was given before. */
@@ -170,9 +170,9 @@ bool quiesce_is_on(const struct sm *sm);
 uint16_t quiesce_lanes(const struct sm *sm); /* on which sources wait */
 uint32_t quiesce_count(const struct sm *sm); /* of beginnings and ends so far */
 void quiesce_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
-void quiesce_forget(struct sm *sm);          /* the next master sees to it: quiesce_inherit() */
-bool quiesce_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
-void quiesce_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
+void quiesce_forget(struct sm *sm);      /* the next master sees to it: quiesce_find_inherited() */
+bool quiesce_was_refused(struct sm *sm); /* some sources were told and do not listen */
+void quiesce_find_inherited(struct sm *sm); /* whoever was master before may have left a hold */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 96 };
@@ -184,16 +184,16 @@ void report_nodes(struct sm *sm); /* that came or went */
 
 /* reregister.c */
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
-void reregister_asked(struct sm *sm, uint32_t port); /* the port took the question */
-bool reregister_ask_all(struct sm *sm); /* who have to register again; false: that was done */
-void reregister_ask(struct sm *sm, uint64_t guid); /* at this port */
+void reregister_sent(struct sm *sm, uint32_t port); /* the port took the question */
+bool reregister_all(struct sm *sm); /* who have to register again; false: that was done */
+void reregister_port(struct sm *sm, uint64_t guid); /* at this port */
 
 /* program.c */
 uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
 /* Something was read or lost, or is wanted: all that is wanted is compared with what is. */
 void program_schedule(struct sm *sm);
 bool program_is_due(const struct sm *sm);
-void program_what_is_due(struct sm *sm);
+void program_if_due(struct sm *sm);
 /* Nothing that leads over the node is on its way to it. */
 bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
@@ -290,9 +290,9 @@ uint64_t mastership_deadline(const struct sm *sm); /* of a standby: the next pol
 void mastership_count_smp(struct sm *sm);          /* another SMP arrived */
 
 /* Asks the manager at a port for its SMInfo; discovery is not complete before it answers. */
-void mastership_ask(struct sm *sm, uint32_t port);
+void mastership_query(struct sm *sm, uint32_t port);
 /* The same for a sweep: nothing waits for the answer. */
-void mastership_ask_again(struct sm *sm, uint32_t port);
+void mastership_query_in_sweep(struct sm *sm, uint32_t port);
 /* Tells another manager that the master is about to write. */
 void mastership_notify(struct sm *sm, uint32_t port);
 
@@ -311,17 +311,18 @@ uint32_t standby_copy_act_count_bits(const struct sm *sm);
 void standby_copy_begin_change(struct sm *sm); /* the master is about to write */
 void standby_copy_end_change(struct sm *sm);
 void standby_copy_watch(struct sm *sm, uint64_t master);
-bool standby_copy_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
-void standby_copy_hear(struct sm *sm, const uint8_t *info);   /* a master's SMInfo */
+bool standby_copy_master_answered(const struct sm *sm,
+                                  bool *weft); /* of its master, and what it is */
+void standby_copy_receive_info(struct sm *sm, const uint8_t *info); /* a master's SMInfo */
 void standby_copy_advance(struct sm *sm);
-void standby_copy_meets(struct sm *sm, uint32_t node); /* all of it is about to be read */
+void standby_copy_node_reading(struct sm *sm, uint32_t node); /* all of it is about to be read */
 void standby_copy_node_read(struct sm *sm,
                             uint32_t node); /* nothing is being read of it any more */
 void standby_copy_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
 /* False: the job is not one that checks the copy. Else takes it. */
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
-void standby_copy_spoil(struct sm *sm);    /* tables are not what was checked */
-bool standby_copy_may_send(struct sm *sm); /* one more of those that nobody waits for */
+void standby_copy_discard_routes(struct sm *sm); /* tables are not what was checked */
+bool standby_copy_may_send(struct sm *sm);       /* one more of those that nobody waits for */
 uint64_t standby_copy_deadline(const struct sm *sm);
 void standby_copy_expire(struct sm *sm);
 /* Brings the copy up to date and asks other managers; false if there is none to start from. */

@@ -42,7 +42,7 @@ static bool remembered(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid
     return fact != MAP_NONE && (fact & 7) == lmc;
 }
 
-static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+static bool reported(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
     const uint8_t *info = port_at(sm, port)->info;
     *lid = (unsigned)wire_get(info, PORT_INFO_LID);
@@ -65,13 +65,13 @@ static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
     return false;
 }
 
-static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool unheard_of)
+static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool avoid_tables)
 {
     unsigned span = 1u << lmc;
     for (*lid = span > sm->lids->next ? span : (sm->lids->next + span - 1u) / span * span;
          *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
         if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc) &&
-            !(unheard_of && is_in_tables(sm, *lid, span)))
+            !(avoid_tables && is_in_tables(sm, *lid, span)))
             return true;
     return false;
 }
@@ -122,11 +122,11 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
 }
 
 enum { PASSES = 3 };
-static candidate *const passes[PASSES] = {remembered, held, lowest_free};
+static candidate *const passes[PASSES] = {remembered, reported, lowest_free};
 /* After another master: what it gave counts more than what we gave before. */
-static candidate *const passes_after_another[PASSES] = {held, remembered, lowest_free};
+static candidate *const passes_after_another[PASSES] = {reported, remembered, lowest_free};
 
-static void let_go_of_what_is_not_held(struct sm *sm)
+static void release_unconfirmed_lids(struct sm *sm)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
@@ -152,7 +152,7 @@ void lids_assign(struct sm *sm, bool after_another)
     sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
-        let_go_of_what_is_not_held(sm);
+        release_unconfirmed_lids(sm);
     for (unsigned pass = 0; pass < last; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -168,6 +168,6 @@ void lids_assign(struct sm *sm, bool after_another)
                      (unsigned long long)port_at(sm, port)->guid);
         }
     if (without)
-        sm_say(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports are left without:%s%s", without,
+        sm_log(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports are left without:%s%s", without,
                names, without > 5 ? " …" : "");
 }

@@ -25,13 +25,13 @@ struct end_port {
     uint64_t done; /* what it was planned for; 0: nothing yet, or in vain */
 };
 
-static request_outcome keys_read, finish_port, keys_missing;
+static request_outcome keys_read, finish_port, keys_unanswered;
 static const struct request_kind get_keys = {
     .attribute = ATTRIBUTE_P_KEY_TABLE,
     .group = GROUP_KEYS,
     .answered = keys_read,
     .refused = finish_port,
-    .unanswered = keys_missing,
+    .unanswered = keys_unanswered,
     .loses_contact = true,
 };
 
@@ -44,10 +44,10 @@ struct partitioning {
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
-    struct partitions standing; /* what holds when there are no rules any more */
+    struct partitions default_rules; /* what holds when there are no rules any more */
     /* End ports with too small a table, switch ports that cannot enforce, and what was said. */
-    uint32_t crowded, first_crowded, unguarded, first_unguarded;
-    uint64_t told;
+    uint32_t overfull, first_overfull, unenforced, first_unenforced;
+    uint64_t reported;
 };
 
 static bool is_switch(struct sm *sm, uint32_t port)
@@ -62,16 +62,16 @@ static struct end_port *end_port_at(struct sm *sm, uint32_t port)
 }
 
 /* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
-static uint64_t tenant_of(struct sm *sm, uint32_t end)
+static uint64_t key_owner_of(struct sm *sm, uint32_t end)
 {
     const struct virtual_function *function = functions_of_port(&sm->subnet, end);
     return function && function->key_owner ? function->key_owner : port_at(sm, end)->guid;
 }
 
 /* What keys depend on beside the rules; never 0. */
-static uint64_t situation_of(struct sm *sm, uint32_t end)
+static uint64_t plan_key_of(struct sm *sm, uint32_t end)
 {
-    return hash_mix(tenant_of(sm, end) ^ hash_mix(port_at(sm, end)->peer)) | 1;
+    return hash_mix(key_owner_of(sm, end) ^ hash_mix(port_at(sm, end)->peer)) | 1;
 }
 
 static const struct partitions *rules_of(struct sm *sm)
@@ -79,12 +79,12 @@ static const struct partitions *rules_of(struct sm *sm)
     struct partitioning *work = sm->partitioning;
     if (sm->config.partitions)
         return sm->config.partitions;
-    if (!work->standing.all.count)
-        partitions_make_default(&work->standing);
-    return &work->standing;
+    if (!work->default_rules.all.count)
+        partitions_make_default(&work->default_rules);
+    return &work->default_rules;
 }
 
-static unsigned room_of(struct sm *sm, uint32_t end)
+static unsigned key_capacity_of(struct sm *sm, uint32_t end)
 {
     return node_at(sm, port_at(sm, end)->node)->partition_cap;
 }
@@ -134,7 +134,7 @@ static void want_table(struct sm *sm, uint32_t end, unsigned room)
 
 /* ---- enforcement ---- */
 
-static void waive_table(struct sm *sm, uint32_t port)
+static void unwant_table(struct sm *sm, uint32_t port)
 {
     struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
@@ -144,25 +144,25 @@ static void waive_table(struct sm *sm, uint32_t port)
 }
 
 /* The switch port that this end port is plugged into; SUBNET_NONE: there is none. */
-static uint32_t guard_of(struct sm *sm, uint32_t end)
+static uint32_t enforcing_port_of(struct sm *sm, uint32_t end)
 {
     uint32_t peer = port_at(sm, end)->peer;
     return peer != SUBNET_NONE && !is_switch(sm, end) && is_switch(sm, peer) ? peer : SUBNET_NONE;
 }
 
-static void plan_guard(struct sm *sm, uint32_t end)
+static void plan_enforcement(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
-    uint32_t guard = guard_of(sm, end);
+    uint32_t guard = enforcing_port_of(sm, end);
     if (guard == SUBNET_NONE)
         return;
     const struct subnet_node *node = node_at(sm, port_at(sm, guard)->node);
     unsigned room = (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
     bool fits = work->keys.keys.count <= room;
     if (sm->config.part_enforce == SM_ENFORCE_NOT || !fits) {
-        waive_table(sm, guard);
-        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unguarded++ == 0)
-            work->first_unguarded = guard;
+        unwant_table(sm, guard);
+        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unenforced++ == 0)
+            work->first_unenforced = guard;
         return;
     }
     for (unsigned part = 0; part < blocks_of(room); part++) {
@@ -195,48 +195,48 @@ static enum function_outcome plan_port(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
     const struct partitions *rules = rules_of(sm);
-    unsigned room = room_of(sm, end);
-    struct partition_port port = {.guid = tenant_of(sm, end),
+    unsigned room = key_capacity_of(sm, end);
+    struct partition_port port = {.guid = key_owner_of(sm, end),
                                   .kind = node_at(sm, port_at(sm, end)->node)->kind,
                                   .self = end == sm->subnet.own_port};
     load_table(sm, end, room);
     partitions_find_keys(rules, &port, &work->keys);
     if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
-        if (work->crowded++ == 0)
-            work->first_crowded = end;
+        if (work->overfull++ == 0)
+            work->first_overfull = end;
         return FUNCTION_REFUSED;
     }
-    uint32_t unguarded = work->unguarded;
-    plan_guard(sm, end);
+    uint32_t unenforced = work->unenforced;
+    plan_enforcement(sm, end);
     want_table(sm, end, room);
-    if (work->unguarded == unguarded)
-        end_port_at(sm, end)->done = situation_of(sm, end);
+    if (work->unenforced == unenforced)
+        end_port_at(sm, end)->done = plan_key_of(sm, end);
     return FUNCTION_DONE;
 }
 
 /* Once for the same ports. */
-static void report_trouble(struct sm *sm)
+static void report_problems(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    uint64_t trouble = hash_mix(hash_mix(work->crowded ^ (uint64_t)work->first_crowded << 32) ^
-                                (work->unguarded | (uint64_t)work->first_unguarded << 32));
-    if (trouble == work->told)
+    uint64_t trouble = hash_mix(hash_mix(work->overfull ^ (uint64_t)work->first_overfull << 32) ^
+                                (work->unenforced | (uint64_t)work->first_unenforced << 32));
+    if (trouble == work->reported)
         return;
-    work->told = trouble;
-    if (work->crowded) {
-        const struct subnet_port *port = port_at(sm, work->first_crowded);
-        sm_say(sm, SM_EVENT_ERROR,
+    work->reported = trouble;
+    if (work->overfull) {
+        const struct subnet_port *port = port_at(sm, work->first_overfull);
+        sm_log(sm, SM_EVENT_ERROR,
                "%u ports are in more partitions than they have room for and keep the keys they "
                "have; the first: port %u of 0x%016llx, with %u",
-               work->crowded, port->number, (unsigned long long)node_at(sm, port->node)->guid,
-               room_of(sm, work->first_crowded));
+               work->overfull, port->number, (unsigned long long)node_at(sm, port->node)->guid,
+               key_capacity_of(sm, work->first_overfull));
     }
-    if (work->unguarded) {
-        const struct subnet_port *port = port_at(sm, work->first_unguarded);
-        sm_say(sm, SM_EVENT_ERROR,
+    if (work->unenforced) {
+        const struct subnet_port *port = port_at(sm, work->first_unenforced);
+        sm_log(sm, SM_EVENT_ERROR,
                "%u switch ports have no room for the keys of the port behind them and enforce "
                "nothing; the first: port %u of 0x%016llx",
-               work->unguarded, port->number, (unsigned long long)node_at(sm, port->node)->guid);
+               work->unenforced, port->number, (unsigned long long)node_at(sm, port->node)->guid);
     }
 }
 
@@ -255,11 +255,11 @@ static void finish_port(struct sm *sm, const struct request *request)
     end_port_at(sm, end)->table = READ;
     functions_end_keys(sm, end, plan_port(sm, end));
     if (!transactions_under_way(sm, GROUP_KEYS))
-        report_trouble(sm);
+        report_problems(sm);
     blocks_program(sm);
     program_port(sm, end);
-    if (guard_of(sm, end) != SUBNET_NONE)
-        program_port(sm, guard_of(sm, end));
+    if (enforcing_port_of(sm, end) != SUBNET_NONE)
+        program_port(sm, enforcing_port_of(sm, end));
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
@@ -269,13 +269,13 @@ static void keys_read(struct sm *sm, const struct request *request)
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
     blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
     if (memcmp(request->answer, blank, sizeof blank) != 0 &&
-        block + 1 < blocks_of(room_of(sm, end)))
+        block + 1 < blocks_of(key_capacity_of(sm, end)))
         read_block(sm, end, block + 1);
     else
         finish_port(sm, request);
 }
 
-static void keys_missing(struct sm *sm, const struct request *request)
+static void keys_unanswered(struct sm *sm, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
     sm->partitioning->rules_changed = true;
@@ -298,7 +298,7 @@ void partitions_forget(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        waive_table(sm, port);
+        unwant_table(sm, port);
     work->ports.count = 0;
     work->rules_changed = true;
 }
@@ -316,16 +316,16 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
 /* ---- when ---- */
 
 /* A port that comes back gets what was wanted of it without being planned again. */
-static void consider(struct sm *sm, uint32_t end)
+static void update_port(struct sm *sm, uint32_t end)
 {
     struct end_port *port = end_port_at(sm, end);
     if (!port_at(sm, end)->known || !port_at(sm, end)->lid)
         return;
-    if (!room_of(sm, end))
+    if (!key_capacity_of(sm, end))
         port->table = READ;
     else if (port->table == NOT_READ)
         read_block(sm, end, 0);
-    else if (port->table == READ && port->done != situation_of(sm, end))
+    else if (port->table == READ && port->done != plan_key_of(sm, end))
         plan_port(sm, end);
 }
 
@@ -345,17 +345,17 @@ void partitions_plan(struct sm *sm)
     work->generation = sm->subnet.generation;
     work->activations = activations;
     work->holds_ended = sm->subnet.functions.holds_ended;
-    work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
+    work->overfull = work->unenforced = work->first_overfull = work->first_unenforced = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         if (!node->present)
             continue;
         for (unsigned number = 0; number <= node->port_count; number++)
             if (subnet_is_end_port(&sm->subnet, node->first_port + number))
-                consider(sm, node->first_port + number);
+                update_port(sm, node->first_port + number);
     }
     if (!transactions_under_way(sm, GROUP_KEYS))
-        report_trouble(sm);
+        report_problems(sm);
     program_schedule(sm); /* what switches enforce is a setting of their ports */
 }
 
@@ -369,7 +369,7 @@ bool sm_uses_partitions(const struct sm *sm)
 static void forget_table(struct sm *sm, uint32_t port)
 {
     struct blocks *blocks = &sm->subnet.blocks;
-    waive_table(sm, port);
+    unwant_table(sm, port);
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
@@ -394,7 +394,7 @@ void partitions_prepare(struct sm *sm, uint32_t socket)
     uint32_t end = port_at(sm, socket)->peer;
     if (end == SUBNET_NONE)
         return;
-    if (!room_of(sm, end))
+    if (!key_capacity_of(sm, end))
         functions_end_keys(sm, end, FUNCTION_DONE);
     else if (end_port_at(sm, end)->table == NOT_READ)
         read_block(sm, end, 0);
@@ -415,7 +415,7 @@ static void release_partitioning(struct sm *sm)
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);
-    partitions_release(&work->standing);
+    partitions_release(&work->default_rules);
 }
 
 SM_PART(partitioning, NULL, release_partitioning, drop_partitioning);

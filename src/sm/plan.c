@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LANES_AT_MOST = 15 }; /* for data, of any link */
+enum { VLS_AT_MOST = 15 }; /* for data, of any link */
 
 struct plan {
     struct sm_job *outgoing; /* to be handed to the host */
@@ -159,10 +159,10 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
-    job->held = quiesce_is_on(sm);
+    job->quiesced = quiesce_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
-    job->spares_lane = multicast_wants_lane(sm, job->options.max_vls);
-    job->options.max_vls -= job->spares_lane;
+    job->spares_vl = multicast_wants_lane(sm, job->options.max_vls);
+    job->options.max_vls -= job->spares_vl;
     network_init(&job->network);
     add_switches(sm, job, index);
     if (port_at(sm, sm->subnet.own_port)->number == 0)
@@ -223,7 +223,7 @@ static void find_longest(struct sm_job *job)
 }
 
 /* Whether there are routes that lead into what is gone. */
-static bool is_broken(const struct sm_job *job)
+static bool has_broken_routes(const struct sm_job *job)
 {
     const struct network *network = &job->network;
     uint32_t top = job->before.top_lid < network->top_lid ? job->before.top_lid : network->top_lid;
@@ -240,13 +240,13 @@ static bool is_broken(const struct sm_job *job)
 
 /* Waves that wait for drains spare those whose routes are good a stop, and cost those whose routes
  * are broken their packets all the while: with more than one, it is better if all wait for one. */
-static void decide_haste(struct sm_job *job)
+static void decide_urgency(struct sm_job *job)
 {
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
     bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
     if (job->plan.stuck_lanes || drains)
         find_longest(job);
-    job->hurry = slow && is_broken(job);
+    job->urgent = slow && has_broken_routes(job);
 }
 
 static bool is_one_way(const struct routes *routes)
@@ -256,7 +256,8 @@ static bool is_one_way(const struct routes *routes)
 
 /* With a lane less than there are, which is then for groups. The engines get all if the first one
  * cannot do with that, or if its levels hold both ways only so. */
-static int compute_sparingly(struct sm_job *job, const struct engine_list *engines, struct err *err)
+static int compute_with_spare_vl(struct sm_job *job, const struct engine_list *engines,
+                                 struct err *err)
 {
     struct engine_list first = {.count = 1, .items = {job->engine}};
     int spared =
@@ -267,8 +268,8 @@ static int compute_sparingly(struct sm_job *job, const struct engine_list *engin
     job->options.max_vls++;
     int status =
         engine_list_compute(engines, &job->network, &job->options, &job->routes, &job->engine, err);
-    job->spares_lane = !spared && (status || is_one_way(&job->routes));
-    if (!job->spares_lane) {
+    job->spares_vl = !spared && (status || is_one_way(&job->routes));
+    if (!job->spares_vl) {
         if (!spared)
             routes_release(&sparing);
         return status;
@@ -288,13 +289,13 @@ static int compute(struct sm_job *job, struct err *err)
     struct engine_list engines = {.count = 1, .items = {job->engine}};
     for (size_t i = 0; i < job->others.count && engines.count < ENGINE_LIST_TOP; i++)
         engines.items[engines.count++] = job->others.items[i];
-    int status = job->spares_lane ? compute_sparingly(job, &engines, err)
-                                  : engine_list_compute(&engines, &job->network, &job->options,
-                                                        &job->routes, &job->engine, err);
+    int status = job->spares_vl ? compute_with_spare_vl(job, &engines, err)
+                                : engine_list_compute(&engines, &job->network, &job->options,
+                                                      &job->routes, &job->engine, err);
     job->routes.operations += spent;
-    bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->held;
+    bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->quiesced;
     if (ordered && !job->levels_known && job->routes.vls > 1)
-        job->before.vls = LANES_AT_MOST; /* anything may be on any lane */
+        job->before.vls = VLS_AT_MOST; /* anything may be on any lane */
     if (ordered)
         update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
     return status ? status : plan_check(job, &job->routes, err);
@@ -331,15 +332,15 @@ int sm_job_run(struct sm_job *job, struct err *err)
         return 0;
     if (job->only_adopt)
         return err_set(err, EINVAL, "the tables that are in the switches are not right");
-    int status = job->mend ? repair_job_run(job, &unfit) : -EAGAIN;
+    int status = job->try_repair ? repair_job_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
     else
         job->provisional = false; /* the tables that were there are final, repaired or not */
-    if (!status && job->held)
+    if (!status && job->quiesced)
         find_longest(job);
     else if (!status && job->before.ports)
-        decide_haste(job);
+        decide_urgency(job);
     return status;
 }
 
@@ -361,7 +362,7 @@ void plan_take_routes(struct sm *sm)
     plan->received = NULL;
     plan->broken_off = false;
     if (job->routes.note[0])
-        sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
+        sm_log(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
 }
 
 /* If all was there, nothing is broken off: the tables in force stay what they are, whatever becomes

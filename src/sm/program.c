@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static request_outcome switch_ended, switch_written, block_taken, block_refused;
+static request_outcome switch_ended, switch_written, block_accepted, block_refused;
 static const struct request_kind set_switch = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
@@ -31,16 +31,16 @@ struct refusal { /* what a switch did not take; it is not sent again before the 
     uint64_t contents;                /* … and a fingerprint of what is wanted there; 0: none */
     uint64_t info;                    /* fingerprint of a SwitchInfo; 0: none */
     uint64_t sweep;                   /* when the next one is due */
-    bool told_blocks, told_info;
+    bool reported_blocks, reported_info;
     uint8_t changes; /* times in a row that it did not take back that ports changed */
 };
 
 struct switch_settings {
     uint32_t writing_tables; /* requests under way */
     bool writing_switch;
-    bool own_life;  /* keeps packets as long as it likes, whatever it is told */
-    bool own_top;   /* the same for the last MLID */
-    bool too_small; /* its table cannot hold the routes, and that was said */
+    bool keeps_lifetime;      /* keeps packets as long as it likes, whatever it is told */
+    bool keeps_multicast_top; /* the same for the last MLID */
+    bool too_small;           /* its table cannot hold the routes, and that was said */
     struct refusal refusal;
 };
 
@@ -98,7 +98,7 @@ static const struct request_kind set_table_block = {
     .writes = true,
     .group = GROUP_TABLES,
     .ended = program_block_ended,
-    .answered = block_taken,
+    .answered = block_accepted,
     .refused = block_refused,
     .unanswered = program_block_unanswered,
     .loses_contact = true,
@@ -180,12 +180,12 @@ void program_report_refused_block(struct sm *sm, const struct request *request,
 {
     uint32_t node = request->about.table.node;
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
-    if (!refusal->told_blocks)
-        sm_say(sm, SM_EVENT_ERROR,
+    if (!refusal->reported_blocks)
+        sm_log(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
                (unsigned long long)node_at(sm, node)->guid, request->about.table.block,
                request->status, consequence);
-    refusal->told_blocks = true;
+    refusal->reported_blocks = true;
 }
 
 static void info_refused(struct sm *sm, const struct request *request)
@@ -198,32 +198,33 @@ static void info_refused(struct sm *sm, const struct request *request)
     bool random = random_table_is_used(n);
     uint64_t kept =
         wire_get(n->switch_info, random ? SWITCH_INFO_DEFAULT_PORT : SWITCH_INFO_LINEAR_FDB_TOP);
-    if (!refusal->told_info)
-        sm_say(sm, SM_EVENT_ERROR,
+    if (!refusal->reported_info)
+        sm_log(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps ask "
                "again",
                (unsigned long long)n->guid, request->status, random ? "default port" : "top LID",
                (unsigned)kept);
-    refusal->told_info = true;
+    refusal->reported_info = true;
 }
 
 /* If the Set acknowledged a change, another one may have followed at once. A PortStateChange that
  * is never cleared is not acknowledged again: every sweep reads the ports. */
-static void info_taken(struct sm *sm, const struct request *request)
+static void info_accepted(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     struct switch_settings *work = switch_settings(sm, node);
     struct refusal *refusal = &work->refusal;
     memcpy(node_at(sm, node)->switch_info, request->answer, 20);
-    work->own_top = wire_get(request->answer, SWITCH_INFO_MULTICAST_FDB_TOP) !=
-                    wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
-    work->own_life = wire_get(request->answer, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
+    work->keeps_multicast_top = wire_get(request->answer, SWITCH_INFO_MULTICAST_FDB_TOP) !=
+                                wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
+    work->keeps_lifetime =
+        wire_get(request->answer, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
     if (!wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
     bool keeps = wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE);
     refusal->changes = keeps ? refusal->changes + (refusal->changes < TRIES) : 0;
-    if (refusal->changes == TRIES && discovery_first_keeps_change(sm, node))
-        sm_say(sm, SM_EVENT_WARNING,
+    if (refusal->changes == TRIES && discovery_note_stuck_change(sm, node))
+        sm_log(sm, SM_EVENT_WARNING,
                "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
                (unsigned long long)node_at(sm, node)->guid);
 }
@@ -241,10 +242,10 @@ static void program_switch_info(struct sm *sm, uint32_t node)
     memcpy(wanted, n->switch_info, sizeof n->switch_info);
     want_switch_info(sm, node, wanted);
     memcpy(expected, wanted, sizeof expected);
-    if (work->own_life)
+    if (work->keeps_lifetime)
         wire_set(expected, SWITCH_INFO_LIFE_TIME_VALUE,
                  wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));
-    if (work->own_top)
+    if (work->keeps_multicast_top)
         wire_set(expected, SWITCH_INFO_MULTICAST_FDB_TOP,
                  wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP));
     bool changed =
@@ -272,7 +273,7 @@ static unsigned last_block(struct sm *sm, uint32_t node)
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;
     if (!fits && program_first_lacks_room(sm, node))
-        sm_say(sm, SM_EVENT_ERROR,
+        sm_log(sm, SM_EVENT_ERROR,
                "switch 0x%016llx has room for LIDs up to %u only: those up to %u have no route "
                "there",
                (unsigned long long)n->guid, capacity - 1, top);
@@ -344,7 +345,7 @@ bool program_is_due(const struct sm *sm)
     return sm->program->due;
 }
 
-void program_what_is_due(struct sm *sm)
+void program_if_due(struct sm *sm)
 {
     if (!sm->program->due)
         return;
@@ -375,7 +376,7 @@ void program_block_unanswered(struct sm *sm, const struct request *request)
     discovery_store_block(sm, request->about.table.node, request->about.table.block, NULL);
 }
 
-static void block_taken(struct sm *sm, const struct request *request)
+static void block_accepted(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.table.node;
     discovery_store_block(sm, node, request->about.table.block, request->data);
@@ -412,7 +413,7 @@ static void switch_written(struct sm *sm, const struct request *request)
     if (request->status)
         info_refused(sm, request);
     else
-        info_taken(sm, request);
+        info_accepted(sm, request);
     for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         const struct subnet_port *p = port_at(sm, port);

@@ -325,7 +325,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     }
     report_computed(sm);
     if (refusal) {
-        sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
+        sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
         handle(sm, EVENT_TABLES_REFUSED);
     } else if (job->optional && !repair_job_is_gain(sm, job)) {
@@ -336,7 +336,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
         plan_receive(sm, job);
         handle(sm, EVENT_TABLES_COMPUTED);
         if (first)
-            quiesce_inherit(sm);
+            quiesce_find_inherited(sm);
     }
     return true;
 }
@@ -381,7 +381,7 @@ void reconfigure_advance(struct sm *sm)
         handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);
     do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
-        program_what_is_due(sm);
+        program_if_due(sm);
         if (reconfigure_is_distributing(sm))
             handle(sm, distribute_progress(sm));
     } while (program_is_due(sm));

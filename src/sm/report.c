@@ -28,7 +28,7 @@ void report_begin(struct sm *sm, const char *cause)
     report->blocks = program_blocks_sent(sm);
     report->ports = program_ports_sent(sm);
     snprintf(report->cause, sizeof report->cause, "%s", cause);
-    sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
+    sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
 
 void report_discovered(struct sm *sm)
@@ -50,15 +50,15 @@ void report_end(struct sm *sm, bool up)
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
-    faults_all_is_well(sm);
+    faults_change_ended(sm);
     if (!up) {
-        sm_say(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
+        sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
         return;
     }
     /* A change that needed no new routes has no such phases. */
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
-    sm_say(sm, SM_EVENT_UP,
+    sm_log(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
            switches, adapters, report->cause, (double)(sm->now - report->since) / (double)NS_PER_MS,
@@ -94,12 +94,12 @@ void report_nodes(struct sm *sm)
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
                    node->kind == SUBNET_SWITCH ? "switch" : "adapter",
                    (unsigned long long)node->guid, node->description, in ? "is in" : "is gone");
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)
-            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
                    counts[1][in], counts[0][in], in ? "are in" : "are gone");
 }

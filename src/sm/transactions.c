@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };
-enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
+enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, TIMEOUTS_SUSPECT = 4 };
 
 struct request_queue {
     uint32_t head, tail, count;
@@ -28,11 +28,11 @@ struct transactions {
     uint32_t under_way[GROUP_COUNT]; /* waiting or outstanding */
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
-    VEC(uint32_t) flying;
+    VEC(uint32_t) in_flight;
     uint32_t window_256; /* in 1/256 SMPs */
     uint64_t shrunk_at;
-    uint32_t silence; /* time-outs since the last answer */
-    bool dropped;     /* see transactions_have_dropped() */
+    uint32_t timeouts; /* time-outs since the last answer */
+    bool dropped;      /* see transactions_have_dropped() */
     struct sm_counts counts;
 };
 
@@ -45,7 +45,7 @@ static void init_transactions(struct sm *sm)
 static void release_transactions(struct sm *sm)
 {
     vec_release(&sm->transactions->requests);
-    vec_release(&sm->transactions->flying);
+    vec_release(&sm->transactions->in_flight);
 }
 
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
@@ -152,11 +152,11 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
  * and whoever looks for a link that is down, goes the directed way. */
-static void start_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
+static void route_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_PRESSING ||
+    if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_IMMEDIATE ||
         hops < 2 || !reconfigure_is_at_rest(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
@@ -172,8 +172,8 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
 }
 
 /* Fills in the MAD; false when the destination cannot be reached any more. */
-static bool compose(struct sm *sm, const struct request *request, uint32_t id,
-                    struct sm_message *message)
+static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
+                      struct sm_message *message)
 {
     uint8_t *mad = message->mad;
     memset(mad, 0, MAD_BYTES);
@@ -202,15 +202,15 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
     message->lid = LID_PERMISSIVE;
     message->sl = 0;
-    start_by_lid(sm, request, (unsigned)hops, message);
+    route_by_lid(sm, request, (unsigned)hops, message);
     return true;
 }
 
 static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    uint32_t slot = dequeue(t, &t->queues[PRIORITY_PRESSING]);
-    if (slot != SUBNET_NONE || t->flying.count >= t->window_256 / WINDOW_UNIT)
+    uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
+    if (slot != SUBNET_NONE || t->in_flight.count >= t->window_256 / WINDOW_UNIT)
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
@@ -238,7 +238,7 @@ static struct request end(struct sm *sm, uint32_t slot)
     return request;
 }
 
-void transactions_lose(struct sm *sm, const struct request *request)
+void transactions_fail(struct sm *sm, const struct request *request)
 {
     if (request->kind->unanswered)
         request->kind->unanswered(sm, request);
@@ -249,7 +249,7 @@ void transactions_lose(struct sm *sm, const struct request *request)
 static void end_unanswered(struct sm *sm, uint32_t slot)
 {
     struct request gone = end(sm, slot);
-    transactions_lose(sm, &gone);
+    transactions_fail(sm, &gone);
 }
 
 bool transactions_next(struct sm *sm, struct sm_message *message)
@@ -258,7 +258,7 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
         uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
-        if (!compose(sm, request, id, message)) {
+        if (!build_mad(sm, request, id, message)) {
             t->dropped = true;
             end_unanswered(sm, slot);
             continue;
@@ -267,21 +267,21 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         request->deadline = sm->now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
-        vec_push(&t->flying, slot);
+        vec_push(&t->in_flight, slot);
         count_sent(sm, request->kind);
         return true;
     }
     return false;
 }
 
-static void land(struct transactions *t, uint32_t slot)
+static void remove_in_flight(struct transactions *t, uint32_t slot)
 {
     size_t i = 0;
-    while (i < t->flying.count && t->flying.items[i] != slot)
+    while (i < t->in_flight.count && t->in_flight.items[i] != slot)
         i++;
-    assert(i < t->flying.count && t->requests.items[slot].outstanding);
+    assert(i < t->in_flight.count && t->requests.items[slot].outstanding);
     t->requests.items[slot].outstanding = false;
-    t->flying.items[i] = t->flying.items[--t->flying.count];
+    t->in_flight.items[i] = t->in_flight.items[--t->in_flight.count];
 }
 
 static void grow_window(struct sm *sm)
@@ -313,9 +313,9 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
-    land(t, slot);
+    remove_in_flight(t, slot);
     grow_window(sm);
-    t->silence = 0;
+    t->timeouts = 0;
     t->counts.answered++;
     struct request answered = end(sm, slot);
     answered.answer = message->mad + SMP_DATA_OFFSET;
@@ -325,7 +325,7 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     else if (answered.kind->refused)
         answered.kind->refused(sm, &answered);
     else
-        transactions_lose(sm, &answered);
+        transactions_fail(sm, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
@@ -337,11 +337,11 @@ static void time_out(struct sm *sm, uint32_t slot)
     struct request late = t->requests.items[slot];
     struct request_effort effort = effort_of(sm, &late);
     bool last = late.tries > effort.retries;
-    land(t, slot);
+    remove_in_flight(t, slot);
     if (!effort.ignores_loss)
         shrink_window(sm);
     t->counts.timeouts++;
-    if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
+    if (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT)
         discovery_suspect(sm, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
         t->counts.gave_up++;
@@ -354,8 +354,8 @@ static void time_out(struct sm *sm, uint32_t slot)
 void transactions_expire(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->flying.count;) {
-        uint32_t slot = t->flying.items[i];
+    for (size_t i = 0; i < t->in_flight.count;) {
+        uint32_t slot = t->in_flight.items[i];
         if (t->requests.items[slot].deadline > sm->now)
             i++;
         else
@@ -363,7 +363,7 @@ void transactions_expire(struct sm *sm)
     }
 }
 
-static bool has_way(const struct sm *sm, const struct request *request)
+static bool has_path(const struct sm *sm, const struct request *request)
 {
     uint8_t path[SMP_MAX_HOPS + 1];
     if (request->target == SUBNET_NONE)
@@ -375,16 +375,16 @@ static bool has_way(const struct sm *sm, const struct request *request)
 }
 
 /* Those that wait in queues find out when their turn comes. */
-void transactions_cut(struct sm *sm)
+void transactions_drop_unreachable(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->flying.count;) {
-        uint32_t slot = t->flying.items[i];
-        if (has_way(sm, &t->requests.items[slot])) {
+    for (size_t i = 0; i < t->in_flight.count;) {
+        uint32_t slot = t->in_flight.items[i];
+        if (has_path(sm, &t->requests.items[slot])) {
             i++;
             continue;
         }
-        land(t, slot);
+        remove_in_flight(t, slot);
         t->counts.gave_up++;
         end_unanswered(sm, slot);
     }
@@ -394,16 +394,16 @@ uint64_t transactions_deadline(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
     uint64_t deadline = TIME_NEVER;
-    for (size_t i = 0; i < t->flying.count; i++)
-        if (t->requests.items[t->flying.items[i]].deadline < deadline)
-            deadline = t->requests.items[t->flying.items[i]].deadline;
+    for (size_t i = 0; i < t->in_flight.count; i++)
+        if (t->requests.items[t->in_flight.items[i]].deadline < deadline)
+            deadline = t->requests.items[t->in_flight.items[i]].deadline;
     return deadline;
 }
 
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
-    size_t waiting = t->flying.count;
+    size_t waiting = t->in_flight.count;
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         waiting += t->queues[i].count;
     return waiting == 0;
@@ -442,9 +442,9 @@ static void flush(struct sm *sm)
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         for (uint32_t slot; (slot = dequeue(t, &t->queues[i])) != SUBNET_NONE;)
             retire(t, slot);
-    for (size_t i = 0; i < t->flying.count; i++)
-        retire(t, t->flying.items[i]);
-    t->flying.count = 0;
+    for (size_t i = 0; i < t->in_flight.count; i++)
+        retire(t, t->in_flight.items[i]);
+    t->in_flight.count = 0;
 }
 
 SM_PART(transactions, init_transactions, release_transactions, flush);

@@ -71,7 +71,7 @@ union request_subject {
 
 /* The order in which requests are sent. Pressing ones do not wait for room in the window: they are
  * few, and others wait for what they tell. */
-enum request_priority { PRIORITY_NONE, PRIORITY_URGENT, PRIORITY_PRESSING, PRIORITY_COUNT };
+enum request_priority { PRIORITY_NONE, PRIORITY_URGENT, PRIORITY_IMMEDIATE, PRIORITY_COUNT };
 
 struct request {
     const struct request_kind *kind;
@@ -98,7 +98,7 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
 void sm_send(struct sm *sm, const struct request_kind *kind, union request_subject about,
              uint32_t target, uint32_t modifier, const uint8_t *data);
 /* What follows if a request is not answered, for a refusal that is as good as that. */
-void transactions_lose(struct sm *sm, const struct request *request);
+void transactions_fail(struct sm *sm, const struct request *request);
 bool transactions_next(struct sm *sm, struct sm_message *message);
 void transactions_receive(struct sm *sm, const struct sm_message *message);
 void transactions_expire(struct sm *sm);
@@ -109,6 +109,6 @@ uint32_t transactions_under_way(const struct sm *sm, enum request_group group);
 bool transactions_have_dropped(struct sm *sm);
 uint64_t transactions_sent(const struct sm *sm);    /* SMPs, with those that were sent again */
 uint32_t transactions_waiting(const struct sm *sm); /* without priority */
-void transactions_cut(struct sm *sm);               /* give up those that have no way any more */
+void transactions_drop_unreachable(struct sm *sm);  /* give up those that have no way any more */
 
 #endif
