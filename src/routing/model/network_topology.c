@@ -83,9 +83,11 @@ static void add_links(struct import *import)
     }
 }
 
-static int take_lids(struct import *import, uint32_t end_point, uint32_t lid, uint8_t lmc)
+static int take_lids(struct import *import, uint32_t end_point)
 {
     char label[NETWORK_LABEL_BYTES];
+    uint32_t lid = network_lid(import->network, end_point);
+    uint8_t lmc = network_lmc(import->network, end_point);
     uint32_t count = UINT32_C(1) << lmc;
     if (lmc > NETWORK_TOP_LMC || lid + count - 1 > NETWORK_TOP_LID || lid % count != 0)
         return err_set(import->err, EINVAL,
@@ -107,46 +109,39 @@ static int take_given_lids(struct import *import)
     bitset_add(import->used, 0);
     for (uint32_t i = 0; i < network->switches.count && !rc; i++)
         if (network->switches.items[i].lid)
-            rc = take_lids(import, NETWORK_SWITCH | i, network->switches.items[i].lid,
-                           network->switches.items[i].lmc);
+            rc = take_lids(import, NETWORK_SWITCH | i);
     for (uint32_t i = 0; i < network->terminals.count && !rc; i++)
         if (network->terminals.items[i].lid)
-            rc = take_lids(import, i, network->terminals.items[i].lid,
-                           network->terminals.items[i].lmc);
+            rc = take_lids(import, i);
     return rc;
-}
-
-static bool range_is_free(const struct import *import, uint32_t lid, uint32_t count)
-{
-    for (uint32_t at = lid; at < lid + count; at++)
-        if (bitset_has(import->used, at))
-            return false;
-    return true;
 }
 
 /* Gives the end point the next free range if it has none. */
 static int give_lids(struct import *import, uint32_t end_point)
 {
     struct network *network = import->network;
-    uint32_t index = end_point & ~NETWORK_SWITCH;
-    bool is_switch = end_point & NETWORK_SWITCH;
-    uint16_t *lid =
-        is_switch ? &network->switches.items[index].lid : &network->terminals.items[index].lid;
-    uint8_t lmc =
-        is_switch ? network->switches.items[index].lmc : network->terminals.items[index].lmc;
-    if (*lid)
+    if (network_lid(network, end_point))
         return 0;
-    uint32_t count = UINT32_C(1) << lmc, at = import->next[lmc];
-    while (at + count - 1 <= NETWORK_TOP_LID && !range_is_free(import, at, count))
-        at += count;
+    uint8_t lmc = network_lmc(network, end_point);
+    uint32_t count = UINT32_C(1) << lmc, at = import->next[lmc], free = 0;
+    while (at + count - 1 <= NETWORK_TOP_LID && free < count)
+        if (!bitset_has(import->used, at + free)) {
+            free++;
+        } else {
+            at += count;
+            free = 0;
+        }
     import->next[lmc] = at;
     char label[NETWORK_LABEL_BYTES];
     if (at + count - 1 > NETWORK_TOP_LID)
         return err_set(import->err, ENOSPC,
                        "%s and what comes after it: no LIDs left (%d unicast LIDs, LMC %u)",
                        network_label(network, end_point, label), NETWORK_TOP_LID, import->lmc);
-    *lid = (uint16_t)at;
-    return take_lids(import, end_point, at, lmc);
+    if (end_point & NETWORK_SWITCH)
+        network->switches.items[end_point & ~NETWORK_SWITCH].lid = (uint16_t)at;
+    else
+        network->terminals.items[end_point].lid = (uint16_t)at;
+    return take_lids(import, end_point);
 }
 
 /* One part: breadth first from the switches in the queue, which have their LIDs. */
