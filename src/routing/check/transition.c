@@ -71,25 +71,6 @@ static struct choice choices_of(const struct transition *transition, uint32_t at
     return choice;
 }
 
-static uint32_t follow(const struct network *network, uint32_t at, uint8_t port, uint8_t *in)
-{
-    const struct network_switch *node = &network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    const struct network_port *link = &network->ports.items[node->first_port + port];
-    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-        return NETWORK_NONE;
-    *in = link->peer_port;
-    return link->peer & ~NETWORK_SWITCH;
-}
-
-static bool is_hole(const struct network *network, uint32_t at, uint8_t port)
-{
-    const struct network_switch *node = &network->switches.items[at];
-    return port > node->port_count ||
-           (port && network->ports.items[node->first_port + port].peer == NETWORK_NONE);
-}
-
 static void reach(struct transition *transition, uint32_t number, uint32_t wave)
 {
     if (transition->since[number] <= wave)
@@ -102,10 +83,12 @@ static void reach(struct transition *transition, uint32_t number, uint32_t wave)
 static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
                        const struct choice *sender, unsigned way)
 {
-    uint8_t in, onward;
-    uint32_t to = follow(transition->network, at, sender->port[way], &in);
-    if (to == NETWORK_NONE)
+    const struct network *network = transition->network;
+    const struct network_port *link = network_link_at(network, at, sender->port[way]);
+    if (!link)
         return;
+    uint32_t to = link->peer & ~NETWORK_SWITCH;
+    const struct network_switch *node = &network->switches.items[to];
     struct choice receiver = choices_of(transition, to, lid);
     uint32_t since = transition->since[at * 2 + way];
     if (sender->is_new[way] && sender->wave > since)
@@ -113,9 +96,12 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
     for (unsigned i = 0; i < receiver.count; i++) {
         if (!receiver.is_new[i] && since > receiver.wave)
             continue; /* too late */
-        transition->holes += is_hole(transition->network, to, receiver.port[i]);
-        if (follow(transition->network, to, receiver.port[i], &onward) != NETWORK_NONE)
-            dependency_add(&transition->graph, to, in, transition->lane, receiver.port[i],
+        uint8_t out = receiver.port[i];
+        transition->holes +=
+            out > node->port_count ||
+            (out && network->ports.items[node->first_port + out].peer == NETWORK_NONE);
+        if (network_link_at(network, to, out))
+            dependency_add(&transition->graph, to, link->peer_port, transition->lane, out,
                            transition->lane);
         reach(transition, to * 2 + i, since);
     }
@@ -137,7 +123,7 @@ static void add_lane(struct transition *transition, uint32_t lid, const struct r
 {
     const struct network *network = transition->network;
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    uint32_t owner = network_owner(network, lid);
     bool only_terminals = owner == NETWORK_NONE || (owner & NETWORK_SWITCH);
     transition->queue.count = 0;
     memset(transition->since, 0xFF, switches * 2u * sizeof *transition->since);
