@@ -21,6 +21,7 @@ struct nue_move {
 struct nue_tree {
     const struct network *network;
     struct cdg *cdg;
+    struct arena memory;
     const uint32_t *weight; /* by channel: routes that cross it so far */
     uint32_t *turns;        /* by channel, or NULL: what this tree adds, so that sources see it */
     const uint32_t *up;     /* by switch: the channel to its parent in the escape tree; or NULL */

@@ -243,7 +243,6 @@ void tree_directions(const struct tree *tree, const struct network *network, str
     for (uint32_t at = 0; at < switches; at++)
         level[at] = tree->levels - 1 - tree->level[at];
     updown_init_levels(updown, network, level);
-    mem_free(level);
 }
 
 /* Subtrees. */
