@@ -310,8 +310,7 @@ void verify_transition(const struct network *network, const struct routes *befor
     transition.since = mem_alloc((switches * 2u + 1) * sizeof *transition.since);
     note_waves(&transition, plan);
     report->left_out = count_left_out(&transition);
-    for (size_t i = 0; i < plan->waves.count; i++)
-        report->drains += plan->waves.items[i].drain;
+    report->drains = update_plan_drains(plan);
     if (plan->first_levels) {
         transition.lanes = LANES_MOST;
         check_first(&transition, &first, report);

@@ -72,7 +72,7 @@ static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid
         return 0; /* nobody has it */
     uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
     if (!*row)
-        *row = mem_zalloc(lanes->network->top_lid + 1u, 1);
+        *row = arena_alloc(&lanes->memory, lanes->network->top_lid + 1u);
     (*row)[dlid] = (uint8_t)sl;
     use_lane(lanes, (unsigned)sl);
     return 0;
@@ -118,7 +118,8 @@ static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t i
     if (in >= ports || out >= ports)
         return line_reader_error(reader->lines, "the switch has no such port");
     if (!lanes->vl_tables[at]) {
-        uint8_t *table = lanes->vl_tables[at] = mem_alloc(ports * ports * LANES_SLS);
+        uint8_t *table = lanes->vl_tables[at] =
+            arena_alloc(&lanes->memory, ports * ports * LANES_SLS);
         for (size_t i = 0; i < ports * ports * LANES_SLS; i++)
             table[i] = i % LANES_SLS;
     }
