@@ -109,28 +109,19 @@ static uint32_t slice_start(const struct measure *measure, uint32_t jobs, size_t
 
 /* Pairings. */
 
-static void shuffle(uint32_t *items, uint32_t count, uint64_t seed, uint64_t stream)
-{
-    struct rng rng;
-    rng_seed(&rng, seed, stream);
-    for (uint32_t i = count; i > 1; i--) {
-        uint32_t other = (uint32_t)rng_below(&rng, i), item = items[i - 1];
-        items[i - 1] = items[other];
-        items[other] = item;
-    }
-}
-
 static void try_pairings(void *context, size_t slice)
 {
     const struct measure *measure = context;
     struct flows flows;
     uint32_t *order = mem_alloc(measure->count * sizeof *order);
     uint32_t pairings = measure->options->pairings;
+    struct rng rng;
     flows_init(&flows, measure);
     for (uint32_t i = slice_start(measure, pairings, slice);
          i < slice_start(measure, pairings, slice + 1); i++) {
         memcpy(order, measure->order, measure->count * sizeof *order);
-        shuffle(order, measure->count, measure->options->seed, i);
+        rng_seed(&rng, measure->options->seed, i);
+        rng_shuffle(&rng, order, measure->count);
         for (uint32_t k = 0; k + 1 < measure->count; k += 2) {
             add_flow(&flows, order[k], order[k + 1]);
             add_flow(&flows, order[k + 1], order[k]);
@@ -181,18 +172,6 @@ static void try_shifts(void *context, size_t slice)
     flows_release(&flows);
 }
 
-static void sum_shifts(const struct measure *measure, struct quality *quality)
-{
-    uint64_t sum = 0;
-    quality->shifts = measure->shifts;
-    for (uint32_t i = 0; i < measure->shifts; i++) {
-        sum += measure->shift_load[i];
-        if (measure->shift_load[i] > quality->shift_load_max)
-            quality->shift_load_max = measure->shift_load[i];
-    }
-    quality->shift_load_mean = measure->shifts ? (double)sum / measure->shifts : 0;
-}
-
 /* Hops. */
 
 static void compare_hops(void *context, size_t slice)
@@ -231,18 +210,6 @@ static void compare_hops(void *context, size_t slice)
     mem_free(distance);
 }
 
-static void sum_hops(const struct measure *measure, struct quality *quality)
-{
-    for (uint32_t i = 0; i < measure->slices; i++) {
-        const struct hops_sum *sum = &measure->hops[i];
-        quality->pairs += sum->pairs;
-        quality->hops_sum += sum->hops;
-        quality->hops_least_sum += sum->least;
-        if (sum->over_max > quality->hops_over_max)
-            quality->hops_over_max = sum->over_max;
-    }
-}
-
 /* Terminals with LIDs, in order. */
 static void list_terminals(struct measure *measure)
 {
@@ -270,6 +237,7 @@ void quality_measure(const struct network *network, const struct routes *routes,
         .slices = workers_count(options->workers) * SLICES_PER_WORKER,
     };
     struct arena memory = {0};
+    uint64_t shift_loads = 0;
     *quality = (struct quality){0};
     measure.order = arena_alloc(&memory, network->terminals.count * sizeof *measure.order);
     list_terminals(&measure);
@@ -282,7 +250,20 @@ void quality_measure(const struct network *network, const struct routes *routes,
     workers_run(options->workers, measure.slices, try_shifts, &measure);
     workers_run(options->workers, measure.slices, compare_hops, &measure);
     sum_pairings(&measure, quality);
-    sum_shifts(&measure, quality);
-    sum_hops(&measure, quality);
+    for (uint32_t i = 0; i < measure.shifts; i++) {
+        shift_loads += measure.shift_load[i];
+        if (measure.shift_load[i] > quality->shift_load_max)
+            quality->shift_load_max = measure.shift_load[i];
+    }
+    quality->shifts = measure.shifts;
+    quality->shift_load_mean = measure.shifts ? (double)shift_loads / measure.shifts : 0;
+    for (uint32_t i = 0; i < measure.slices; i++) {
+        const struct hops_sum *sum = &measure.hops[i];
+        quality->pairs += sum->pairs;
+        quality->hops_sum += sum->hops;
+        quality->hops_least_sum += sum->least;
+        if (sum->over_max > quality->hops_over_max)
+            quality->hops_over_max = sum->over_max;
+    }
     arena_release(&memory);
 }

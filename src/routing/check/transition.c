@@ -172,20 +172,6 @@ static bool stretch_is_safe(struct transition *transition, uint32_t first, uint3
     return !cyclic;
 }
 
-/* Sources go over to first levels by the old tables. */
-static void check_first(struct transition *transition, const struct routes *first,
-                        struct transition_report *report)
-{
-    transition->first = transition->end = 0;
-    dependency_init(&transition->graph, transition->network, transition->lanes);
-    add_packets(transition, transition->before, 0);
-    add_packets(transition, first, 0);
-    report->safe = !dependency_find_cycle(&transition->graph, &report->cycle);
-    if (!report->safe)
-        report->when = TRANSITION_FIRST;
-    dependency_release(&transition->graph);
-}
-
 /* An entry is written by the first update that has it. */
 static void note_update(struct transition *transition, const struct table_update *update,
                         uint32_t wave)
@@ -209,17 +195,6 @@ static void note_waves(struct transition *transition, const struct update_plan *
     }
     for (size_t i = 0; i < plan->stuck.count; i++)
         note_update(transition, &plan->stuck.items[i], (uint32_t)plan->waves.count);
-}
-
-static uint64_t count_left_out(const struct transition *transition)
-{
-    uint64_t count = 0;
-    for (uint32_t at = 0; at < transition->network->switches.count; at++)
-        for (uint32_t lid = 0; lid < transition->stride; lid++)
-            count +=
-                transition->wave[(size_t)at * transition->stride + lid] == WAVE_NEVER &&
-                routes_port(transition->before, at, lid) != routes_port(transition->after, at, lid);
-    return count;
 }
 
 /* What comes after all waves, the first of which since the last drain is `last`. */
@@ -309,11 +284,20 @@ void verify_transition(const struct network *network, const struct routes *befor
     transition.wave = mem_alloc((size_t)switches * transition.stride * sizeof *transition.wave);
     transition.since = mem_alloc((switches * 2u + 1) * sizeof *transition.since);
     note_waves(&transition, plan);
-    report->left_out = count_left_out(&transition);
+    for (uint32_t at = 0; at < switches; at++)
+        for (uint32_t lid = 0; lid < transition.stride; lid++)
+            report->left_out +=
+                transition.wave[(size_t)at * transition.stride + lid] == WAVE_NEVER &&
+                routes_port(before, at, lid) != routes_port(after, at, lid);
     report->drains = update_plan_drains(plan);
     if (plan->first_levels) {
         transition.lanes = LANES_MOST;
-        check_first(&transition, &first, report);
+        dependency_init(&transition.graph, network, transition.lanes);
+        add_packets(&transition, before, 0);
+        add_packets(&transition, &first, 0);
+        report->safe = !dependency_find_cycle(&transition.graph, &report->cycle);
+        report->when = report->safe ? TRANSITION_WAVE : TRANSITION_FIRST;
+        dependency_release(&transition.graph);
         transition.before = &first;
     }
     if (report->safe)

@@ -416,18 +416,6 @@ static void merge_findings(const struct check *check, struct verify_report *repo
     mem_free(taken);
 }
 
-static void sum_loads(const struct network *network, struct verify_report *report)
-{
-    for (size_t i = 0; i < network->ports.count; i++) {
-        uint32_t peer = network->ports.items[i].peer;
-        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
-            continue;
-        report->channels++;
-        report->load_sum += report->load[i];
-        report->load_max = report->load[i] > report->load_max ? report->load[i] : report->load_max;
-    }
-}
-
 static void find_cycle(const struct check *check, const struct dependency_graph *graph,
                        struct verify_report *report)
 {
@@ -476,7 +464,13 @@ void verify_routes(const struct network *network, const struct routes *routes,
         for (unsigned i = 0; i < check.slices; i++)
             add_slice(report, &graph, &check.slice[i], network->ports.count);
     }
-    sum_loads(network, report);
+    for (size_t i = 0; i < network->ports.count; i++) {
+        if ((network->ports.items[i].peer ^ NETWORK_SWITCH) >= network->switches.count)
+            continue;
+        report->channels++;
+        report->load_sum += report->load[i];
+        report->load_max = report->load[i] > report->load_max ? report->load[i] : report->load_max;
+    }
     find_cycle(&check, &graph, report);
     if (options->keep)
         *options->keep = graph;

@@ -228,17 +228,6 @@ bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct
     return true;
 }
 
-/* Which outputs of switch `to` are links to switches. */
-static void mark_links(const struct network *network, uint32_t to, uint64_t marks[OUTPUT_WORDS])
-{
-    const struct network_switch *node = &network->switches.items[to];
-    memset(marks, 0, OUTPUT_WORDS * sizeof *marks);
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if ((network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH) <
-            network->switches.count)
-            bitset_add(marks, port);
-}
-
 void walk_scan_dependencies(const struct network *network, const struct routes *routes,
                             uint32_t from, struct dependency_graph *graph)
 {
@@ -263,7 +252,10 @@ void walk_scan_dependencies(const struct network *network, const struct routes *
         uint32_t to = link->peer ^ NETWORK_SWITCH;
         if (to >= network->switches.count)
             continue;
-        mark_links(network, to, links);
+        memset(links, 0, sizeof links);
+        for (unsigned out = 1; out <= network->switches.items[to].port_count; out++)
+            if (network_link_at(network, to, out))
+                bitset_add(links, out);
         size_t words = dependency_row_words(graph, to);
         uint64_t *waits = graph->bits + graph->first_word[to] + link->peer_port * words;
         for (size_t word = 0; word < words; word++)

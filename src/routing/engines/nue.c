@@ -75,15 +75,6 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
     nue->tree.routes = nue->routes;
 }
 
-static void nue_release(struct nue *nue)
-{
-    cdg_release(&nue->cdg);
-    nue_tree_release(&nue->tree);
-    column_release(&nue->column);
-    mem_free(nue->factor);
-    arena_release(&nue->memory);
-}
-
 /* Every terminal sends this much along a tree. */
 static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const uint32_t *out,
                   int32_t amount)
@@ -135,7 +126,7 @@ static bool grow_anywhere(struct nue *nue, unsigned home)
             return true;
         }
         if (result == NUE_DETOURS) {
-            nue_tree_undo(&nue->tree);
+            cdg_end(&nue->cdg, false);
             least = nue->tree.detour;
             best = lane;
         }
@@ -285,19 +276,6 @@ static void copy_switches(struct nue *nue)
     }
 }
 
-static void start_again(struct nue *nue, const struct engine_options *options)
-{
-    memset(nue->weight, 0, nue->cdg.channels * sizeof *nue->weight);
-    sssp_weigh_user_routes(nue->network, options, nue->weight);
-    memset(nue->load, 0, sizeof nue->load);
-    nue->tree.moved.count = 0;
-    nue->tree.target = NETWORK_NONE;
-    for (unsigned i = 0; i < nue->lanes; i++)
-        cdg_clear(&nue->cdg, i);
-    if (nue->escape)
-        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
-}
-
 static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t count)
 {
     uint32_t lids = 1;
@@ -400,7 +378,15 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
 {
     uint32_t count;
     uint32_t *destinations = sssp_destinations(nue->network, options, &count);
-    start_again(nue, options);
+    memset(nue->weight, 0, nue->cdg.channels * sizeof *nue->weight);
+    sssp_weigh_user_routes(nue->network, options, nue->weight);
+    memset(nue->load, 0, sizeof nue->load);
+    nue->tree.moved.count = 0;
+    nue->tree.target = NETWORK_NONE;
+    for (unsigned i = 0; i < nue->lanes; i++)
+        cdg_clear(&nue->cdg, i);
+    if (nue->escape)
+        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
     bool placed = place_all(nue, destinations, count);
     mem_free(destinations);
     return placed;
@@ -458,7 +444,11 @@ static bool find_routes(struct routes *routes, const struct network *network,
     if (!paired)
         layers_describe_one_way(routes);
     routes->operations += cdg_operations(&nue.cdg) + nue.tree.operations;
-    nue_release(&nue);
+    cdg_release(&nue.cdg);
+    nue_tree_release(&nue.tree);
+    column_release(&nue.column);
+    mem_free(nue.factor);
+    arena_release(&nue.memory);
     return paired || !options->reversible;
 }
 

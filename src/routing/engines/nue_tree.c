@@ -444,8 +444,3 @@ void nue_tree_keep(struct nue_tree *tree)
 {
     cdg_commit_if(tree->cdg, is_used, tree);
 }
-
-void nue_tree_undo(struct nue_tree *tree)
-{
-    cdg_end(tree->cdg, false);
-}

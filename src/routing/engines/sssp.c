@@ -165,17 +165,6 @@ static void note_choice(struct sssp *sssp, bool everywhere)
     sssp->flow[sssp->target] = 0;
 }
 
-static void shuffle(uint32_t *items, uint32_t count, uint64_t seed)
-{
-    struct rng rng;
-    rng_seed(&rng, seed, 0);
-    for (uint32_t i = count; i > 1; i--) {
-        uint32_t other = (uint32_t)rng_below(&rng, i), item = items[i - 1];
-        items[i - 1] = items[other];
-        items[other] = item;
-    }
-}
-
 uint32_t *sssp_destinations(const struct network *network, const struct engine_options *options,
                             uint32_t *count)
 {
@@ -196,8 +185,11 @@ uint32_t *sssp_destinations(const struct network *network, const struct engine_o
     }
     for (uint32_t at = 0; at < switches; at++)
         by_turn[at] = at;
-    if (options->scatter)
-        shuffle(by_turn, switches, options->scatter);
+    if (options->scatter) {
+        struct rng rng;
+        rng_seed(&rng, options->scatter, 0);
+        rng_shuffle(&rng, by_turn, switches);
+    }
     for (uint32_t turn = 0; turn < switches; turn++) {
         uint32_t at = by_turn[turn];
         for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++)

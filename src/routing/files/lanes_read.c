@@ -41,11 +41,6 @@ static bool scan_colon(char **at)
     return true;
 }
 
-static bool at_end(const char *at)
-{
-    return at[strspn(at, " \t\r")] == '\0';
-}
-
 /* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
 static bool take_header(struct lanes_reader *reader, char *line)
 {
@@ -85,7 +80,7 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     if (strncmp(line, "0x", 2) != 0 || !scan_unsigned(&at, 16, &guid))
         return 0;
     if (scan_colon(&at)) {
-        if (!scan_unsigned(&at, 10, &sl) || !at_end(at))
+        if (!scan_unsigned(&at, 10, &sl) || at[strspn(at, " \t\r")])
             return line_reader_error(reader->lines, "expected \"0x<dlid> : <sl>\"");
         if (reader->current == NETWORK_NONE)
             return line_reader_error(reader->lines, "no source of this network before this line");

@@ -129,46 +129,29 @@ const char *network_label(const struct network *network, uint32_t end_point,
     return buffer;
 }
 
-static void build_edges(struct network *network)
+/* The rows of edges and of terminals, each in order of ports. */
+static void build_rows(struct network *network)
 {
-    uint32_t count = 0, switches = (uint32_t)network->switches.count;
+    uint32_t edges = 0, terminals = 0, switches = (uint32_t)network->switches.count;
     network->first_edge = mem_zalloc(switches + 1, sizeof *network->first_edge);
     network->edges = mem_zalloc(network->ports.count + 1, sizeof *network->edges);
-    for (uint32_t at = 0; at < switches; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        network->first_edge[at] = count;
-        for (unsigned port = 1; port <= node->port_count; port++) {
-            const struct network_port *link = network_link_at(network, at, port);
-            if (!link || link->peer == (NETWORK_SWITCH | at))
-                continue;
-            network->edges[count++] = (struct network_edge){
-                .to = link->peer & ~NETWORK_SWITCH,
-                .port = (uint8_t)port,
-                .to_port = link->peer_port,
-            };
-        }
-    }
-    network->first_edge[switches] = count;
-}
-
-/* By switch and, in each row, in order of ports. */
-static void build_terminal_rows(struct network *network)
-{
-    uint32_t count = 0, switches = (uint32_t)network->switches.count;
     network->first_terminal = mem_zalloc(switches + 1, sizeof *network->first_terminal);
     network->terminals_at = mem_zalloc(network->terminals.count + 1, sizeof *network->terminals_at);
     for (uint32_t at = 0; at < switches; at++) {
         const struct network_switch *node = &network->switches.items[at];
-        network->first_terminal[at] = count;
         for (unsigned port = 1; port <= node->port_count; port++) {
-            uint32_t peer = network->ports.items[node->first_port + port].peer;
-            if (peer == NETWORK_NONE || (peer & NETWORK_SWITCH))
-                continue;
-            for (; peer != NETWORK_NONE; peer = network->terminals.items[peer].sharer)
-                network->terminals_at[count++] = peer;
+            const struct network_port *link = &network->ports.items[node->first_port + port];
+            if (!(link->peer & NETWORK_SWITCH))
+                for (uint32_t i = link->peer; i != NETWORK_NONE;
+                     i = network->terminals.items[i].sharer)
+                    network->terminals_at[terminals++] = i;
+            else if (link->peer != NETWORK_NONE && link->peer != (NETWORK_SWITCH | at))
+                network->edges[edges++] = (struct network_edge){link->peer & ~NETWORK_SWITCH,
+                                                                (uint8_t)port, link->peer_port};
         }
+        network->first_edge[at + 1] = edges;
+        network->first_terminal[at + 1] = terminals;
     }
-    network->first_terminal[switches] = count;
 }
 
 /* All end points in one numbering: switches, then terminals. */
@@ -228,7 +211,6 @@ static int build_owners(struct network *network)
 int network_finish(struct network *network)
 {
     release_graph(network);
-    build_edges(network);
-    build_terminal_rows(network);
+    build_rows(network);
     return build_owners(network);
 }

@@ -158,15 +158,6 @@ static bool make_graph(struct multicast_base *base, bool ordered)
     return true;
 }
 
-static bool order_is_of_use(struct multicast_base *base)
-{
-    if (unicast_is_in_order(base))
-        return true;
-    bool fits = make_graph(base, true);
-    cdg_close(&base->cdg, 0);
-    return fits;
-}
-
 /* ---- distances ---- */
 
 static bool may_climb(const void *context, uint32_t at, uint32_t to)
@@ -335,7 +326,12 @@ static void settle_order(struct multicast_base *base)
 {
     enum { ATTEMPTS = 9 };
     uint32_t parts, fewest = UINT32_MAX, best = 0, last = 0;
-    bool of_use = order_is_of_use(base), topped = has_tops(base, &parts);
+    bool of_use = unicast_is_in_order(base);
+    if (!of_use) {
+        of_use = make_graph(base, true);
+        cdg_close(&base->cdg, 0);
+    }
+    bool topped = has_tops(base, &parts);
     base->ordered = of_use;
     if (of_use && topped)
         return;

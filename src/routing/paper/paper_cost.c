@@ -147,23 +147,6 @@ static uint64_t place(struct exploration *exploration, uint32_t state)
     return steps;
 }
 
-static uint64_t rename_destination(struct exploration *exploration)
-{
-    const struct network *network = exploration->network;
-    uint64_t hosts = network_terminal_count(network, exploration->destination);
-    exploration->table_count = 0;
-    uint64_t steps = hosts * (1 + explore(exploration));
-    for (uint32_t source = 0; source < network->switches.count; source++) {
-        uint64_t senders = network_terminal_count(network, source);
-        uint64_t pairs = source == exploration->destination ? hosts * (hosts - 1) : hosts * senders;
-        /* A route up is known only if it was found before one down. */
-        uint32_t state = state_of(source, !exploration->hops[state_of(source, false)]);
-        if (pairs && exploration->hops[state])
-            steps += pairs * (exploration->hops[state] + place(exploration, state));
-    }
-    return steps;
-}
-
 uint64_t paper_steps_dr(const struct network *network, const struct updown *updown)
 {
     size_t states = 2 * network->switches.count;
@@ -178,9 +161,19 @@ uint64_t paper_steps_dr(const struct network *network, const struct updown *updo
         .queue = arena_alloc(&memory, states * sizeof *exploration.queue),
     };
     for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint64_t hosts = network_terminal_count(network, at);
+        if (hosts == 0)
+            continue;
         exploration.destination = at;
-        if (network_terminal_count(network, at) > 0)
-            steps += rename_destination(&exploration);
+        exploration.table_count = 0;
+        steps += hosts * (1 + explore(&exploration));
+        for (uint32_t source = 0; source < network->switches.count; source++) {
+            uint64_t senders = network_terminal_count(network, source) - (source == at);
+            /* A route up is known only if it was found before one down. */
+            uint32_t state = state_of(source, !exploration.hops[state_of(source, false)]);
+            if (senders && exploration.hops[state])
+                steps += hosts * senders * (exploration.hops[state] + place(&exploration, state));
+        }
     }
     arena_release(&memory);
     vec_release(&exploration.tables);

@@ -112,12 +112,6 @@ static void turn_to(struct weigh *weigh, uint32_t destination)
     order_by_depth(weigh);
 }
 
-static uint64_t slot_cost(const struct weigh *weigh, uint32_t slot)
-{
-    uint64_t cost = weigh->load[slot] + (weigh->weight ? weigh->weight[slot] : 1);
-    return weigh->recalls && bitset_has(weigh->used, slot) ? cost + USED_COST : cost;
-}
-
 /* From the destination outwards. */
 static void choose_ways(struct weigh *weigh)
 {
@@ -127,7 +121,10 @@ static void choose_ways(struct weigh *weigh)
         uint64_t least = UINT64_MAX;
         for (uint32_t k = weigh->first_choice[at]; k < weigh->first_choice[at + 1]; k++) {
             uint32_t slot = weigh->choices[k];
-            uint64_t cost = slot_cost(weigh, slot) + weigh->cost[weigh->next_hops.to[slot]];
+            uint64_t cost = weigh->cost[weigh->next_hops.to[slot]] + weigh->load[slot] +
+                            (weigh->weight ? weigh->weight[slot] : 1);
+            if (weigh->recalls && bitset_has(weigh->used, slot))
+                cost += USED_COST;
             if (cost >= least)
                 continue;
             least = cost;

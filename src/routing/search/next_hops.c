@@ -203,17 +203,18 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
     }
 }
 
-/* A stray goes to a neighbour that is one ring nearer, of several to the one farthest up. Returns
- * the lanes for which there is one. */
-static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
+/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour: in
+ * the order of slots, or in that of by_rank. */
+static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
+                             const uint64_t *have, const uint32_t *by_rank)
 {
     const struct next_hops *next_hops = search->next_hops;
-    struct range slots = slots_of(next_hops, at, SIDE_BOTH);
+    struct range slots = slots_of(next_hops, at, side);
     uint64_t left = open;
     uint32_t i = slots.first;
     for (; left && i < slots.end; i++) {
-        uint32_t slot = next_hops->by_rank[i];
-        uint64_t found = search->front[next_hops->to[slot]] & left;
+        uint32_t slot = by_rank ? by_rank[i] : i;
+        uint64_t found = have[next_hops->to[slot]] & left;
         search->lanes[slot] |= found;
         left &= ~found;
     }
@@ -221,7 +222,7 @@ static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
     return open & ~left;
 }
 
-/* Ring by ring to whoever has a route. */
+/* Ring by ring to switches that have a route, of several to the one farthest up. */
 static void place_rings(struct search *search, uint64_t *stray)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -229,7 +230,9 @@ static void place_rings(struct search *search, uint64_t *stray)
     while (search->active_count) {
         uint32_t kept = 0;
         for (uint32_t i = 0; i < search->active_count; i++)
-            search->fresh[i] = place_stray(search, search->active[i], stray[search->active[i]]);
+            search->fresh[i] =
+                follow_first(search, search->active[i], SIDE_BOTH, stray[search->active[i]],
+                             search->front, next_hops->by_rank);
         memset(search->front, 0, next_hops->switch_count * sizeof *search->front);
         for (uint32_t i = 0; i < search->active_count; i++) {
             uint32_t at = search->active[i];
@@ -240,23 +243,6 @@ static void place_rings(struct search *search, uint64_t *stray)
         }
         search->active_count = kept;
     }
-}
-
-/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour. */
-static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
-                             const uint64_t *have)
-{
-    const struct next_hops *next_hops = search->next_hops;
-    struct range slots = slots_of(next_hops, at, side);
-    uint64_t left = open;
-    uint32_t slot = slots.first;
-    for (; left && slot < slots.end; slot++) {
-        uint64_t found = have[next_hops->to[slot]] & left;
-        search->lanes[slot] |= found;
-        left &= ~found;
-    }
-    search->operations += slot - slots.first;
-    return open & ~left;
 }
 
 /* Strays that can climb until they are above the turnabout, and then come down to somebody there
@@ -275,13 +261,13 @@ static void place_by_turnabout(struct search *search, unsigned index, uint64_t *
         uint32_t at = updown->order[rank];
         if (!stray[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
             continue;
-        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have);
+        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have, NULL);
         have[at] |= placed[at];
     }
     for (uint32_t rank = 0; rank < next_hops->switch_count; rank++) {
         uint32_t at = updown->order[rank];
         if (stray[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
-            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed);
+            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed, NULL);
     }
     for (uint32_t at = 0; at < next_hops->switch_count; at++)
         stray[at] &= ~placed[at];

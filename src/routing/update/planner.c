@@ -4,15 +4,11 @@
 
 #include <string.h>
 
-static bool carries(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return !planner->carry[lid] || bitset_has(planner->carry[lid], at);
-}
-
 static uint16_t lanes_at(const struct planner *planner, uint32_t at, uint32_t lid)
 {
-    return planner->levels ? planner->levels[(size_t)at * planner->stride + lid]
-                           : carries(planner, at, lid);
+    if (planner->levels)
+        return planner->levels[(size_t)at * planner->stride + lid];
+    return !planner->carry[lid] || bitset_has(planner->carry[lid], at);
 }
 
 /* The channel by which packets leave a switch; NETWORK_NONE: to a terminal, or nowhere. */
@@ -141,13 +137,6 @@ static unsigned present_ports(const struct planner *planner, uint32_t at, uint32
     return count;
 }
 
-static bool is_source(const struct network *network, uint32_t from, uint32_t lid)
-{
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
-    bool is_terminal = owner != NETWORK_NONE && !(owner & NETWORK_SWITCH);
-    return is_terminal || network_terminal_count(network, from) > 0;
-}
-
 /* Follows packets from where they are, as far as they bring their lane to where it was not. */
 static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_t lane)
 {
@@ -177,7 +166,8 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
     for (uint32_t lid = 0; lid < planner->stride; lid++)
         for (uint32_t from = 0; from < network->switches.count; from++) {
             unsigned level = update_level(routes, from, lid);
-            if (level < planner->lanes && is_source(network, from, lid))
+            bool to_terminal = !(network_owner(network, lid) & NETWORK_SWITCH); /* nor to none */
+            if (level < planner->lanes && (to_terminal || network_terminal_count(network, from)))
                 follow(planner, from, lid, (uint16_t)(1u << level));
         }
 }
