@@ -38,7 +38,7 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
     text_reserve(text, 128);
     size_t room = text->capacity - text->length;
     int wanted = vsnprintf(text->data + text->length, room, format, arguments);
-    assert(wanted >= 0); /* a format that cannot be printed is a mistake in the program */
+    assert(wanted >= 0);
     if (wanted >= 0 && (size_t)wanted >= room) {
         text_reserve(text, (size_t)wanted);
         vsnprintf(text->data + text->length, (size_t)wanted + 1, format, again);
@@ -71,16 +71,16 @@ int text_read(struct text *text, FILE *file, size_t limit)
     return 0;
 }
 
-static bool is_character(char byte)
+static bool starts_character(char byte)
 {
-    return ((unsigned char)byte & 0xc0) != 0x80; /* else it goes on with one */
+    return ((unsigned char)byte & 0xc0) != 0x80; /* not a continuation byte of UTF-8 */
 }
 
 size_t text_width(const char *string)
 {
     size_t width = 0;
     for (; *string; string++)
-        width += is_character(*string);
+        width += starts_character(*string);
     return width;
 }
 
@@ -90,7 +90,7 @@ size_t text_fit(const char *string, size_t width)
     for (; string[at]; at++) {
         if (string[at] == ' ')
             best = at;
-        if (is_character(string[at]) && length++ == width)
+        if (starts_character(string[at]) && length++ == width)
             return best ? best : at;
     }
     return at;
@@ -154,7 +154,7 @@ void text_release(struct text *text)
     *text = (struct text){0};
 }
 
-/* Bytes of the UTF-8 sequence at `s`, 0 if there is none (RFC 3629: no overlong forms, no
+/* The length of the UTF-8 sequence at `s`; 0 if it is invalid (RFC 3629: no overlong forms, no
  * surrogates, nothing beyond U+10FFFF). */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -169,7 +169,8 @@ static size_t utf8_length(const unsigned char *s)
     return bad ? 0 : length;
 }
 
-/* Names come from files and from the wire: bytes that are no UTF-8 would make it no JSON. */
+/* Names come from files and from the wire. Bytes that are not UTF-8, which JSON forbids, become
+ * U+FFFD. */
 static void json_escape(struct text *out, const char *value)
 {
     text_putc(out, '"');
@@ -188,7 +189,7 @@ static void json_escape(struct text *out, const char *value)
     text_putc(out, '"');
 }
 
-/* Comma, line break and key: whatever stands before a value. */
+/* Writes what precedes a value: comma, line break, key. */
 static void json_lead(struct json *json, const char *key)
 {
     if (json->comma)

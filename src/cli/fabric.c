@@ -157,27 +157,27 @@ static void extend_path(void)
     text_release(&path);
 }
 
-static void prepare_environment(const char *preload, const struct place *place)
+static void prepare_environment(const char *preload, const struct runtime_dir *dir)
 {
     char text[8192];
     const char *others = getenv("LD_PRELOAD");
     snprintf(text, sizeof text, "%s%s%s", others ? others : "", others && *others ? ":" : "",
              preload);
     setenv("LD_PRELOAD", text, 1);
-    setenv(WEFT_SOCKET_VARIABLE, place->socket, 1);
+    setenv(WEFT_SOCKET_VARIABLE, dir->socket, 1);
     /* OpenSM keeps its files in /var otherwise, which takes root and outlives the fabric. */
-    setenv("OSM_CACHE_DIR", place->scratch, 0);
-    setenv("OSM_TMP_DIR", place->scratch, 0);
+    setenv("OSM_CACHE_DIR", dir->scratch, 0);
+    setenv("OSM_TMP_DIR", dir->scratch, 0);
     extend_path();
 }
 
 static pid_t start_command(char **command, const sigset_t *mask, const char *preload,
-                           const struct place *place)
+                           const struct runtime_dir *dir)
 {
     pid_t child = fork();
     if (child != 0)
         return child;
-    prepare_environment(preload, place);
+    prepare_environment(preload, dir);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(command[0], command);
@@ -204,21 +204,21 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths};
     struct server *server = NULL;
-    struct place place;
+    struct runtime_dir dir;
     char preload[4096 + 64];
     sigset_t mask;
     int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
     if (result == 0)
-        result = runtime_dir_make(&place, arguments->socket, arguments->command != NULL, err);
+        result = runtime_dir_make(&dir, arguments->socket, arguments->command != NULL, err);
     if (result < 0)
         return result;
-    options.socket_path = place.socket;
-    options.directory = place.directory;
+    options.socket_path = dir.socket;
+    options.directory = dir.directory;
     find_preload(preload, sizeof preload);
     block_signals(&mask);
     result = server_new(&server, fabric, &options, err);
     if (result == 0 && arguments->command) {
-        pid_t child = start_command(arguments->command, &mask, preload, &place);
+        pid_t child = start_command(arguments->command, &mask, preload, &dir);
         if (child < 0)
             result = err_set(err, errno, "cannot fork: %s", strerror(errno));
         else
@@ -228,13 +228,13 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
                "  export WEFT_SOCKET=%s\n"
                "  LD_PRELOAD=%s ibnetdiscover\n"
                "  weft ctl status\n",
-               place.socket, place.socket, preload);
+               dir.socket, dir.socket, preload);
         fflush(stdout);
     }
     if (result == 0)
         result = server_run(server);
     server_free(server);
-    runtime_dir_remove(&place);
+    runtime_dir_remove(&dir);
     return result;
 }
 

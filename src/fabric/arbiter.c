@@ -59,7 +59,6 @@ static int pick_from_table(struct arbiter *arbiter, unsigned table, unsigned rea
 {
     const struct arbiter_tables *tables = arbiter->tables;
     unsigned at = arbiter->at[table];
-    assert(ready & tables->lanes[table]);
     while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
         at = at + 1u < tables->count[table] ? at + 1 : 0;
         arbiter->left[table] = tables->weight[table][at] * BLOCK_BYTES;

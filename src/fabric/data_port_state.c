@@ -130,7 +130,7 @@ static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enu
         lose_waiting_packets(fabric, lane_of(fabric, index, vl), is_switch, cause);
 }
 
-/* Limits that have become shorter hold for what is there already. */
+/* Shorter limits apply to packets that are already in the buffers. */
 static void start_lifetime_timers(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -185,7 +185,7 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
         observer->port_changed(observer->context, des_now(fabric->network), index, port->open);
 }
 
-/* Most switches map all pairs of ports alike; then one word replaces the table. */
+/* Most switches have the same mapping for all pairs of ports: one word then replaces the table. */
 static void refresh_sl2vl(struct switch_core *switch_core)
 {
     size_t rows = switch_core->is_switch
@@ -292,7 +292,7 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     data_port_refresh_node(fabric, index);
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         struct port *port = &fabric->ports[node->first_port + number];
-        port->ready = port->tell = 0;
+        port->ready = port->new_limits = 0;
         port->sent_lane = NONE;
         port->input_busy = port->output_busy = false;
         port->held = NONE;
@@ -345,7 +345,7 @@ static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
     if (*again > now)
         return;
     *again = now + TIME_US;
-    if (input->asked || input->wanted == NONE)
+    if (input->requested || input->wanted == NONE)
         return;
     uint32_t wanted = input->wanted;
     input_vl_stop_waiting(fabric, lane, wanted);

@@ -276,8 +276,8 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
 
 enum { PREFETCH_DISTANCE = 3 }; /* events */
 
-/* On large fabrics nearly everything that an event touches is a cache miss: the prefetch begins
- * while earlier events are handled. */
+/* On large fabrics most data of an event is a cache miss: prefetches it while earlier events are
+ * handled. */
 static void prefetch_upcoming(const struct fabric *fabric)
 {
     const struct event *next = des_upcoming(fabric->network, PREFETCH_DISTANCE);

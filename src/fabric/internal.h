@@ -77,12 +77,12 @@ struct port {
     uint64_t flight_ps;
     uint64_t internal_ps_per_8_bytes; /* over the crossbar, from this input */
     uint32_t node;
-    uint32_t peer;        /* NONE: not connected */
-    uint32_t epoch;       /* counts link failures; the same at both ends */
-    uint32_t sent_lane;   /* VL of the packet being sent, or NONE */
-    uint16_t sent_blocks; /* its size */
-    uint16_t room;        /* size of each buffer in blocks */
-    uint16_t ready, tell; /* VL masks: can send; have a new limit for the peer */
+    uint32_t peer;              /* NONE: not connected */
+    uint32_t epoch;             /* counts link failures; the same at both ends */
+    uint32_t sent_lane;         /* VL of the packet being sent, or NONE */
+    uint16_t sent_blocks;       /* its size */
+    uint16_t room;              /* size of each buffer in blocks */
+    uint16_t ready, new_limits; /* VL masks: can send; have a credit limit to send to the peer */
     uint8_t number;
     uint8_t vls; /* operational */
     bool up;     /* trained */

@@ -54,7 +54,7 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
 /* Whether a packet or a waiting input needs an event when the output is free. */
 static bool needs_wake_up(const struct fabric *fabric, const struct port *port)
 {
-    return port->management.count || port->data.count || port->ready || port->tell ||
+    return port->management.count || port->data.count || port->ready || port->new_limits ||
            (port->sent_lane != NONE &&
             fabric->data->outputs[port->sent_lane].first_waiting != NONE);
 }
@@ -84,9 +84,8 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         output_vl_free_sent(fabric, index);
     if (port->free_at > now) /* a packet that got the room is being sent already */
         return;
-    uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
+    uint64_t at = port->new_limits ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
-    assert(port->free_at >= at && at >= now);
     if (port->free_at == at && port->ready)
         output_vl_send(fabric, index, at);
     if (port->free_at > now && needs_wake_up(fabric, port))
@@ -195,19 +194,6 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
     return terms;
 }
 
-static void start_end(struct fabric *fabric, uint32_t index, const struct terms *terms)
-{
-    struct port *port = &fabric->ports[index];
-    enum link_speed speed = terms->ext     ? SPEED_FDR + (unsigned)__builtin_ctz(terms->ext)
-                            : terms->fdr10 ? SPEED_FDR10
-                                           : SPEED_SDR + (unsigned)__builtin_ctz(terms->speed);
-    uint64_t rate = link_data_rate((enum link_width)terms->width, speed);
-    assert(!port->up && rate > 0);
-    port->up = true;
-    port->ps_per_8_bytes = 64 * TIME_S / rate;
-    port->free_at = des_now(fabric->network);
-}
-
 /* The link inside a device (`is_function`) becomes Active at once and without a report, since the
  * manager has requested it. */
 static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
@@ -218,11 +204,19 @@ static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
     struct terms terms = negotiate(fabric, ends[0], ends[1]);
     if (!terms.width)
         return; /* no common setting: polls for ever */
+    enum link_speed speed = terms.ext     ? SPEED_FDR + (unsigned)__builtin_ctz(terms.ext)
+                            : terms.fdr10 ? SPEED_FDR10
+                                          : SPEED_SDR + (unsigned)__builtin_ctz(terms.speed);
+    uint64_t rate = link_data_rate((enum link_width)terms.width, speed);
     for (unsigned i = 0; i < 2; i++) {
-        start_end(fabric, ends[i], &terms);
-        (is_function ? sma_function_up : sma_link_up)(&node_of(fabric, ends[i])->sma,
-                                                      fabric->ports[ends[i]].number, terms.width,
-                                                      terms.speed, terms.ext, terms.fdr10);
+        struct port *port = &fabric->ports[ends[i]];
+        assert(!port->up && rate > 0);
+        port->up = true;
+        port->ps_per_8_bytes = 64 * TIME_S / rate;
+        port->free_at = des_now(fabric->network);
+        struct sma *sma = &node_of(fabric, ends[i])->sma;
+        (is_function ? sma_function_up : sma_link_up)(sma, port->number, terms.width, terms.speed,
+                                                      terms.ext, terms.fdr10);
     }
     for (unsigned i = 0; i < 2; i++) {
         if (fabric->data)
@@ -246,8 +240,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         state =
             (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
     port->epoch++;
-    assert(
-        port->epoch); /* it must not come round: packets of the first link would be valid again */
+    assert(port->epoch); /* after an overflow, packets of the first link would be valid again */
     port->up = port->waking = false;
     queue_clear(fabric, &port->management);
     queue_clear(fabric, &port->data);
@@ -256,9 +249,8 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         data_port_link_down(fabric, index);
 }
 
-/* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other
- * into its default (as does the first, for PHYSICAL_NO_CHANGE). What was queued or in flight is
- * gone. */
+/* Takes a link down: the end at `index` enters the given state (PHYSICAL_NO_CHANGE: its default),
+ * the other end its default. Queued packets and packets in flight are lost. */
 void link_drop(struct fabric *fabric, uint32_t index, unsigned state)
 {
     assert(fabric->ports[index].up && fabric->totals.links_up > 0);

@@ -16,8 +16,8 @@ static uint32_t port_index(const struct node *node, unsigned number)
 }
 
 /* Sends out of a numbered port after a delay; drops where there is no such port. */
-static void forward(struct fabric *fabric, struct node *node, uint32_t number, unsigned output,
-                    uint64_t delay_ps)
+static void forward_packet(struct fabric *fabric, struct node *node, uint32_t number,
+                           unsigned output, uint64_t delay_ps)
 {
     if (output == 0 || output > node->sma.port_count) {
         packet_drop(fabric, number);
@@ -31,8 +31,8 @@ static void forward(struct fabric *fabric, struct node *node, uint32_t number, u
         link_output(fabric, port, number);
 }
 
-/* Turns a request into its answer's packet: back to where it came from. */
-static void reply(struct fabric *fabric, uint32_t number)
+/* Turns the packet of a request into that of its response, and sends it. */
+static void send_reply(struct fabric *fabric, uint32_t number)
 {
     struct packet *packet = packet_at(fabric, number);
     uint32_t port = packet->port;
@@ -108,7 +108,7 @@ static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t n
         wire_set(packet->mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
         if (mad_is_directed(packet->mad))
             wire_set(packet->mad, SMP_DIRECTION, 1);
-        reply(fabric, number);
+        send_reply(fabric, number);
     } else if (node->requests.count >= node->options.agent_buffer) {
         if (mad_is_smp(packet->mad))
             sma_count(&node->sma, fabric->ports[port].number, COUNTER_VL15_DROPPED, 1);
@@ -173,8 +173,8 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
     } else if (!select_vl(node, packet, input, output)) {
         drop_not_forwarded(fabric, node, number, input);
     } else {
-        forward(fabric, node, number, output,
-                routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
+        forward_packet(fabric, node, number, output,
+                       routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
     }
 }
 
@@ -193,8 +193,9 @@ static void route_multicast(struct fabric *fabric, struct node *node, uint32_t n
         if (loops || !select_vl(node, packet_at(fabric, copy), input, output))
             drop_not_forwarded(fabric, node, copy, input);
         else
-            forward(fabric, node, copy, output,
-                    node->sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps);
+            forward_packet(fabric, node, copy, output,
+                           node->sma.device ? fabric->options.vswitch_routing_ps
+                                            : fabric->routing_ps);
     }
     if (input != 0 && sma_route_multicast(&node->sma, mlid, 0))
         deliver_locally(fabric, node, number, port_index(node, 0));
@@ -232,7 +233,7 @@ static void run_smi(struct fabric *fabric, struct node *node, uint32_t number, u
         packet->header.slid = packet->header.dlid = LID_PERMISSIVE;
         /* An adapter's port can only send out of itself. */
         if (node->is_switch || step.port == fabric->ports[end_port].number)
-            forward(fabric, node, number, step.port, passes_through ? fabric->smi_ps : 0);
+            forward_packet(fabric, node, number, step.port, passes_through ? fabric->smi_ps : 0);
         else
             packet_drop(fabric, number);
         break;
@@ -342,8 +343,8 @@ static bool is_accepted(struct fabric *fabric, struct node *node, struct port *p
                                packet));
 }
 
-/* When, where and what: the header and what it carries, not the paths behind. */
-static void trace(struct fabric *fabric, const struct packet *packet, uint32_t port)
+/* Adds time, port, header and data of an arriving packet, but not its directed-route paths. */
+static void add_to_trace_hash(struct fabric *fabric, const struct packet *packet, uint32_t port)
 {
     uint64_t hash = fabric->trace ^ des_now(fabric->network);
     hash = hash_mix(hash) ^ ((uint64_t)packet->header.dlid << 32 | port);
@@ -357,7 +358,7 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
     struct packet *packet = packet_at(fabric, number);
-    trace(fabric, packet, index);
+    add_to_trace_hash(fabric, packet, index);
     if (!is_accepted(fabric, node, port, packet)) {
         packet_drop(fabric, number);
         return;
@@ -378,7 +379,7 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
         packet_drop(fabric, number);
 }
 
-static void serve(struct fabric *fabric, struct node *node, uint32_t number)
+static void answer_request(struct fabric *fabric, struct node *node, uint32_t number)
 {
     struct packet *packet = packet_at(fabric, number);
     if (node->agent_delay_ps == TIME_NEVER) {
@@ -390,10 +391,10 @@ static void serve(struct fabric *fabric, struct node *node, uint32_t number)
     if (!mad_is_smp(packet->mad))
         counters_fold(fabric, (uint32_t)(node - fabric->nodes));
     if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->mad) == SMA_REPLY)
-        reply(fabric, number);
+        send_reply(fabric, number);
     else
         packet_drop(fabric, number);
-    if (writes && fabric->data) /* the data path has copies of some of it */
+    if (writes && fabric->data) /* the data path has copies of some attributes */
         data_port_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
 }
 
@@ -406,13 +407,13 @@ void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
     assert(node->agent_busy);
     node->agent_busy = false;
     if (number != NONE)
-        serve(fabric, node, number);
+        answer_request(fabric, node, number);
     node_service_agent(fabric, index);
     if (node->requests.count && !node->agent_busy)
         start_agent(fabric, node);
 }
 
-/* Link commands wait until the answer that announces them has left. */
+/* Link commands wait until the response to the Set has left. */
 enum { LINK_COMMAND_DELAY_US = 50 };
 
 void node_service_agent(struct fabric *fabric, uint32_t index)

@@ -222,8 +222,8 @@ static void enter_output_vl(struct fabric *fabric, uint32_t data_packet_number, 
 
 enum outcome { ENTERED, REFUSED, QUEUED };
 
-/* Puts a packet into its VL, or loses it; unless there is no room, or it is not this sender's turn:
- * `turn` is the VL whose queue it was first in. */
+/* Puts a packet into its VL, or loses it. Queues the sender if there is no room, or if other
+ * senders wait for the VL, unless this one was first in its queue (`turn`). */
 static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
                                      uint32_t data_packet_number, uint32_t turn)
 {
@@ -247,7 +247,7 @@ static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
     return ENTERED;
 }
 
-/* A packet is always ready, and has no time of its own. */
+/* A packet is always ready; it is made when it can be sent. */
 static bool is_saturated(const struct traffic *traffic)
 {
     return traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
@@ -352,7 +352,7 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         data->made++;
     draw_next(fabric, sender_at(fabric, number));
     if (outcome == REFUSED && is_saturated(traffic) && sender->earliest < now + TIME_US)
-        sender->earliest = now + TIME_US; /* or the loop would never end */
+        sender->earliest = now + TIME_US; /* ends the loop of take_turn() */
     return true;
 }
 
@@ -370,8 +370,8 @@ static uint32_t take_turn(struct fabric *fabric, uint32_t number)
     return turn;
 }
 
-/* Afterwards the other senders in its queue may send, unless it is still first: a sender that put
- * nothing into the VL would not wake the next one. */
+/* Then the other senders in its queue may send, unless it is still first: a sender that put no
+ * packet into the VL does not wake the next one. */
 void sender_offer(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = take_turn(fabric, number);
@@ -524,7 +524,7 @@ void sender_move(struct fabric *fabric, uint32_t number, uint32_t port)
 {
     struct sender *sender = sender_at(fabric, number);
     sender->paused = port == NONE;
-    if (sender->paused) /* if it is queued, it passes its turn on */
+    if (sender->paused) /* a queued sender stays queued, and sends nothing in its turn */
         return;
     sender->port = port;
     /* Of the packets that came due while the VM was at no port, the backlog is sent. */

@@ -216,9 +216,9 @@ static uint32_t draw_size(const struct traffic *traffic, struct rng *rng)
         return traffic->sizes[0].payload_bytes;
     for (unsigned i = 0; i < traffic->size_count; i++)
         total += traffic->sizes[i].weight;
-    uint32_t ticket = draw_below(rng, total);
-    while (ticket >= traffic->sizes[chosen].weight)
-        ticket -= traffic->sizes[chosen++].weight;
+    uint32_t number = draw_below(rng, total);
+    while (number >= traffic->sizes[chosen].weight)
+        number -= traffic->sizes[chosen++].weight;
     return traffic->sizes[chosen].payload_bytes;
 }
 
@@ -227,7 +227,7 @@ static uint8_t draw_sl(const struct traffic *traffic, struct rng *rng)
     return traffic->sl == TRAFFIC_RANDOM_SL ? (uint8_t)(rng_next(rng) >> 60) : traffic->sl;
 }
 
-static struct traffic_packet end(struct traffic_source *source)
+static struct traffic_packet end_of_packets(struct traffic_source *source)
 {
     source->time = TIME_NEVER;
     return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NONE};
@@ -239,7 +239,7 @@ static struct traffic_packet next_of_trace(const struct traffic *traffic,
     const struct traffic_trace_entry *entry = &traffic->trace.items[source->turn];
     if (source->turn == traffic->trace.count || entry->sender != source->sender ||
         entry->time >= traffic->stop_ps - traffic->start_ps)
-        return end(source);
+        return end_of_packets(source);
     source->turn++;
     source->time = traffic->start_ps + entry->time;
     return (struct traffic_packet){
@@ -253,12 +253,12 @@ static struct traffic_packet next_of_trace(const struct traffic *traffic,
 struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source)
 {
     if (source->time == TIME_NEVER)
-        return end(source);
+        return end_of_packets(source);
     if (traffic->pattern == PATTERN_TRACE)
         return next_of_trace(traffic, source);
     arrival_draw_time(traffic, source);
     if (source->time >= traffic->stop_ps)
-        return end(source);
+        return end_of_packets(source);
     return (struct traffic_packet){
         .time = source->time,
         .receiver = pattern_draw_receiver(traffic, source),

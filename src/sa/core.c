@@ -27,30 +27,28 @@ static const struct handler {
     query_handler *handle;
 } handlers[] = {
 #define RECORD(symbol, methods, handle)                                                            \
-    {                                                                                              \
-        WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle                   \
-    }
-    RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records),
+    WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle
+    {RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records)},
     {WIRE_ID_PATH_RECORD, BY_TRACE, WIRE_ID_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD, trace_records},
     {WIRE_ID_MULTI_PATH_RECORD, BY_MULTI, WIRE_ID_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
      multi_path_records},
-    RECORD(CLASS_PORT_INFO, BY_GET, class_port_info),
+    {RECORD(CLASS_PORT_INFO, BY_GET, class_port_info)},
     {WIRE_ID_INFORM_INFO, BY_SET, WIRE_ID_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
-    RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(LINK_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, port_records),
-    RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records),
-    RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records),
-    RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records),
+    {RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(LINK_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records)},
+    {RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records)},
+    {RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records)},
 };
 
 void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout)
@@ -192,11 +190,15 @@ uint32_t sa_port_at(const struct sa *sa, unsigned lid)
     return subnet->ports.items[port].known ? port : SUBNET_NONE;
 }
 
-uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
+uint32_t sa_end_point_at(const struct sa *sa, unsigned lid)
 {
     const struct network *network = sa->view.network;
-    unsigned lid = query->address.lid;
-    uint32_t end_point = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+}
+
+uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
+{
+    uint32_t end_point = sa_end_point_at(sa, query->address.lid);
     return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
 }
 
@@ -261,19 +263,14 @@ static void answer_begin(struct sa *sa, struct answer *answer, const struct hand
     answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
 }
 
-static unsigned response_method(unsigned method)
-{
-    switch (method) {
-    case METHOD_SET: return METHOD_GET_RESP;
-    case METHOD_GET_TRACE_TABLE: return METHOD_GET_TABLE_RESP;
-    default: return method | METHOD_RESPONSE;
-    }
-}
-
 static void head(uint8_t *mad, const struct query *query, uint16_t status)
 {
+    unsigned method = query_method(query);
     memcpy(mad, query->mad, SA_DATA_OFFSET);
-    wire_set(mad, MAD_METHOD, response_method(query_method(query)));
+    wire_set(mad, MAD_METHOD,
+             method == METHOD_SET               ? METHOD_GET_RESP
+             : method == METHOD_GET_TRACE_TABLE ? METHOD_GET_TABLE_RESP
+                                                : method | METHOD_RESPONSE);
     wire_set(mad, MAD_STATUS, status);
     wire_set(mad, SA_SM_KEY, 0); /* never told */
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
@@ -457,18 +454,6 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
 
 /* ---- the verbs ---- */
 
-static void say_busy(struct sa *sa, const struct sa_message *message)
-{
-    struct query query = {.address = message->address};
-    if (sa->busy.count >= sa->config.queue_limit) {
-        sa->counts.dropped++;
-        return;
-    }
-    sa->counts.busy++;
-    memcpy(query.mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
-    vec_push(&sa->busy, query);
-}
-
 static bool next_busy(struct sa *sa, struct sa_message *message)
 {
     if (sa->busy_taken == sa->busy.count) {
@@ -513,8 +498,16 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         sync_receive_request(sa, message);
     } else {
         sa->counts.queries++;
-        if (!queue_put(&sa->queue, &sa->config, message))
-            say_busy(sa, message);
+        if (queue_put(&sa->queue, &sa->config, message))
+            return;
+        if (sa->busy.count >= sa->config.queue_limit) {
+            sa->counts.dropped++;
+            return;
+        }
+        struct query query = {.address = message->address};
+        memcpy(query.mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+        vec_push(&sa->busy, query);
+        sa->counts.busy++;
     }
 }
 

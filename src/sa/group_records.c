@@ -69,22 +69,16 @@ static void fill_record(const struct group *group, const struct group_member *me
 /* ---- looking up ---- */
 
 static const struct component group_components[] = {
-    {GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
-    {GROUP_Q_KEY, MC_MEMBER_RECORD_Q_KEY, 0},
-    {GROUP_MLID, MC_MEMBER_RECORD_MLID, 0},
-    {GROUP_TRAFFIC_CLASS, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
-    {GROUP_P_KEY, MC_MEMBER_RECORD_P_KEY, 0},
-    {GROUP_SL, MC_MEMBER_RECORD_SL, 0},
-    {GROUP_FLOW_LABEL, MC_MEMBER_RECORD_FLOW_LABEL, 0},
-    {GROUP_HOP_LIMIT, MC_MEMBER_RECORD_HOP_LIMIT, 0},
-    {GROUP_SCOPE, MC_MEMBER_RECORD_SCOPE, 0},
-    {.bit = 64},
+    {GROUP_MGID, GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
+    {GROUP_Q_KEY, GROUP_MLID, MC_MEMBER_RECORD_Q_KEY, 0},
+    {GROUP_TRAFFIC_CLASS, GROUP_P_KEY, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
+    {GROUP_SL, GROUP_SCOPE, MC_MEMBER_RECORD_SL, 0},
+    NO_COMPONENT,
 };
 static const struct component member_components[] = {
-    {GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
-    {GROUP_JOIN_STATE, MC_MEMBER_RECORD_JOIN_STATE, 0},
-    {GROUP_PROXY_JOIN, MC_MEMBER_RECORD_PROXY_JOIN, 0},
-    {.bit = 64},
+    {GROUP_PORT_GID, GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
+    {GROUP_JOIN_STATE, GROUP_PROXY_JOIN, MC_MEMBER_RECORD_JOIN_STATE, 0},
+    NO_COMPONENT,
 };
 
 /* A group is what it is: only one that has the value already fits. */
@@ -200,23 +194,13 @@ static unsigned settle(const struct query *query, unsigned selector_bit, unsigne
     }
 }
 
-static bool settle_rate(const struct query *query, unsigned best, uint8_t *rate)
-{
-    unsigned code = (unsigned)wire_get(query_data(query), MC_MEMBER_RECORD_RATE);
-    unsigned order = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
-                            rate_order(code), rate_order(rate_below(code)), rate_order(best));
-    for (unsigned other = RATE_LOWEST; other < RATE_COUNT; other++)
-        if (order && rate_order(other) == order) {
-            *rate = (uint8_t)other;
-            return true;
-        }
-    return false;
-}
-
 static bool settle_values(const struct sa *sa, const struct query *query, struct path_quality port,
                           struct group *group)
 {
     const uint8_t *data = query_data(query);
+    unsigned code = (unsigned)wire_get(data, MC_MEMBER_RECORD_RATE);
+    unsigned rate = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
+                           rate_order(code), rate_order(rate_below(code)), rate_order(port.rate));
     unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
     unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
                           wanted, wanted ? wanted - 1 : 0, port.mtu);
@@ -228,7 +212,10 @@ static bool settle_values(const struct sa *sa, const struct query *query, struct
     group->life_time = sa->config.subnet_timeout;
     /* How long packets live is the subnet's business: a wish for more is granted by that. */
     selection_apply(&life, &group->life_time);
-    return mtu >= MTU_LEAST && mtu <= MTU_MOST && settle_rate(query, port.rate, &group->rate);
+    group->rate = RATE_LOWEST;
+    while (group->rate < RATE_COUNT && rate_order(group->rate) != rate)
+        group->rate++;
+    return mtu >= MTU_LEAST && mtu <= MTU_MOST && group->rate < RATE_COUNT;
 }
 
 static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)

@@ -18,13 +18,9 @@ struct query {
     uint8_t mad[MAD_BYTES];
 };
 
-static inline const uint8_t *query_message(const struct query *query)
-{
-    return query->more ? query->more : query->mad;
-}
 static inline const uint8_t *query_data(const struct query *query)
 {
-    return query_message(query) + SA_DATA_OFFSET;
+    return (query->more ? query->more : query->mad) + SA_DATA_OFFSET;
 }
 static inline uint64_t query_mask(const struct query *query)
 {
@@ -91,17 +87,25 @@ bool queue_take(struct query_queue *queue, struct query *query);
 
 /* ---- components.c ---- */
 
+/* Bits `first` to `last` of a component mask select the fields from `field` on. A table of them
+ * ends with NO_COMPONENT. */
 struct component {
-    uint8_t bit;
+    uint8_t first, last;
     uint16_t field; /* enum wire_field */
-    uint8_t at;     /* where the attribute that has the field lies in the record */
+    uint8_t at;     /* offset in the record of the attribute with the fields, in bytes */
 };
-/* Whether a record has what the query's mask says that it must have. The table ends with a bit of
- * 64. */
+#define NO_COMPONENT                                                                               \
+    {                                                                                              \
+        .first = 64                                                                                \
+    }
+/* Compares records with the components that a query selects. */
 struct matcher {
     const uint8_t *wanted;
     unsigned count;
-    const struct component *active[64];
+    struct {
+        uint16_t field;
+        uint8_t at;
+    } active[64];
 };
 void matcher_init(struct matcher *matcher, const struct component *components, uint64_t mask,
                   const uint8_t *wanted);
@@ -305,6 +309,8 @@ query_handler class_port_info, port_records, path_records, multi_path_records, t
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
 /* sa->out becomes the answer to this query, with the text for its data. */
 void answer_text(struct sa *sa, const struct query *query, const struct text *text);
+/* The end point with this LID in the routes in force; NETWORK_NONE: none. */
+uint32_t sa_end_point_at(const struct sa *sa, unsigned lid);
 /* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);

@@ -318,12 +318,6 @@ static uint32_t by_gid(const struct sa *sa, const uint8_t *gid)
     return sa_is_local_prefix(sa, gid_prefix(gid)) && point != MAP_NONE ? point : NETWORK_NONE;
 }
 
-static uint32_t by_lid(const struct sa *sa, unsigned lid)
-{
-    const struct network *network = sa->view.network;
-    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
-}
-
 static uint16_t find_end(const struct sa *sa, const struct query *query, bool source,
                          uint32_t *point)
 {
@@ -331,7 +325,8 @@ static uint16_t find_end(const struct sa *sa, const struct query *query, bool so
     const uint8_t *gid = wire_bytes_const(data, source ? PATH_RECORD_SGID : PATH_RECORD_DGID);
     *point = NETWORK_NONE;
     if (query_has(query, source ? PATH_SLID : PATH_DLID)) {
-        *point = by_lid(sa, (unsigned)wire_get(data, source ? PATH_RECORD_SLID : PATH_RECORD_DLID));
+        *point = sa_end_point_at(
+            sa, (unsigned)wire_get(data, source ? PATH_RECORD_SLID : PATH_RECORD_DLID));
         if (*point == NETWORK_NONE)
             return STATUS_SA_NO_RECORDS;
     }

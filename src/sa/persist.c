@@ -67,15 +67,6 @@ static void print_groups(struct text *out, const struct groups *groups, uint64_t
 
 /* ---- services ---- */
 
-static bool is_printable(const uint8_t *name, unsigned room)
-{
-    unsigned length = (unsigned)strnlen((const char *)name, room);
-    for (unsigned i = 0; i < room; i++)
-        if (i < length ? name[i] < ' ' || name[i] > '~' || name[i] == '\'' : name[i] != 0)
-            return false;
-    return true;
-}
-
 static void print_service(struct text *out, const struct sa *sa, const struct service *service,
                           uint64_t wall_s)
 {
@@ -84,7 +75,10 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
     const uint8_t *data = wire_bytes_const(record, SERVICE_RECORD_DATA8);
     const uint8_t *name = wire_bytes_const(record, SERVICE_RECORD_NAME);
     enum { NAME_BYTES = 64 };
-    bool plain = is_printable(name, NAME_BYTES);
+    unsigned length = (unsigned)strnlen((const char *)name, NAME_BYTES);
+    bool plain = true; /* printable */
+    for (unsigned i = 0; i < NAME_BYTES; i++)
+        plain &= i < length ? name[i] >= ' ' && name[i] <= '~' && name[i] != '\'' : name[i] == 0;
     uint64_t left = service->expires == TIME_NEVER ? UINT32_MAX
                     : service->expires > sa->now   ? (service->expires - sa->now) / NS_PER_S
                                                    : 0;

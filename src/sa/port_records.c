@@ -7,10 +7,7 @@
  * tables that the manager does not write are returned as zeros, as OpenSM does. */
 #include "sa/internal.h"
 
-#define NO_MORE                                                                                    \
-    {                                                                                              \
-        .bit = 64                                                                                  \
-    }
+#include <assert.h>
 
 struct lookup {
     const struct sa *sa;
@@ -40,27 +37,6 @@ static uint8_t *add_record(const struct lookup *lookup, uint32_t end)
 
 /* ---- attributes ---- */
 
-#define NODE_COMPONENT(bit, field)                                                                 \
-    {                                                                                              \
-        bit, NODE_INFO_##field, NODE_RECORD_AT_NODE_INFO                                           \
-    }
-static const struct component node_components[] = {
-    NODE_COMPONENT(2, BASE_VERSION),
-    NODE_COMPONENT(3, CLASS_VERSION),
-    NODE_COMPONENT(4, NODE_TYPE),
-    NODE_COMPONENT(5, NUM_PORTS),
-    NODE_COMPONENT(6, SYSTEM_IMAGE_GUID),
-    NODE_COMPONENT(7, NODE_GUID),
-    NODE_COMPONENT(8, PORT_GUID),
-    NODE_COMPONENT(9, PARTITION_CAP),
-    NODE_COMPONENT(10, DEVICE_ID),
-    NODE_COMPONENT(11, REVISION),
-    NODE_COMPONENT(12, LOCAL_PORT_NUM),
-    NODE_COMPONENT(13, VENDOR_ID),
-    {14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION},
-    NO_MORE,
-};
-
 static void add_node(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet_port *p = &lookup->sa->view.subnet->ports.items[port];
@@ -83,66 +59,7 @@ static void add_node(const struct lookup *lookup, uint32_t end, uint32_t port)
     answer_match(lookup->answer, &lookup->matcher);
 }
 
-#define PORT_COMPONENT(bit, field)                                                                 \
-    {                                                                                              \
-        bit, PORT_INFO_##field, PORT_INFO_RECORD_AT_PORT_INFO                                      \
-    }
 enum { PORT_CAPABILITIES = 7, PORT_CAPABILITIES2 = 53 };
-static const struct component port_components[] = {
-    {1, PORT_INFO_RECORD_PORT, 0},
-    PORT_COMPONENT(3, M_KEY),
-    PORT_COMPONENT(4, GID_PREFIX),
-    PORT_COMPONENT(5, LID),
-    PORT_COMPONENT(6, MASTER_SM_LID),
-    PORT_COMPONENT(PORT_CAPABILITIES, CAPABILITY_MASK),
-    PORT_COMPONENT(8, DIAG_CODE),
-    PORT_COMPONENT(9, M_KEY_LEASE_PERIOD),
-    PORT_COMPONENT(10, LOCAL_PORT_NUM),
-    PORT_COMPONENT(11, LINK_WIDTH_ENABLED),
-    PORT_COMPONENT(12, LINK_WIDTH_SUPPORTED),
-    PORT_COMPONENT(13, LINK_WIDTH_ACTIVE),
-    PORT_COMPONENT(14, LINK_SPEED_SUPPORTED),
-    PORT_COMPONENT(15, PORT_STATE),
-    PORT_COMPONENT(16, PORT_PHYSICAL_STATE),
-    PORT_COMPONENT(17, LINK_DOWN_DEFAULT_STATE),
-    PORT_COMPONENT(18, M_KEY_PROTECT_BITS),
-    PORT_COMPONENT(20, LMC),
-    PORT_COMPONENT(21, LINK_SPEED_ACTIVE),
-    PORT_COMPONENT(22, LINK_SPEED_ENABLED),
-    PORT_COMPONENT(23, NEIGHBOR_MTU),
-    PORT_COMPONENT(24, MASTER_SM_SL),
-    PORT_COMPONENT(25, VL_CAP),
-    PORT_COMPONENT(26, INIT_TYPE),
-    PORT_COMPONENT(27, VL_HIGH_LIMIT),
-    PORT_COMPONENT(28, VL_ARBITRATION_HIGH_CAP),
-    PORT_COMPONENT(29, VL_ARBITRATION_LOW_CAP),
-    PORT_COMPONENT(30, INIT_TYPE_REPLY),
-    PORT_COMPONENT(31, MTU_CAP),
-    PORT_COMPONENT(32, VL_STALL_COUNT),
-    PORT_COMPONENT(33, HOQ_LIFE),
-    PORT_COMPONENT(34, OPERATIONAL_VLS),
-    PORT_COMPONENT(35, PARTITION_ENFORCEMENT_INBOUND),
-    PORT_COMPONENT(36, PARTITION_ENFORCEMENT_OUTBOUND),
-    PORT_COMPONENT(37, FILTER_RAW_INBOUND),
-    PORT_COMPONENT(38, FILTER_RAW_OUTBOUND),
-    PORT_COMPONENT(39, M_KEY_VIOLATIONS),
-    PORT_COMPONENT(40, P_KEY_VIOLATIONS),
-    PORT_COMPONENT(41, Q_KEY_VIOLATIONS),
-    PORT_COMPONENT(42, GUID_CAP),
-    PORT_COMPONENT(43, CLIENT_REREGISTER),
-    PORT_COMPONENT(45, SUBNET_TIME_OUT),
-    PORT_COMPONENT(47, RESP_TIME_VALUE),
-    PORT_COMPONENT(48, LOCAL_PHY_ERRORS),
-    PORT_COMPONENT(49, OVERRUN_ERRORS),
-    PORT_COMPONENT(50, MAX_CREDIT_HINT),
-    PORT_COMPONENT(52, LINK_ROUND_TRIP_LATENCY),
-    PORT_COMPONENT(PORT_CAPABILITIES2, CAPABILITY_MASK2),
-    PORT_COMPONENT(54, LINK_SPEED_EXT_ACTIVE),
-    PORT_COMPONENT(55, LINK_SPEED_EXT_SUPPORTED),
-    PORT_COMPONENT(57, LINK_SPEED_EXT_ENABLED),
-    NO_MORE,
-};
-
 /* With bit 31 of the modifier, a port must have at least the capability bits of the query. */
 static bool wants_capabilities(const struct query *query)
 {
@@ -182,13 +99,6 @@ static void add_switch_info(const struct lookup *lookup, uint32_t end, uint32_t 
                WIRE_BYTES_SWITCH_INFO);
 }
 
-static const struct component link_components[] = {
-    {1, LINK_RECORD_FROM_PORT, 0},
-    {2, LINK_RECORD_TO_PORT, 0},
-    {3, LINK_RECORD_TO_LID, 0},
-    NO_MORE,
-};
-
 /* A requester that may see one end of a link only does not see the link. */
 static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -206,14 +116,6 @@ static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
     answer_match(lookup->answer, &lookup->matcher);
 }
 
-static const struct component manager_components[] = {
-    {2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
-    {4, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO},
-    {5, SM_INFO_PRIORITY, SM_INFO_RECORD_AT_SM_INFO},
-    {6, SM_INFO_STATE, SM_INFO_RECORD_AT_SM_INFO},
-    NO_MORE,
-};
-
 static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { MASTER = 3 };
@@ -229,8 +131,6 @@ static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port
     wire_set(info, SM_INFO_STATE, own ? MASTER : p->manager_state);
     answer_match(lookup->answer, &lookup->matcher);
 }
-
-static const struct component guid_components[] = {{1, GUID_INFO_RECORD_BLOCK, 0}, NO_MORE};
 
 static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -248,11 +148,6 @@ static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 
 /* ---- tables ---- */
 
-static const struct component linear_components[] = {
-    {1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
-};
-
 static void add_linear_table(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet_node *node = node_of(lookup, port);
@@ -269,11 +164,6 @@ static void add_linear_table(const struct lookup *lookup, uint32_t end, uint32_t
         answer_match(lookup->answer, &lookup->matcher);
     }
 }
-
-static const struct component random_components[] = {
-    {1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
-};
 
 static void add_random_table(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
@@ -308,12 +198,6 @@ static unsigned multicast_blocks(const struct blocks *blocks, uint32_t port)
     return count;
 }
 
-static const struct component multicast_components[] = {
-    {1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
-    {3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
-};
-
 static void add_multicast_table(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { POSITION_PORTS = 16 };
@@ -335,12 +219,6 @@ static void add_multicast_table(const struct lookup *lookup, uint32_t end, uint3
     }
 }
 
-static const struct component p_key_components[] = {
-    {1, P_KEY_TABLE_RECORD_BLOCK, 0},
-    {2, P_KEY_TABLE_RECORD_PORT, 0},
-    NO_MORE,
-};
-
 static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     uint8_t keys[WIRE_BYTES_P_KEY_TABLE];
@@ -353,11 +231,6 @@ static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
         answer_match(lookup->answer, &lookup->matcher);
     }
 }
-
-static const struct component sl2vl_components[] = {
-    {1, SL2VL_TABLE_RECORD_INPUT_PORT, 0},
-    NO_MORE,
-};
 
 /* An adapter has one map: the query need not name its output port. */
 static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -381,11 +254,6 @@ static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t p
         answer_match(lookup->answer, &lookup->matcher);
     }
 }
-
-static const struct component arbitration_components[] = {
-    {2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0},
-    NO_MORE,
-};
 
 /* The LID of an adapter identifies the port: the query need not name it. */
 static void add_arbitration(const struct lookup *lookup, uint32_t end, uint32_t port)
@@ -413,22 +281,41 @@ static void add_arbitration(const struct lookup *lookup, uint32_t end, uint32_t 
 static const struct record_kind {
     uint16_t attribute;
     bool all_ports; /* of a switch; else port 0 only */
-    const struct component *components;
     void (*add)(const struct lookup *lookup, uint32_t end, uint32_t port);
+    struct component components[8];
 } kinds[] = {
-    {WIRE_ID_NODE_RECORD, false, node_components, add_node},
-    {WIRE_ID_PORT_INFO_RECORD, true, port_components, add_port_info},
-    {WIRE_ID_SWITCH_INFO_RECORD, false, NULL, add_switch_info},
-    {WIRE_ID_LINK_RECORD, true, link_components, add_link},
-    {WIRE_ID_SM_INFO_RECORD, false, manager_components, add_manager},
-    {WIRE_ID_GUID_INFO_RECORD, false, guid_components, add_guids},
-    {WIRE_ID_LINEAR_FORWARDING_TABLE_RECORD, false, linear_components, add_linear_table},
-    {WIRE_ID_RANDOM_FORWARDING_TABLE_RECORD, false, random_components, add_random_table},
-    {WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD, false, multicast_components, add_multicast_table},
-    {WIRE_ID_P_KEY_TABLE_RECORD, true, p_key_components, add_p_keys},
-    {WIRE_ID_SL2VL_TABLE_RECORD, true, sl2vl_components, add_sl2vl_maps},
-    {WIRE_ID_VL_ARBITRATION_TABLE_RECORD, true, arbitration_components, add_arbitration},
+#define KIND(symbol, all_ports, add, ...)                                                          \
+    WIRE_ID_##symbol, all_ports, add,                                                              \
+    {                                                                                              \
+        __VA_ARGS__, NO_COMPONENT                                                                  \
+    }
+    {KIND(NODE_RECORD, false, add_node, {2, 13, NODE_INFO_BASE_VERSION, NODE_RECORD_AT_NODE_INFO},
+          {14, 14, NODE_DESCRIPTION_STRING, NODE_RECORD_AT_NODE_DESCRIPTION})},
+    {KIND(PORT_INFO_RECORD, true, add_port_info, {1, 1, PORT_INFO_RECORD_PORT, 0},
+          {3, 18, PORT_INFO_M_KEY, PORT_INFO_RECORD_AT_PORT_INFO},
+          {20, 43, PORT_INFO_LMC, PORT_INFO_RECORD_AT_PORT_INFO},
+          {45, 45, PORT_INFO_SUBNET_TIME_OUT, PORT_INFO_RECORD_AT_PORT_INFO},
+          {47, 50, PORT_INFO_RESP_TIME_VALUE, PORT_INFO_RECORD_AT_PORT_INFO},
+          {52, 55, PORT_INFO_LINK_ROUND_TRIP_LATENCY, PORT_INFO_RECORD_AT_PORT_INFO},
+          {57, 57, PORT_INFO_LINK_SPEED_EXT_ENABLED, PORT_INFO_RECORD_AT_PORT_INFO})},
+    {KIND(SWITCH_INFO_RECORD, false, add_switch_info, NO_COMPONENT)},
+    {KIND(LINK_RECORD, true, add_link, {1, 3, LINK_RECORD_FROM_PORT, 0})},
+    {KIND(SM_INFO_RECORD, false, add_manager, {2, 2, SM_INFO_GUID, SM_INFO_RECORD_AT_SM_INFO},
+          {4, 6, SM_INFO_ACT_COUNT, SM_INFO_RECORD_AT_SM_INFO})},
+    {KIND(GUID_INFO_RECORD, false, add_guids, {1, 1, GUID_INFO_RECORD_BLOCK, 0})},
+    {KIND(LINEAR_FORWARDING_TABLE_RECORD, false, add_linear_table,
+          {1, 1, LINEAR_FORWARDING_TABLE_RECORD_BLOCK, 0})},
+    {KIND(RANDOM_FORWARDING_TABLE_RECORD, false, add_random_table,
+          {1, 1, RANDOM_FORWARDING_TABLE_RECORD_BLOCK, 0})},
+    {KIND(MULTICAST_FORWARDING_TABLE_RECORD, false, add_multicast_table,
+          {1, 1, MULTICAST_FORWARDING_TABLE_RECORD_POSITION, 0},
+          {3, 3, MULTICAST_FORWARDING_TABLE_RECORD_BLOCK, 0})},
+    {KIND(P_KEY_TABLE_RECORD, true, add_p_keys, {1, 2, P_KEY_TABLE_RECORD_BLOCK, 0})},
+    {KIND(SL2VL_TABLE_RECORD, true, add_sl2vl_maps, {1, 1, SL2VL_TABLE_RECORD_INPUT_PORT, 0})},
+    {KIND(VL_ARBITRATION_TABLE_RECORD, true, add_arbitration,
+          {2, 2, VL_ARBITRATION_TABLE_RECORD_BLOCK, 0})},
 };
+static_assert(PORT_INFO_CLIENT_REREGISTER - PORT_INFO_LMC == 43 - 20, "fields are in mask order");
 
 uint16_t port_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
@@ -444,8 +331,7 @@ uint16_t port_records(struct sa *sa, const struct query *query, struct answer *a
         return STATUS_SA_BAD_REQUEST;
     if (wants_capabilities(query))
         mask &= ~(UINT64_C(1) << PORT_CAPABILITIES | UINT64_C(1) << PORT_CAPABILITIES2);
-    if (kind->components)
-        matcher_init(&lookup.matcher, kind->components, mask, query_data(query));
+    matcher_init(&lookup.matcher, kind->components, mask, query_data(query));
     for (unsigned last = named ? lid : LFT_ENTRIES - 1; lid <= last; lid++) {
         uint32_t end = sa_port_at(sa, lid);
         if (end == SUBNET_NONE || (!named && lid_of(&lookup, end) != lid) ||

@@ -26,18 +26,6 @@ static bool same_wish(const uint8_t *a, const uint8_t *b)
             wire_get(a, INFORM_INFO_LID_RANGE_END) == wire_get(b, INFORM_INFO_LID_RANGE_END));
 }
 
-static struct subscription *find(struct sa *sa, const struct query *query)
-{
-    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
-        struct subscription *subscription = &sa->registry.subscriptions.items[i];
-        if (subscription->address.lid == query->address.lid &&
-            subscription->address.qp == query->address.qp &&
-            same_wish(query_data(query), subscription->inform))
-            return subscription;
-    }
-    return NULL;
-}
-
 struct subscription *subscription_find(struct sa *sa, uint32_t number)
 {
     const struct registry *registry = &sa->registry;
@@ -113,7 +101,13 @@ void subscriptions_update_lids(struct sa *sa)
 uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *inform = query_data(query);
-    struct subscription *known = find(sa, query);
+    struct subscription *known = NULL;
+    for (size_t i = 0; i < sa->registry.subscriptions.count && !known; i++) {
+        struct subscription *other = &sa->registry.subscriptions.items[i];
+        if (other->address.lid == query->address.lid && other->address.qp == query->address.qp &&
+            same_wish(inform, other->inform))
+            known = other;
+    }
     switch (wire_get(inform, INFORM_INFO_SUBSCRIBE)) {
     case 0:
         if (!known)
@@ -143,24 +137,13 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
     return STATUS_OK;
 }
 
-#define INFORM_COMPONENT(bit, field)                                                               \
-    {                                                                                              \
-        bit, INFORM_INFO_##field, INFORM_INFO_RECORD_AT_INFORM_INFO                                \
-    }
 static const struct component inform_components[] = {
-    {0, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
-    {1, INFORM_INFO_RECORD_ENUM, 0},
-    INFORM_COMPONENT(3, GID),
-    INFORM_COMPONENT(4, LID_RANGE_BEGIN),
-    INFORM_COMPONENT(5, LID_RANGE_END),
-    INFORM_COMPONENT(7, IS_GENERIC),
-    INFORM_COMPONENT(8, SUBSCRIBE),
-    INFORM_COMPONENT(9, TYPE),
-    INFORM_COMPONENT(10, TRAP_NUMBER),
-    INFORM_COMPONENT(11, QPN),
-    INFORM_COMPONENT(13, RESP_TIME_VALUE),
-    INFORM_COMPONENT(15, PRODUCER_TYPE),
-    {.bit = 64},
+    {0, 1, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
+    {3, 5, INFORM_INFO_GID, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {7, 11, INFORM_INFO_IS_GENERIC, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {13, 13, INFORM_INFO_RESP_TIME_VALUE, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {15, 15, INFORM_INFO_PRODUCER_TYPE, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    NO_COMPONENT,
 };
 
 uint16_t inform_info_records(struct sa *sa, const struct query *query, struct answer *answer)

@@ -23,20 +23,15 @@ enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bits, in the quest
 
 /* ---- the master's side ---- */
 
-static bool is_news(const struct sa *sa, const struct standby *standby)
-{
-    struct sa_generations now = sa_registry_generations(sa);
-    return standby->instance != sa->config.instance || standby->since.groups != now.groups ||
-           standby->since.others != now.others;
-}
-
 static uint64_t due_at(const struct sa *sa, const struct standby *standby)
 {
+    struct sa_generations now = sa_registry_generations(sa);
     if (!standby->waits)
         return TIME_NEVER;
     if (!sa->serves)
         return 0;
-    if (!is_news(sa, standby))
+    if (standby->instance == sa->config.instance && standby->since.groups == now.groups &&
+        standby->since.others == now.others)
         return standby->asked + hold;
     return deferred_awaits(sa, standby) ? standby->told + short_gap : standby->not_before;
 }

@@ -5,24 +5,19 @@
  * that takes over writes once what its predecessor wrote, which changes nothing. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-static request_outcome block_ended, block_taken, block_refused, block_unanswered;
+static request_outcome block_accepted, block_refused, block_unanswered;
 #define SET_BLOCK(table, id)                                                                       \
     {                                                                                              \
-        .name = (table), .attribute = (id), .writes = true, .ended = block_ended,                  \
-        .answered = block_taken, .refused = block_refused, .unanswered = block_unanswered          \
+        .name = (table), .attribute = (id), .writes = true, .group = GROUP_BLOCKS,                 \
+        .answered = block_accepted, .refused = block_refused, .unanswered = block_unanswered       \
     }
 static const struct request_kind set_block[BLOCK_KINDS] = {
     [BLOCK_PARTITIONS] = SET_BLOCK("partitions", ATTRIBUTE_P_KEY_TABLE),
     [BLOCK_SL2VL] = SET_BLOCK("lanes", ATTRIBUTE_SL2VL_TABLE),
     [BLOCK_ARBITRATION] = SET_BLOCK("arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE),
     [BLOCK_MULTICAST] = SET_BLOCK("multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE),
-};
-
-struct block_writer {
-    uint32_t under_way; /* Sets */
 };
 
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
@@ -48,7 +43,6 @@ static void write_block(struct sm *sm, uint32_t row)
     const struct block *block = &sm->subnet.blocks.rows.items[row];
     const struct subnet_port *port = port_at(sm, block->port);
     bool at_switch = node_at(sm, port->node)->kind == SUBNET_SWITCH;
-    sm->block_writer->under_way++;
     sm_send(sm, &set_block[block->kind], (union request_subject){.row = row},
             subnet_end_port(&sm->subnet, block->port), modifier_of(port, at_switch, block),
             blocks_content(&sm->subnet.blocks, block->wanted));
@@ -84,14 +78,7 @@ static void go_on(struct sm *sm, uint32_t row)
     blocks_program(sm); /* what became wanted of this block meanwhile */
 }
 
-static void block_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->block_writer->under_way);
-    sm->block_writer->under_way--;
-}
-
-static void block_taken(struct sm *sm, const struct request *request)
+static void block_accepted(struct sm *sm, const struct request *request)
 {
     blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
     go_on(sm, request->about.row);
@@ -101,7 +88,7 @@ static void block_refused(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
+    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
            (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, request->status);
     blocks_refuse(&sm->subnet.blocks, row);
     go_on(sm, row);
@@ -118,7 +105,7 @@ static void block_unanswered(struct sm *sm, const struct request *request)
         discovery_lost_contact(sm, request->target);
         return;
     }
-    sm_say(sm, SM_EVENT_WARNING,
+    sm_log(sm, SM_EVENT_WARNING,
            "port %u of 0x%016llx, the manager's own node, does not answer to its %s: left as it is",
            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
     blocks_refuse(&sm->subnet.blocks, row);
@@ -127,21 +114,13 @@ static void block_unanswered(struct sm *sm, const struct request *request)
 
 bool blocks_are_written(const struct sm *sm)
 {
-    return sm->block_writer->under_way == 0 &&
+    return !transactions_under_way(sm, GROUP_BLOCKS) &&
            sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
 }
 
-bool blocks_are_answered(const struct sm *sm)
+void blocks_requests_dropped(struct sm *sm)
 {
-    return sm->block_writer->under_way == 0;
-}
-
-static void drop_block_writer(struct sm *sm)
-{
-    sm->block_writer->under_way = 0;
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
             blocks_confirm(&sm->subnet.blocks, row, NULL);
 }
-
-SM_PART(block_writer, NULL, NULL, drop_block_writer);

@@ -5,7 +5,6 @@
  */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +58,7 @@ static void release_outbox(struct sm *sm)
 
 static SM_PART(outbox, NULL, release_outbox, NULL);
 
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
 {
     struct sm_event event = {.kind = kind};
     va_list arguments;
@@ -92,11 +91,11 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- birth and end ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,       &transactions_part, &mastership_part,  &discovery_part,  &questions_part,
-    &faults_part,       &sweeps_part,       &report_part,      &lids_part,       &plan_part,
-    &distribution_part, &program_part,      &port_writer_part, &reregister_part, &block_writer_part,
-    &partitioning_part, &service_part,      &hold_part,        &multicast_part,  &standby_copy_part,
-    &reconfigure_part,
+    &outbox_part,      &transactions_part, &mastership_part,   &discovery_part,
+    &reads_part,       &faults_part,       &sweeps_part,       &report_part,
+    &lids_part,        &plan_part,         &distribution_part, &program_part,
+    &port_writer_part, &reregister_part,   &partitioning_part, &service_part,
+    &quiesce_part,     &multicast_part,    &standby_copy_part, &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -159,6 +158,7 @@ void sm_drop_requests(struct sm *sm)
     for (size_t i = 0; i < PART_COUNT; i++)
         if (parts[i]->requests_dropped)
             parts[i]->requests_dropped(sm);
+    blocks_requests_dropped(sm);
     functions_requests_dropped(sm);
 }
 
@@ -167,8 +167,8 @@ static void advance(struct sm *sm)
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
-    if (discovery_is_complete(sm))
-        mastership_discovered(sm);
+    if (discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE)
+        mastership_handle(sm, ON_DISCOVERED);
     if (sm_state(sm) == SM_STANDBY)
         standby_copy_advance(sm);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
@@ -181,7 +181,7 @@ void sm_start(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     standby_copy_start(sm);
-    mastership_start(sm);
+    mastership_handle(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
 }
 
 void sm_stop(struct sm *sm, uint64_t now)
@@ -293,14 +293,14 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    if (reregister_ask_all(sm))
+    if (reregister_all(sm))
         advance(sm);
 }
 
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
     sm->now = now;
-    reregister_ask(sm, guid);
+    reregister_port(sm, guid);
     advance(sm);
 }
 
@@ -322,16 +322,12 @@ struct sm_paths sm_paths(const struct sm *sm)
     return paths;
 }
 
-bool sm_has_copy(const struct sm *sm)
-{
-    return sm_state(sm) == SM_STANDBY && standby_copy_is_complete(sm);
-}
-
 bool sm_is_settled(const struct sm *sm)
 {
     return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
-           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) && blocks_are_answered(sm) &&
-           multicast_is_settled(sm) && partitions_are_read(sm) && sm->subnet.functions.writing == 0;
+           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) &&
+           !transactions_under_way(sm, GROUP_BLOCKS) && multicast_is_settled(sm) &&
+           !transactions_under_way(sm, GROUP_KEYS) && sm->subnet.functions.writing == 0;
 }
 
 static void reroute(struct sm *sm, enum plan_reason reason)

@@ -10,17 +10,13 @@
  * asked through from both of their ends. */
 #include "sm/discovery.h"
 
-#include <assert.h>
-#include <string.h>
-
 struct discovery {
-    uint32_t outstanding;   /* requests under way that it waits for */
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
     bool paths_lost;        /* a link or node went since paths were last found */
     uint64_t explore_at;    /* when everything is explored at the latest; TIME_NEVER: it is not */
     VEC(bool) probing;      /* by port: it is being asked through, or will be */
     VEC(bool) avoided; /* by port: refused something or did not answer; left to the next sweep */
-    VEC(bool) keeps_change; /* by node: does not let a change be acknowledged, and that was said */
+    VEC(bool) stuck_change; /* by node: does not let a change be acknowledged, and that was said */
 };
 
 static void init_discovery(struct sm *sm)
@@ -33,32 +29,20 @@ static void release_discovery(struct sm *sm)
     vec_release(&sm->discovery->frontier);
     vec_release(&sm->discovery->probing);
     vec_release(&sm->discovery->avoided);
-    vec_release(&sm->discovery->keeps_change);
+    vec_release(&sm->discovery->stuck_change);
 }
 
 static void drop_discovery(struct sm *sm)
 {
     struct discovery *discovery = sm->discovery;
-    discovery->outstanding = 0;
-    discovery->frontier.count = discovery->probing.count = discovery->keeps_change.count = 0;
+    discovery->frontier.count = discovery->probing.count = discovery->stuck_change.count = 0;
 }
 
 SM_PART(discovery, init_discovery, release_discovery, drop_discovery);
 
-void discovery_asked(struct sm *sm)
-{
-    sm->discovery->outstanding++;
-}
-
-void discovery_heard(struct sm *sm)
-{
-    assert(sm->discovery->outstanding);
-    sm->discovery->outstanding--;
-}
-
 bool discovery_is_complete(const struct sm *sm)
 {
-    return sm->discovery->outstanding == 0;
+    return transactions_under_way(sm, GROUP_DISCOVERY) == 0;
 }
 
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid)
@@ -72,9 +56,9 @@ bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
     return port < sm->discovery->avoided.count && sm->discovery->avoided.items[port];
 }
 
-bool discovery_first_keeps_change(struct sm *sm, uint32_t node)
+bool discovery_note_stuck_change(struct sm *sm, uint32_t node)
 {
-    bool *keeps = vec_at(&sm->discovery->keeps_change, node);
+    bool *keeps = vec_at(&sm->discovery->stuck_change, node);
     bool first = !*keeps;
     *keeps = true;
     return first;
@@ -91,7 +75,7 @@ void discovery_restart(struct sm *sm)
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
     sm->discovery->avoided.count = 0;
-    faults_restart(sm);
+    faults_forget_claims(sm);
     sm->discovery->paths_lost = false;
     sm->discovery->explore_at = TIME_NEVER;
     discovery_start(sm);
@@ -106,12 +90,12 @@ void discovery_probe(struct sm *sm, uint32_t port)
         return;
     *probing = true;
     if (sm->config.order == SM_ORDER_PROPAGATION)
-        discovery_ask_through(sm, port);
+        discovery_send_probe(sm, port);
     else
         vec_push(&sm->discovery->frontier, port);
 }
 
-void discovery_probed(struct sm *sm, uint32_t port)
+void discovery_probe_ended(struct sm *sm, uint32_t port)
 {
     *vec_at(&sm->discovery->probing, port) = false;
 }
@@ -123,7 +107,7 @@ void discovery_update_paths(struct sm *sm)
         return;
     sm->discovery->paths_lost = false;
     if (subnet_find_paths(&sm->subnet))
-        transactions_cut(sm);
+        transactions_drop_unreachable(sm);
 }
 
 /* After a change everything is discovered anew, not just the region. */
@@ -151,12 +135,12 @@ bool discovery_continue(struct sm *sm)
         size_t next = sm->config.order == SM_ORDER_DEPTH ? discovery->frontier.count - 1 : 0;
         uint32_t port = discovery->frontier.items[next];
         vec_remove(&discovery->frontier, next);
-        discovery_ask_through(sm, port);
+        discovery_send_probe(sm, port);
         return true;
     }
     if (!discovery_explores_all(sm) || sm_state(sm) != SM_MASTER)
         return false;
-    if (sweep_is_under_way(sm) && sm->now < discovery->explore_at)
+    if (transactions_under_way(sm, GROUP_SWEEP) && sm->now < discovery->explore_at)
         return true; /* a switch may still report a change */
     reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);

@@ -3,18 +3,19 @@
 #include "sm/discovery.h"
 
 struct port_faults {
-    bool throttled;     /* runs below what both ends can do, and that was said */
-    uint64_t suspected; /* until then it is not looked at again because of somebody behind it */
-    uint8_t silences;   /* of the manager's own adapter: times that it was met in vain */
-    uint8_t flaps;      /* times it came back since `flaps_since` */
+    bool degraded; /* runs below what both ends can do, and that was said */
+    uint64_t
+        suspected_until; /* until then it is not looked at again because of somebody behind it */
+    uint8_t timeouts;    /* of the manager's own adapter: times that it was met in vain */
+    uint8_t flaps;       /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    uint64_t fenced;    /* the GUID behind it that is somewhere else, too, as was said; 0: none */
-    uint32_t contender; /* whoever is behind it was seen behind that port, too; 0: it was not */
+    uint64_t excluded; /* the GUID behind it that is somewhere else, too, as was said; 0: none */
+    uint32_t claimant; /* whoever is behind it was seen behind that port, too; 0: it was not */
 };
 
 struct node_faults {
-    uint8_t silences;      /* how often it was met and left an answer out since all was well … */
-    uint64_t silent_until; /* … and is not met again */
+    uint8_t timeouts;       /* how often it was met and left an answer out since all was well … */
+    uint64_t ignored_until; /* … and is not met again */
 };
 
 struct faults {
@@ -42,9 +43,9 @@ static struct node_faults *faults_of(struct sm *sm, uint32_t node)
     return vec_at(&sm->faults->nodes, node);
 }
 
-bool faults_is_left_alone(struct sm *sm, uint32_t node)
+bool faults_is_ignored(struct sm *sm, uint32_t node)
 {
-    return sm->now < faults_of(sm, node)->silent_until;
+    return sm->now < faults_of(sm, node)->ignored_until;
 }
 
 bool faults_is_damped(struct sm *sm, uint32_t port)
@@ -54,31 +55,16 @@ bool faults_is_damped(struct sm *sm, uint32_t port)
 
 void faults_port_answered(struct sm *sm, uint32_t port)
 {
-    faults_at(sm, port)->silences = 0;
+    faults_at(sm, port)->timeouts = 0;
 }
 
-void faults_restart(struct sm *sm)
+void faults_forget_claims(struct sm *sm)
 {
     for (size_t port = 0; port < sm->faults->ports.count; port++)
-        sm->faults->ports.items[port].contender = 0;
+        sm->faults->ports.items[port].claimant = 0;
 }
 
 /* ---- silence ---- */
-
-/* A node that answers some questions and never others would come and go for ever. */
-static void note_silence(struct sm *sm, uint32_t node)
-{
-    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
-    struct node_faults *work = faults_of(sm, node);
-    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
-    if (work->silences <= SILENCES_ALLOWED)
-        return;
-    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = sm->now + (NS_PER_S << steps);
-    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
-           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
-           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
-}
 
 /* Another port of the manager's own adapter: the adapter itself is there. */
 static void lose_own_port(struct sm *sm, uint32_t end)
@@ -89,9 +75,9 @@ static void lose_own_port(struct sm *sm, uint32_t end)
         return; /* that was seen to */
     sm_begin_change(sm, "port %u of the manager's own adapter does not answer", port->number);
     if (port->peer != SUBNET_NONE) {
-        uint8_t *silences = &faults_at(sm, end)->silences;
-        *silences += *silences < MOST_STEPS;
-        uint64_t until = sm->now + (NS_PER_S << *silences);
+        uint8_t *timeouts = &faults_at(sm, end)->timeouts;
+        *timeouts += *timeouts < MOST_STEPS;
+        uint64_t until = sm->now + (NS_PER_S << *timeouts);
         discovery_avoid_port(sm, port->peer, true);
         faults_at(sm, port->peer)->damped_until = until;
     }
@@ -105,6 +91,7 @@ static void lose_own_port(struct sm *sm, uint32_t end)
  * next sweep: if it was only the way to it that failed, it is found by another one. */
 void discovery_lost_contact(struct sm *sm, uint32_t end)
 {
+    enum { TIMEOUTS_ALLOWED = 2, MOST_STEPS = 4 };
     uint32_t index = port_at(sm, end)->node;
     const struct subnet_node *node = node_at(sm, index);
     if (!node->present || end == sm->subnet.own_port)
@@ -113,15 +100,22 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
         lose_own_port(sm, end);
         return;
     }
-    sm_begin_change(sm, "%s 0x%016llx does not answer",
-                    node->kind == SUBNET_SWITCH ? "switch" : "adapter",
-                    (unsigned long long)node->guid);
+    const char *kind = node->kind == SUBNET_SWITCH ? "switch" : "adapter";
+    sm_begin_change(sm, "%s 0x%016llx does not answer", kind, (unsigned long long)node->guid);
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
             discovery_avoid_port(sm, peer, true);
     }
-    note_silence(sm, index);
+    /* A node that answers some questions and never others would come and go for ever. */
+    struct node_faults *faults = faults_of(sm, index);
+    faults->timeouts += faults->timeouts < TIMEOUTS_ALLOWED + MOST_STEPS;
+    if (faults->timeouts > TIMEOUTS_ALLOWED) {
+        unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
+        faults->ignored_until = sm->now + (NS_PER_S << steps);
+        sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s", kind,
+               (unsigned long long)node->guid, 1u << steps);
+    }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);
 }
@@ -130,10 +124,10 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
 static void suspect_port(struct sm *sm, uint32_t port)
 {
     struct port_faults *faults = faults_at(sm, port);
-    if (faults->suspected > sm->now)
+    if (faults->suspected_until > sm->now)
         return;
-    faults->suspected = sm->now + sm->config.timeout_ns;
-    discovery_press_port(sm, port);
+    faults->suspected_until = sm->now + sm->config.timeout_ns;
+    discovery_read_port_now(sm, port);
 }
 
 /* A link to this switch is down: is the switch? Its other neighbours know at once, while what they
@@ -187,12 +181,12 @@ void faults_note_flap(struct sm *sm, uint32_t port)
     unsigned steps = beyond < 6 ? beyond : 6;
     work->damped_until = sm->now + (NS_PER_S << steps);
     work->flaps_since = sm->now;
-    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
+    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
            port_at(sm, port)->number,
            (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
 }
 
-static bool is_throttled(const uint8_t *near, const uint8_t *far)
+static bool is_degraded(const uint8_t *near, const uint8_t *far)
 {
     uint64_t widths = wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
                       wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
@@ -204,24 +198,24 @@ static bool is_throttled(const uint8_t *near, const uint8_t *far)
 
 /* Reports links that came up below what both of their ends can do (bad cables, most likely): one
  * line for all new ones. */
-void faults_all_is_well(struct sm *sm)
+void faults_change_ended(struct sm *sm)
 {
     unsigned found = 0;
     uint32_t example = 0;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
-            faults_of(sm, node)->silences = 0;
+            faults_of(sm, node)->timeouts = 0;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
-        bool throttled = is_throttled(p->info, port_at(sm, p->peer)->info);
-        if (throttled && !faults_at(sm, port)->throttled && found++ == 0)
+        bool degraded = is_degraded(p->info, port_at(sm, p->peer)->info);
+        if (degraded && !faults_at(sm, port)->degraded && found++ == 0)
             example = port;
-        faults_at(sm, port)->throttled = throttled;
+        faults_at(sm, port)->degraded = degraded;
     }
     if (found)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "%u links run below their best, among them port %u of 0x%016llx", found,
                port_at(sm, example)->number,
                (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
@@ -229,66 +223,66 @@ void faults_all_is_well(struct sm *sm)
 
 /* ---- two nodes with one GUID ---- */
 
-static void say_shared(struct sm *sm, uint64_t guid)
+static void report_shared_guid(struct sm *sm, uint64_t guid)
 {
-    sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+    sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
            (unsigned long long)guid);
 }
 
 /* Whoever is behind this port has a GUID that is somewhere else, too. Sweeps look again: the other
  * one may go. It is said once. */
-void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid)
+void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
 {
     if (through != SUBNET_NONE) {
         struct port_faults *work = faults_at(sm, through);
         discovery_avoid_port(sm, through, true);
-        if (work->fenced == guid)
+        if (work->excluded == guid)
             return;
-        work->fenced = guid;
+        work->excluded = guid;
     }
-    say_shared(sm, guid);
+    report_shared_guid(sm, guid);
 }
 
 /* A GUID that is seen at two places at once: true. Either there are two, or it has moved and the
  * port that it left was not heard of yet; so that one is asked. */
-bool faults_contest(struct sm *sm, uint32_t through, uint32_t far)
+bool faults_check_claim(struct sm *sm, uint32_t through, uint32_t far)
 {
     uint32_t known = port_at(sm, far)->peer;
     if (known == SUBNET_NONE || known == through || sm_is_avoiding_port(sm, known) ||
         wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN ||
         !port_at(sm, known)->known)
         return false;
-    faults_at(sm, known)->contender = through;
+    faults_at(sm, known)->claimant = through;
     discovery_read_port(sm, known);
     return true;
 }
 
 /* The port that was asked has answered, or does not. */
-void faults_decide(struct sm *sm, uint32_t port)
+void faults_resolve_claim(struct sm *sm, uint32_t port)
 {
-    uint32_t contender = faults_at(sm, port)->contender;
-    if (!contender)
+    uint32_t claimant = faults_at(sm, port)->claimant;
+    if (!claimant)
         return;
-    faults_at(sm, port)->contender = 0;
-    const struct subnet_port *p = port_at(sm, contender);
+    faults_at(sm, port)->claimant = 0;
+    const struct subnet_port *p = port_at(sm, claimant);
     uint32_t peer = port_at(sm, port)->peer;
     if (!node_at(sm, p->node)->present || p->peer != SUBNET_NONE ||
         wire_get(p->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT)
         return; /* nobody is there any more */
     if (peer != SUBNET_NONE)
-        faults_fence_off(sm, contender, node_at(sm, port_at(sm, peer)->node)->guid);
+        faults_exclude(sm, claimant, node_at(sm, port_at(sm, peer)->node)->guid);
     else
-        discovery_probe(sm, contender);
+        discovery_probe(sm, claimant);
 }
 
 /* A new link was found at a port. If another node was known there, two nodes have the same GUID.
- * The answer to a direct request counts; the other node is fenced off. */
+ * The answer to a direct request counts; the other node is excluded off. */
 void faults_link_found(struct sm *sm, uint32_t through)
 {
     uint32_t claimed = port_at(sm, through)->peer;
-    faults_at(sm, through)->fenced = 0;
+    faults_at(sm, through)->excluded = 0;
     if (claimed == SUBNET_NONE)
         return;
     discovery_avoid_port(sm, claimed, true);
-    say_shared(sm, node_at(sm, port_at(sm, through)->node)->guid);
+    report_shared_guid(sm, node_at(sm, port_at(sm, through)->node)->guid);
 }

@@ -6,11 +6,11 @@
 
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
-static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
+static void read_new_node(struct sm *sm, uint32_t node, uint32_t arrival)
 {
     struct subnet_node *known = node_at(sm, node);
     bool is_switch = known->kind == SUBNET_SWITCH;
-    standby_copy_meets(sm, node);
+    standby_copy_node_reading(sm, node);
     discovery_read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
     if (is_switch && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
@@ -29,31 +29,31 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
-        discovery_probed(sm, through);
+        discovery_probe_ended(sm, through);
     if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
         return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
-        sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
+        sm_log(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
                (unsigned long long)guid);
         return;
     }
     uint32_t known = map_get(&sm->subnet.by_guid, guid);
     bool present = known != MAP_NONE && node_at(sm, known)->present;
-    if (known != MAP_NONE && !present && faults_is_left_alone(sm, known)) {
+    if (known != MAP_NONE && !present && faults_is_ignored(sm, known)) {
         if (through != SUBNET_NONE)
             discovery_avoid_port(sm, through, true); /* a later sweep looks again */
         return;
     }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
     if (node == SUBNET_NONE) {
-        faults_fence_off(sm, through, guid);
+        faults_exclude(sm, through, guid);
         return;
     }
     uint32_t arrival = node_at(sm, node)->first_port + local;
     if (through == SUBNET_NONE)
         sm->subnet.own_port = subnet_end_port(&sm->subnet, arrival);
-    else if (local && faults_contest(sm, through, arrival))
+    else if (local && faults_check_claim(sm, through, arrival))
         return;
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
@@ -84,7 +84,7 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
         discovery_refresh_switch(sm, node);
     if (!present || new_port)
-        meet_node(sm, node, arrival);
+        read_new_node(sm, node, arrival);
     else if (new_link && sm_state(sm) == SM_MASTER)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
@@ -92,7 +92,7 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
 }
 
 /* Whether to ask through a port now that its state is known. */
-static bool leads_on(struct sm *sm, uint32_t port)
+static bool is_to_be_probed(struct sm *sm, uint32_t port)
 {
     if (faults_is_damped(sm, port)) {
         discovery_avoid_port(sm, port, true); /* a later sweep looks again */
@@ -115,11 +115,23 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
     if (!node->tables)
         return;
     memset(node->tables->known, 0, sizeof node->tables->known);
-    standby_copy_spoil(sm);
+    standby_copy_discard_routes(sm);
+}
+
+void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data)
+{
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    uint64_t bit = UINT64_C(1) << (block % 64);
+    assert(tables && block < LFT_BLOCKS);
+    tables->known[block / 64] &= ~bit;
+    if (!data)
+        return;
+    memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
+    tables->known[block / 64] |= bit;
 }
 
 /* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
-static void was_reset(struct sm *sm, uint32_t node)
+static void forget_settings(struct sm *sm, uint32_t node)
 {
     discovery_forget_tables(sm, node);
     subnet_forget_blocks(&sm->subnet, node);
@@ -162,7 +174,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
-        was_reset(sm, p->node);
+        forget_settings(sm, p->node);
     discovery_store_port(sm, port, data);
     p->known = true;
     discovery_avoid_port(sm, port, false);
@@ -174,11 +186,11 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     if (linked &&
         (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT)))
         link_lost(sm, port, state == PORT_STATE_DOWN);
-    faults_decide(sm, port);
+    faults_resolve_claim(sm, port);
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
     if (manager && !p->manager)
-        mastership_ask(sm, port);
+        mastership_query(sm, port);
     p->manager = manager;
     if (!manager && p->rival)
         mastership_rival_gone(sm, port);
@@ -186,7 +198,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
         lids_assign_port(sm, port);
         program_end_port_once(sm, port);
     }
-    if (leads_on(sm, port)) {
+    if (is_to_be_probed(sm, port)) {
         if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
             sm_begin_change(sm, "port %u of 0x%016llx is up", p->number,
                             (unsigned long long)node_at(sm, p->node)->guid);
@@ -201,7 +213,7 @@ void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
     /* Another top than it was told. */
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
-        was_reset(sm, node);
+        forget_settings(sm, node);
     memcpy(known->switch_info, data, sizeof known->switch_info);
 }
 

@@ -19,7 +19,6 @@
  * of reconfigure.c; the actions of its phases from WAVES to START are here. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 static request_outcome state_ended, state_set, state_refused;
@@ -33,13 +32,13 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    uint32_t wave;      /* the next one */
-    uint32_t job;       /* the lower half of its number; 0: none */
-    uint32_t pending;   /* its Sets of port states under way */
-    uint64_t resume_at; /* end of a drain */
-    bool drained;       /* since the last Set was confirmed */
-    bool told;          /* sources use the first levels of the plan */
-    bool early;         /* sources wait from the start: what is under way goes by the old tables */
+    uint32_t wave;       /* the next one */
+    uint32_t job;        /* the lower half of its number; 0: none */
+    uint32_t pending;    /* its Sets of port states under way */
+    uint64_t resume_at;  /* end of a drain */
+    bool drained;        /* since the last Set was confirmed */
+    bool levels_in_use;  /* sources use the first levels of the plan */
+    bool quiesced_early; /* sources wait from the start: what is under way goes by the old tables */
 };
 
 SM_PART(distribution, distribute_reset, NULL, NULL);
@@ -47,7 +46,7 @@ SM_PART(distribution, distribute_reset, NULL, NULL);
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
     assert(at < plan_current(sm)->nodes.count);
-    return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
+    return node_at(sm, plan_current(sm)->nodes.items[at])->tables;
 }
 
 /* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
@@ -61,14 +60,14 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
 }
 
 /* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
-static void want_what_is(struct sm *sm)
+static void want_actual(struct sm *sm)
 {
     const struct routes *routes = &plan_current(sm)->routes;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
         uint32_t node = plan_current(sm)->nodes.items[at];
-        uint16_t top = (uint16_t)wire_get(sm->subnet.nodes.items[node].switch_info,
-                                          SWITCH_INFO_LINEAR_FDB_TOP);
+        uint16_t top =
+            (uint16_t)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
         tables->wanted_top = top > routes->top_lid ? top : routes->top_lid;
         for (unsigned block = 0; block < LFT_BLOCKS; block++) {
             uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
@@ -81,40 +80,42 @@ static void want_what_is(struct sm *sm)
     }
 }
 
-/* The longest that any switch keeps a packet. */
-uint64_t distribute_packet_life(const struct sm *sm)
+/* Each switch keeps a packet for the longest life of any. */
+uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 {
     enum { LIFE_LONGEST = 18 }; /* a second; from 20 on it would be for ever */
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
     uint64_t longest = sm->config.life_time;
     for (size_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        const struct subnet_node *node = node_at(sm, i);
         uint64_t life = wire_get(node->switch_info, SWITCH_INFO_LIFE_TIME_VALUE);
         if (node->present && node->kind == SUBNET_SWITCH && life > longest)
             longest = life;
     }
-    return UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+    return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
 }
 
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
 static void drain(struct sm *sm, uint32_t hops)
 {
-    hops = sm->config.policy->short_drains ? hops : 0;
-    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : plan_current(sm)->longest) + 1);
-    sm->distribution->resume_at = sm->now + (sm->config.drain_ns ? sm->config.drain_ns : life);
+    if (!hops || !sm->config.policy->short_drains)
+        hops = plan_current(sm)->longest;
+    sm->distribution->resume_at = sm->now + sm_drain_time(sm, hops);
     sm->distribution->drained = true;
 }
 
 /* The lanes are those of routes. What is left to write waits until nothing is on them. */
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
-    sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
+    sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
     quiesce_begin(sm, lanes);
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
  * together (routing/update/make_plan.h). The plan knows its own job's switches, the paths in force
  * theirs. */
-static void tell_first_levels(struct sm *sm)
+static void use_first_levels(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
     struct routes *routes = &plan_serving(sm)->routes;
@@ -136,10 +137,10 @@ static void tell_first_levels(struct sm *sm)
 static void set_all_ports(struct sm *sm, unsigned state)
 {
     for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]];
+        const struct subnet_node *node = node_at(sm, plan_current(sm)->nodes.items[i]);
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
-            const struct subnet_port *p = &sm->subnet.ports.items[port];
+            const struct subnet_port *p = port_at(sm, port);
             if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
                 continue;
             uint8_t info[SMP_DATA_BYTES];
@@ -172,7 +173,7 @@ static void state_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
-        sm_say(
+        sm_log(
             sm, SM_EVENT_ERROR,
             "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
             "agents that accept Init",
@@ -187,20 +188,20 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
-    assert(!d->pending && !program_tables_under_way(sm));
+    assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
     if (quiesce_is_on(sm)) /* a distribution was broken off meanwhile */
-        d->early = true;
+        d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
-        d->early = job->hurry && quiesce_is_possible(sm, &why_not);
+        d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_TO_ALL;
-    return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
+    return d->quiesced_early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
 }
 
-static enum reconfigure_event write_wanted(struct sm *sm)
+enum reconfigure_event distribute_write_wanted(struct sm *sm)
 {
     program_schedule(sm);
     return EVENT_NONE;
@@ -208,24 +209,24 @@ static enum reconfigure_event write_wanted(struct sm *sm)
 
 enum reconfigure_event distribute_keep_tables(struct sm *sm)
 {
-    want_what_is(sm);
-    return write_wanted(sm);
+    want_actual(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_stop_ports(struct sm *sm)
 {
-    want_what_is(sm);
+    want_actual(sm);
     set_all_ports(sm, PORT_STATE_INIT);
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
 {
-    want_what_is(sm);
+    want_actual(sm);
     stop_sources(sm, UINT16_MAX,
                  quiesce_is_on(sm) ? "the last tables were not all written"
                                    : "routes are broken and would be for long");
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_write_all(struct sm *sm)
@@ -238,18 +239,19 @@ enum reconfigure_event distribute_write_all(struct sm *sm)
         memcpy(tables->wanted, routes_row(routes, at), length);
         tables->wanted_top = routes->top_lid;
     }
-    if (sm->config.policy->fixed_blocks && plan_current(sm)->mode == SM_STATIC)
-        program_forget_tables(sm); /* every block is written */
-    return write_wanted(sm);
+    bool all = sm->config.policy->fixed_blocks && plan_current(sm)->mode == SM_STATIC;
+    for (uint32_t node = 0; all && node < sm->subnet.nodes.count; node++)
+        discovery_forget_tables(sm, node); /* every block is written */
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_next_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
-    if (plan->first_levels && !d->told) {
-        d->told = true;
-        tell_first_levels(sm);
+    if (plan->first_levels && !d->levels_in_use) {
+        d->levels_in_use = true;
+        use_first_levels(sm);
         drain(sm, plan->first_hops);
         return EVENT_NONE;
     }
@@ -273,7 +275,7 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
         assert(wave->first + wave->count <= plan->updates.count);
         for (uint32_t i = 0; i < wave->count; i++)
             want_range(sm, &plan->updates.items[wave->first + i], false);
-        return write_wanted(sm);
+        return distribute_write_wanted(sm);
     }
     if (plan->stuck.count || plan->stuck_lanes)
         return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
@@ -299,31 +301,31 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm)
     if (quiesce_is_possible(sm, &why))
         why = "an adapter refuses to be held";
     quiesce_end(sm);
-    sm_say(sm, SM_EVENT_WARNING,
+    sm_log(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
            plan->stuck.count, why);
     sm->distribution->drained = false;
     for (size_t i = 0; i < plan->stuck.count; i++)
         want_range(sm, &plan->stuck.items[i], true);
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 enum reconfigure_event distribute_drain(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
-    drain(sm, sm->distribution->early ? job->longest_before : job->plan.stuck_hops);
+    drain(sm, sm->distribution->quiesced_early ? job->longest_before : job->plan.stuck_hops);
     return EVENT_NONE;
 }
 
 enum reconfigure_event distribute_drain_quiesced(struct sm *sm)
 {
-    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm);
+    return quiesce_was_refused(sm) ? EVENT_TO_DROP : distribute_drain(sm);
 }
 
 enum reconfigure_event distribute_check_quiesced(struct sm *sm)
 {
     sm->distribution->drained = false;
-    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+    return quiesce_was_refused(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
 }
 
 /* Everything is there, and nothing is under way. */
@@ -341,28 +343,20 @@ enum reconfigure_event distribute_start_ports(struct sm *sm)
     if (!sm->config.policy->ports_once)
         return EVENT_CONFIRMED;
     set_all_ports(sm, PORT_STATE_ACTIVE);
-    return write_wanted(sm);
-}
-
-enum reconfigure_event distribute_ports_started(struct sm *sm)
-{
-    return write_wanted(sm);
+    return distribute_write_wanted(sm);
 }
 
 /* ---- what others ask ---- */
 
-bool distribute_is_confirmed(struct sm *sm)
+enum reconfigure_event distribute_progress(struct sm *sm)
 {
     const struct distribution *d = sm->distribution;
     enum phase phase = reconfigure_phase(sm);
-    return !d->pending && !program_tables_under_way(sm) && !program_is_due(sm) &&
-           d->resume_at == TIME_NEVER && !(phase == PHASE_QUIESCE && !blocks_are_written(sm)) &&
-           !(phase == PHASE_WAVES && program_links_rise(sm));
-}
-
-bool distribute_has_drained(const struct sm *sm)
-{
-    return sm->distribution->drained;
+    if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
+        d->resume_at != TIME_NEVER || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        (phase == PHASE_WAVES && program_links_rise(sm)))
+        return EVENT_NONE;
+    return d->drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
 }
 
 bool distribute_has_written_waves(const struct sm *sm)

@@ -8,8 +8,6 @@
 
 #include "vswitch/model/addresses.h"
 
-#include <assert.h>
-
 static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 {
     return node_at(sm, port_at(sm, socket)->node);
@@ -17,10 +15,10 @@ static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 
 /* ---- reading ---- */
 
-static void learn(struct sm *sm, uint32_t socket, const uint8_t *data)
+static void learn_function(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
     if (!functions_learn(&sm->subnet, socket, data))
-        sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+        sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
@@ -28,7 +26,7 @@ void functions_read(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.port;
     if (!functions_at(&sm->subnet, socket)->held) { /* else it is older than what is written */
-        learn(sm, socket, request->answer);
+        learn_function(sm, socket, request->answer);
         program_schedule(sm);
     }
     standby_copy_node_read(sm, port_at(sm, socket)->node);
@@ -38,7 +36,7 @@ void functions_prepare(struct sm *sm)
 {
     uint32_t socket;
     while ((socket = addresses_evict_next(&sm->subnet)) != SUBNET_NONE)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "the machine 0x%016llx is at two places: function %u of 0x%016llx is taken back",
                (unsigned long long)functions_at(&sm->subnet, socket)->guid,
                port_at(sm, socket)->number - VSWITCH_PF,
@@ -93,30 +91,26 @@ static const struct request_kind set_function = {
     .loses_contact = true,
 };
 
-static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
-{
-    uint8_t data[SMP_DATA_BYTES] = {0};
-    wire_set(data, VIRTUAL_FUNCTION_LID, wanted->lid);
-    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
-    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
-    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
-    functions_at(&sm->subnet, socket)->writing = true;
-    sm->subnet.functions.writing++;
-    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
-            vswitch_of(sm, socket)->first_port, port_at(sm, socket)->number - VSWITCH_PF, data);
-}
-
 void functions_program(struct sm *sm, uint32_t socket)
 {
     const struct subnet_port *there = port_at(sm, socket);
-    const struct virtual_function *function = functions_at(&sm->subnet, socket);
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     struct function_setting wanted;
+    uint8_t data[SMP_DATA_BYTES] = {0};
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
     bool may = sm_state(sm) == SM_MASTER && there->known && !sm_is_avoiding_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
-    if (may || function->held)
-        write_function(sm, socket, &wanted);
+    if (!may && !function->held)
+        return;
+    wire_set(data, VIRTUAL_FUNCTION_LID, wanted.lid);
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
+    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    function->writing = true;
+    sm->subnet.functions.writing++;
+    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
+            vswitch_of(sm, socket)->first_port, there->number - VSWITCH_PF, data);
 }
 
 void functions_program_all(struct sm *sm, uint32_t vswitch)
@@ -152,12 +146,12 @@ static void function_refused(struct sm *sm, const struct request *request)
     function->outcome = FUNCTION_REFUSED;
     if (!function->held)
         discovery_avoid_port(sm, socket, true);
-    sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
+    sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
            port_at(sm, socket)->number - VSWITCH_PF,
            (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
 }
 
-static bool is_up(struct sm *sm, uint32_t socket)
+static bool function_is_up(struct sm *sm, uint32_t socket)
 {
     uint32_t port = port_at(sm, socket)->peer;
     return port != SUBNET_NONE && wire_get(port_at(sm, port)->info, PORT_INFO_LID) != 0;
@@ -167,14 +161,14 @@ static void function_set(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
-    bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
+    bool was_up = function_is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     function->outcome = FUNCTION_DONE;
     function->evicted = false;
-    learn(sm, socket, request->answer);
+    learn_function(sm, socket, request->answer);
     /* Whoever asked for it will say what it means for routes. */
     if (function->held && planned)
         reconfigure_accept_topology(sm);
-    if (was_up || !is_up(sm, socket))
+    if (was_up || !function_is_up(sm, socket))
         return;
     inherit_tables(sm, socket, request->about.function.holds);
     partitions_came_up(sm, socket);
@@ -184,6 +178,13 @@ static void function_set(struct sm *sm, const struct request *request)
 static void function_unanswered(struct sm *sm, const struct request *request)
 {
     functions_at(&sm->subnet, request->about.function.socket)->outcome = FUNCTION_LOST;
+}
+
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome)
+{
+    struct virtual_function *function = functions_of_port(&sm->subnet, port);
+    if (function && function->order == ORDER_KEYS)
+        function->outcome = outcome;
 }
 
 void functions_requests_dropped(struct sm *sm)

@@ -3,6 +3,7 @@
 #define WEFT_SM_INTERNAL_H
 
 #include "base/time.h"
+#include "sm/mastership_table.h"
 #include "sm/policy.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
@@ -20,9 +21,9 @@ struct sm {
     struct transactions *transactions;
     struct mastership *mastership;
     struct discovery *discovery;
-    struct questions *questions; /* discovery_read.c */
-    struct faults *faults;       /* discovery_faults.c */
-    struct sweeps *sweeps;       /* change.c */
+    struct reads *reads;   /* discovery_read.c */
+    struct faults *faults; /* discovery_faults.c */
+    struct sweeps *sweeps; /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
     struct lids *lids;
@@ -32,10 +33,9 @@ struct sm {
     struct port_writer *port_writer; /* program_ports.c */
     struct reregister *reregister;
     /* Services. */
-    struct block_writer *block_writer; /* blocks.c */
     struct partitioning *partitioning; /* partitions.c */
     struct service *service;           /* qos.c */
-    struct hold *hold;
+    struct quiesce *quiesce;
     struct multicast *multicast;
     struct standby_copy *standby_copy; /* and its audit */
 };
@@ -50,25 +50,25 @@ struct sm_part {
 #define SM_PART(name, init, release, requests_dropped)                                             \
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
-extern const struct sm_part transactions_part, mastership_part, discovery_part, questions_part,
+extern const struct sm_part transactions_part, mastership_part, discovery_part, reads_part,
     faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
-    distribution_part, program_part, port_writer_part, reregister_part, block_writer_part,
-    partitioning_part, service_part, hold_part, multicast_part, standby_copy_part;
+    distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
+    service_part, quiesce_part, multicast_part, standby_copy_part;
 
-static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
+static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
     assert(port < sm->subnet.ports.count);
     return &sm->subnet.ports.items[port];
 }
 
-static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
+static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
     return &sm->subnet.nodes.items[node];
 }
 
 /* core.c: what waits for the owner */
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
 void sm_persist(struct sm *sm, struct sm_fact fact);
@@ -80,14 +80,12 @@ void plan_services(struct sm *sm); /* partitions, levels of service, groups, as 
 
 /* discovery.c */
 bool discovery_is_complete(const struct sm *sm); /* no answer is awaited */
-void discovery_asked(struct sm *sm);             /* another question that it waits for … */
-void discovery_heard(struct sm *sm);             /* … came to an end */
 bool discovery_is_reading(struct sm *sm, uint32_t node);
 /* Whether the port is left alone until the next sweep. */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
 void discovery_retry_port(struct sm *sm, uint32_t port);
 /* The switch does not let a port change be acknowledged; true for the first time. */
-bool discovery_first_keeps_change(struct sm *sm, uint32_t node);
+bool discovery_note_stuck_change(struct sm *sm, uint32_t node);
 void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 void discovery_lost_contact(struct sm *sm, uint32_t end_port);
@@ -103,11 +101,13 @@ void discovery_read_switch(struct sm *sm, uint32_t node); /* its SwitchInfo, and
 void discovery_read_node(struct sm *sm, uint32_t node);
 void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known of it yet */
 void discovery_forget_tables(struct sm *sm, uint32_t node);
+/* A block of a switch's forwarding table; NULL: it is not known. */
+void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data);
 void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info);   /* PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 
-void faults_all_is_well(struct sm *sm); /* a change was carried out, and nobody is missing */
+void faults_change_ended(struct sm *sm); /* a change was carried out, and nobody is missing */
 
 /* lids.c */
 /* After another master, what it gave counts more than what was given before. */
@@ -149,16 +149,14 @@ enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
 reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quiesced;
-reconfigure_action distribute_check_quiesced, distribute_write_all;
+reconfigure_action distribute_check_quiesced, distribute_write_all, distribute_write_wanted;
 reconfigure_action distribute_stop_ports, distribute_start_ports;
-reconfigure_action distribute_ports_started;
-bool distribute_is_confirmed(struct sm *sm); /* all that was wanted so far, drains included */
-bool distribute_has_drained(const struct sm *sm);
+/* EVENT_NONE until all that was wanted so far is confirmed, drains included. */
+enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
 uint64_t distribute_deadline(const struct sm *sm);
 void distribute_expire(struct sm *sm);
-void distribute_reset(struct sm *sm);                 /* no distribution is under way any more */
-uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
+void distribute_reset(struct sm *sm); /* no distribution is under way any more */
 
 /* quiesce.c */
 enum {
@@ -172,9 +170,9 @@ bool quiesce_is_on(const struct sm *sm);
 uint16_t quiesce_lanes(const struct sm *sm); /* on which sources wait */
 uint32_t quiesce_count(const struct sm *sm); /* of beginnings and ends so far */
 void quiesce_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
-void quiesce_forget(struct sm *sm);          /* the next master sees to it: quiesce_inherit() */
-bool quiesce_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
-void quiesce_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
+void quiesce_forget(struct sm *sm);      /* the next master sees to it: quiesce_find_inherited() */
+bool quiesce_was_refused(struct sm *sm); /* some sources were told and do not listen */
+void quiesce_find_inherited(struct sm *sm); /* whoever was master before may have left a hold */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 96 };
@@ -186,23 +184,21 @@ void report_nodes(struct sm *sm); /* that came or went */
 
 /* reregister.c */
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
-void reregister_asked(struct sm *sm, uint32_t port); /* the port took the question */
-bool reregister_ask_all(struct sm *sm); /* who have to register again; false: that was done */
-void reregister_ask(struct sm *sm, uint64_t guid); /* at this port */
+void reregister_sent(struct sm *sm, uint32_t port); /* the port took the question */
+bool reregister_all(struct sm *sm); /* who have to register again; false: that was done */
+void reregister_port(struct sm *sm, uint64_t guid); /* at this port */
 
 /* program.c */
 uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
 /* Something was read or lost, or is wanted: all that is wanted is compared with what is. */
 void program_schedule(struct sm *sm);
 bool program_is_due(const struct sm *sm);
-void program_what_is_due(struct sm *sm);
+void program_if_due(struct sm *sm);
 /* Nothing that leads over the node is on its way to it. */
 bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
 /* The switch has no room for the routes; true for the first time. */
 bool program_first_lacks_room(struct sm *sm, uint32_t node);
-uint32_t program_tables_under_way(const struct sm *sm); /* Sets of table blocks and tops */
-void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 /* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
 void program_switch(struct sm *sm, uint32_t node);
@@ -224,15 +220,14 @@ void program_node_ports(struct sm *sm, uint32_t node); /* and those at the other
 
 /* blocks.c */
 void blocks_program(struct sm *sm);
-bool blocks_are_answered(const struct sm *sm); /* no Set is on its way */
-bool blocks_are_written(const struct sm *sm);  /* none waits or is on its way */
+void blocks_requests_dropped(struct sm *sm);
+bool blocks_are_written(const struct sm *sm); /* none waits or is on its way */
 
 /* Planners of blocks. Each is called at every turn and does nothing unless something that it
  * depends on has changed. */
 void partitions_plan(struct sm *sm);
 void partitions_forget(struct sm *sm); /* another manager may have written tables */
 void partitions_rules_changed(struct sm *sm);
-bool partitions_are_read(const struct sm *sm); /* no table is being read */
 /* A function came up: it has the keys of its physical one, and so has the switch's port. */
 void partitions_came_up(struct sm *sm, uint32_t socket);
 /* The keys of a machine go to the function that it is about to have. */
@@ -269,10 +264,9 @@ void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
+/* The outcome of an order to write a machine's keys, if there is one for this port's function. */
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome);
 void functions_requests_dropped(struct sm *sm);
-
-/* vm_tables.c */
-void vm_tables_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -283,14 +277,11 @@ void random_table_program(struct sm *sm, uint32_t node);
 uint64_t sweep_deadline(const struct sm *sm); /* when the next sweep is due */
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
-void sweep_asked(struct sm *sm); /* a question that belongs to the present sweep … */
-void sweep_heard(struct sm *sm); /* … came to an end */
-bool sweep_is_under_way(const struct sm *sm);
 void change_sweep(struct sm *sm);
 void change_trap(struct sm *sm, const struct sm_message *message);
 
 /* mastership.c */
-void mastership_start(struct sm *sm);
+bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
 bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
 void mastership_end(struct sm *sm);   /* hand over if possible, and go inactive */
 void mastership_receive(struct sm *sm, const struct sm_message *message);
@@ -299,15 +290,12 @@ uint64_t mastership_deadline(const struct sm *sm); /* of a standby: the next pol
 void mastership_count_smp(struct sm *sm);          /* another SMP arrived */
 
 /* Asks the manager at a port for its SMInfo; discovery is not complete before it answers. */
-void mastership_ask(struct sm *sm, uint32_t port);
-/* The same when a sweep asks: nothing waits for the answer. */
-void mastership_ask_again(struct sm *sm, uint32_t port);
+void mastership_query(struct sm *sm, uint32_t port);
+/* The same for a sweep: nothing waits for the answer. */
+void mastership_query_in_sweep(struct sm *sm, uint32_t port);
 /* Tells another manager that the master is about to write. */
 void mastership_notify(struct sm *sm, uint32_t port);
 
-/* Discovery is complete, and found no manager to stand by for. */
-void mastership_discovered(struct sm *sm);
-void mastership_sweep_begins(struct sm *sm);
 /* The other master that was at this port is not there any more. */
 void mastership_rival_gone(struct sm *sm, uint32_t port);
 
@@ -318,23 +306,22 @@ uint32_t mastership_number(const struct sm *sm); /* counts the times that this o
 
 /* standby_copy.c */
 void standby_copy_start(struct sm *sm);
-bool standby_copy_is_complete(const struct sm *sm);
 /* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
 uint32_t standby_copy_act_count_bits(const struct sm *sm);
 void standby_copy_begin_change(struct sm *sm); /* the master is about to write */
 void standby_copy_end_change(struct sm *sm);
 void standby_copy_watch(struct sm *sm, uint64_t master);
-bool standby_copy_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
-void standby_copy_hear(struct sm *sm, const uint8_t *info);   /* a master's SMInfo */
+bool standby_copy_master_answered(const struct sm *sm,
+                                  bool *weft); /* of its master, and what it is */
+void standby_copy_receive_info(struct sm *sm, const uint8_t *info); /* a master's SMInfo */
 void standby_copy_advance(struct sm *sm);
-void standby_copy_meets(struct sm *sm, uint32_t node); /* all of it is about to be read */
+void standby_copy_node_reading(struct sm *sm, uint32_t node); /* all of it is about to be read */
 void standby_copy_node_read(struct sm *sm,
                             uint32_t node); /* nothing is being read of it any more */
 void standby_copy_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
 /* False: the job is not one that checks the copy. Else takes it. */
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
-void standby_copy_spoil(struct sm *sm);          /* tables are not what was checked */
-uint32_t standby_copy_pace(const struct sm *sm); /* SMPs a second */
+void standby_copy_discard_routes(struct sm *sm); /* tables are not what was checked */
 bool standby_copy_may_send(struct sm *sm);       /* one more of those that nobody waits for */
 uint64_t standby_copy_deadline(const struct sm *sm);
 void standby_copy_expire(struct sm *sm);
@@ -342,7 +329,6 @@ void standby_copy_expire(struct sm *sm);
 bool standby_copy_take_over(struct sm *sm);
 /* What was checked, if it still fits, or NULL. Ends the mirror. */
 struct sm_job *standby_copy_take_routes(struct sm *sm);
-void standby_copy_end(struct sm *sm);
 bool audit_begin(struct sm *sm); /* with a sweep, if it is due */
 void audit_advance(struct sm *sm);
 uint64_t audit_deadline(const struct sm *sm);

@@ -5,16 +5,15 @@
  * switches come first: no table leads over one that does not carry anything yet. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-static request_outcome port_ended, port_taken, port_resists, port_unanswered;
+static request_outcome port_ended, port_accepted, port_set_failed, port_unanswered;
 static const struct request_kind set_port = {
     .attribute = ATTRIBUTE_PORT_INFO,
     .writes = true,
     .ended = port_ended,
-    .answered = port_taken,
-    .refused = port_resists,
+    .answered = port_accepted,
+    .refused = port_set_failed,
     .unanswered = port_unanswered,
     .loses_contact = true,
 };
@@ -84,11 +83,11 @@ static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t
 /* Between switches, as tables know them: behind a vSwitch nobody is reached but its own. */
 static bool is_trunk(const struct sm *sm, uint32_t port)
 {
-    const struct subnet_port *p = &sm->subnet.ports.items[port];
+    const struct subnet_port *p = port_at(sm, port);
     if (p->peer == SUBNET_NONE || p->number == 0)
         return false;
-    const struct subnet_node *near = &sm->subnet.nodes.items[p->node];
-    const struct subnet_node *far = &sm->subnet.nodes.items[sm->subnet.ports.items[p->peer].node];
+    const struct subnet_node *near = node_at(sm, p->node);
+    const struct subnet_node *far = node_at(sm, port_at(sm, p->peer)->node);
     return near->kind == SUBNET_SWITCH && far->kind == SUBNET_SWITCH && !near->vswitch &&
            !far->vswitch;
 }
@@ -232,7 +231,7 @@ void program_node_ports(struct sm *sm, uint32_t node)
 
 /* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
  * look again before trying again. */
-static void port_resists(struct sm *sm, const struct request *request)
+static void port_set_failed(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port;
     const struct subnet_port *p = port_at(sm, port);
@@ -243,11 +242,11 @@ static void port_resists(struct sm *sm, const struct request *request)
     if (work->refusals < TRIES)
         discovery_read_port(sm, port);
     else if (work->refusals == TRIES && request->status)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps ask again",
                p->number, guid, request->status);
     else if (work->refusals == TRIES)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "port %u of 0x%016llx does not become %s when it is told to: sweeps ask again",
                p->number, guid,
                wire_get(request->data, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED ? "Armed"
@@ -259,17 +258,17 @@ static void port_ended(struct sm *sm, const struct request *request)
     port_settings(sm, request->about.port)->writing = false;
 }
 
-static void port_taken(struct sm *sm, const struct request *request)
+static void port_accepted(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port;
     struct subnet_port *p = port_at(sm, port);
     uint64_t state = wire_get(request->data, PORT_INFO_PORT_STATE);
     discovery_store_port(sm, port, request->answer);
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
-        reregister_asked(sm, port);
+        reregister_sent(sm, port);
     port_settings(sm, port)->tried = fingerprint(request->data, request->answer);
     if (state > wire_get(request->answer, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
-        port_resists(sm, request);
+        port_set_failed(sm, request);
     else
         port_settings(sm, port)->refusals = 0;
     program_port(sm, port);

@@ -13,40 +13,38 @@
  *
  * A manager that dies in between leaves sources that wait. A standby was told that a change had
  * begun, and anyone who starts on a fabric that somebody managed before cannot know: they read the
- * tables of all adapters (quiesce_inherit), in which a mark tells, or write them all anyway where
- * levels of service or lanes are theirs. Ports without arbitration tables cannot be held; if there
- * is one, the entries concerned are dropped first, as they are if `hold` is off. */
+ * tables of all adapters (quiesce_find_inherited), in which a mark tells, or write them all anyway
+ * where levels of service or lanes are theirs. Ports without arbitration tables cannot be held; if
+ * there is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
-#include <assert.h>
-
-struct hold {
-    uint16_t lanes; /* of routes on which sources wait */
-    uint32_t count; /* of beginnings and ends */
-    bool none_left; /* the last master was not in the middle of a change */
+struct quiesce {
+    uint16_t lanes;      /* of routes on which sources wait */
+    uint32_t count;      /* of beginnings and ends */
+    bool none_inherited; /* the last master was not in the middle of a change */
 };
 
-SM_PART(hold, NULL, NULL, NULL);
+SM_PART(quiesce, NULL, NULL, NULL);
 
 uint16_t quiesce_lanes(const struct sm *sm)
 {
-    return sm->hold->lanes;
+    return sm->quiesce->lanes;
 }
 
 uint32_t quiesce_count(const struct sm *sm)
 {
-    return sm->hold->count;
+    return sm->quiesce->count;
 }
 
 void quiesce_assume_none(struct sm *sm)
 {
-    sm->hold->none_left = true;
+    sm->quiesce->none_inherited = true;
 }
 
 void quiesce_forget(struct sm *sm)
 {
-    sm->hold->lanes = 0;
-    sm->hold->none_left = false;
+    sm->quiesce->lanes = 0;
+    sm->quiesce->none_inherited = false;
 }
 
 static request_outcome source_arbitration_read;
@@ -71,14 +69,14 @@ bool quiesce_is_possible(struct sm *sm, const char **why_not)
 
 bool quiesce_is_on(const struct sm *sm)
 {
-    return sm->hold->lanes != 0;
+    return sm->quiesce->lanes != 0;
 }
 
 void quiesce_begin(struct sm *sm, uint16_t lanes)
 {
     assert(lanes && sm_state(sm) == SM_MASTER);
-    sm->hold->count += !quiesce_is_on(sm);
-    sm->hold->lanes |= lanes;
+    sm->quiesce->count += !quiesce_is_on(sm);
+    sm->quiesce->lanes |= lanes;
     qos_want_sources(sm);
     blocks_program(sm);
 }
@@ -87,13 +85,13 @@ void quiesce_end(struct sm *sm)
 {
     if (!quiesce_is_on(sm))
         return;
-    sm->hold->lanes = 0;
-    sm->hold->count++;
+    sm->quiesce->lanes = 0;
+    sm->quiesce->count++;
     qos_want_sources(sm);
     blocks_program(sm);
 }
 
-bool quiesce_has_leaks(struct sm *sm)
+bool quiesce_was_refused(struct sm *sm)
 {
     const struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -106,10 +104,10 @@ bool quiesce_has_leaks(struct sm *sm)
     return false;
 }
 
-void quiesce_inherit(struct sm *sm)
+void quiesce_find_inherited(struct sm *sm)
 {
     bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
-    if (!sm->config.hold || !sm->config.policy->services || sm->hold->none_left || written)
+    if (!sm->config.hold || !sm->config.policy->services || sm->quiesce->none_inherited || written)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const uint8_t *info = port_at(sm, port)->info;
@@ -126,7 +124,7 @@ static void source_arbitration_read(struct sm *sm, const struct request *request
         wire_get_at(request->answer, VL_ARBITRATION_TABLE_VL, 0) != QUIESCE_MARK_VL ||
         wire_get_at(request->answer, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
         return;
-    sm_say(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
+    sm_log(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
     qos_want_sources(sm);
     blocks_program(sm);
 }

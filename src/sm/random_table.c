@@ -7,17 +7,17 @@
  * place, so that a change rewrites only the blocks it touches. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
 
-static request_outcome random_block_taken, random_block_refused;
+static request_outcome random_block_accepted, random_block_refused;
 static const struct request_kind set_random_block = {
     .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
     .writes = true,
+    .group = GROUP_TABLES,
     .ended = program_block_ended,
-    .answered = random_block_taken,
+    .answered = random_block_accepted,
     .refused = random_block_refused,
     .unanswered = program_block_unanswered,
     .loses_contact = true,
@@ -93,7 +93,7 @@ static bool build(const struct subnet_tables *tables, unsigned capacity, unsigne
 }
 
 /* The view by LID was brought up to date when the blocks were sent. */
-static void random_block_taken(struct sm *sm, const struct request *request)
+static void random_block_accepted(struct sm *sm, const struct request *request)
 {
     program_block_done(sm, request->about.table.node);
 }
@@ -109,7 +109,7 @@ static void random_block_refused(struct sm *sm, const struct request *request)
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */
 void random_table_program(struct sm *sm, uint32_t node)
 {
-    struct subnet_node *n = &sm->subnet.nodes.items[node];
+    struct subnet_node *n = node_at(sm, node);
     struct subnet_tables *tables = n->tables;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) /
                         BLOCK_ENTRIES * BLOCK_ENTRIES;
@@ -123,7 +123,7 @@ void random_table_program(struct sm *sm, uint32_t node)
     memcpy(wanted, tables->random, bytes);
     if (!build(tables, capacity, random_table_default(sm, node), wanted)) {
         if (program_first_lacks_room(sm, node))
-            sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
+            sm_log(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
                    (unsigned long long)n->guid, capacity);
     } else {
         for (uint32_t block = 0; block < capacity / BLOCK_ENTRIES; block++) {

@@ -17,7 +17,6 @@
 #include "sm/reconfigure.h"
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -39,6 +38,12 @@ enum phase reconfigure_phase(const struct sm *sm)
 bool reconfigure_is_distributing(const struct sm *sm)
 {
     return sm->reconfigure->phase >= PHASE_WAVES && sm->reconfigure->phase <= PHASE_START;
+}
+
+bool reconfigure_is_at_rest(const struct sm *sm)
+{
+    return sm_state(sm) == SM_MASTER && sm->reconfigure->phase == PHASE_IDLE && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && !reconfigure_is_outdated(sm);
 }
 
 bool reconfigure_is_outdated(const struct sm *sm)
@@ -76,40 +81,27 @@ static enum reconfigure_event break_off(struct sm *sm)
     return EVENT_NONE;
 }
 
-static enum plan_reason take_reason(struct reconfigure *r, uint64_t generation)
-{
-    enum plan_reason reason = r->reason;
-    if (r->generation != generation && reason < REASON_TOPOLOGY)
-        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
-    r->reason = REASON_NONE;
-    r->generation = generation;
-    return reason;
-}
-
-/* A hybrid starts with the tables that are quick to have. */
-static uint64_t plan_first(struct sm *sm, enum plan_reason reason)
-{
-    const struct engine *quick = sm->config.engine->provisional;
-    return plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
-}
-
 static enum reconfigure_event make_plan(struct sm *sm)
 {
     struct reconfigure *r = sm->reconfigure;
-    assert(discovery_is_complete(sm) && !program_tables_under_way(sm));
+    assert(discovery_is_complete(sm) && !transactions_under_way(sm, GROUP_TABLES));
     assert(sm->subnet.own_port != SUBNET_NONE && reconfigure_is_outdated(sm));
     break_off(sm);
     subnet_find_paths(&sm->subnet);
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
     report_discovered(sm);
-    enum plan_reason reason = take_reason(r, sm->subnet.generation);
-    assert(reason != REASON_NONE);
+    enum plan_reason reason = r->reason;
+    if (r->generation != sm->subnet.generation && reason < REASON_TOPOLOGY)
+        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
+    r->reason = REASON_NONE;
+    r->generation = sm->subnet.generation;
     struct sm_job *copied = standby_copy_take_routes(sm);
+    const struct engine *quick = sm->config.engine->provisional; /* of a hybrid */
     if (copied)
         plan_receive(sm, copied);
     else
-        r->job = plan_first(sm, reason);
+        r->job = plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
     program_schedule(sm); /* addresses and port settings need not wait for routes */
     return copied ? EVENT_TABLES_COMPUTED : EVENT_NONE;
 }
@@ -136,7 +128,8 @@ static enum reconfigure_event keep_tables(struct sm *sm)
 
 static enum reconfigure_event close_change(struct sm *sm)
 {
-    assert(transactions_idle(sm) && !program_tables_under_way(sm) && blocks_are_answered(sm));
+    assert(transactions_idle(sm) && !transactions_under_way(sm, GROUP_TABLES) &&
+           !transactions_under_way(sm, GROUP_BLOCKS));
     report_end(sm, !sm->reconfigure->refused);
     standby_copy_end_change(sm);
     return EVENT_NONE;
@@ -261,7 +254,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
         [PHASE_START] =
             {
                 DISTRIBUTION(PHASE_START),
-                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_ports_started),
+                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_write_wanted),
             },
         [PHASE_SETTLE] =
             {
@@ -332,7 +325,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     }
     report_computed(sm);
     if (refusal) {
-        sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
+        sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
         handle(sm, EVENT_TABLES_REFUSED);
     } else if (job->optional && !repair_job_is_gain(sm, job)) {
@@ -343,7 +336,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
         plan_receive(sm, job);
         handle(sm, EVENT_TABLES_COMPUTED);
         if (first)
-            quiesce_inherit(sm);
+            quiesce_find_inherited(sm);
     }
     return true;
 }
@@ -360,30 +353,13 @@ void plan_services(struct sm *sm)
     blocks_program(sm);
 }
 
-static void compare_with_plan(struct sm *sm)
-{
-    if (!reconfigure_is_outdated(sm)) {
-        handle(sm, EVENT_ANSWERS_EXHAUSTED);
-        return;
-    }
-    handle(sm, EVENT_PLAN_OUTDATED);
-    if (!program_tables_under_way(sm))
-        handle(sm, EVENT_PLAN_DUE);
-}
-
-static void confirm_distribution(struct sm *sm)
-{
-    if (reconfigure_is_distributing(sm) && distribute_is_confirmed(sm))
-        handle(sm, distribute_has_drained(sm) ? EVENT_DRAIN_OVER : EVENT_CONFIRMED);
-}
-
 /* Whether all that was wanted is there. */
 static void settle(struct sm *sm)
 {
     const struct reconfigure *r = sm->reconfigure;
     if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
-    if (plan_current(sm) && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+    if (plan_current(sm) && !transactions_under_way(sm, GROUP_TABLES) && qos_is_settled(sm)) {
         plan_serve(sm);
         qos_serve(sm);
     }
@@ -400,11 +376,14 @@ void reconfigure_advance(struct sm *sm)
     assert(sm_state(sm) == SM_MASTER);
     if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
-    compare_with_plan(sm);
+    handle(sm, reconfigure_is_outdated(sm) ? EVENT_PLAN_OUTDATED : EVENT_ANSWERS_EXHAUSTED);
+    if (reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_TABLES))
+        handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);
     do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
-        program_what_is_due(sm);
-        confirm_distribution(sm);
+        program_if_due(sm);
+        if (reconfigure_is_distributing(sm))
+            handle(sm, distribute_progress(sm));
     } while (program_is_due(sm));
     settle(sm);
 }

@@ -74,6 +74,9 @@ void reconfigure_stop(struct sm *sm); /* not active */
 
 enum phase reconfigure_phase(const struct sm *sm);
 bool reconfigure_is_distributing(const struct sm *sm); /* PHASE_WAVES … PHASE_START */
+/* The tables in force are those of the subnet as it is. Virtual machines that move may change
+ * entries, but none that leads to a switch. */
+bool reconfigure_is_at_rest(const struct sm *sm);
 /* There is a reason for a new plan. */
 bool reconfigure_is_outdated(const struct sm *sm);
 /* The topology changed in a way that the tables in force were changed for (virtual machines). */

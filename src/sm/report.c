@@ -2,7 +2,6 @@
  * phases took and what it cost. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 struct report {
@@ -29,7 +28,7 @@ void report_begin(struct sm *sm, const char *cause)
     report->blocks = program_blocks_sent(sm);
     report->ports = program_ports_sent(sm);
     snprintf(report->cause, sizeof report->cause, "%s", cause);
-    sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
+    sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
 
 void report_discovered(struct sm *sm)
@@ -51,15 +50,15 @@ void report_end(struct sm *sm, bool up)
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
-    faults_all_is_well(sm);
+    faults_change_ended(sm);
     if (!up) {
-        sm_say(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
+        sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
         return;
     }
     /* A change that needed no new routes has no such phases. */
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
-    sm_say(sm, SM_EVENT_UP,
+    sm_log(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
            switches, adapters, report->cause, (double)(sm->now - report->since) / (double)NS_PER_MS,
@@ -70,25 +69,12 @@ void report_end(struct sm *sm, bool up)
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }
 
-static bool *announced_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->report->announced, node);
-}
-
 /* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
  * was announced. */
 static bool is_news(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    return node->present != *announced_at(sm, index) && !node->virtual_function;
-}
-
-static void announce(struct sm *sm, uint32_t index)
-{
-    const struct subnet_node *node = node_at(sm, index);
-    sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
-           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-           node->description, node->present ? "is in" : "is gone");
+    return node->present != *vec_at(&sm->report->announced, index) && !node->virtual_function;
 }
 
 /* One by one while people can follow, else how many. */
@@ -100,17 +86,20 @@ void report_nodes(struct sm *sm)
         if (is_news(sm, i))
             counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        bool in = node_at(sm, i)->present;
+        const struct subnet_node *node = node_at(sm, i);
+        bool in = node->present;
         if (!is_news(sm, i))
             continue;
-        *announced_at(sm, i) = in;
+        *vec_at(&sm->report->announced, i) = in;
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            announce(sm, i);
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+                   node->kind == SUBNET_SWITCH ? "switch" : "adapter",
+                   (unsigned long long)node->guid, node->description, in ? "is in" : "is gone");
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)
-            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
                    counts[1][in], counts[0][in], in ? "are in" : "are gone");
 }

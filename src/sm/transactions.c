@@ -12,11 +12,10 @@
  * What follows from an answer, a refusal or silence is up to the request's kind. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };
-enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
+enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, TIMEOUTS_SUSPECT = 4 };
 
 struct request_queue {
     uint32_t head, tail, count;
@@ -26,13 +25,14 @@ struct transactions {
     VEC(struct request) requests;
     uint32_t free;
     struct request_queue queues[PRIORITY_COUNT];
+    uint32_t under_way[GROUP_COUNT]; /* waiting or outstanding */
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
-    VEC(uint32_t) flying;
+    VEC(uint32_t) in_flight;
     uint32_t window_256; /* in 1/256 SMPs */
     uint64_t shrunk_at;
-    uint32_t silence; /* time-outs since the last answer */
-    bool dropped;     /* see transactions_have_dropped() */
+    uint32_t timeouts; /* time-outs since the last answer */
+    bool dropped;      /* see transactions_have_dropped() */
     struct sm_counts counts;
 };
 
@@ -45,7 +45,7 @@ static void init_transactions(struct sm *sm)
 static void release_transactions(struct sm *sm)
 {
     vec_release(&sm->transactions->requests);
-    vec_release(&sm->transactions->flying);
+    vec_release(&sm->transactions->in_flight);
 }
 
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
@@ -60,7 +60,8 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
         t->free = t->requests.items[slot].next;
     }
     struct request *request = &t->requests.items[slot];
-    assert(!request->outstanding && kind->answered);
+    assert(!request->outstanding && kind->answered && kind->group < GROUP_COUNT);
+    t->under_way[kind->group]++;
     *request = (struct request){.generation = request->generation + 1,
                                 .kind = kind,
                                 .about = about,
@@ -112,6 +113,8 @@ void sm_send(struct sm *sm, const struct request_kind *kind, union request_subje
 static void retire(struct transactions *t, uint32_t slot)
 {
     struct request *request = &t->requests.items[slot];
+    assert(t->under_way[request->kind->group]);
+    t->under_way[request->kind->group]--;
     request->outstanding = false;
     request->generation++;
     request->next = t->free;
@@ -141,28 +144,20 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
  * shows that when its lease has run out), else ours. */
 static uint64_t key_for(const struct sm *sm, uint32_t target)
 {
-    if (target == SUBNET_NONE || !sm->subnet.ports.items[target].known)
+    if (target == SUBNET_NONE || !port_at(sm, target)->known)
         return sm->config.m_key;
-    uint64_t shown = wire_get(sm->subnet.ports.items[target].info, PORT_INFO_M_KEY);
+    uint64_t shown = wire_get(port_at(sm, target)->info, PORT_INFO_M_KEY);
     return shown ? shown : sm->config.m_key;
-}
-
-/* Outside a change, tables are written only where machines move, and that changes no entry that
- * leads to a switch. */
-static bool tables_are_good(const struct sm *sm)
-{
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_serving(sm) &&
-           plan_serving(sm) == plan_current(sm) && !reconfigure_is_outdated(sm);
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
  * and whoever looks for a link that is down, goes the directed way. */
-static void start_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
+static void route_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_PRESSING ||
-        hops < 2 || !tables_are_good(sm))
+    if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_IMMEDIATE ||
+        hops < 2 || !reconfigure_is_at_rest(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
     const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
@@ -177,8 +172,8 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
 }
 
 /* Fills in the MAD; false when the destination cannot be reached any more. */
-static bool compose(struct sm *sm, const struct request *request, uint32_t id,
-                    struct sm_message *message)
+static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
+                      struct sm_message *message)
 {
     uint8_t *mad = message->mad;
     memset(mad, 0, MAD_BYTES);
@@ -191,7 +186,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     if (request->through != SUBNET_NONE) {
         if (hops >= SMP_MAX_HOPS)
             return false;
-        mad[128 + ++hops] = sm->subnet.ports.items[request->through].number;
+        mad[128 + ++hops] = port_at(sm, request->through)->number;
     }
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
@@ -207,20 +202,15 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
     message->lid = LID_PERMISSIVE;
     message->sl = 0;
-    start_by_lid(sm, request, (unsigned)hops, message);
+    route_by_lid(sm, request, (unsigned)hops, message);
     return true;
-}
-
-static bool window_is_full(const struct transactions *t)
-{
-    return t->flying.count >= t->window_256 / WINDOW_UNIT;
 }
 
 static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    uint32_t slot = dequeue(t, &t->queues[PRIORITY_PRESSING]);
-    if (slot != SUBNET_NONE || window_is_full(t))
+    uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
+    if (slot != SUBNET_NONE || t->in_flight.count >= t->window_256 / WINDOW_UNIT)
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
@@ -248,7 +238,7 @@ static struct request end(struct sm *sm, uint32_t slot)
     return request;
 }
 
-void transactions_lose(struct sm *sm, const struct request *request)
+void transactions_fail(struct sm *sm, const struct request *request)
 {
     if (request->kind->unanswered)
         request->kind->unanswered(sm, request);
@@ -259,7 +249,7 @@ void transactions_lose(struct sm *sm, const struct request *request)
 static void end_unanswered(struct sm *sm, uint32_t slot)
 {
     struct request gone = end(sm, slot);
-    transactions_lose(sm, &gone);
+    transactions_fail(sm, &gone);
 }
 
 bool transactions_next(struct sm *sm, struct sm_message *message)
@@ -268,7 +258,7 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
         uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
-        if (!compose(sm, request, id, message)) {
+        if (!build_mad(sm, request, id, message)) {
             t->dropped = true;
             end_unanswered(sm, slot);
             continue;
@@ -277,21 +267,21 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         request->deadline = sm->now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
-        vec_push(&t->flying, slot);
+        vec_push(&t->in_flight, slot);
         count_sent(sm, request->kind);
         return true;
     }
     return false;
 }
 
-static void land(struct transactions *t, uint32_t slot)
+static void remove_in_flight(struct transactions *t, uint32_t slot)
 {
     size_t i = 0;
-    while (i < t->flying.count && t->flying.items[i] != slot)
+    while (i < t->in_flight.count && t->in_flight.items[i] != slot)
         i++;
-    assert(i < t->flying.count && t->requests.items[slot].outstanding);
+    assert(i < t->in_flight.count && t->requests.items[slot].outstanding);
     t->requests.items[slot].outstanding = false;
-    t->flying.items[i] = t->flying.items[--t->flying.count];
+    t->in_flight.items[i] = t->in_flight.items[--t->in_flight.count];
 }
 
 static void grow_window(struct sm *sm)
@@ -323,9 +313,9 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
-    land(t, slot);
+    remove_in_flight(t, slot);
     grow_window(sm);
-    t->silence = 0;
+    t->timeouts = 0;
     t->counts.answered++;
     struct request answered = end(sm, slot);
     answered.answer = message->mad + SMP_DATA_OFFSET;
@@ -335,7 +325,7 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     else if (answered.kind->refused)
         answered.kind->refused(sm, &answered);
     else
-        transactions_lose(sm, &answered);
+        transactions_fail(sm, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
@@ -347,11 +337,11 @@ static void time_out(struct sm *sm, uint32_t slot)
     struct request late = t->requests.items[slot];
     struct request_effort effort = effort_of(sm, &late);
     bool last = late.tries > effort.retries;
-    land(t, slot);
+    remove_in_flight(t, slot);
     if (!effort.ignores_loss)
         shrink_window(sm);
     t->counts.timeouts++;
-    if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
+    if (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT)
         discovery_suspect(sm, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
         t->counts.gave_up++;
@@ -364,8 +354,8 @@ static void time_out(struct sm *sm, uint32_t slot)
 void transactions_expire(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->flying.count;) {
-        uint32_t slot = t->flying.items[i];
+    for (size_t i = 0; i < t->in_flight.count;) {
+        uint32_t slot = t->in_flight.items[i];
         if (t->requests.items[slot].deadline > sm->now)
             i++;
         else
@@ -373,28 +363,28 @@ void transactions_expire(struct sm *sm)
     }
 }
 
-static bool has_way(const struct sm *sm, const struct request *request)
+static bool has_path(const struct sm *sm, const struct request *request)
 {
     uint8_t path[SMP_MAX_HOPS + 1];
     if (request->target == SUBNET_NONE)
         return true;
-    if (request->through != SUBNET_NONE && wire_get(sm->subnet.ports.items[request->through].info,
-                                                    PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+    if (request->through != SUBNET_NONE &&
+        wire_get(port_at(sm, request->through)->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
         return false;
     return subnet_route(&sm->subnet, request->target, path) >= 0;
 }
 
 /* Those that wait in queues find out when their turn comes. */
-void transactions_cut(struct sm *sm)
+void transactions_drop_unreachable(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->flying.count;) {
-        uint32_t slot = t->flying.items[i];
-        if (has_way(sm, &t->requests.items[slot])) {
+    for (size_t i = 0; i < t->in_flight.count;) {
+        uint32_t slot = t->in_flight.items[i];
+        if (has_path(sm, &t->requests.items[slot])) {
             i++;
             continue;
         }
-        land(t, slot);
+        remove_in_flight(t, slot);
         t->counts.gave_up++;
         end_unanswered(sm, slot);
     }
@@ -404,19 +394,24 @@ uint64_t transactions_deadline(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
     uint64_t deadline = TIME_NEVER;
-    for (size_t i = 0; i < t->flying.count; i++)
-        if (t->requests.items[t->flying.items[i]].deadline < deadline)
-            deadline = t->requests.items[t->flying.items[i]].deadline;
+    for (size_t i = 0; i < t->in_flight.count; i++)
+        if (t->requests.items[t->in_flight.items[i]].deadline < deadline)
+            deadline = t->requests.items[t->in_flight.items[i]].deadline;
     return deadline;
 }
 
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
-    size_t waiting = t->flying.count;
+    size_t waiting = t->in_flight.count;
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         waiting += t->queues[i].count;
     return waiting == 0;
+}
+
+uint32_t transactions_under_way(const struct sm *sm, enum request_group group)
+{
+    return sm->transactions->under_way[group];
 }
 
 bool transactions_have_dropped(struct sm *sm)
@@ -447,9 +442,9 @@ static void flush(struct sm *sm)
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         for (uint32_t slot; (slot = dequeue(t, &t->queues[i])) != SUBNET_NONE;)
             retire(t, slot);
-    for (size_t i = 0; i < t->flying.count; i++)
-        retire(t, t->flying.items[i]);
-    t->flying.count = 0;
+    for (size_t i = 0; i < t->in_flight.count; i++)
+        retire(t, t->in_flight.items[i]);
+    t->in_flight.count = 0;
 }
 
 SM_PART(transactions, init_transactions, release_transactions, flush);

@@ -24,10 +24,23 @@ struct request_effort {
 typedef void request_adjust_effort(const struct sm *sm, const struct request *request,
                                    struct request_effort *effort);
 
+/* What requests belong to; counted while they wait or are outstanding. */
+enum request_group {
+    GROUP_OTHER,
+    GROUP_DISCOVERY, /* discovery is not complete before they end */
+    GROUP_SWEEP,     /* of a light sweep */
+    GROUP_TABLES,    /* Sets of SwitchInfo and of blocks of forwarding tables */
+    GROUP_BLOCKS,    /* Sets of all other blocks (subnet/blocks.h) */
+    GROUP_KEYS,      /* reads of partition tables */
+    GROUP_AUDIT,     /* reads of forwarding tables for an audit */
+    GROUP_COUNT
+};
+
 struct request_kind {
     const char *name; /* what it reads or writes; NULL: no log line names it */
     uint16_t attribute;
-    bool writes;                   /* a Set; else a Get */
+    bool writes; /* a Set; else a Get */
+    enum request_group group;
     request_outcome *ended;        /* called first, whatever the outcome; may be NULL */
     request_outcome *answered;     /* with status 0 */
     request_outcome *refused;      /* with another status; NULL: as if there were no answer */
@@ -53,13 +66,12 @@ union request_subject {
     } function;         /* a virtual function, to be written */
     struct {
         uint32_t port, distribution;
-    } state;              /* of a port, set for the distribution of that number */
-    bool discovery_waits; /* SMInfo: else a sweep asks, and nothing depends on the answer */
+    } state; /* of a port, set for the distribution of that number */
 };
 
 /* The order in which requests are sent. Pressing ones do not wait for room in the window: they are
  * few, and others wait for what they tell. */
-enum request_priority { PRIORITY_NONE, PRIORITY_URGENT, PRIORITY_PRESSING, PRIORITY_COUNT };
+enum request_priority { PRIORITY_NONE, PRIORITY_URGENT, PRIORITY_IMMEDIATE, PRIORITY_COUNT };
 
 struct request {
     const struct request_kind *kind;
@@ -86,16 +98,17 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
 void sm_send(struct sm *sm, const struct request_kind *kind, union request_subject about,
              uint32_t target, uint32_t modifier, const uint8_t *data);
 /* What follows if a request is not answered, for a refusal that is as good as that. */
-void transactions_lose(struct sm *sm, const struct request *request);
+void transactions_fail(struct sm *sm, const struct request *request);
 bool transactions_next(struct sm *sm, struct sm_message *message);
 void transactions_receive(struct sm *sm, const struct sm_message *message);
 void transactions_expire(struct sm *sm);
 uint64_t transactions_deadline(const struct sm *sm);
 bool transactions_idle(const struct sm *sm);
+uint32_t transactions_under_way(const struct sm *sm, enum request_group group);
 /* Whether requests were dropped since the last call because there is no path to their targets. */
 bool transactions_have_dropped(struct sm *sm);
 uint64_t transactions_sent(const struct sm *sm);    /* SMPs, with those that were sent again */
 uint32_t transactions_waiting(const struct sm *sm); /* without priority */
-void transactions_cut(struct sm *sm);               /* give up those that have no way any more */
+void transactions_drop_unreachable(struct sm *sm);  /* give up those that have no way any more */
 
 #endif

@@ -34,12 +34,6 @@ enum {
 static const uint8_t broadcast_mgid[MGID_BYTES] = {0xFF, 0x12,        0x40, 0x1B, 0xFF,
                                                    0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
 
-struct span {
-    const char *text;
-    size_t length;
-};
-#define SPAN(span) (int)((span).length < 80 ? (span).length : 80), (span).text
-
 /* A group, and its scopes, a bit each. */
 struct group_values {
     struct partition_group group;
@@ -60,6 +54,7 @@ struct reader {
     struct partitions *partitions;
     struct name_map by_name;
     VEC(unsigned) group_lines; /* beside partitions->groups */
+    struct arena words;
 };
 
 /* ---- words ---- */
@@ -82,17 +77,17 @@ static bool skip_lines(struct reader *reader)
     return true;
 }
 
-/* Up to one of these, the end of the line or a remark; without blanks around it. */
-static struct span take_words(struct reader *reader, const char *ends)
+/* The words up to one of these signs, the end of the line or a remark, without blanks around. */
+static const char *take_words(struct reader *reader, const char *ends)
 {
     skip_blanks(reader);
-    struct span span = {reader->at, 0};
+    const char *start = reader->at;
     while (*reader->at && *reader->at != '#' && !strchr(ends, *reader->at))
         reader->at++;
-    span.length = (size_t)(reader->at - span.text);
-    while (span.length && strchr(" \t\r", span.text[span.length - 1]))
-        span.length--;
-    return span;
+    size_t length = (size_t)(reader->at - start);
+    while (length && strchr(" \t\r", start[length - 1]))
+        length--;
+    return arena_strndup(&reader->words, start, length);
 }
 
 static bool take_sign(struct reader *reader, char sign)
@@ -104,28 +99,24 @@ static bool take_sign(struct reader *reader, char sign)
     return true;
 }
 
-static bool begins(struct span span, const char *word)
+static bool begins(const char *text, const char *word)
 {
-    return span.length && span.length <= strlen(word) && strncmp(span.text, word, span.length) == 0;
+    return *text && strncmp(text, word, strlen(text)) == 0;
 }
 
 /* Decimal, hexadecimal behind 0x, or octal behind 0. */
-static bool number(struct span span, uint64_t low, uint64_t high, uint64_t *value)
+static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
-    char digits[32], *end;
-    if (!span.length || span.length >= sizeof digits || !isdigit((unsigned char)*span.text))
-        return false;
-    memcpy(digits, span.text, span.length);
-    digits[span.length] = 0;
+    char *end;
     errno = 0;
-    *value = strtoull(digits, &end, 0);
-    return !errno && !*end && *value >= low && *value <= high;
+    *value = strtoull(text, &end, 0);
+    return isdigit((unsigned char)*text) && !errno && !*end && *value >= low && *value <= high;
 }
 
 /* ---- flags ---- */
 
 /* 1: it is none of these flags. */
-static int set_group_flag(struct reader *reader, struct span flag, struct span value,
+static int set_group_flag(struct reader *reader, const char *flag, const char *value,
                           struct group_values *values)
 {
     enum { SCOPE, SL, FLAGS = 7 };
@@ -149,9 +140,8 @@ static int set_group_flag(struct reader *reader, struct span flag, struct span v
     if (which == FLAGS)
         return 1;
     if (!number(value, flags[which].low, flags[which].high, &result))
-        return line_reader_error(reader->lines, "%s=%.*s: expected a number from %llu to %llu",
-                                 flags[which].name, SPAN(value),
-                                 (unsigned long long)flags[which].low,
+        return line_reader_error(reader->lines, "%s=%.80s: expected a number from %llu to %llu",
+                                 flags[which].name, value, (unsigned long long)flags[which].low,
                                  (unsigned long long)flags[which].high);
     field_set(&values->group, flags[which].field, result);
     values->scopes |= (uint16_t)(which == SCOPE ? 1u << result : 0);
@@ -159,7 +149,7 @@ static int set_group_flag(struct reader *reader, struct span flag, struct span v
     return 0;
 }
 
-static int set_membership(struct reader *reader, struct span value, uint8_t *membership)
+static int set_membership(struct reader *reader, const char *value, uint8_t *membership)
 {
     static const char *const words[] = {
         [MEMBER_LIMITED] = "limited", [MEMBER_FULL] = "full", [MEMBER_BOTH] = "both"};
@@ -168,11 +158,11 @@ static int set_membership(struct reader *reader, struct span value, uint8_t *mem
             *membership = i;
             return 0;
         }
-    return line_reader_error(reader->lines, "'%.*s' is no membership: full, limited or both",
-                             SPAN(value));
+    return line_reader_error(reader->lines, "'%.80s' is no membership: full, limited or both",
+                             value);
 }
 
-static int set_flag(struct reader *reader, struct span flag, struct span value,
+static int set_flag(struct reader *reader, const char *flag, const char *value,
                     struct definition *definition)
 {
     int status = set_group_flag(reader, flag, value, &definition->values);
@@ -187,9 +177,9 @@ static int set_flag(struct reader *reader, struct span flag, struct span value,
     else
         return line_reader_error(
             reader->lines,
-            "'%.*s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
+            "'%.80s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
             "scope, Q_Key, TClass or FlowLabel",
-            SPAN(flag));
+            flag);
     return 0;
 }
 
@@ -197,9 +187,8 @@ static int set_flag(struct reader *reader, struct span flag, struct span value,
 static int read_flags(struct reader *reader, struct definition *definition)
 {
     do {
-        struct span flag = take_words(reader, "=,:;"), value = {0};
-        if (take_sign(reader, '='))
-            value = take_words(reader, ",:;");
+        const char *flag = take_words(reader, "=,:;");
+        const char *value = take_sign(reader, '=') ? take_words(reader, ",:;") : "";
         int status = set_flag(reader, flag, value, definition);
         if (status)
             return status;
@@ -226,31 +215,26 @@ static void add_rule(struct reader *reader, struct partition_rule rule)
     vec_push(&reader->partitions->rules, rule);
 }
 
-static int find_partition(struct reader *reader, struct span name, struct span key,
+static int find_partition(struct reader *reader, const char *name, const char *key,
                           uint32_t *partition)
 {
-    char text[NAME_LIMIT];
     uint64_t value = 0;
-    if (!key.text && name.length && isdigit((unsigned char)*name.text)) {
+    if (!key && isdigit((unsigned char)*name)) {
         key = name;
-        name.length = 0;
+        name = "";
     }
-    if (name.length >= sizeof text)
+    if (strlen(name) >= NAME_LIMIT)
         return line_reader_error(
             reader->lines, "a partition's name is no longer than %d characters", NAME_LIMIT - 1);
-    if (name.length)
-        memcpy(text, name.text, name.length);
-    text[name.length] = 0;
-    if (key.text && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
-        return line_reader_error(reader->lines,
-                                 "'%.*s' is no partition key: expected a number from 1 to 0x7fff",
-                                 SPAN(key));
+    if (key && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
+        return line_reader_error(
+            reader->lines, "'%.80s' is no partition key: expected a number from 1 to 0x7fff", key);
     uint16_t wanted = value & PARTITION_DEFAULT; /* 0: make_keys() finds one */
     *partition = wanted  ? map_get(&reader->partitions->by_key, wanted)
-                 : *text ? name_map_get(&reader->by_name, text)
+                 : *name ? name_map_get(&reader->by_name, name)
                          : MAP_NONE;
     if (*partition == MAP_NONE)
-        *partition = add_partition(reader, text, wanted);
+        *partition = add_partition(reader, name, wanted);
     const char *kept = reader->partitions->all.items[*partition].name;
     if (*kept)
         name_map_add(&reader->by_name, kept, *partition);
@@ -260,15 +244,9 @@ static int find_partition(struct reader *reader, struct span name, struct span k
 /* "defmember=limited :" behind the colon that ends the head. */
 static int read_second_head(struct reader *reader, struct definition *definition)
 {
-    static const char *const words[] = {"defmember", "ipoib", "indx0"};
-    const char *back = reader->at;
-    struct span word = take_words(reader, "=,:;");
-    bool is_flag = false;
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        is_flag = is_flag ||
-                  (word.length == strlen(words[i]) && !strncmp(word.text, words[i], word.length));
+    const char *back = reader->at, *word = take_words(reader, "=,:;");
     reader->at = back;
-    if (!is_flag)
+    if (strcmp(word, "defmember") != 0 && strcmp(word, "ipoib") != 0 && strcmp(word, "indx0") != 0)
         return 0;
     int status = read_flags(reader, definition);
     if (!status && !take_sign(reader, ':'))
@@ -300,43 +278,25 @@ static bool is_ip(const uint8_t *mgid)
     return signature == 0x401B || signature == 0x601B;
 }
 
-static void add_broadcast(struct reader *reader, const struct definition *definition)
-{
-    struct group_values values = definition->values;
-    uint8_t mgid[MGID_BYTES];
-    memcpy(mgid, broadcast_mgid, sizeof mgid);
-    mgid[4] = mgid[5] = 0; /* for the key */
-    if (!values.group.q_key)
-        values.group.q_key = IPOIB_Q_KEY;
-    add_group(reader, definition, mgid, &values);
-}
-
 /* Behind `mgid=`: the address and its flags, to the end of the line or of the statement. */
 static int read_group(struct reader *reader, const struct definition *definition)
 {
-    struct span address = take_words(reader, ",;");
+    const char *address = take_words(reader, ",;");
     struct group_values values = definition->values;
     uint8_t mgid[MGID_BYTES];
-    char text[INET6_ADDRSTRLEN];
     values.group.traffic_class = 0;
-    if (address.length >= sizeof text)
-        return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
-    if (address.length)
-        memcpy(text, address.text, address.length);
-    text[address.length] = 0;
-    if (inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != 0xFF)
-        return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
+    if (inet_pton(AF_INET6, address, mgid) != 1 || mgid[0] != 0xFF)
+        return line_reader_error(reader->lines, "'%.80s' is no multicast GID", address);
     while (take_sign(reader, ',')) {
-        struct span flag = take_words(reader, "=,;"), value = {0};
-        if (take_sign(reader, '='))
-            value = take_words(reader, ",;");
+        const char *flag = take_words(reader, "=,;");
+        const char *value = take_sign(reader, '=') ? take_words(reader, ",;") : "";
         int status = set_group_flag(reader, flag, value, &values);
         if (status > 0)
             return line_reader_error(
                 reader->lines,
-                "'%.*s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
+                "'%.80s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
                 "FlowLabel",
-                SPAN(flag));
+                flag);
         if (status)
             return status;
     }
@@ -355,7 +315,7 @@ static int read_group(struct reader *reader, const struct definition *definition
 
 /* ---- members ---- */
 
-static int read_member(struct reader *reader, struct span name, const struct definition *definition)
+static int read_member(struct reader *reader, const char *name, const struct definition *definition)
 {
     static const struct {
         const char *word;
@@ -381,9 +341,9 @@ static int read_member(struct reader *reader, struct span name, const struct def
     if (rule.target == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
         return line_reader_error(
             reader->lines,
-            "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
+            "'%.80s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
             "or SELF",
-            SPAN(name));
+            name);
     add_rule(reader, rule);
     return 0;
 }
@@ -398,8 +358,8 @@ static int read_body(struct reader *reader, const struct definition *definition)
             continue;
         if (!more)
             return line_reader_error(reader->lines, "the file ends where ';' is missing");
-        struct span name = take_words(reader, "=,;");
-        bool group = name.length == 4 && strncmp(name.text, "mgid", 4) == 0;
+        const char *name = take_words(reader, "=,;");
+        bool group = strcmp(name, "mgid") == 0;
         if (group && !take_sign(reader, '='))
             return line_reader_error(reader->lines, "'mgid' has no value");
         int status = group ? read_group(reader, definition) : read_member(reader, name, definition);
@@ -412,10 +372,9 @@ static int read_statement(struct reader *reader)
 {
     struct definition definition = {.values.group = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
                                     .membership = MEMBER_LIMITED};
-    struct span name = take_words(reader, "=,:;"), key = {0};
+    const char *name = take_words(reader, "=,:;");
+    const char *key = take_sign(reader, '=') ? take_words(reader, ",:;") : NULL;
     int status = 0;
-    if (take_sign(reader, '='))
-        key = take_words(reader, ",:;");
     if (take_sign(reader, ','))
         status = read_flags(reader, &definition);
     if (!status && !take_sign(reader, ':'))
@@ -428,8 +387,15 @@ static int read_statement(struct reader *reader)
         return status;
     if (definition.values.group.sl)
         reader->partitions->all.items[definition.partition].sl = definition.values.group.sl;
-    if (definition.ipoib)
-        add_broadcast(reader, &definition);
+    if (definition.ipoib) {
+        struct group_values values = definition.values;
+        uint8_t mgid[MGID_BYTES];
+        memcpy(mgid, broadcast_mgid, sizeof mgid);
+        mgid[4] = mgid[5] = 0; /* for the key */
+        if (!values.group.q_key)
+            values.group.q_key = IPOIB_Q_KEY;
+        add_group(reader, &definition, mgid, &values);
+    }
     return read_body(reader, &definition);
 }
 
@@ -482,16 +448,6 @@ static int finish_groups(struct reader *reader)
     return status;
 }
 
-/* The rules that hold unless the file says otherwise. */
-static void add_standing_rules(struct reader *reader)
-{
-    uint32_t all = add_partition(reader, "Default", PARTITION_DEFAULT);
-    add_rule(reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
-    add_rule(reader, (struct partition_rule){
-                         .partition = all, .target = MEMBERS_SELF, .membership = MEMBER_FULL});
-    name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
-}
-
 static int by_guid_and_order(const void *a, const void *b)
 {
     const struct partition_rule *x = a, *y = b;
@@ -500,20 +456,16 @@ static int by_guid_and_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void sort_rules(struct partitions *partitions)
-{
-    qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
-          by_guid_and_order);
-    while (partitions->general < partitions->rules.count &&
-           !partitions->rules.items[partitions->general].guid)
-        partitions->general++;
-}
-
 int partitions_read(struct partitions *partitions, struct line_reader *lines)
 {
     struct reader reader = {.lines = lines, .at = "", .partitions = partitions};
     *partitions = (struct partitions){0};
-    add_standing_rules(&reader);
+    /* The rules that hold unless the file says otherwise. */
+    uint32_t all = add_partition(&reader, "Default", PARTITION_DEFAULT);
+    add_rule(&reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
+    add_rule(&reader, (struct partition_rule){
+                          .partition = all, .target = MEMBERS_SELF, .membership = MEMBER_FULL});
+    name_map_add(&reader.by_name, partitions->all.items[all].name, all);
     while (skip_lines(&reader))
         if (line_reader_take(lines, read_statement(&reader)))
             reader.at = ""; /* there is no line after an error */
@@ -523,11 +475,16 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
     if (!status)
         status = finish_groups(&reader);
     if (!status)
-        sort_rules(partitions);
-    else
+        qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
+              by_guid_and_order);
+    while (!status && partitions->general < partitions->rules.count &&
+           !partitions->rules.items[partitions->general].guid)
+        partitions->general++;
+    if (status)
         partitions_release(partitions);
     name_map_release(&reader.by_name);
     vec_release(&reader.group_lines);
+    arena_release(&reader.words);
     return status;
 }
 

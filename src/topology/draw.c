@@ -1,8 +1,8 @@
-/* Drawings, in graphviz's language.
+/* Drawings in the DOT language of Graphviz.
  *
- * Small networks are drawn whole, with port numbers at the links and hosts one by one. As they grow
- * port numbers go, parallel links become one line with a count, hosts become a number in their
- * switch, and at last whole groups of switches become one box. Networks with levels are drawn in
+ * Small networks are drawn in full, with port numbers at the links and hosts one by one. In larger
+ * ones port numbers are left out, parallel links become one line with a count, hosts a number in
+ * their switch, and finally groups of switches one box. Networks with levels are drawn in
  * rows over the whole width, placed here (place_rows) and only rendered by neato; irregular ones
  * are left to dot, in rows by distance from the manager's switch, as papers on up-down routing draw
  * them; regular direct networks are left to a spring model. */
@@ -35,11 +35,11 @@ struct drawing {
     char kind[160];
     enum style style;
     uint32_t *level, level_count;
-    uint32_t manager; /* switch of the first node, or where it hangs */
+    uint32_t manager; /* switch of the first node, or next to it */
     bool layered, detailed, whole_hosts;
 };
 
-/* Text inside an HTML-like label; what is too long for a box is cut. */
+/* Text inside an HTML-like label; long text is cut. */
 static void put_label(struct text *out, const char *label)
 {
     size_t length = strlen(label), shown = length > 28 ? 26 : length;
@@ -131,7 +131,8 @@ static void put_hosts(const struct drawing *drawing)
     mem_free(drawn);
 }
 
-/* The links of one switch to higher-numbered ones, the upper row first so that it comes on top. */
+/* The links of one switch to higher-numbered ones. The upper row comes first, so that dot draws it
+ * above. */
 static void put_links(const struct drawing *drawing, const uint32_t *row, uint32_t at)
 {
     const struct graph *graph = drawing->graph;
@@ -293,9 +294,9 @@ static void draw_switches(const struct drawing *drawing)
     mem_free(row);
 }
 
-/* Groups for a network of too many switches: those below the top level that hang together without
- * it (the pods of a three-level tree); the top level is one group. If that is still too much, a
- * group a level. Returns the number of groups. */
+/* Groups for a network of many switches: those that are connected below the top level (the pods of
+ * a three-level tree); the top level is group 0. If these are too many, one group per level.
+ * Returns the number of groups. */
 static uint32_t group_switches(const struct drawing *drawing, uint32_t *group)
 {
     const struct graph *graph = drawing->graph;

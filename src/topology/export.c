@@ -1,9 +1,9 @@
 /* JSON for programs, and Slurm's topology.conf for schedulers.
  *
- * Slurm's tree plugin wants a tree, which a fat tree is not: each leaf has many parents. What it
- * needs to know is which leaves are near each other, so upper switches are merged: leaves that the
- * switches of the next level connect become one virtual switch, and so on up to one for all. Names
- * of hosts are the first word of their description ("node17 HCA-1" is node17), once per leaf. */
+ * The tree plugin of Slurm requires a tree, but the leaves of a fat tree have many parents. Since
+ * it only uses the distance between leaves, upper switches are merged: leaves that the switches of
+ * the next level connect become one virtual switch, and so on up to one for all. Host names are the
+ * first word of the description ("node17 HCA-1" is node17), once per leaf. */
 #include "topology/export.h"
 
 #include "topology/summary.h"
@@ -71,7 +71,7 @@ void topology_write_json(const struct topology *topology, struct text *out)
     json_end_object(&json);
 }
 
-/* The first word, of the characters that Slurm takes in a name. */
+/* The first word; characters that Slurm does not accept in a name become '_'. */
 static char *slurm_name(struct arena *arena, const char *description)
 {
     size_t length = strcspn(description, " \t");
@@ -91,7 +91,8 @@ static size_t stem_length(const char *name)
     return length;
 }
 
-static bool follows(const char *name, const char *next)
+/* Whether `next` is `name` with its number incremented. */
+static bool is_successor(const char *name, const char *next)
 {
     size_t stem = stem_length(name), digits = strlen(name) - stem;
     return digits && digits < 10 && stem == stem_length(next) && strncmp(name, next, stem) == 0 &&
@@ -100,11 +101,11 @@ static bool follows(const char *name, const char *next)
            strtoull(name + stem, NULL, 10) + 1 == strtoull(next + stem, NULL, 10);
 }
 
-/* node1,node2,node3 is node[1-3] in Slurm's hand. */
+/* node1,node2,node3 is node[1-3] in the notation of Slurm. */
 static void write_names(char *const *names, size_t count, struct text *out)
 {
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && follows(names[end - 1], names[end]);)
+        for (end = i + 1; end < count && is_successor(names[end - 1], names[end]);)
             end++;
         text_puts(out, i ? "," : "");
         if (end - i < 3) {
@@ -122,8 +123,8 @@ struct slurm {
     const struct topology *topology;
     const struct graph *graph;
     struct arena arena;
-    uint32_t *level, *set; /* set: which switches are one by now */
-    char **name;           /* by set: what stands for it in the file; NULL: no hosts */
+    uint32_t *level, *set; /* set: the merged switches to which a switch belongs */
+    char **name;           /* at the lowest switch of a set: its name; NULL: no hosts */
     VEC(char *) list;
     struct text *out;
 };
@@ -150,8 +151,8 @@ static bool write_leaf(struct slurm *slurm, uint32_t leaf, const char *leaf_name
     return slurm->list.count > 0;
 }
 
-/* One line for each set that is now made of several named ones; its name passes to the set,
- * where it stands at the lowest switch, so that the order is the file's. */
+/* Writes a line for each set that merges several named ones. The name of a set is kept at its
+ * lowest switch, so that lines are in the order of the file. */
 static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
 {
     uint32_t switches = slurm->graph->switch_count, merged = 0;

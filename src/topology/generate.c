@@ -13,7 +13,7 @@
 
 struct parameter {
     const char *name;
-    const char *fallback; /* NULL: may be left out, the generator decides */
+    const char *fallback; /* default value; NULL: the generator computes it */
     uint64_t low, high;   /* of each item */
     enum { NUMBER, LIST, RULE } form;
     const char *help;
@@ -301,9 +301,8 @@ void topology_describe_kinds(struct text *out)
                         parameter->fallback ? parameter->fallback : "", parameter->help);
         }
     }
-    text_puts(out,
-              "\n"
-              "  every kind also takes width=4x, speed=SDR and length=20m for its links, and\n"
-              "  vfs= and hypervisors=: the first so many hosts (all) become hypervisors with\n"
-              "  so many virtual functions\n");
+    text_puts(out, "\n"
+                   "  every kind also takes width=4x, speed=SDR and length=20m for its links;\n"
+                   "  vfs=N turns hosts into hypervisors with N virtual functions,\n"
+                   "  hypervisors=M only the first M of them\n");
 }

@@ -2,9 +2,9 @@
  * with p hosts and h links to other groups.
  *
  * The a·h outward links of a group, numbered by switch, lead to the other groups in turn, starting
- * with its successor; the largest network has a·h + 1 groups and one link between any two. With
- * fewer groups the turn is taken again while all groups can be served alike; links left over stay
- * free. Ports: hosts, then the group, then outward. */
+ * with its successor; the largest network has a·h + 1 groups and one link between any two. Fewer
+ * groups have several links between any two, all the same number; the remaining ports stay free.
+ * Ports: hosts, then the group, then outward. */
 #include "topology/plan.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void link_outward(struct plan *plan, const struct dragonfly *fly, uint64_
         uint64_t target = (group + step) % fly->groups;
         uint64_t back = round * others + (fly->groups - step) - 1;
         if (target < group)
-            continue; /* that group draws it */
+            continue; /* added by that group */
         plan_link(plan, (uint32_t)(group * fly->switches + channel / fly->outward),
                   (unsigned)(base + channel % fly->outward) + 1,
                   (uint32_t)(target * fly->switches + back / fly->outward),

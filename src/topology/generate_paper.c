@@ -1,15 +1,14 @@
-/* Two networks out of the literature, with the manager at a switch as it was there.
+/* Two networks of publications, with the manager at a switch as there.
  *
  * clos: the three-stage Clos network m, n, r, folded: r edge switches with n hosts each, and m
  * middle switches that each reach every edge switch. The edge switches are numbered around the
  * middle stage, so that the published network of 7 switches and 4 hosts (3, 1, 4) has its middle
- * stage at switches 2, 3 and 4 and the manager at edge switch 0; switch i has the GUID 100 + i,
- * which its figures name ("switches 3 (GUID 103) and 4 (GUID 104)").
+ * stage at switches 2, 3 and 4 and the manager at edge switch 0; switch i has the GUID 100 + i, as
+ * in its figures ("switches 3 (GUID 103) and 4 (GUID 104)").
  *
  * figure1: the irregular network of 8 switches and 7 hosts on which FERa, PIRa and destination
- * renaming were published, rebuilt from their printed forwarding tables. Numbers are the LIDs of
- * the figure; a search in port order from the manager's switch, number 1, finds them in just that
- * order. */
+ * renaming were published, derived from their printed forwarding tables. Numbers are the LIDs of
+ * the figure, in the order of a search in port order from the manager's switch, number 1. */
 #include "topology/plan.h"
 
 int generate_clos(struct plan *plan)

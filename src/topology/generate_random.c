@@ -1,10 +1,9 @@
 /* Random networks.
  *
- * irregular: the family that the first papers on InfiniBand's subnet management used. A random tree
- * makes it connected, random links follow, hosts are spread evenly or go wherever a port is left;
- * some ports stay free. The number of links, unless given, lies half way between a tree and all
- * that the ports allow, which is what the published networks look like. The manager sits at switch
- * 0.
+ * irregular: the networks of the first papers on InfiniBand subnet management. A random tree
+ * connects all switches, random links follow, hosts are spread evenly or attached to free ports;
+ * some ports stay free. The default number of links is half way between a tree and the maximum, as
+ * in the published networks. The manager is at switch 0.
  *
  * irregular rule=paper: as papers 000 to 002 describe their networks, "a host connected to each
  * switch, if a port is available". With fewer hosts than switches, the switches without a host are
@@ -13,7 +12,7 @@
  *
  * jellyfish (Singla, Hong, Popa and Godfrey): random links until no two switches with free ports
  * can be joined; then, while some switch has two free ports, a random link is cut and its ends are
- * joined to that switch. Rarely is the result not connected; then it is drawn again. */
+ * joined to that switch. If the result is not connected, which is rare, it is drawn again. */
 #include "topology/plan.h"
 
 #include <assert.h>
@@ -28,9 +27,9 @@ struct wiring {
     uint32_t full_count; /* switches 0 … of `order` whose ports all lead to switches */
     uint32_t *order;     /* of switches, random */
     bool parallel;       /* parallel links are allowed */
-    uint32_t *room;      /* by switch: ports that may still take a link */
+    uint32_t *room;      /* by switch: ports that are free for links */
     VEC(uint32_t) open;  /* switches with room, unordered */
-    uint32_t *open_at;   /* by switch: its place in `open` */
+    uint32_t *open_at;   /* by switch: its index in `open` */
     VEC(struct plan_link) links;
     struct map pairs; /* from two switches to the number of their links */
     struct arena memory;
@@ -112,9 +111,9 @@ static bool join_some(struct wiring *wiring, struct rng *rng)
     return false;
 }
 
-/* Two ports are open but their switches cannot be joined, being one or linked already: cut a link
- * x–y elsewhere and join x and y to them instead, one link more. What was connected stays so.
- * False if no link will do. */
+/* Two ports are open but cannot be joined, because they belong to one switch or to linked ones:
+ * cuts a link x–y elsewhere and joins x and y to them, which adds one link and keeps connected
+ * switches connected. False if there is no such link. */
 static bool splice(struct wiring *wiring, struct rng *rng)
 {
     if (!wiring->open.count || !wiring->links.count)

@@ -3,9 +3,9 @@
  * XGFT(h; m1 … mh; w1 … wh), the extended generalised fat tree of Öhring, Ibel, Das and Kumar:
  * hosts are level 0, and there are h levels of switches. A node of level i is a row of digits
  * x1 … xh, where digit j runs below wj for j ≤ i and below mj above. Nodes of neighbouring levels
- * i and i+1 are linked if they agree in all digits but number i+1; that digit of the child says
- * which of the parent's m(i+1) down ports the link uses, that of the parent which of the child's
- * w(i+1) up ports. Down ports come first, in that order, then the up ports.
+ * i and i+1 are linked if they agree in all digits but number i+1; that digit of the child selects
+ * one of the m(i+1) down ports of the parent, that of the parent one of the w(i+1) up ports of the
+ * child. Down ports come first, then the up ports.
  *
  * A k-ary n-tree (Petrini and Vanneschi) is XGFT(n; k … k; 1 k … k). The shorthands are trees of
  * 36-port switches: 324 and 648 hosts on two levels, 5832 and 11664 on three. */
@@ -67,8 +67,8 @@ static int check_tree(const struct plan *plan, const struct tree *tree)
                            tree->ports ? tree->ports : most_ports);
 }
 
-/* Leaves are L, the top of two levels is S (spine); of three, M and C (core), and names then tell
- * the pod, or which pod switch a core switch belongs to. */
+/* Names: leaves L, spines S in two levels; M and C (core) in three levels, with the number of the
+ * pod, or of the pod switch to which a core switch belongs. */
 static void add_switch(struct plan *plan, const struct tree *tree, unsigned level, unsigned number)
 {
     unsigned inner = (unsigned)(level > 1 ? tree->w[2] : tree->m[2]);

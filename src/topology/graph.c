@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Adds the links of one switch to its rows; without arrays it only counts. */
-static void take_ports(struct graph *graph, const struct topology *topology, uint32_t node,
-                       bool fill)
+/* Adds the links of one switch to its rows, or only counts them. */
+static void add_links(struct graph *graph, const struct topology *topology, uint32_t node,
+                      bool fill)
 {
     const struct topology_node *from = &topology->nodes.items[node];
     for (unsigned p = 1; p <= from->port_count; p++) {
@@ -46,7 +46,7 @@ void graph_init(struct graph *graph, const struct topology *topology)
             graph->node[graph->switch_count++] = i;
     }
     for (uint32_t i = 0; i < graph->switch_count; i++)
-        take_ports(graph, topology, graph->node[i], false);
+        add_links(graph, topology, graph->node[i], false);
     graph->first_edge =
         arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_edge);
     graph->first_host =
@@ -61,7 +61,7 @@ void graph_init(struct graph *graph, const struct topology *topology)
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         graph->first_edge[i] = graph->edge_count;
         graph->first_host[i] = graph->host_count;
-        take_ports(graph, topology, graph->node[i], true);
+        add_links(graph, topology, graph->node[i], true);
     }
     assert(graph->edge_count == edges && graph->host_count == hosts && edges % 2 == 0);
     graph->first_edge[graph->switch_count] = graph->edge_count;

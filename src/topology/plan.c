@@ -1,4 +1,4 @@
-/* Plans of generators, and how they become a topology. See plan.h. */
+/* Turns the plan of a generator into a topology. */
 #include "topology/plan.h"
 
 #include <errno.h>

@@ -43,10 +43,10 @@ static inline uint64_t plan_number(const struct plan *plan, unsigned parameter)
     return plan->arguments[parameter].values[0];
 }
 
-/* Call it before adding anything: -EFBIG or -EINVAL if that is more than a fabric may hold. */
+/* -EFBIG or -EINVAL if a fabric cannot be that large. To be called before anything is added. */
 int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
                     uint64_t ports_per_switch);
-/* a * b, or UINT64_MAX if that is too large. */
+/* a * b, or UINT64_MAX on overflow. */
 uint64_t plan_times(uint64_t a, uint64_t b);
 
 /* Adds a node whose description is the formatted text, and returns its number. */
@@ -61,7 +61,7 @@ void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t 
 int plan_build(const struct plan *plan, struct topology *topology);
 void plan_release(struct plan *plan);
 
-/* The generators; each is documented where it is defined. */
+/* The generators; their files document them. */
 int generate_irregular(struct plan *plan);
 int generate_jellyfish(struct plan *plan);
 int generate_figure1(struct plan *plan);

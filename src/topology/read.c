@@ -1,18 +1,16 @@
 /* Reads fabrics: ibnetdiscover's output and ibsim's net files.
  *
- * The two are one language. ibsim was made to read ibnetdiscover's dumps and added a few lines of
- * its own; so there is one reader, and what it recognises in a line decides. A file is a series of
- * records: lines that set something for the next node ("vendid=", "switchguid="…), a header
- * (Switch, Ca or Hca, Rt), and a line for each connected port (see read_links.c). ibsim's own lines
- * are "include", "module", "width", "speed", "extspeed", GUID bases ("hcaguids+0x100") and aliases.
+ * ibsim reads the dumps of ibnetdiscover and adds a few lines, so one reader serves both. A file is
+ * a series of records: settings of the next node ("vendid=", "switchguid="…), a header (Switch, Ca
+ * or Hca, Rt), and a line for each connected port (see read_links.c). Lines of ibsim only are
+ * "include", "module", "width", "speed", "extspeed", GUID bases ("hcaguids+0x100") and aliases.
  *
- * Followed from ibsim: vendid and sysimgguid hold for one node, devid for all that follow; GUIDs
- * count on from the last one given; a node without a description is described by its name.
- * Stricter than ibsim: it skips lines that it does not know, which hides typing errors; here they
- * are errors. "do", which runs a command of ibsim's console, is refused. Dumps of 'ibnetdiscover
- * -p' and '-l' lack what a fabric needs, and are refused by name.
+ * As in ibsim, vendid and sysimgguid apply to one node, devid to all following ones; GUIDs count on
+ * from the last one given; the default description of a node is its name. Unlike in ibsim, unknown
+ * lines are errors, and "do", which runs a command of its console, is refused. Dumps of
+ * 'ibnetdiscover -p' and '-l' lack links, and are refused with a hint.
  *
- * One pass; all of it is bounded: bytes, line length, nodes, ports, include depth. */
+ * One pass. Bytes, line length, nodes, ports and include depth are bounded. */
 #include "topology/read.h"
 
 #include <ctype.h>
@@ -127,7 +125,7 @@ static bool only_comment_follows(char *at)
     return *at == '\0' || *at == '#';
 }
 
-/* The value of "key = number"; *at stands behind the key. */
+/* The value of "key = number"; *at points behind the key. */
 static int take_setting(struct reader *reader, char **at, const char *key, uint64_t limit,
                         uint64_t *value)
 {
@@ -194,8 +192,8 @@ static int take_module(struct reader *reader, char *at, const char *key)
     return 0;
 }
 
-/* The description in a header's comment; *at moves on to what follows it. Within quotes it ends at
- * the last quote of the line, since descriptions may hold quotes and nothing after them does. */
+/* Takes the description in the comment of a header. A quoted one ends at the last quote of the
+ * line, since descriptions may contain quotes and the text behind them does not. */
 static void take_description(struct reader *reader, char **at)
 {
     static const char *const ends[] = {" enhanced port ", " base port ", " lid ", " lmc "};
@@ -293,7 +291,7 @@ static int take_header(struct reader *reader, char *at, enum node_kind kind)
 
 static int read_lines(struct reader *reader, struct line_reader *lines);
 
-/* include "file", beside the including file or else in the working directory, as ibsim has it */
+/* include "file": in the folder of the including file, or in the working directory, as in ibsim */
 static int take_include(struct reader *reader, char *at, const char *key)
 {
     char *name, path[MAX_LINE_BYTES * 2];
@@ -332,15 +330,15 @@ static int take_link_default(struct reader *reader, char *at, const char *key)
     if (error)
         return error;
     static const uint16_t base_speeds = 1 << SPEED_SDR | 1 << SPEED_DDR | 1 << SPEED_QDR;
-    bool is_base = key[0] == 's', sound;
+    bool is_base = key[0] == 's', valid;
     uint16_t speeds = 0;
     if (key[0] == 'w')
-        sound = widths_from_mask(value, &reader->widths);
+        valid = widths_from_mask(value, &reader->widths);
     else
-        sound = speeds_from_mask(is_base ? value : 0, is_base ? 0 : value, &speeds);
+        valid = speeds_from_mask(is_base ? value : 0, is_base ? 0 : value, &speeds);
     if (key[0] != 'w')
         reader->speeds = (reader->speeds & (is_base ? ~base_speeds : base_speeds)) | speeds;
-    return sound ? 0
+    return valid ? 0
                  : reader_fail(reader, "'%s=%llu' is out of range", key, (unsigned long long)value);
 }
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Breadth-first searches from every switch cost switches × edges; beyond this many steps only some
- * switches are searched from and the diameter is a lower bound. */
+/* A breadth-first search from every switch takes switches × edges steps. Beyond this limit only
+ * some switches are sources, and the diameter is a lower bound. */
 static const uint64_t exact_steps = 500000000;
 
 static void count_nodes_and_links(const struct topology *topology, struct topology_summary *summary)

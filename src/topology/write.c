@@ -1,9 +1,9 @@
 /* Writes a fabric as ibnetdiscover prints one.
  *
- * Byte for byte the layout of rdma-core's tool, down to its odd blanks, because scripts in the
- * field match on it; only the order is the description's own instead of a discovery's, so that the
- * first node stays the first. One annotation goes beyond the tool, in a comment that ibsim steps
- * over: the length of a cable that is not the usual one. */
+ * The layout is that of the tool in rdma-core, byte for byte, because scripts match on it. Nodes
+ * are in the order of the description, not of a discovery, so that the first node stays the first.
+ * One annotation is an addition, in a comment that ibsim ignores: a cable length other than the
+ * default. */
 #include "topology/topology.h"
 
 #include <stdio.h>

@@ -227,21 +227,6 @@ static void finish(struct column_plan *plan, uint32_t switches)
     mem_free(seen);
 }
 
-static int plan_pair(struct column_plan *plan, struct columns *columns, const struct routes *routes,
-                     unsigned offset, enum vswitch_mode mode)
-{
-    uint16_t lid = (uint16_t)(plan->lid + offset), like = (uint16_t)(plan->like + offset);
-    columns_read(routes, lid, columns->before);
-    columns_read(routes, like, columns->like);
-    int status = plan_column(plan, columns, lid, mode);
-    if (status || !plan->swap)
-        return status;
-    uint8_t *before = columns->before;
-    columns->before = columns->like;
-    columns->like = before;
-    return plan_column(plan, columns, like, mode);
-}
-
 int columns_plan(struct column_plan *plan, const struct network *network,
                  const struct routes *routes, uint16_t lid, uint16_t like, unsigned span, bool swap,
                  enum vswitch_mode mode)
@@ -257,8 +242,17 @@ int columns_plan(struct column_plan *plan, const struct network *network,
     columns.like = columns.before + count + 1;
     columns.after = columns.like + count + 1;
     columns.wave = columns.after + count + 1;
-    for (unsigned i = 0; i < span && status == 0; i++)
-        status = plan_pair(plan, &columns, routes, i, mode);
+    for (unsigned i = 0; i < span && status == 0; i++) {
+        columns_read(routes, lid + i, columns.before);
+        columns_read(routes, like + i, columns.like);
+        status = plan_column(plan, &columns, (uint16_t)(lid + i), mode);
+        if (status || !swap)
+            continue;
+        uint8_t *before = columns.before;
+        columns.before = columns.like;
+        columns.like = before;
+        status = plan_column(plan, &columns, (uint16_t)(like + i), mode);
+    }
     mem_free(columns.hops);
     if (status)
         columns_plan_release(plan);

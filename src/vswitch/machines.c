@@ -57,15 +57,10 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
         vswitch_hypervisor_name(vswitch, result->to == SUBNET_NONE ? result->from : result->to);
     switch (result->request.verb) {
     case VSWITCH_CREATE:
-        vswitch->counts.created++;
         operation_end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
         break;
-    case VSWITCH_DESTROY:
-        vswitch->counts.destroyed++;
-        operation_end(operation, VSWITCH_DONE, "gone from %s", place);
-        break;
+    case VSWITCH_DESTROY: operation_end(operation, VSWITCH_DONE, "gone from %s", place); break;
     case VSWITCH_MIGRATE:
-        vswitch->counts.migrated++;
         if (result->rerouted) /* whose entries are whose nobody can tell */
             operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes computed anew", place,
                           result->lid);
@@ -89,7 +84,6 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         struct vswitch_result *result = &operation->result;
         result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
-        vswitch->counts.failed += result->state == VSWITCH_FAILED;
         if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_add(vswitch, result->request.guid, operation->name);
         else
@@ -147,7 +141,6 @@ static void begin_step(struct vswitch *vswitch, struct operation *operation, enu
         return;
     }
     operation->result.function_smps += step != MOVE_KEYS;
-    vswitch->counts.function_smps += step != MOVE_KEYS;
     operation->pending_socket = move_begin(&operation->move, subnet_of(vswitch), step);
     sm_program_function(vswitch->sm, operation->pending_socket);
 }
@@ -366,26 +359,21 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
     }
 }
 
-static void fail_all(struct vswitch *vswitch)
+void vswitch_advance(struct vswitch *vswitch, uint64_t now)
 {
+    bool progress = vswitch->operations.count > 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
+        if (operation->resume_at <= now)
+            operation->resume_at = 0;
+        if (sm_state(vswitch->sm) == SM_MASTER)
+            continue;
         if (operation->state == OPERATION_STEPPING)
             leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
     }
-}
-
-void vswitch_advance(struct vswitch *vswitch, uint64_t now)
-{
-    bool progress = vswitch->operations.count > 0;
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->resume_at <= now)
-            vswitch->operations.items[i]->resume_at = 0;
-    if (sm_state(vswitch->sm) != SM_MASTER)
-        fail_all(vswitch);
     while (progress) {
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)

@@ -183,11 +183,7 @@ static bool try_lid(struct safety *safety, const struct column_plan *plan, uint3
     for (unsigned vl = 0; fine && vl < safety->cdg.count; vl++) {
         uint32_t reached = spread(safety, entries, lid, vl);
         cdg_begin(&safety->cdg);
-        fine = add_turns(safety, entries, reached, vl);
-        if (fine)
-            cdg_commit(&safety->cdg);
-        else
-            cdg_undo(&safety->cdg);
+        fine = cdg_end(&safety->cdg, add_turns(safety, entries, reached, vl));
     }
     return fine;
 }

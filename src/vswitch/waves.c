@@ -13,7 +13,6 @@ static void give_up_planning(struct vswitch *vswitch, struct operation *operatio
     }
     operation->state = OPERATION_REROUTING;
     operation->result.rerouted = true;
-    vswitch->counts.reroutes++;
     sm_reroute(vswitch->sm, now);
 }
 
@@ -81,14 +80,6 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     return true;
 }
 
-static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
-    operation->drained = true;
-    operation->result.drains++;
-    vswitch->counts.drains++;
-}
-
 /* The entries of the next wave; or, before a gated plan's only one, all of them, set to drop. */
 static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
@@ -128,10 +119,13 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     }
     bool drains = operation->drops_first ? operation->wave == 0 : p->drains >> operation->wave & 1;
     bool drop = operation->drops_first && !operation->dropping;
-    if (drains && !operation->drained && !drop)
-        wait_for_drain(vswitch, operation, now);
-    else
+    if (!drains || operation->drained || drop) {
         add_entries(vswitch, operation, drop);
+        return;
+    }
+    operation->resume_at = now + sm_drain_time(vswitch->sm, p->hops);
+    operation->drained = true;
+    operation->result.drains++;
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)
@@ -148,8 +142,7 @@ bool waves_write(struct vswitch *vswitch, uint64_t now)
         over |= operation->state == OPERATION_OVER;
     }
     if (vswitch->entries.count) {
-        vswitch->counts.table_smps +=
-            sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
+        sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
         over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
     }
     return over;

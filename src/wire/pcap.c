@@ -2,11 +2,9 @@
  *
  * The file has the nanosecond magic and link type 247: every record is a packet as on the wire,
  * from the local route header to the variant CRC. Both CRCs are valid (7.8): the invariant one
- * covers what no switch and no router may change, with the variable fields replaced by ones; the
- * variant one covers everything before it. Numbers in pcap's own headers are little-endian on every
- * machine, so that the same run gives the same file.
- *
- * Only unreliable datagrams are written, since management packets are such. */
+ * covers the fields that switches and routers do not change, with the others replaced by ones; the
+ * variant one covers everything before it. Numbers in the headers of pcap are little-endian on
+ * every machine, so that the same run gives the same file. All packets are unreliable datagrams. */
 #include "wire/pcap.h"
 
 #include "base/mem.h"
@@ -113,9 +111,9 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
     return header;
 }
 
-/* Fills `bytes` with the packet as it is on the wire; returns how many there are. */
-static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
-                    uint8_t bytes[PACKET_BYTES_MAX])
+/* Fills `bytes` with the packet as it is on the wire; returns its length. */
+static size_t build_packet(const struct pcap *pcap, const struct pcap_packet *packet,
+                           uint8_t bytes[PACKET_BYTES_MAX])
 {
     const struct packet_header *header = &packet->header;
     size_t pad = -packet->length % 4;
@@ -157,7 +155,7 @@ static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
     return at + VCRC_BYTES;
 }
 
-static int put(struct pcap *pcap, const void *bytes, size_t count)
+static int write_bytes(struct pcap *pcap, const void *bytes, size_t count)
 {
     if (!pcap->error && fwrite(bytes, 1, count, pcap->file) != count)
         pcap->error = errno ? -errno : -EIO;
@@ -180,7 +178,7 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     put_little_endian(header + 6, 4, 2);
     put_little_endian(header + 16, SNAP_BYTES, 4);
     put_little_endian(header + 20, LINK_TYPE_ERF, 4);
-    int result = put(opened, header, sizeof header);
+    int result = write_bytes(opened, header, sizeof header);
     if (result) {
         pcap_close(opened);
         return err_at(err, -result, path, 0, "cannot write a capture: %s", strerror(-result));
@@ -189,8 +187,8 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     return 0;
 }
 
-/* pcap's record header and ERF's. ERF counts time in seconds and 2^-32 parts of one, and alone here
- * has its lengths in network order. */
+/* The record headers of pcap and ERF. ERF counts time in units of 2^-32 s. Its lengths, unlike all
+ * other numbers here, are in network order. */
 static int put_record_header(struct pcap *pcap, uint64_t time_ps, size_t packet_bytes)
 {
     uint8_t header[RECORD_HEADER_BYTES + ERF_HEADER_BYTES] = {0};
@@ -208,7 +206,7 @@ static int put_record_header(struct pcap *pcap, uint64_t time_ps, size_t packet_
     erf[9] = ERF_FLAG_VARYING_LENGTH;
     wire_set_bits(erf, 80, 16, bytes);
     wire_set_bits(erf, 112, 16, packet_bytes);
-    return put(pcap, header, sizeof header);
+    return write_bytes(pcap, header, sizeof header);
 }
 
 int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *packet)
@@ -216,10 +214,10 @@ int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *pa
     uint8_t bytes[PACKET_BYTES_MAX];
     if (packet->length > PACKET_MAX_PAYLOAD)
         return -EMSGSIZE;
-    size_t count = build(pcap, packet, bytes);
+    size_t count = build_packet(pcap, packet, bytes);
     put_record_header(pcap, time_ps, count);
     pcap->packets++;
-    return put(pcap, bytes, count);
+    return write_bytes(pcap, bytes, count);
 }
 
 int pcap_close(struct pcap *pcap)

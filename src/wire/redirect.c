@@ -17,25 +17,26 @@ int redirect_follow(struct redirect_trail *trail, const uint8_t *answer, size_t 
     const uint8_t *info = answer + at;
     if (bytes < at + WIRE_BYTES_CLASS_PORT_INFO ||
         wire_get(answer, MAD_ATTRIBUTE_ID) != WIRE_ID_CLASS_PORT_INFO)
-        return err_set(err, EPROTO, "LID %u redirects us and does not say where to", by);
+        return err_set(err, EPROTO, "LID %u redirects the request without a ClassPortInfo", by);
     struct redirect to = {.lid = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_LID),
                           .p_key = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_P_KEY),
                           .sl = (uint8_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_SL),
                           .qp = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_QP),
                           .q_key = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_Q_KEY)};
     if (!to.lid || to.lid > LID_UNICAST_LAST)
-        return err_set(err, EPROTO, "LID %u redirects us and names no LID to ask instead", by);
+        return err_set(err, EPROTO, "LID %u redirects the request without a LID", by);
     if (!to.qp)
-        return err_set(err, EPROTO, "LID %u redirects us to LID %u and names no queue pair there",
+        return err_set(err, EPROTO, "LID %u redirects the request to LID %u without a queue pair",
                        by, to.lid);
     for (unsigned i = 0; i < trail->count; i++)
         if (trail->steps[i].lid == to.lid && trail->steps[i].qp == to.qp)
             return err_set(err, ELOOP,
-                           "LID %u redirects us to LID %u, which has redirected us already", by,
-                           to.lid);
+                           "LID %u redirects the request to LID %u, which has redirected it before",
+                           by, to.lid);
     if (trail->count > REDIRECT_STEPS)
-        return err_set(err, ELOOP, "LID %u redirects us to LID %u, the fifth after LID %u; enough",
-                       by, to.lid, trail->steps[0].lid);
+        return err_set(err, ELOOP,
+                       "LID %u redirects the request to LID %u: too many steps from LID %u", by,
+                       to.lid, trail->steps[0].lid);
     trail->steps[trail->count++] = to;
     return 0;
 }

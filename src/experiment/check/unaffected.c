@@ -35,36 +35,38 @@ static void add_port(struct unaffected *u, uint32_t port)
     vec_push(&u->ports, port);
 }
 
-static void find_ports(struct unaffected *u, const struct traffic *const *traffic, size_t count)
+void unaffected_add(struct unaffected *u, const struct traffic *traffic)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < traffic[i]->senders.count; j++)
-            add_port(u, traffic[i]->senders.items[j]);
-        for (size_t j = 0; j < traffic[i]->receivers.count; j++)
-            add_port(u, traffic[i]->receivers.items[j]);
-    }
-    for (uint32_t port = 0; count == 0 && port < u->topology->ports.count; port++) {
-        const struct topology_port *p = &u->topology->ports.items[port];
-        if (p->peer != TOPOLOGY_NONE && u->topology->nodes.items[p->node].kind == NODE_ADAPTER)
-            add_port(u, port);
-    }
+    u->has_traffic = true;
+    for (size_t i = 0; i < traffic->senders.count; i++)
+        add_port(u, traffic->senders.items[i]);
+    for (size_t i = 0; i < traffic->receivers.count; i++)
+        add_port(u, traffic->receivers.items[i]);
 }
 
-struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths,
-                                  const struct traffic *const *traffic, size_t count)
+struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths)
 {
     struct unaffected *u = mem_zalloc(1, sizeof *u);
     u->fabric = fabric;
     u->topology = fabric_topology(fabric);
     u->paths = paths;
-    u->has_traffic = count > 0;
     size_t ports = u->topology->ports.count;
     u->index = mem_alloc((ports + 1) * sizeof *u->index);
     for (size_t i = 0; i <= ports; i++)
         u->index[i] = TOPOLOGY_NONE;
-    find_ports(u, traffic, count);
-    u->affected = mem_zalloc(BITSET_WORDS(u->ports.count * u->ports.count) + 1, sizeof(uint64_t));
     return u;
+}
+
+/* All pairs are known when something fails for the first time. */
+static void begin_pairs(struct unaffected *u)
+{
+    u->failed = true;
+    for (uint32_t port = 0; !u->has_traffic && port < u->topology->ports.count; port++) {
+        const struct topology_port *p = &u->topology->ports.items[port];
+        if (p->peer != TOPOLOGY_NONE && u->topology->nodes.items[p->node].kind == NODE_ADAPTER)
+            add_port(u, port);
+    }
+    u->affected = mem_zalloc(BITSET_WORDS(u->ports.count * u->ports.count) + 1, sizeof(uint64_t));
 }
 
 void unaffected_free(struct unaffected *u)
@@ -154,7 +156,8 @@ void unaffected_before(struct unaffected *u, const struct action *action)
     if (!u || (action->kind != ACTION_FAIL_LINK && action->kind != ACTION_FAIL_NODE &&
                action->kind != ACTION_FLAP))
         return;
-    u->failed = true;
+    if (!u->failed)
+        begin_pairs(u);
     for (size_t i = 0; i < u->ports.count; i++)
         for (size_t j = 0; j < u->ports.count; j++) {
             size_t pair = i * u->ports.count + j;

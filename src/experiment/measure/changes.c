@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 void sent_add(struct sent *sent, unsigned method, unsigned attribute)
 {

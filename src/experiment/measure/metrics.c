@@ -2,7 +2,6 @@
 
 #include "base/time.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define TIMELINE_WIDTH TIME_US   /* of a bucket, to begin with */
@@ -76,26 +75,21 @@ void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint
 
 /* ---- birth ---- */
 
-static uint8_t *count_lanes(const struct topology *topology, const struct fabric_options *options)
-{
-    uint8_t *lanes = mem_zalloc(topology->nodes.count + 1, sizeof *lanes);
-    for (size_t i = 0; i < topology->nodes.count; i++) {
-        const struct topology_node *node = &topology->nodes.items[i];
-        lanes[i] =
-            fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH)
-                .agent.data_vls;
-    }
-    return lanes;
-}
-
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
                             struct run_record *record, uint64_t from, uint64_t to)
 {
     struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
-    size_t ports = fabric_topology(fabric)->ports.count;
+    const struct topology *topology = fabric_topology(fabric);
+    size_t ports = topology->ports.count;
     metrics->fabric = fabric;
     metrics->record = record;
-    metrics->lanes = count_lanes(fabric_topology(fabric), options);
+    metrics->lanes = mem_zalloc(topology->nodes.count + 1, sizeof *metrics->lanes);
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        struct node_options own =
+            fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH);
+        metrics->lanes[i] = own.agent.data_vls;
+    }
     metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
     metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);

@@ -124,17 +124,6 @@ static void set_totals(struct metrics *metrics, const struct data_totals *totals
     results_set(results, "deadlocks", (double)totals->deadlocks, "");
 }
 
-static void set_stoppage(struct metrics *metrics, uint64_t now)
-{
-    struct results *results = &metrics->record->results;
-    struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
-    results_set(results, "traffic.stopped.any", stopped.any, "s");
-    results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");
-    results_set(results, "traffic.stopped.all", stopped.all, "s");
-    results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
-    results_set(results, "traffic.stopped.mean", stopped.mean, "s");
-}
-
 /* ---- over time ---- */
 
 /* The series of that name, without points; false if a statement collects something under it. */
@@ -223,6 +212,7 @@ static void set_timeline(struct metrics *metrics, uint64_t now, const struct dat
 
 void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
 {
+    struct results *results = &metrics->record->results;
     struct data_totals totals;
     if (!metrics->any)
         return;
@@ -231,6 +221,11 @@ void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
         buckets_add(&metrics->timeline, now - 1, TIMELINE_DELIVERED, 0);
     set_window(metrics, now, &totals);
     set_totals(metrics, &totals);
-    set_stoppage(metrics, now);
+    struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
+    results_set(results, "traffic.stopped.any", stopped.any, "s");
+    results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");
+    results_set(results, "traffic.stopped.all", stopped.all, "s");
+    results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
+    results_set(results, "traffic.stopped.mean", stopped.mean, "s");
     set_timeline(metrics, now, &totals);
 }

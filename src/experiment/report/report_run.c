@@ -6,13 +6,11 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "experiment/chart/chart_gnuplot.h"
-#include "experiment/report/report_picture.h"
 #include "experiment/report/report_timeline.h"
-#include "experiment/report/report_verdict.h"
+#include "topology/topology.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -139,13 +137,12 @@ static void put_window(const struct timeline *timeline, const struct window *win
 {
     struct chart charts[TIMELINE_PANELS];
     size_t left_out, count = timeline_charts(timeline, window, charts, &left_out);
-    struct text caption = {0};
+    char caption[80] = "";
     if (left_out)
-        text_printf(&caption, "Not shown: %zu more series of the store.", left_out);
-    page_chart(page, charts, count, caption.data ? caption.data : "");
+        snprintf(caption, sizeof caption, "Not shown: %zu more series of the store.", left_out);
+    page_chart(page, charts, count, caption);
     for (size_t i = 0; i < count; i++)
         chart_release(&charts[i]);
-    text_release(&caption);
 }
 
 static void put_timeline(const struct report_run *report, struct page *page)
@@ -438,41 +435,30 @@ int report_run_plot(const struct report_run *report, const char *path, bool keep
     return status;
 }
 
-static int write_only_run(struct result_store *store, const char *path, struct err *err)
+int report_write_run(const char *dir, struct err *err)
 {
-    struct result_runs runs;
+    struct arena arena = {0};
+    struct result_store *store;
+    struct result_runs runs = {0};
     struct report_run report;
     struct page page;
-    int status = result_store_read_runs(store, &runs, err);
-    if (status)
-        return status;
-    if (runs.items.count != 1)
+    int status =
+        result_store_open(&store, arena_printf(&arena, "%s/run.db", dir), RESULT_STORE_READ, err);
+    if (status == 0)
+        status = result_store_read_runs(store, &runs, err);
+    if (status == 0 && runs.items.count != 1)
         status = err_at(err, EINVAL, result_store_path(store), 0, "holds %zu runs, not one",
                         runs.items.count);
     if (status == 0)
         status = report_run_read(&report, store, &runs.items.items[0], err);
     if (status == 0) {
         report_run_page(&report, &page);
-        status = page_write(&page, path, err);
+        status = page_write(&page, arena_printf(&arena, "%s/report.html", dir), err);
         page_release(&page);
         report_run_release(&report);
     }
     result_runs_release(&runs);
-    return status;
-}
-
-int report_write_run(const char *dir, struct err *err)
-{
-    struct text from = {0}, to = {0};
-    struct result_store *store;
-    text_printf(&from, "%s/run.db", dir);
-    text_printf(&to, "%s/report.html", dir);
-    int status = result_store_open(&store, from.data, RESULT_STORE_READ, err);
-    if (status == 0) {
-        status = write_only_run(store, to.data, err);
-        result_store_close(store);
-    }
-    text_release(&from);
-    text_release(&to);
+    result_store_close(store);
+    arena_release(&arena);
     return status;
 }

@@ -64,17 +64,6 @@ static uint64_t usual_step(const struct series *series)
     return (series->points.items[last - 1].time - series->points.items[0].time) / (last - 1);
 }
 
-/* The widest step of all series: a window must show some points of each. */
-static uint64_t widest_step(const struct results *results)
-{
-    uint64_t widest = 0;
-    for (size_t i = 0; i < results->series.count; i++) {
-        uint64_t step = usual_step(&results->series.items[i]);
-        widest = step > widest ? step : widest;
-    }
-    return widest;
-}
-
 static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
 {
     const struct run_record_change *c = &timeline->record->changes.items[change];
@@ -112,8 +101,13 @@ static int compare_windows(const void *a, const void *b)
 /* Changes in the order of time; those that overlap become one. */
 static void find_windows(const struct timeline *timeline, struct windows *found)
 {
-    uint64_t room = 4 * widest_step(timeline->results);
+    const struct results *results = timeline->results;
     struct windows all = {0};
+    uint64_t room = 0; /* a window shows some points of each series */
+    for (size_t i = 0; i < results->series.count; i++) {
+        uint64_t step = usual_step(&results->series.items[i]);
+        room = 4 * step > room ? 4 * step : room;
+    }
     for (size_t i = 0; i < timeline->record->changes.count; i++)
         vec_push(&all, window_of(timeline, i, room));
     if (all.count)

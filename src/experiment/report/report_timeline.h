@@ -26,8 +26,7 @@ struct window {
     const char *moment; /* what happened at the origin; "" for the whole run */
 };
 struct windows {
-    struct window *items;
-    size_t count, capacity;
+    VEC(struct window);
 };
 /* The whole run first (without what comes before a late traffic), then the changes, at most `most`
  * of these: those with an action before those without. Releasing is the caller's (vec_release). */

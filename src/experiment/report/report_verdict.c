@@ -1,6 +1,6 @@
 /* The verdict on a run, in one sentence: did the checks hold, how long did healing take, what was
  * lost. */
-#include "experiment/report/report_verdict.h"
+#include "experiment/report/report.h"
 
 #include "base/quantity.h"
 #include "base/time.h"

@@ -1,16 +1,19 @@
 #include "experiment/report/run_text.h"
 
+#include "base/quantity.h"
 #include "base/time.h"
-#include "experiment/report/run_text_traffic.h"
+#include "experiment/report/drawing.h"
 #include "experiment/report/series_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 80, TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH + WHO_WIDTH + 4 };
+enum { TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH + WHO_WIDTH + 4 };
+enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
 
-/* ---- for people ---- */
+/* ---- events and changes ---- */
 
 void run_record_write_event(const struct run_record_event *event, struct text *out)
 {
@@ -21,35 +24,233 @@ void run_record_write_event(const struct run_record_event *event, struct text *o
     char time[TIME_TEXT_BYTES];
     text_printf(out, "%*s %c %-*s ", TIME_WIDTH, time_text(event->time, time), marks[event->kind],
                 WHO_WIDTH, event->who);
-    unsigned column = TEXT_COLUMN;
     if (strlen(event->who) > WHO_WIDTH)
-        text_printf(out, "\n%*s", (int)column, "");
-    text_put_wrapped(out, column, "%s", event->text);
+        text_printf(out, "\n%*s", TEXT_COLUMN, "");
+    text_put_wrapped(out, TEXT_COLUMN, "%s", event->text);
 }
 
 static void write_change(const struct run_record_change *change, struct text *out)
 {
-    char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
-        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES];
     uint64_t routing = run_record_routing(change);
-    time_text(change->begin, at);
-    if (change->finished) {
-        time_text(change->end - change->begin, took);
-        time_text(routing - change->begin, discovery);
-        time_text(change->computing, compute);
-        time_text(change->end - routing - change->computing, tables);
-    } else {
-        strcpy(took, "given up");
-        strcpy(discovery, "-");
-        strcpy(compute, "-");
-        strcpy(tables, "-");
-    }
-    text_printf(out, "%12s %10s %10s %10s %10s %6llu %6llu %6llu\n", at, took, discovery, compute,
-                tables, (unsigned long long)change->gets, (unsigned long long)change->sets,
-                (unsigned long long)change->blocks);
-    text_printf(out, "%*s", 13, "");
+    const uint64_t times[] = {change->end - change->begin, routing - change->begin,
+                              change->computing, change->end - routing - change->computing};
+    char time[TIME_TEXT_BYTES];
+    text_printf(out, "%12s", time_text(change->begin, time));
+    for (unsigned i = 0; i < 4; i++)
+        text_printf(out, " %10s",
+                    change->finished ? time_text(times[i], time)
+                    : i == 0         ? "given up"
+                                     : "-");
+    text_printf(out, " %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n%13s", change->gets, change->sets,
+                change->blocks, "");
     text_put_wrapped(out, 13, "%s: %s", change->who, change->cause);
 }
+
+/* ---- figures ---- */
+
+static double figure(const struct run_record *record, const char *name)
+{
+    return results_value(&record->results, name);
+}
+
+static void put_quantity(const struct run_record *record, double value, const char *unit,
+                         unsigned width, struct text *out)
+{
+    char text[QUANTITY_BYTES];
+    quantity_text(value, unit, text);
+    char *mu = strstr(text, "µ");
+    if (mu && record->plain) {
+        *mu = 'u';
+        memmove(mu + 1, mu + strlen("µ"), strlen(mu + strlen("µ")) + 1);
+    }
+    text_put_padded(out, isnan(value) ? "-" : text, width, true);
+}
+
+static void put_figure(const struct run_record *record, const char *name, const char *unit,
+                       unsigned width, struct text *out)
+{
+    put_quantity(record, figure(record, name), unit, width, out);
+}
+
+/* ---- pictures ---- */
+
+static void write_curve(const struct run_record *record, const struct canvas *canvas,
+                        const char *label, const char *name, enum curve curve, struct text *out)
+{
+    const struct series *found = results_find_series(&record->results, name);
+    double shown = found ? drawing_amount(canvas, found, curve) : 0;
+    if (!(shown > 0))
+        return;
+    text_printf(out, "  %-*s", LABEL - 2, label);
+    put_quantity(record, shown, "", AMOUNT - 1, out);
+    text_putc(out, ' ');
+    drawing_curve(canvas, found, curve, out);
+    text_putc(out, '\n');
+}
+
+static void write_curves(const struct run_record *record, const struct canvas *canvas,
+                         struct text *out)
+{
+    write_curve(record, canvas, "packets/s", "accepted", CURVE_RATE, out);
+    write_curve(record, canvas, "lost", "lost", CURVE_TOTAL, out);
+    text_printf(out, "%*s", LABEL + AMOUNT, "");
+    drawing_axis(canvas, out);
+    text_putc(out, '\n');
+}
+
+static void write_phase(const struct canvas *canvas, const char *label, uint64_t from, uint64_t to,
+                        struct text *out)
+{
+    char time[TIME_TEXT_BYTES];
+    text_printf(out, "  %-*s%*s ", LABEL - 2, label, AMOUNT - 1, time_text(to - from, time));
+    drawing_bar(canvas, from, to, out);
+    text_putc(out, '\n');
+}
+
+/* A little more than the change itself, so that what comes before and after can be seen. */
+static struct canvas canvas_for(const struct run_record *record,
+                                const struct run_record_change *change)
+{
+    uint64_t first = change->tied ? change->fault : change->begin, length = change->end - first;
+    uint64_t margin = length / 8 + 1;
+    return (struct canvas){.from = first > margin ? first - margin : 0,
+                           .to = change->end + margin,
+                           .columns = CURVE,
+                           .plain = record->plain};
+}
+
+static void write_picture(const struct run_record *record, size_t index, struct text *out)
+{
+    const struct run_record_change *change = &record->changes.items[index];
+    struct canvas canvas = canvas_for(record, change);
+    uint64_t routing = run_record_routing(change);
+    text_printf(out, "\nchange %zu of %s%s\n", index + 1, change->who,
+                change->finished ? "" : " (given up)");
+    if (change->tied)
+        write_phase(&canvas, "detect", change->fault, change->begin, out);
+    write_phase(&canvas, "discover", change->begin, routing, out);
+    if (change->routed) {
+        write_phase(&canvas, "compute", routing, change->routed, out);
+        write_phase(&canvas, "distribute", change->routed, change->end, out);
+    }
+    write_curves(record, &canvas, out);
+}
+
+static void write_pictures(const struct run_record *record, struct text *out)
+{
+    size_t count = record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
+    if (first)
+        text_printf(out, "\nthe last %d of %zu changes:\n", PICTURES, count);
+    for (size_t i = first; i < count; i++)
+        write_picture(record, i, out);
+}
+
+/* ---- tables ---- */
+
+static void write_overview(const struct run_record *record, struct text *out)
+{
+    const struct series *accepted = results_find_series(&record->results, "accepted");
+    if (!accepted || accepted->points.count == 0)
+        return;
+    struct canvas canvas = {.from = accepted->points.items[0].time,
+                            .to = record->end,
+                            .columns = CURVE,
+                            .plain = record->plain};
+    if (canvas.to <= canvas.from)
+        return;
+    text_puts(out, "\ntraffic\n");
+    write_curves(record, &canvas, out);
+}
+
+static void write_rates(const struct run_record *record, struct text *out)
+{
+    char from[TIME_TEXT_BYTES], to[TIME_TEXT_BYTES];
+    if (isnan(figure(record, "window.from")))
+        return;
+    text_printf(out, "\nmeasured from %s to %s: %s\n\n",
+                time_text((uint64_t)(figure(record, "window.from") * 1e12 + 0.5), from),
+                time_text((uint64_t)(figure(record, "window.to") * 1e12 + 0.5), to),
+                record->verdict ? record->verdict : "");
+    text_printf(out, "%*s%20s%22s%18s\n", LABEL, "", "in all", "for each sender", "on the wire");
+    text_printf(out, "  %-*s", LABEL - 2, "offered");
+    put_figure(record, "offered", "packets/s", 20, out);
+    put_figure(record, "offered.node", "packets/s", 22, out);
+    text_printf(out, "\n  %-*s", LABEL - 2, "accepted");
+    put_figure(record, "accepted", "packets/s", 20, out);
+    put_figure(record, "accepted.node", "packets/s", 22, out);
+    put_figure(record, "accepted.bits", "bits/s", 18, out);
+    text_putc(out, '\n');
+}
+
+static void write_latency(const struct run_record *record, const char *label, const char *name,
+                          struct text *out)
+{
+    static const char *const parts[] = {"mean", "ci", "p50", "p99", "p99.9", "max"};
+    text_printf(out, "  %-*s", LABEL - 2, label);
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s.%s", name, parts[i]);
+        put_figure(record, full, "s", 11, out);
+    }
+    text_putc(out, '\n');
+}
+
+static void write_count(const struct run_record *record, const char *label, const char *name,
+                        bool always, struct text *out)
+{
+    double value = figure(record, name);
+    if (isnan(value) || (value == 0 && !always))
+        return;
+    text_printf(out, "  %-*s", 22, label);
+    put_quantity(record, value, "", 20, out);
+    text_putc(out, '\n');
+}
+
+static void write_losses(const struct run_record *record, struct text *out)
+{
+    for (size_t i = 0; i < record->results.figures.count; i++) {
+        const struct figure *loss = &record->results.figures.items[i];
+        char label[64];
+        if (strncmp(loss->name, "lost.", 5) != 0 || strcmp(loss->unit, "packets") != 0)
+            continue;
+        snprintf(label, sizeof label, "  %.40s", loss->name + 5);
+        write_count(record, label, loss->name, false, out);
+    }
+    write_count(record, "  of unaffected pairs", "unaffected.lost", true, out);
+}
+
+static void write_traffic(const struct run_record *record, struct text *out)
+{
+    if (isnan(figure(record, "made")))
+        return;
+    write_overview(record, out);
+    write_rates(record, out);
+    if (!isnan(figure(record, "latency.mean"))) {
+        text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
+                    "p99", "p99.9", "max");
+        write_latency(record, "latency", "latency", out);
+        write_latency(record, "in fabric", "network-latency", out);
+    }
+    text_putc(out, '\n');
+    write_count(record, "packets made", "made", true, out);
+    write_count(record, "delivered", "delivered", true, out);
+    write_count(record, "lost", "lost", true, out);
+    write_losses(record, out);
+    write_count(record, "still in the fabric", "travelling", true, out);
+    write_count(record, "waiting at senders", "waiting", true, out);
+    write_count(record, "sent again", "retried", false, out);
+    write_count(record, "without a path", "unroutable", false, out);
+    write_count(record, "deadlocks", "deadlocks", false, out);
+    if (figure(record, "traffic.stopped.any") > 0) {
+        text_puts(out, "\n  senders stopped: ");
+        put_figure(record, "traffic.stopped.any", "s", 0, out);
+        text_puts(out, " at least one, ");
+        put_figure(record, "traffic.stopped.all", "s", 0, out);
+        text_puts(out, " all of them\n");
+    }
+}
+
+/* ---- all of it ---- */
 
 /* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
 static void write_machines(const struct run_record *record, struct text *out)
@@ -80,9 +281,9 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
         for (size_t i = 0; i < record->changes.count; i++)
             write_change(&record->changes.items[i], out);
     }
-    run_record_write_pictures(record, out);
+    write_pictures(record, out);
     write_machines(record, out);
-    run_record_write_traffic(record, out);
+    write_traffic(record, out);
     if (record->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
         for (size_t i = 0; i < record->checks.count; i++) {

@@ -7,7 +7,7 @@
 
 /* ---- changes ---- */
 
-static void close_change(struct setup *setup, size_t seat, bool finished)
+void change_log_close(struct setup *setup, size_t seat, bool finished)
 {
     struct setup_seat *s = setup->seats.items[seat];
     if (!s->open)
@@ -17,11 +17,6 @@ static void close_change(struct setup *setup, size_t seat, bool finished)
     change->finished = finished;
     change_record_close(&s->book, setup->record, s->change);
     s->open = false;
-}
-
-void change_log_give_up(struct setup *setup, size_t seat)
-{
-    close_change(setup, seat, false);
 }
 
 static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
@@ -56,11 +51,11 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     switch (event->kind) {
     case SM_EVENT_STATE: /* whoever is not master changes nothing */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
-            change_log_give_up(setup, index);
+            change_log_close(setup, index, false);
         break;
     case SM_EVENT_CHANGE: begin_change(setup, index, now, event->text); break;
     case SM_EVENT_UP:
-        close_change(setup, index, true);
+        change_log_close(setup, index, true);
         setup->settled = now;
         break;
     default: break;

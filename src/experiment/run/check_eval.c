@@ -7,7 +7,6 @@
 #include "experiment/measure/metrics.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool holds_time(const struct setup *setup, const struct check_statement *check,

@@ -25,16 +25,6 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named)
     return number;
 }
 
-static int bind_start(struct setup *setup, const struct action *action)
-{
-    const struct word *word = &action->machine.name_word;
-    if (!vswitch_guid(word->text))
-        return word_error(&setup->cursor, word, "'%.80s' is no name for a machine", word->text);
-    if (name_map_get(&setup->machines.by_name, word->text) == MAP_NONE)
-        machines_add(setup, word->text, true);
-    return 0;
-}
-
 static bool is_hypervisor(const struct setup *setup, uint32_t node)
 {
     const struct topology_node *at = &setup->topology.nodes.items[node];
@@ -55,19 +45,23 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
 
 int machines_bind(struct setup *setup)
 {
-    int status = 0;
     setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
-    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE)
-            status = bind_start(setup, &statement->action);
+        const struct word *name = &statement->action.machine.name_word;
+        bool starts =
+            statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE;
+        if (starts && !vswitch_guid(name->text))
+            return word_error(&setup->cursor, name, "'%.80s' is no name for a machine", name->text);
+        if (starts && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
+            machines_add(setup, name->text, true);
         if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
             setup->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
     for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
         if (is_hypervisor(setup, node))
             vec_push(&setup->machines.hypervisors, node);
-    return status;
+    return 0;
 }
 
 int machines_bind_action(const struct setup *setup, const struct action *action,
@@ -128,17 +122,7 @@ void machines_release(struct setup *setup)
 
 /* ---- asking ---- */
 
-/* The number of the first master, or NO_MANAGER. */
-static uint32_t find_master(const struct setup *setup)
-{
-    for (size_t i = 0; i < setup->seats.count; i++) {
-        const struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            return setup->places.items[i].manager;
-    }
-    return NO_MANAGER;
-}
-
+/* The first master; without one, the order waits. */
 static void ask(struct setup *setup, struct machine_order *order)
 {
     const struct machine *machine = &setup->machines.items.items[order->machine];
@@ -149,7 +133,12 @@ static void ask(struct setup *setup, struct machine_order *order)
                                       .mode = order->mode};
     struct err reason = {0};
     order->ticket = 0;
-    order->manager = find_master(setup);
+    order->manager = NO_MANAGER;
+    for (size_t i = 0; i < setup->seats.count && order->manager == NO_MANAGER; i++) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            order->manager = setup->places.items[i].manager;
+    }
     if (order->manager != NO_MANAGER)
         order->ticket = sim_vm_ask(setup->sim, order->manager, &request, &reason);
 }
@@ -307,20 +296,6 @@ void machines_done(struct setup *setup, const struct machine_order *order,
     tell(setup, order, result);
 }
 
-/* Whom it was given to cannot carry it out any more. */
-static bool is_orphan(const struct setup *setup, const struct machine_order *order,
-                      const struct vswitch_result *result)
-{
-    const struct sm *sm = order->ticket ? sim_manager(setup->sim, order->manager) : NULL;
-    return !result || (result->state == VSWITCH_FAILED && (!sm || sm_state(sm) != SM_MASTER));
-}
-
-static bool is_up_at(const struct setup *setup, const struct machine *machine, uint32_t port)
-{
-    return port != TOPOLOGY_NONE && fabric_link_is_up(setup->fabric, port) &&
-           fabric_port_guid(setup->fabric, port, 0) == machine->guid;
-}
-
 /* As soon as the function at the new place is up the machine goes on there; not all switches may
  * lead to it yet. */
 static void resume(struct setup *setup, struct machine_order *order)
@@ -329,7 +304,8 @@ static void resume(struct setup *setup, struct machine_order *order)
     if (machine->guest == TOPOLOGY_NONE || order->verb == VSWITCH_DESTROY || order->resumed)
         return;
     uint32_t port = find_port(setup, order->manager, machine->guid);
-    if (port == order->from || !is_up_at(setup, machine, port))
+    if (port == order->from || port == TOPOLOGY_NONE || !fabric_link_is_up(setup->fabric, port) ||
+        fabric_port_guid(setup->fabric, port, 0) != machine->guid)
         return;
     move_guest(setup, machine, port);
     order->resumed = true;
@@ -342,7 +318,9 @@ static bool look_at(struct setup *setup, struct machine_order *order)
     const struct machine *machine = &machines->items.items[order->machine];
     const struct vswitch *vswitch = order->ticket ? sim_machines(setup->sim, order->manager) : NULL;
     const struct vswitch_result *result = vswitch ? vswitch_result(vswitch, order->ticket) : NULL;
-    if (is_orphan(setup, order, result)) {
+    const struct sm *sm = order->ticket ? sim_manager(setup->sim, order->manager) : NULL;
+    bool is_master = sm && sm_state(sm) == SM_MASTER;
+    if (!result || (result->state == VSWITCH_FAILED && !is_master)) {
         machines->sums[order->verb].retried += order->ticket != 0;
         ask(setup, order);
         return false;

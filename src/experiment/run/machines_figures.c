@@ -6,7 +6,6 @@
 #include "topology/virtual.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_BYTES = 160 };
 

@@ -72,17 +72,6 @@ static void hear_gate(void *context, uint64_t now, uint32_t port, bool open)
 
 /* ---- all of it ---- */
 
-static struct unaffected *watch_unaffected(const struct setup *setup)
-{
-    const struct traffic **traffic = mem_alloc((setup->flows.count + 1) * sizeof *traffic);
-    for (size_t i = 0; i < setup->flows.count; i++)
-        traffic[i] = &setup->flows.items[i].traffic;
-    struct unaffected *unaffected =
-        unaffected_new(setup->fabric, setup->paths, traffic, setup->flows.count);
-    mem_free(traffic);
-    return unaffected;
-}
-
 /* Without a statement, figures are measured from the first traffic on, or from the beginning. */
 void measuring_begin(struct setup *setup)
 {
@@ -101,7 +90,9 @@ void measuring_begin(struct setup *setup)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(setup->metrics, &scenario->statements.items[i].collections[j]);
     if (asks_for_unaffected(scenario))
-        setup->unaffected = watch_unaffected(setup);
+        setup->unaffected = unaffected_new(setup->fabric, setup->paths);
+    for (size_t i = 0; setup->unaffected && i < setup->flows.count; i++)
+        unaffected_add(setup->unaffected, &setup->flows.items[i].traffic);
 }
 
 void measuring_publish(struct setup *setup, uint64_t now)

@@ -7,8 +7,6 @@
 #include "experiment/measure/metrics.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #define MOMENT (10 * TIME_US) /* in which a manager can tell that it is through */
 enum { SLICES = 500 };        /* of a run, between two words about its progress */
@@ -320,7 +318,7 @@ int run_scenario(struct scenario *scenario, const struct run_options *options,
     if (status == 0)
         status = check_end(&play);
     for (size_t i = 0; i < play.setup.seats.count; i++)
-        change_log_give_up(&play.setup, i);
+        change_log_close(&play.setup, i, false);
     fabric_totals(play.setup.fabric, &totals);
     record->end = sim_now(play.setup.sim);
     record->hash = fabric_trace_hash(play.setup.fabric);

@@ -253,7 +253,7 @@ void setup_kill_manager(struct setup *setup, size_t seat)
 {
     if (!setup_manager(setup, seat))
         return;
-    change_log_give_up(setup, seat);
+    change_log_close(setup, seat, false);
     sim_kill_manager(setup->sim, setup->places.items[seat].manager);
     setup->places.items[seat].manager = NO_MANAGER;
 }

@@ -80,8 +80,8 @@ int apply_action(struct setup *setup, const struct statement *statement);
 void change_log_listen(struct setup *setup);
 /* A `run` statement begins: its counts start at 0. */
 void change_log_begin_run(struct setup *setup);
-/* Ends the change of a manager that will not complete it. */
-void change_log_give_up(struct setup *setup, size_t seat);
+/* Ends the change that the manager at a seat is working on, if there is one. */
+void change_log_close(struct setup *setup, size_t seat, bool finished);
 /* Requests sent during the last run; 0 means any. */
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);
 /* Whether the text of an event of the last run contains `text`. */

@@ -1,8 +1,6 @@
 #include "experiment/scenario/action.h"
 
-#include "base/time.h"
 #include "experiment/scenario/names.h"
-#include "wire/mad.h"
 
 #include <string.h>
 

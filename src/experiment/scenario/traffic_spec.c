@@ -116,14 +116,6 @@ static int set_limit(struct traffic_spec *spec, struct cursor *value)
     return 0;
 }
 
-static int set_p_key(struct traffic_spec *spec, struct cursor *value)
-{
-    uint64_t key;
-    int status = cursor_take_number(value, "a P_Key", 1, UINT16_MAX, &key);
-    spec->traffic.p_key = (uint16_t)key;
-    return status;
-}
-
 static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 {
     unsigned index;
@@ -140,7 +132,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 static const struct key {
     const char *name;
     int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: as the kind says */
-    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_SHARE } kind;
+    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */
 } keys[] = {
@@ -161,7 +153,7 @@ static const struct key {
     {.name = "limit", .set = set_limit},
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
-    {.name = "p_key", .set = set_p_key},
+    {"p_key", NULL, KEY_P_KEY, AT(traffic.p_key), NULL},
     {"file", NULL, KEY_WORD, AT(file_word), "a trace file"},
     {.name = "pattern", .set = set_pattern},
 };
@@ -194,11 +186,16 @@ int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const st
     case KEY_WORD: return cursor_take(&one, keys[index].what, member);
     case KEY_TIME: return cursor_take_time(&one, member);
     case KEY_SHARE: return cursor_take_percent(&one, member);
-    case KEY_COUNT: break;
+    case KEY_COUNT:
+        cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
+        *(uint32_t *)member = (uint32_t)number;
+        break;
+    case KEY_P_KEY:
+        cursor_take_number(&one, "a P_Key", 1, UINT16_MAX, &number);
+        *(uint16_t *)member = (uint16_t)number;
+        break;
     }
-    status = cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
-    *(uint32_t *)member = (uint32_t)number;
-    return status;
+    return one.status;
 }
 
 /* KEY VALUE, once each. */

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,6 +97,13 @@ static bool parse_value(const char *text, double *number)
     return end > text && (isdigit((unsigned char)*digits) || *digits == '.');
 }
 
+bool result_is_number(const char *value)
+{
+    char *end;
+    double number = strtod(value, &end);
+    return end != value && *end == '\0' && isfinite(number);
+}
+
 int result_compare_values(const char *a, const char *b)
 {
     double x, y;
@@ -105,6 +113,22 @@ int result_compare_values(const char *a, const char *b)
     if (a_number && x != y)
         return x < y ? -1 : 1;
     return strcmp(a, b);
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t result_sort_values(const char **values, size_t count)
+{
+    size_t left = 0;
+    if (count)
+        qsort(values, count, sizeof *values, compare_items);
+    for (size_t i = 0; i < count; i++)
+        if (left == 0 || strcmp(values[left - 1], values[i]) != 0)
+            values[left++] = values[i];
+    return left;
 }
 
 /* ---- a run's place ---- */

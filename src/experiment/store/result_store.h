@@ -109,7 +109,11 @@ void result_point(const struct result_parameter *parameters, size_t count, struc
 /* The value of the parameter of that name, or NULL. */
 const char *result_parameter(const struct result_parameter *parameters, size_t count,
                              const char *name);
+/* Whether a value is a number, without a unit. */
+bool result_is_number(const char *value);
 /* How values sort: numbers by size and before words, words by letters. */
 int result_compare_values(const char *a, const char *b);
+/* Sorts values and removes duplicates; returns how many are left. */
+size_t result_sort_values(const char **values, size_t count);
 
 #endif

@@ -241,14 +241,6 @@ static int read_template(struct sweep *sweep, const struct word *word, struct er
     return status ? -EINVAL : sweep_bind_template(sweep, err);
 }
 
-/* fig22.sweep keeps its runs in fig22.db. */
-static const char *default_store(struct sweep *sweep)
-{
-    const char *dot = strrchr(sweep->file, '.');
-    size_t length = dot && !strchr(dot, '/') ? (size_t)(dot - sweep->file) : strlen(sweep->file);
-    return arena_printf(&sweep->arena, "%.*s.db", (int)length, sweep->file);
-}
-
 int sweep_read(struct sweep *sweep, struct line_reader *lines)
 {
     *sweep = (struct sweep){.repeat = 1, .seed = 1};
@@ -265,8 +257,12 @@ int sweep_read(struct sweep *sweep, struct line_reader *lines)
                         "no 'scenario' statement: a sweep needs a scenario to vary");
     if (status == 0)
         status = read_template(sweep, &first[0], lines->err);
-    if (status == 0 && !sweep->store)
-        sweep->store = default_store(sweep);
+    const char *dot = strrchr(sweep->file, '.');
+    if (!dot || strchr(dot, '/'))
+        dot = sweep->file + strlen(sweep->file);
+    if (status == 0 && !sweep->store) /* fig22.sweep keeps its runs in fig22.db */
+        sweep->store =
+            arena_printf(&sweep->arena, "%.*s.db", (int)(dot - sweep->file), sweep->file);
     if (status)
         sweep_release(sweep);
     return status;

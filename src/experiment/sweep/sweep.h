@@ -24,8 +24,7 @@ struct sweep_axis {
 
 /* Names of results, '*' standing for anything. */
 struct name_patterns {
-    const char **items;
-    size_t count, capacity;
+    VEC(const char *);
 };
 
 struct sweep {

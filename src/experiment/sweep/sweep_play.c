@@ -6,8 +6,6 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- playing ---- */
 

@@ -190,15 +190,6 @@ static void find_pending(struct conductor *conductor)
     counts->total = conductor->plan->runs.count;
 }
 
-/* The file is made, or found to be none of ours, before anybody waits for results. */
-static int open_store(const char *path, struct err *err)
-{
-    struct result_store *store;
-    int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
-    result_store_close(store);
-    return status;
-}
-
 int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
                    const struct sweep_options *options, struct sweep_counts *counts,
                    struct err *err)
@@ -209,6 +200,7 @@ int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
                                   .counts = counts,
                                   .limits = {sweep->timeout, sweep->memory},
                                   .err = err};
+    struct result_store *store;
     int status = 0;
     *counts = (struct sweep_counts){0};
     find_pending(&conductor);
@@ -216,8 +208,10 @@ int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
     conductor.children = children_new(&conductor.limits);
     if (conductor.pending.count)
         status = rehearse(&conductor);
-    if (status == 0)
-        status = open_store(options->store, err);
+    if (status == 0) { /* the file is made, or found to be no store, before the first run */
+        status = result_store_open(&store, options->store, RESULT_STORE_WRITE, err);
+        result_store_close(store);
+    }
     if (status == 0)
         status = run_all(&conductor);
     counts->seconds = children_clock() - conductor.start;

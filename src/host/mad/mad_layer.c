@@ -1,8 +1,8 @@
-/* Files and the way of a MAD: from a program into the fabric, from the fabric to a program.
+/* Files, and the transfer of MADs between programs and the fabric.
  *
- * Follows drivers/infiniband/core/user_mad.c and mad.c of Linux in what a program can see. Not
- * done: OPA, security modules, and errors that the device would report at once for what only its
- * tables know (the socket in between does not wait for an answer). */
+ * The behaviour that a program can observe follows drivers/infiniband/core/user_mad.c and mad.c of
+ * Linux. Not implemented: OPA, security modules, and synchronous errors that depend on the state of
+ * the device (a client does not wait for the server's answer to a MAD). */
 #include "host/mad/mad_internal.h"
 
 #include <arpa/inet.h>
@@ -17,7 +17,6 @@ struct mad_layer *mad_layer_new(struct fabric *fabric)
     struct mad_layer *layer = mem_zalloc(1, sizeof *layer);
     layer->fabric = fabric;
     layer->timers = des_new();
-    layer->rmpp = mad_rmpp_new();
     return layer;
 }
 
@@ -27,9 +26,9 @@ void mad_layer_free(struct mad_layer *layer)
         return;
     while (layer->files)
         mad_file_close(layer->files);
-    mad_rmpp_free(layer->rmpp);
     des_free(layer->timers);
     vec_release(&layer->ready);
+    vec_release(&layer->rmpp.slots);
     pool_release(&layer->requests);
     vec_release(&layer->agents);
     vec_release(&layer->ports);
@@ -102,7 +101,7 @@ void mad_file_status(const struct mad_file *file, struct mad_file_status *status
     status->queued_bytes = file->queued_bytes;
 }
 
-/* ---- messages waiting for their reader ---- */
+/* ---- received messages ---- */
 
 void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
                       size_t bytes)
@@ -156,7 +155,7 @@ struct mad_file *mad_layer_next_ready(struct mad_layer *layer)
     return file;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static struct packet_header mad_packet_header(const struct mad_file *file,
                                               const struct mad_head *head)
@@ -181,8 +180,8 @@ static struct packet_header mad_packet_header(const struct mad_file *file,
     return packet;
 }
 
-/* An answer to two programs' requests, or two requests of one program, cannot be told apart if they
- * have the same transaction id: the second is refused. */
+/* Answers are matched by transaction ID and class: a second outstanding request with both equal is
+ * refused. */
 bool mad_is_duplicate(const struct mad_layer *layer, const uint8_t *mad)
 {
     return !mad_is_response(mad) && mad_request_find(layer, wire_get(mad, MAD_TID),
@@ -203,7 +202,7 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
     if (!mad_is_response(mad))
         wire_set_bits(mad, 64, 32, agent->high_tid);
     if (mad_is_smp(mad) != (ntohl(head->qpn) == QP_SMI))
-        return -EINVAL; /* the far end's filter would drop it anyway */
+        return -EINVAL; /* the receiver would drop it */
     struct packet_header packet = mad_packet_header(file, head);
     file->status.sent++;
     if (mad_agent_has_rmpp(agent, mad))
@@ -216,7 +215,7 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
     return 0;
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
                     const uint8_t *message, size_t bytes)
@@ -251,8 +250,9 @@ struct packet_header mad_answer_header(const struct packet_header *in)
     return out;
 }
 
-/* Nobody wants this request: its sender is told so, instead of running into a time-out. */
-static void answer_unwanted(struct mad_layer *layer, const struct fabric_delivery *delivery)
+/* No agent serves this request: answers it with an error, so that its sender need not wait for a
+ * time-out. */
+static void answer_unserved(struct mad_layer *layer, const struct fabric_delivery *delivery)
 {
     uint8_t mad[MAD_BYTES];
     uint64_t method = wire_get(delivery->mad, MAD_METHOD);
@@ -274,7 +274,7 @@ static void deliver_answer(struct mad_layer *layer, struct mad_agent *agent,
     uint32_t request = mad_request_find(layer, tid, (unsigned)wire_get(delivery->mad, MAD_CLASS));
     bool user_segment = agent->registration.user_rmpp && mad_has_active_rmpp(delivery->mad);
     if (request == NONE && !user_segment)
-        return; /* too late, or a repetition */
+        return; /* late, or a duplicate */
     mad_agent_give(agent, delivery, delivery->mad, MAD_BYTES);
     if (request != NONE)
         mad_request_done(layer, request);
@@ -292,7 +292,7 @@ void mad_layer_deliver(struct mad_layer *layer, uint64_t now,
                                   ? mad_agent_by_tid(layer, delivery->port, wire_get(mad, MAD_TID))
                                   : mad_agent_by_method(layer, delivery->port, mad);
     if (!agent) {
-        answer_unwanted(layer, delivery);
+        answer_unserved(layer, delivery);
         return;
     }
     if (mad_agent_has_rmpp(agent, mad))

@@ -1,8 +1,7 @@
-/* The commands of `weft ctl`: look at a running fabric and break it on purpose.
+/* The commands of `weft ctl`: reports on a running fabric, and faults.
  *
- * One table of commands; each takes its words and writes text, in tables of at most 80 columns, or
- * JSON. Faults act on the fabric at once; what they cause (traps, timeouts) comes by the usual
- * ways. */
+ * A table has all commands. Reports are text of at most 80 columns, or JSON. Faults change the
+ * fabric at once; traps and time-outs follow from that. */
 #include "base/parse.h"
 #include "base/record.h"
 #include "base/time.h"
@@ -16,18 +15,18 @@
 
 enum { WORDS = 12 };
 
-/* A command that came. */
+/* One command. */
 struct call {
     struct clients *clients;
     struct fabric *fabric;
     const struct topology *topology;
     const char *words[WORDS + 1]; /* the rest NULL */
     unsigned count;
-    struct record record; /* of what is reported */
+    struct record record; /* of the report */
     struct err *err;
 };
 
-/* ---- what words mean ---- */
+/* ---- arguments ---- */
 
 static int parse_node(const struct call *call, unsigned at, uint32_t *node)
 {
@@ -37,7 +36,7 @@ static int parse_node(const struct call *call, unsigned at, uint32_t *node)
     return err_set(call->err, EINVAL, "no single node is called '%s'", call->words[at]);
 }
 
-/* Two words: a node and the number of a port. */
+/* Two words: a node and a port number. */
 static int parse_port(const struct call *call, unsigned at, uint32_t *port)
 {
     uint32_t node = TOPOLOGY_NONE;
@@ -103,7 +102,7 @@ static int control_node(struct call *call)
         return result;
     if (strcmp(call->words[0], "switch") == 0 &&
         call->topology->nodes.items[node].kind != NODE_SWITCH)
-        return err_set(call->err, EINVAL, "'%s' is no switch; say 'node' to mean any",
+        return err_set(call->err, EINVAL, "'%s' is no switch; use 'node' for any node",
                        call->words[2]);
     return fabric_set_node(call->fabric, node, up, call->err);
 }
@@ -190,7 +189,7 @@ static int control_stop(struct call *call)
 
 /* ---- status ---- */
 
-static const char *port_place(const struct topology *topology, uint32_t port, char text[40])
+static const char *port_label(const struct topology *topology, uint32_t port, char text[40])
 {
     const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
     const char *name = node->description && *node->description ? node->description : node->name;
@@ -224,7 +223,7 @@ static void put_clients(struct record *record, const struct call *call)
         record_begin(record, NULL);
         record_number(record, "pid", "%7llu", session->pid);
         record_string(record, "program", " %-15.15s", program);
-        record_string(record, "at", " %-20.20s", port_place(call->topology, session->port, place));
+        record_string(record, "at", " %-20.20s", port_label(call->topology, session->port, place));
         record_flag(record, "manager", "   IsSM", manager);
         record_number(record, "agents", manager ? NULL : " %6llu", status.agents);
         record_number(record, "requests", NULL, status.requests);
@@ -267,7 +266,7 @@ static int control_status(struct call *call)
     record_text(record, "time      %.6f s in the network, %.3f s on the wall",
                 (double)network / TIME_S, (double)clients->now / TIME_S);
     record_string(record, "pace", ", pace %s\n", clients->pace);
-    record_text(record, "clients   %zu ports open, %u managers, %" PRIu64 " questions answered\n",
+    record_text(record, "clients   %zu ports open, %u managers, %" PRIu64 " requests answered\n",
                 clients->opened.count, totals.managers, clients->served);
     put_clients(record, call);
     record_end(record);
@@ -284,7 +283,7 @@ static uint64_t error_sum(const uint64_t *total)
     return sum;
 }
 
-/* In a table, unless it is one port. */
+/* A row of the table, or all counters of the only port. */
 static void put_counters(struct record *record, const struct call *call, bool alone, uint32_t port)
 {
     const struct topology *topology = call->topology;
@@ -294,7 +293,7 @@ static void put_counters(struct record *record, const struct call *call, bool al
     record_string(record, "node", NULL,
                   topology->nodes.items[topology->ports.items[port].node].name);
     record_number(record, "port", NULL, topology_port_number(topology, port));
-    record_text(record, alone ? "%s\n" : "%-26.26s", port_place(topology, port, place));
+    record_text(record, alone ? "%s\n" : "%-26.26s", port_label(topology, port, place));
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         if (alone)
             record_text(record, "  %-30s", sma_counter_name(i));
@@ -308,7 +307,7 @@ static void put_counters(struct record *record, const struct call *call, bool al
     record_end(record);
 }
 
-/* All nodes: the ports at which anything was counted. A node: all its ports. A port: all its
+/* Without arguments: all ports with a counter above 0. With a node: its ports. With a port: all its
  * counters. */
 static int control_counters(struct call *call)
 {
@@ -343,7 +342,7 @@ static int control_counters(struct call *call)
 
 static const struct {
     const char *name;
-    unsigned least, most; /* words, the name included */
+    unsigned least, most; /* number of words, with the name */
     int (*run)(struct call *call);
     const char *usage;
 } commands[] = {
@@ -361,7 +360,7 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-/* Words each end with a NUL, the last with two. */
+/* Each word ends with a NUL, the last one with two. */
 int control_run(struct clients *clients, const char *command, bool json, struct text *out)
 {
     struct err err = {0};

@@ -1,8 +1,7 @@
-/* The files of /sys/class/infiniband and infiniband_mad, written on demand.
+/* The files of /sys/class/infiniband and infiniband_mad.
  *
- * Each attachment has its own directory; its files are written when a client asks, so that a
- * script reads the present state. A file is replaced as a whole: who has the old one open goes on
- * reading that. */
+ * Each node has its own directory. Its files are written at each request, so that scripts read the
+ * present state. A file is replaced atomically. */
 #include "host/server/sysfs.h"
 
 #include <errno.h>
@@ -13,20 +12,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory being filled; the first error stays. */
+/* The directory that is being written. `result` is the first error. */
 struct sysfs_dir {
     char path[PATH_MAX];
     size_t length;
     int result;
 };
 
-static void enter(struct sysfs_dir *dir, const char *format, ...)
+static void enter_dir(struct sysfs_dir *dir, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void put(struct sysfs_dir *dir, const char *name, const char *format, ...)
+static void put_file(struct sysfs_dir *dir, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Goes down into a directory below `dir`; the caller restores `length` to come back. */
-static void enter(struct sysfs_dir *dir, const char *format, ...)
+/* Makes and enters a directory below `dir`; leave_dir() with the previous `length` returns. */
+static void enter_dir(struct sysfs_dir *dir, const char *format, ...)
 {
     va_list arguments;
     dir->path[dir->length] = '/';
@@ -43,13 +42,13 @@ static void enter(struct sysfs_dir *dir, const char *format, ...)
         dir->result = -errno;
 }
 
-static void leave(struct sysfs_dir *dir, size_t length)
+static void leave_dir(struct sysfs_dir *dir, size_t length)
 {
     dir->length = length;
     dir->path[length] = 0;
 }
 
-static void put(struct sysfs_dir *dir, const char *name, const char *format, ...)
+static void put_file(struct sysfs_dir *dir, const char *name, const char *format, ...)
 {
     char path[PATH_MAX + 64], fresh[PATH_MAX + 64];
     va_list arguments;
@@ -90,28 +89,28 @@ static void write_port(struct sysfs_dir *dir, const struct fabric *fabric, uint3
     size_t here = dir->length;
     attach_describe_port(fabric, port, &answer);
     attach_describe_link(fabric_topology(fabric), port, link, sizeof link);
-    enter(dir, "%u", answer.number);
-    put(dir, "state", "%u: %s", answer.state, answer.state < 5 ? states[answer.state] : "?");
-    put(dir, "phys_state", "%u: %s", answer.physical_state,
-        answer.physical_state < 7 ? physical[answer.physical_state] : "?");
-    put(dir, "rate", "%u Gb/sec (%s)", answer.rate, link);
-    put(dir, "lid", "0x%x", answer.base_lid);
-    put(dir, "lid_mask_count", "%u", answer.lmc);
-    put(dir, "sm_lid", "0x%x", answer.sm_lid);
-    put(dir, "sm_sl", "%u", answer.sm_sl);
-    put(dir, "cap_mask", "0x%08x", answer.capability_mask);
-    put(dir, "link_layer", "InfiniBand");
+    enter_dir(dir, "%u", answer.number);
+    put_file(dir, "state", "%u: %s", answer.state, answer.state < 5 ? states[answer.state] : "?");
+    put_file(dir, "phys_state", "%u: %s", answer.physical_state,
+             answer.physical_state < 7 ? physical[answer.physical_state] : "?");
+    put_file(dir, "rate", "%u Gb/sec (%s)", answer.rate, link);
+    put_file(dir, "lid", "0x%x", answer.base_lid);
+    put_file(dir, "lid_mask_count", "%u", answer.lmc);
+    put_file(dir, "sm_lid", "0x%x", answer.sm_lid);
+    put_file(dir, "sm_sl", "%u", answer.sm_sl);
+    put_file(dir, "cap_mask", "0x%08x", answer.capability_mask);
+    put_file(dir, "link_layer", "InfiniBand");
     size_t port_dir = dir->length;
-    enter(dir, "gids");
-    put(dir, "0", "%s:%s", guid_text(answer.gid_prefix, prefix, sizeof prefix),
-        guid_text(answer.port_guid, guid, sizeof guid));
-    leave(dir, port_dir);
-    enter(dir, "pkeys");
+    enter_dir(dir, "gids");
+    put_file(dir, "0", "%s:%s", guid_text(answer.gid_prefix, prefix, sizeof prefix),
+             guid_text(answer.port_guid, guid, sizeof guid));
+    leave_dir(dir, port_dir);
+    enter_dir(dir, "pkeys");
     for (unsigned i = 0; i < answer.p_key_count; i++) {
         snprintf(name, sizeof name, "%u", i);
-        put(dir, name, "0x%04x", answer.p_keys[i]);
+        put_file(dir, name, "0x%04x", answer.p_keys[i]);
     }
-    leave(dir, here);
+    leave_dir(dir, here);
 }
 
 static void write_tree(struct sysfs_dir *dir, const struct fabric *fabric, uint32_t node)
@@ -124,27 +123,28 @@ static void write_tree(struct sysfs_dir *dir, const struct fabric *fabric, uint3
     struct answer_ca ca;
     char guid[32];
     attach_describe_ca(fabric, node, &ca);
-    enter(dir, "infiniband");
-    enter(dir, "%s", ca.name);
-    put(dir, "node_type", "%u: %s", ca.node_type, ca.node_type < 4 ? types[ca.node_type] : "?");
-    put(dir, "node_guid", "%s", guid_text(ca.node_guid, guid, sizeof guid));
-    put(dir, "sys_image_guid", "%s", guid_text(ca.system_guid, guid, sizeof guid));
-    put(dir, "node_desc", "%s", ca.description);
-    put(dir, "fw_ver", "%s", ca.firmware);
-    put(dir, "hw_rev", "%s", ca.hardware);
-    put(dir, "hca_type", "%s", ca.type);
-    enter(dir, "ports");
+    enter_dir(dir, "infiniband");
+    enter_dir(dir, "%s", ca.name);
+    put_file(dir, "node_type", "%u: %s", ca.node_type,
+             ca.node_type < 4 ? types[ca.node_type] : "?");
+    put_file(dir, "node_guid", "%s", guid_text(ca.node_guid, guid, sizeof guid));
+    put_file(dir, "sys_image_guid", "%s", guid_text(ca.system_guid, guid, sizeof guid));
+    put_file(dir, "node_desc", "%s", ca.description);
+    put_file(dir, "fw_ver", "%s", ca.firmware);
+    put_file(dir, "hw_rev", "%s", ca.hardware);
+    put_file(dir, "hca_type", "%s", ca.type);
+    enter_dir(dir, "ports");
     for (unsigned i = first; i <= last; i++)
         write_port(dir, fabric, described->first_port + i);
-    leave(dir, root);
-    enter(dir, "infiniband_mad");
-    put(dir, "abi_version", "5");
+    leave_dir(dir, root);
+    enter_dir(dir, "infiniband_mad");
+    put_file(dir, "abi_version", "5");
     size_t here = dir->length;
     for (unsigned i = first; i <= last; i++) {
-        enter(dir, "umad%u", i);
-        put(dir, "ibdev", "%s", ca.name);
-        put(dir, "port", "%u", i);
-        leave(dir, here);
+        enter_dir(dir, "umad%u", i);
+        put_file(dir, "ibdev", "%s", ca.name);
+        put_file(dir, "port", "%u", i);
+        leave_dir(dir, here);
     }
 }
 
@@ -155,8 +155,8 @@ int sysfs_write(const char *directory, const struct fabric *fabric, uint32_t nod
     if (!directory)
         return -ENOENT;
     dir.length = (size_t)snprintf(dir.path, sizeof dir.path, "%s", directory);
-    enter(&dir, "sys");
-    enter(&dir, "%u", node);
+    enter_dir(&dir, "sys");
+    enter_dir(&dir, "%u", node);
     text_puts(path, dir.path);
     write_tree(&dir, fabric, node);
     return dir.result;

@@ -15,7 +15,7 @@ int endpoint_connect(const char *path, struct sockaddr_un *address)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    /* Binding to nothing but the family lets the kernel choose a name. */
+    /* Binding to an address without a path lets the kernel choose one (autobind). */
     if (bind(fd, (struct sockaddr *)address, sizeof address->sun_family) == 0 &&
         connect(fd, (struct sockaddr *)address, sizeof *address) == 0)
         return fd;
@@ -47,9 +47,9 @@ ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, in
             break;
         done += (size_t)n;
     }
-    union descriptor_room control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                                                .cmsg_level = SOL_SOCKET,
-                                                .cmsg_type = SCM_RIGHTS}};
+    union descriptor_buffer control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                                                  .cmsg_level = SOL_SOCKET,
+                                                  .cmsg_type = SCM_RIGHTS}};
     memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
     struct iovec piece = {(void *)head, MESSAGE_PACKET_BYTES};
     struct msghdr packet = {.msg_iov = &piece,

@@ -313,8 +313,8 @@ static int dr_tables(const struct network *network, const struct updown *updown,
     return rc;
 }
 
-static int dr_compute(const struct network *network, const struct engine_options *options,
-                      struct routes *routes, struct err *err)
+int dr_compute(const struct network *network, const struct engine_options *options,
+               struct routes *routes, struct err *err)
 {
     return paper_compute(network, options, "dr", dr_tables, routes, err);
 }

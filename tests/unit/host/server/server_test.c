@@ -91,9 +91,9 @@ static int stop(void **state)
     kill(stage->server, SIGTERM);
     waitpid(stage->server, &status, 0);
     assert_true(access(stage->socket, F_OK) < 0);
-    struct place place = {0};
-    strcpy(place.directory, stage->directory);
-    runtime_dir_remove(&place);
+    struct runtime_dir dir = {0};
+    strcpy(dir.directory, stage->directory);
+    runtime_dir_remove(&dir);
     mem_free(stage);
     return status;
 }
