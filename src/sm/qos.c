@@ -1,9 +1,11 @@
 /* Quality of service: SL to VL maps, VL arbitration and VLHighLimit of every port (7.6.6, 7.6.9).
  *
  * They are written when levels of service or tables were asked for, or when the routes use more
- * than one lane; otherwise nothing is. What they should be follows from the configuration and from
- * what each link can do (subnet/qos.h), not from the routes: a map that was written stays right
- * when routes change, and maps of a fabric with lanes but no levels never change at all.
+ * than one lane; otherwise only SL to VL maps are, of ports whose link has fewer VLs than the port:
+ * without one, the port would map some SLs to a VL that the link does not have. What they should be
+ * follows from the configuration and from what each link can do (subnet/qos.h), not from the
+ * routes: a map that was written stays right when routes change, and maps of a fabric with lanes
+ * but no levels never change at all.
  *
  * Routes may use as many lanes as every link between switches has, once levels have got theirs
  * (qos_limit_lanes, before an engine is asked). Links to adapters may have fewer: nothing behind
@@ -66,6 +68,23 @@ static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *describ
         .mtu = (uint16_t)(128u << (mtu < their_mtu ? mtu : their_mtu)),
     };
     return true;
+}
+
+/* True if the other end of the link limits the number of VLs of this port. */
+static bool has_fewer_vls(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    return p->peer != SUBNET_NONE && p->known && port_at(sm, p->peer)->known &&
+           wire_get(port_at(sm, p->peer)->info, PORT_INFO_VL_CAP) <
+               wire_get(p->info, PORT_INFO_VL_CAP);
+}
+
+static bool has_mixed_vls(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (has_fewer_vls(sm, port))
+            return true;
+    return false;
 }
 
 /* The fewest of any link between switches; 0: there are no such links. */
@@ -200,7 +219,7 @@ static void plan_port(struct sm *sm, uint32_t port)
     struct qos_port described;
     if (!describe_port(sm, port, &described))
         return;
-    if (sm->service->written)
+    if (sm->service->written || has_fewer_vls(sm, port))
         want_maps(sm, port, &described);
     if (sm->service->written || qos_is_source(sm, port)) {
         want_arbitration(sm, port, &described, false);
@@ -243,7 +262,7 @@ void qos_plan(struct sm *sm)
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
                    work->planned_activations == activations && !work->policy_changed;
-    if (!(all || work->writes_sources) || (planned && work->written == all))
+    if ((planned && work->written == all) || !(all || work->writes_sources || has_mixed_vls(sm)))
         return;
     update_layout(sm);
     const struct qos_layout *a = &work->layout, *b = &work->written_layout;
