@@ -122,6 +122,8 @@ struct path path_lookup(const struct routes *routes, const struct network *netwo
         lid +=
             routes->offsets[(size_t)network_switch_of(network, destination) * routes->switch_count +
                             at];
+    if (at == NETWORK_NONE) /* the link from one adapter to the other */
+        return (struct path){.dlid = (uint16_t)lid};
     if (lid == 0 || routes_port(routes, at, lid) == PORT_NONE)
         return (struct path){0};
     struct path path = {.dlid = (uint16_t)lid};
