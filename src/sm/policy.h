@@ -15,6 +15,7 @@ struct sm_policy {
     /* Sequencing. */
     bool alone;      /* there is no other manager: master from the start, and nobody to notify */
     bool sequential; /* sweeps and traps wait for the end of a change, routes for all addresses */
+    bool no_window;  /* SMPs are sent as soon as they are due, however many are outstanding */
     bool chases_losses; /* time-outs and lost links are looked into before discovery is complete */
     bool short_drains;  /* a drain lasts as long as the longest path that matters, not of all */
 
@@ -23,11 +24,11 @@ struct sm_policy {
     bool probes_every_port; /* links are probed from both ends; else where nobody is known */
 
     /* What is written. */
-    bool services;   /* partitions, levels of service, multicast trees */
-    bool ports_once; /* an end port when it is first read, a switch port by static distribution;
-                        else whatever differs from what is wanted, at any time */
-    unsigned fixed_blocks;  /* all of so many table blocks each time, and no SwitchInfo; 0: what
-                               differs up to the top LID */
+    bool services;     /* partitions, levels of service, multicast trees */
+    bool ports_once;   /* an end port when it is first read, a switch port by static distribution;
+                          else whatever differs from what is wanted, at any time */
+    bool whole_tables; /* all blocks of a linear table each time; else those that differ, up to
+                          the top LID */
     bool keeps_old_entries; /* those for LIDs that are gone count in the order of updates */
 };
 

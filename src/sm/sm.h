@@ -88,7 +88,9 @@ struct sm_config {
     enum sm_enforcement part_enforce;
     const struct qos *qos;          /* levels of service; copied; NULL: none */
     const struct sm_policy *policy; /* policy.h */
-    bool dynamic_lids;              /* virtual functions have none until a machine is attached */
+    uint16_t linear_entries; /* of every switch; for a policy that does not read SwitchInfo. 0:
+                                their tables are random */
+    bool dynamic_lids;       /* virtual functions have none until a machine is attached */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 

@@ -210,7 +210,8 @@ static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
-    if (slot != SUBNET_NONE || t->in_flight.count >= t->window_256 / WINDOW_UNIT)
+    if (slot != SUBNET_NONE ||
+        (t->in_flight.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))

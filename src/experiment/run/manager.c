@@ -43,15 +43,14 @@ const char *const manager_keys[] = {
 };
 enum { KEYS = sizeof manager_keys / sizeof manager_keys[0] - 1 };
 
-/* Strictly one SMP after the other, everything from scratch, traffic stopped for new tables; ten
- * light sweeps a second, and no full ones (seeds 000 and 001). */
+/* The management mechanism of papers 000 and 001: tasks one after the other, everything from
+ * scratch, traffic stopped for new tables, ten light sweeps a second and no full ones. */
 void manager_preset(struct config *config, const char *preset)
 {
     if (strcmp(preset, "paper") != 0)
         return;
     config->sm.policy = &sm_policy_paper;
     config->sm.scope_full = true;
-    config->sm.window = 1;
     config->sm.mode = SM_STATIC;
     config->sm.engine = &engine_fera;
     config->sm.sweep_ns = 100 * NS_PER_MS;

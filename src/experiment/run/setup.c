@@ -168,6 +168,7 @@ static int configure_manager(struct setup *setup, struct setup_seat *seat,
 {
     struct err reason = {0};
     manager_preset(&seat->config, preset);
+    seat->config.sm.linear_entries = setup->options.node.agent.linear_entries;
     int status = set_managers(setup, seat, true);
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
         status = manager_set(&seat->config, &statement->words[i], &statement->words[i + 1],
