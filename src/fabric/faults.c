@@ -84,25 +84,18 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     node_service_agent(fabric, index);
 }
 
-/* The virtual switch of a node that is one, or that is its physical function; else NONE. */
-static uint32_t device_of(const struct fabric *fabric, uint32_t index)
-{
-    const struct sma *sma = &fabric->nodes[index].sma;
-    if (sma->device)
-        return index;
-    if (!sma->host || sma->host_port != VSWITCH_PF)
-        return NONE;
-    uint32_t own = fabric->nodes[index].first_port + sma->own_port;
-    return fabric->ports[fabric->ports[own].peer].node;
-}
-
 /* A fault of a virtual switch or of its physical function affects the whole hypervisor. */
 int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
 {
     int status = check_node(fabric, index, err);
     if (status)
         return status;
-    uint32_t device = device_of(fabric, index);
+    const struct sma *sma = &fabric->nodes[index].sma;
+    uint32_t device = sma->device ? index : NONE;
+    if (sma->host && sma->host_port == VSWITCH_PF) {
+        uint32_t own = fabric->nodes[index].first_port + sma->own_port;
+        device = fabric->ports[fabric->ports[own].peer].node;
+    }
     if (device == NONE) {
         set_node(fabric, index, up);
         return 0;
