@@ -25,6 +25,7 @@ static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls)
 {
+    assert(entries <= ARBITER_ENTRIES && vls >= 1 && vls <= 15);
     struct arbiter_tables tables;
     memset(&tables, 0, sizeof tables); /* memcmp() compares the padding, too */
     uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);

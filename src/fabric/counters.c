@@ -9,6 +9,7 @@
  * the time of four bytes on its link. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { VCRC_BYTES = 2, WORD_BYTES = 4 }; /* data counters: 32-bit words, VCRC not counted */
@@ -104,6 +105,7 @@ static void add_to_agent(struct sma_counters *counters, struct link_counts *repo
 
 void counters_fold_port(const struct fabric *fabric, uint32_t index)
 {
+    assert(fabric->data && index < fabric->port_count);
     static const enum sma_counter xmit[] = {COUNTER_XMIT_DATA, COUNTER_XMIT_PACKETS,
                                             COUNTER_MULTICAST_XMIT, COUNTER_UNICAST_XMIT};
     static const enum sma_counter rcv[] = {COUNTER_RCV_DATA, COUNTER_RCV_PACKETS,

@@ -115,6 +115,7 @@ static void lose_waiting_packets(struct fabric *fabric, uint32_t lane, bool is_s
 
 static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enum loss cause)
 {
+    assert(first < 1u << fabric->data->lane_shift);
     bool is_switch = node_of(fabric, index)->is_switch;
     for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++) {
         struct output_vl *output = output_at(fabric, lane_of(fabric, index, vl));
@@ -271,6 +272,7 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
     struct node *node = &fabric->nodes[index];
+    assert(!node->up);
     uint32_t first = lane_of(fabric, node->first_port, 0);
     uint32_t count = (node->sma.port_count + 1u) << data->lane_shift;
     for (uint32_t lane = first; lane < first + count; lane++) {

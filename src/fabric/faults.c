@@ -3,6 +3,7 @@
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <errno.h>
 
 static int check_port(const struct fabric *fabric, uint32_t port, struct err *err)
@@ -47,6 +48,7 @@ int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
 static void restart_node(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
+    assert(!node->up);
     sma_release(&node->sma);
     fabric_init_node(fabric, index);
     fabric_join_device(fabric, index);
@@ -67,6 +69,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     struct node *node = &fabric->nodes[index];
     if (node->up == up)
         return;
+    assert(!up || fabric->totals.nodes_down > 0);
     if (up) {
         fabric->totals.nodes_down--;
         restart_node(fabric, index);

@@ -194,6 +194,7 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
 static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
 {
     uint32_t ends[2] = {index, fabric->ports[index].peer};
+    assert(ends[1] != NONE);
     if (!can_train(fabric, ends[0], ends[1]))
         return;
     struct terms terms = negotiate(fabric, ends[0], ends[1]);

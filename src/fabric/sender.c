@@ -369,6 +369,7 @@ void sender_due(struct fabric *fabric, uint32_t number)
 
 void sender_retry(struct fabric *fabric, uint32_t data_packet)
 {
+    assert(fabric->data->retrying > 0);
     uint32_t number = data_packet_at(fabric->data, data_packet)->sender;
     struct sender *sender = sender_at(fabric, number);
     data_packet_push(fabric->data, &sender->retries, data_packet);
@@ -393,6 +394,7 @@ void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths)
 static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
 {
     struct data *data = fabric->data;
+    assert(traffic < data->traffics.count && member < data->traffics.items[traffic].senders.count);
     const struct traffic *of = &data->traffics.items[traffic];
     uint32_t number = (uint32_t)data->senders.count;
     struct sender sender = {.traffic = traffic,
