@@ -102,8 +102,7 @@ static bool schedule_retry(struct fabric *fabric, uint32_t number)
         return false;
     const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    bool multicast = lid_is_multicast(
-        data_packet->dlid); /* multicast is unreliable: other copies may have arrived */
+    bool multicast = lid_is_multicast(data_packet->dlid); /* unreliable */
     if (!traffic->retry_ps || multicast || data_packet->tries >= traffic->retries ||
         data_packet->tries == UINT8_MAX)
         return false;
