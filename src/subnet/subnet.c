@@ -51,7 +51,7 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
     }
     if (subnet->nodes.count >= SUBNET_NODE_LIMIT)
         return SUBNET_NONE;
-    if (index != MAP_NONE) { /* it came back as another one: its row belongs to no node now */
+    if (index != MAP_NONE) { /* the kind or port count changed: the old row is unused from now on */
         const struct subnet_node *node = &subnet->nodes.items[index];
         for (unsigned number = 0; number <= node->port_count; number++) {
             subnet_set_lid(subnet, node->first_port + number, 0, 0);
@@ -136,9 +136,9 @@ void subnet_remove_node(struct subnet *subnet, uint32_t index)
     subnet->generation++;
 }
 
-/* An end port has been reached through `via`; switches are queued to be walked on from. */
-static void reach(struct subnet *subnet, uint32_t end, uint32_t via, unsigned hops, uint32_t *queue,
-                  size_t *tail, uint64_t *seen)
+/* Records the path to an end port and queues it, unless it was reached before. */
+static void reach_end_port(struct subnet *subnet, uint32_t end, uint32_t via, unsigned hops,
+                           uint32_t *queue, size_t *tail, uint64_t *seen)
 {
     if (bitset_has(seen, end))
         return;
@@ -154,13 +154,13 @@ unsigned subnet_find_paths(struct subnet *subnet)
     uint32_t *queue = mem_alloc(subnet->ports.count * sizeof *queue + 1);
     size_t head = 0, tail = 0;
     if (subnet->own_port != SUBNET_NONE)
-        reach(subnet, subnet->own_port, SUBNET_NONE, 0, queue, &tail, seen);
+        reach_end_port(subnet, subnet->own_port, SUBNET_NONE, 0, queue, &tail, seen);
     while (head < tail) {
         uint32_t from = queue[head++];
         const struct subnet_port *port = &subnet->ports.items[from];
         const struct subnet_node *node = &subnet->nodes.items[port->node];
         bool is_switch = node->kind == SUBNET_SWITCH;
-        /* An adapter passes nothing on: only the manager's own has a way out, through itself. */
+        /* Adapters forward nothing. The search starts at the port of the manager. */
         if (!is_switch && from != subnet->own_port)
             continue;
         if (port->hops >= SMP_MAX_HOPS)
@@ -170,8 +170,8 @@ unsigned subnet_find_paths(struct subnet *subnet)
             uint32_t out = node->first_port + number;
             uint32_t peer = subnet->ports.items[out].peer;
             if (peer != SUBNET_NONE)
-                reach(subnet, subnet_end_port(subnet, peer), out, port->hops + 1u, queue, &tail,
-                      seen);
+                reach_end_port(subnet, subnet_end_port(subnet, peer), out, port->hops + 1u, queue,
+                               &tail, seen);
         }
     }
     unsigned removed = 0;
@@ -205,7 +205,8 @@ int subnet_route(const struct subnet *subnet, uint32_t end, uint8_t path[64])
     return at == 0 ? (int)hops : -1;
 }
 
-static void set_range(struct subnet *subnet, unsigned lid, unsigned lmc, uint32_t from, uint32_t to)
+static void set_lid_range(struct subnet *subnet, unsigned lid, unsigned lmc, uint32_t from,
+                          uint32_t to)
 {
     for (unsigned l = lid; lid && l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
         if (subnet->by_lid[l] == from)
@@ -217,10 +218,10 @@ void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned
     struct subnet_port *p = &subnet->ports.items[port];
     if (p->lid == lid && p->lmc == lmc)
         return;
-    set_range(subnet, p->lid, p->lmc, port, SUBNET_NONE);
+    set_lid_range(subnet, p->lid, p->lmc, port, SUBNET_NONE);
     p->lid = lid;
     p->lmc = (uint8_t)lmc;
-    set_range(subnet, lid, lmc, SUBNET_NONE, port);
+    set_lid_range(subnet, lid, lmc, SUBNET_NONE, port);
     subnet->generation++;
 }
 

@@ -158,8 +158,8 @@ static void levels_that_do_not_fit_are_refused(void **state)
     assert_false(layout.levels);
     assert_int_equal(layout.lanes, 2);
     assert_string_equal(refusal.message,
-                        "3 levels of service need as many lanes, and there is a link between "
-                        "switches with 2: they are not in force");
+                        "3 QoS levels need 3 VLs, but a link between switches has 2: the levels "
+                        "are not in force");
     qos_release(&qos);
 }
 
