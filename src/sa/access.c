@@ -178,6 +178,7 @@ unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t othe
 /* The key of a partition in the set, the full one if it has both; 0: none. */
 static unsigned key_in_set(const struct access *access, uint32_t set, unsigned partition)
 {
+    assert(set < access->sets.count);
     uint32_t count;
     const uint16_t *keys = keys_of(access, set, &count);
     size_t at;

@@ -79,6 +79,7 @@ void sa_config_init(struct sa_config *config)
 struct sa *sa_new(const struct sa_config *config, uint64_t port_guid)
 {
     struct sa *sa = mem_zalloc(1, sizeof *sa);
+    assert(config->turn_work > 0 && config->client_limit > 0);
     sa->config = *config;
     sa->guid = port_guid;
     sa->registrations_due = TIME_NEVER;
@@ -402,6 +403,7 @@ static void redirect_client(struct sa *sa, const struct query *query)
 /* True if there is an answer now; false if the query is dropped or answered later. */
 static bool process_query(struct sa *sa, struct query *query, struct sa_message *message)
 {
+    assert(sa->serves);
     uint16_t status;
     const struct handler *handler = find_handler(query, &status);
     bool is_long = handler && handler->handle == path_records && path_query_is_long(sa, query);
@@ -439,6 +441,7 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
             continue;
         uint16_t status;
         const struct handler *handler = find_handler(&query->query, &status);
+        assert(handler && handler->handle == path_records);
         mem_free(sa->out.bytes);
         sa->out = query->answer;
         query->answer = (struct answer){0};

@@ -9,6 +9,8 @@
  * longer than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 static const uint64_t patience = 100 * NS_PER_MS;
 
 static bool covers(const struct sa_generations *known, const struct sa_generations *needed)
@@ -60,6 +62,7 @@ bool deferred_keep(struct sa *sa, const struct query *query)
 bool deferred_next(struct sa *sa, struct sa_message *message)
 {
     struct deferred_answers *deferred = &sa->deferred;
+    assert(deferred->taken <= deferred->answers.count);
     if (deferred->taken == deferred->answers.count)
         return false;
     const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];

@@ -225,6 +225,7 @@ static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
 {
     uint32_t point = map_get(&sa->index.by_guid, guid);
     struct path_quality quality;
+    assert(point != MAP_NONE);
     path_index_follow(sa, point, point, 0, &quality);
     return quality;
 }
@@ -271,6 +272,7 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
 
 void groups_remove_if_unused(struct sa *sa, struct group *group)
 {
+    assert(groups_at(&sa->registry.groups, group->mlid) == group);
     if (group_has_full_member(group))
         return;
     while (group->members.count)

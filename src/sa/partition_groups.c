@@ -11,6 +11,8 @@
 #include "sa/internal.h"
 #include "subnet/partitions.h"
 
+#include <assert.h>
+
 enum { HOP_LIMIT_MOST = 0xFF, SCOPE_LINK_LOCAL = 2 };
 
 /* The default SL of a group: the first SL on the last VL if no route uses that VL, else 0. */
@@ -29,6 +31,7 @@ static struct group *find_or_make(struct sa *sa, const struct partitions *partit
 {
     struct groups *groups = &sa->registry.groups;
     struct group *known = groups_find(groups, from->mgid);
+    assert(from->partition < partitions->all.count);
     if (known) {
         known->permanent = true;
         return known;

@@ -94,6 +94,7 @@ static void find_policy_groups(struct path_index *index, const struct sa_view *v
 void path_index_build(struct path_index *index, const struct sa_view *view)
 {
     const struct network *network = view->network;
+    assert(!index->links && network->switches.count <= network->ports.count);
     index->links = arena_alloc(&index->arena, network->ports.count * sizeof *index->links);
     index->terminals =
         arena_alloc(&index->arena, network->terminals.count * sizeof *index->terminals);

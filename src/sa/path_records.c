@@ -418,6 +418,7 @@ static uint32_t end_point_count(const struct network *network, uint32_t wanted)
 static uint32_t end_point_at(const struct network *network, uint32_t wanted, uint32_t number)
 {
     uint32_t terminals = (uint32_t)network->terminals.count;
+    assert(number < end_point_count(network, wanted));
     if (wanted != NETWORK_NONE)
         return wanted;
     return number < terminals ? number : (number - terminals) | NETWORK_SWITCH;
@@ -436,6 +437,7 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
     const struct network *network = sa->view.network;
     struct path_criteria criteria;
     struct ends ends;
+    assert(query->open);
     if (query->generation != sa->view.generation) {
         query->generation = sa->view.generation;
         query->source = query->destination = 0;

@@ -5,6 +5,7 @@
 #include "base/line_reader.h"
 #include "sa/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 enum { VALUES = 24, NAME_BYTES = 64 };
@@ -359,7 +360,10 @@ static void put_items(struct reader *reader)
         switch (item->kind) {
         case ITEM_ALL_OF_GROUP: empty_group(groups, groups_at(groups, item->mlid)); break;
         case ITEM_GROUP: group = place_group(groups, &item->group); break;
-        case ITEM_MEMBER: put_member(groups, group, &item->member); break;
+        case ITEM_MEMBER:
+            assert(group); /* read_member() accepts members after a group only */
+            put_member(groups, group, &item->member);
+            break;
         case ITEM_SERVICE: service_put(sa, &item->service); break;
         case ITEM_SUBSCRIPTION: subscription_put(sa, &item->subscription); break;
         }

@@ -44,6 +44,7 @@ static uint32_t new_client(struct query_queue *queue, unsigned lid)
 bool queue_put(struct query_queue *queue, const struct sa_config *config,
                const struct sa_message *message)
 {
+    assert(message->bytes >= SA_DATA_OFFSET);
     uint32_t client = map_get(&queue->by_lid, message->address.lid);
     if (queue->waiting >= config->queue_limit || message->bytes > MESSAGE_LIMIT)
         return false;

@@ -111,7 +111,8 @@ static uint16_t register_service(struct sa *sa, const struct query *query, struc
 
 void service_drop(struct sa *sa, struct service *service)
 {
-    assert(service >= sa->registry.services.items);
+    assert(service >= sa->registry.services.items &&
+           service < sa->registry.services.items + sa->registry.services.count);
     vec_remove(&sa->registry.services, (size_t)(service - sa->registry.services.items));
     sa->registry.removed = ++sa->registry.generation;
 }

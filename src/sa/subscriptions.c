@@ -55,6 +55,8 @@ static bool is_valid_selection(const struct sa *sa, const struct query *query)
 
 void subscription_drop(struct sa *sa, struct subscription *subscription)
 {
+    assert(subscription >= sa->registry.subscriptions.items &&
+           subscription < sa->registry.subscriptions.items + sa->registry.subscriptions.count);
     vec_remove(&sa->registry.subscriptions,
                (size_t)(subscription - sa->registry.subscriptions.items));
     sa->registry.removed = ++sa->registry.generation;

@@ -17,6 +17,8 @@
  * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
                       poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S;
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bit offsets in the data of a poll */
@@ -67,6 +69,7 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
 
 static void send_registrations(struct sa *sa, struct standby *standby, struct sa_message *message)
 {
+    assert(standby->polling);
     struct query query = {.address = standby->address, .bytes = MAD_BYTES};
     struct text text = {0};
     bool ours = standby->instance == sa->config.instance;
@@ -191,6 +194,7 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
 static void send_poll(struct sa *sa, struct sa_message *message)
 {
     struct sync_client *client = &sa->sync;
+    assert(client->active && !sa->serves && client->trail.count > 0);
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET;
     if (client->tid) /* no answer: the redirection may be obsolete */
         client->trail.count = 1;

@@ -134,6 +134,7 @@ static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bo
                                 uint8_t *data)
 {
     unsigned select = (unsigned)wire_get(data, sets[set].port_select);
+    assert(port <= sma->port_count && (set == BASIC || set == EXTENDED));
     unsigned one = select == 0 && sma->kind != KIND_SWITCH ? port : select;
     unsigned first = select == ALL_PORTS ? 1 : one;
     unsigned last = select == ALL_PORTS ? sma->port_count : one;

@@ -58,6 +58,7 @@ void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_
                           uint8_t speeds_ext, bool fdr10)
 {
     enum { WIDTH_MASK_2X = 1 << 4, EXT_HDR = 1 << 2, EXT_NDR = 1 << 3, EXT_XDR = 1 << 4 };
+    assert(port <= sma->port_count);
     struct sma_port *state = &sma->ports[port];
     uint8_t *info = state->info;
     state->fdr10 = fdr10;
@@ -293,6 +294,7 @@ static void report_state_change(struct sma *sma)
 static void set_link_active(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                             unsigned speed_ext, bool fdr10)
 {
+    assert(port <= sma->port_count && width && (speed || speed_ext));
     uint8_t *info = sma->ports[port].info;
     sma->ports[port].fdr10_active = fdr10;
     wire_set(info, PORT_INFO_LINK_WIDTH_ACTIVE, width);

@@ -137,6 +137,7 @@ const uint8_t *sma_linear_table(const struct sma *sma)
 
 void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
 {
+    assert(own_port <= function->port_count);
     if (!vswitch->device || port < VSWITCH_PF || port > vswitch->port_count ||
         (function->host && (function->host != vswitch || function->host_port != port)))
         return;

@@ -167,6 +167,7 @@ const uint8_t *blocks_actual(const struct blocks *blocks, uint32_t port, enum bl
 
 uint32_t blocks_next_of_port(const struct blocks *blocks, uint32_t port, uint32_t row)
 {
+    assert(row == BLOCKS_NONE || blocks->rows.items[row].port == port);
     if (row != BLOCKS_NONE)
         return blocks->rows.items[row].next;
     return port < blocks->first_of.count ? blocks->first_of.items[port] : BLOCKS_NONE;
@@ -193,6 +194,7 @@ uint32_t blocks_take(struct blocks *blocks)
 
 void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data)
 {
+    assert(row < blocks->rows.count);
     struct block *block = &blocks->rows.items[row];
     bool was_unsettled = is_unsettled(block);
     block->writing = false;

@@ -16,6 +16,7 @@ void functions_release(struct virtual_functions *functions)
 void functions_add(struct subnet *subnet, uint32_t vswitch)
 {
     const struct subnet_node *node = &subnet->nodes.items[vswitch];
+    assert(node->vswitch && node->port_count >= VSWITCH_PF);
     for (unsigned number = VSWITCH_PF + 1; number <= node->port_count; number++) {
         subnet_port_at(subnet, vswitch, number)->function = (uint32_t)subnet->functions.rows.count;
         vec_push(
@@ -60,6 +61,7 @@ static unsigned known_lid(const struct subnet *subnet, uint32_t port)
 
 bool functions_pf_is_ready(const struct subnet *subnet, uint32_t vswitch)
 {
+    assert(subnet->nodes.items[vswitch].vswitch);
     uint32_t pf = subnet_pf_of(subnet, vswitch);
     if (pf == SUBNET_NONE || !subnet->ports.items[pf].known)
         return false;
@@ -110,6 +112,7 @@ static uint32_t add_function_node(struct subnet *subnet, uint32_t socket, uint64
 
 void functions_unplug(struct subnet *subnet, uint32_t socket)
 {
+    assert(subnet_is_socket(subnet, socket));
     uint32_t port = functions_at(subnet, socket)->port;
     wire_set(subnet->ports.items[socket].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
     if (port == SUBNET_NONE)
@@ -193,6 +196,7 @@ static void update_machine(struct subnet *subnet, uint32_t socket, uint64_t guid
 
 bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data)
 {
+    assert(subnet_is_socket(subnet, socket));
     unsigned lid = (unsigned)wire_get(data, VIRTUAL_FUNCTION_LID);
     uint64_t guid = wire_get(data, VIRTUAL_FUNCTION_PORT_GUID);
     bool dynamic = subnet->functions.dynamic;

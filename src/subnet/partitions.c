@@ -6,6 +6,7 @@
 
 #include "subnet/subnet.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static void apply_rule(const struct partitions *partitions, const struct partiti
                        struct partition_keys *keys, uint32_t *head)
 {
     uint8_t *state = &keys->states.items[rule->partition];
+    assert(rule->partition < partitions->all.count && rule->membership <= MEMBER_BOTH);
     if (!*state)
         vec_push(&keys->touched, rule->partition);
     if (rule->membership == MEMBER_BOTH && partitions->allow_both)
@@ -68,6 +70,7 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
     const struct partition_rule *rules = partitions->rules.items;
     size_t one = 0, other; /* next general rule, next rule of this port */
     uint32_t head = MAP_NONE;
+    assert(partitions->general <= partitions->rules.count);
     for (size_t i = 0; i < keys->touched.count; i++)
         if (keys->touched.items[i] < keys->states.count)
             keys->states.items[keys->touched.items[i]] = 0;

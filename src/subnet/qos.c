@@ -1,6 +1,7 @@
 /* Chooses QoS levels, and computes SL-to-VL maps and arbitration tables (subnet/qos.h). */
 #include "subnet/qos.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -112,6 +113,7 @@ static bool in_range(const struct qos_range *range, const struct qos_request *re
 static bool rule_matches(const struct qos *qos, const struct qos_rule *rule,
                          const struct qos_request *request)
 {
+    assert(rule->first_range + rule->range_count <= qos->ranges.count);
     unsigned asked = 0, met = 0;
     uint64_t any = request->source_groups | request->destination_groups;
     if ((rule->sources && !(rule->sources & request->source_groups)) ||
@@ -173,6 +175,7 @@ static void make_level_layout(const struct qos *qos, unsigned vls, struct qos_la
                               struct err *refusal)
 {
     unsigned count = (unsigned)qos->levels.count, stride = 1;
+    assert(count > 0 && count <= QOS_LEVELS);
     for (size_t i = 0; i < count; i++)
         if (qos->levels.items[i].sl >= stride)
             stride = qos->levels.items[i].sl + 1u;
@@ -250,6 +253,7 @@ uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
         if (chosen == QOS_NO_LEVEL && !partition)
             chosen = qos->fallback;
     }
+    assert(chosen == QOS_NO_LEVEL || chosen < qos->levels.count);
     if (chosen != QOS_NO_LEVEL)
         own = qos->levels.items[chosen].sl;
     else if (partition)
@@ -290,6 +294,7 @@ void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
                   const struct qos_port *port, uint8_t map[QOS_SLS / 2])
 {
     unsigned usable = qos_usable_vls(port);
+    assert(usable > 0 && port->class < QOS_CLASSES);
     memset(map, 0, QOS_SLS / 2);
     for (unsigned sl = 0; sl < QOS_SLS; sl++) {
         unsigned vl = sl % usable;

@@ -13,6 +13,7 @@
  * nothing. */
 #include "subnet/qos.h"
 
+#include <assert.h>
 #include <errno.h>
 
 enum {
@@ -394,6 +395,7 @@ static int read_statement(struct qos *qos, struct cursor *line)
  * the indices in the rules. */
 static void sort_levels(struct qos *qos)
 {
+    assert(qos->levels.count > 0 && qos->levels.count <= QOS_LEVELS);
     struct qos_level sorted[QOS_LEVELS];
     uint8_t place[QOS_LEVELS];
     unsigned count = 0;

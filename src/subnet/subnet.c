@@ -29,6 +29,7 @@ void subnet_release(struct subnet *subnet)
 
 void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
 {
+    assert(index < subnet->nodes.count);
     const struct subnet_node *node = &subnet->nodes.items[index];
     for (unsigned number = 0; number <= node->port_count; number++)
         blocks_forget(&subnet->blocks, node->first_port + number);
@@ -94,6 +95,7 @@ void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
 
 void subnet_unlink(struct subnet *subnet, uint32_t port)
 {
+    assert(port < subnet->ports.count);
     uint32_t peer = subnet->ports.items[port].peer;
     if (peer == SUBNET_NONE)
         return;
@@ -150,6 +152,7 @@ static void reach_end_port(struct subnet *subnet, uint32_t end, uint32_t via, un
 
 unsigned subnet_find_paths(struct subnet *subnet)
 {
+    assert(subnet->own_port == SUBNET_NONE || subnet->own_port < subnet->ports.count);
     uint64_t *seen = mem_zalloc(BITSET_WORDS(subnet->ports.count), sizeof *seen);
     uint32_t *queue = mem_alloc(subnet->ports.count * sizeof *queue + 1);
     size_t head = 0, tail = 0;
@@ -192,6 +195,7 @@ unsigned subnet_find_paths(struct subnet *subnet)
 
 int subnet_route(const struct subnet *subnet, uint32_t end, uint8_t path[64])
 {
+    assert(end < subnet->ports.count && subnet->ports.items[end].hops < 64);
     unsigned hops = subnet->ports.items[end].hops;
     unsigned at = hops;
     while (end != subnet->own_port) {
@@ -216,6 +220,7 @@ static void set_lid_range(struct subnet *subnet, unsigned lid, unsigned lmc, uin
 void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc)
 {
     struct subnet_port *p = &subnet->ports.items[port];
+    assert(port < subnet->ports.count && lid <= LID_UNICAST_LAST && lmc <= 7);
     if (p->lid == lid && p->lmc == lmc)
         return;
     set_lid_range(subnet, p->lid, p->lmc, port, SUBNET_NONE);

@@ -1,5 +1,6 @@
 #include "vswitch/columns.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static bool changes(const struct columns *columns, uint32_t at)
 /* Puts a switch into the wave after that of another switch, up to the last wave. */
 static void set_wave_after(struct columns *columns, uint32_t at, uint32_t other)
 {
+    assert(at != other && columns->wave[at] <= columns->wave[other]);
     if (columns->wave[other] + 1 >= COLUMN_WAVES)
         columns->too_long = true;
     else
@@ -233,6 +235,7 @@ int columns_plan(struct column_plan *plan, const struct network *network,
                  enum vswitch_mode mode)
 {
     uint32_t count = (uint32_t)network->switches.count;
+    assert(span > 0 && count == routes->switch_count);
     struct columns columns = {.network = network, .ranks = routes->ranks, .count = count};
     int status = 0;
     *plan = (struct column_plan){

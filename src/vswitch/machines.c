@@ -11,6 +11,7 @@
  * entries in the same waves, so that they share LFT blocks. */
 #include "vswitch/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ void operation_end(struct operation *operation, enum vswitch_state state, const 
     va_start(arguments, format);
     vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
     va_end(arguments);
+    assert(operation->state != OPERATION_OVER && state != VSWITCH_PENDING);
     operation->result.state = state;
     operation->state = OPERATION_OVER;
 }
@@ -133,6 +135,7 @@ static void assign_lids(struct vswitch *vswitch, struct operation *operation)
 
 static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
 {
+    assert(step > MOVE_PLANNED && step <= MOVE_UNDO);
     operation->state = OPERATION_STEPPING;
     operation->step = step;
     if (step == MOVE_DONE) {
@@ -165,6 +168,7 @@ static bool end_step(struct vswitch *vswitch, struct operation *operation)
     enum move_step step = operation->step;
     enum function_outcome outcome =
         functions_outcome(subnet_of(vswitch), operation->pending_socket);
+    assert(operation->state == OPERATION_STEPPING && step != MOVE_DONE);
     if (outcome == FUNCTION_PENDING)
         return false;
     if (step == MOVE_UNDO)
@@ -243,6 +247,7 @@ static bool choose_lids(struct vswitch *vswitch, struct move *move)
 static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source)
 {
     struct move *move = &operation->move;
+    assert(operation->state == OPERATION_WAITING && move->target == SUBNET_NONE);
     move->source = source;
     move->keys = sm_uses_partitions(vswitch->sm);
     move->target = find_target(vswitch, operation);

@@ -3,6 +3,8 @@
 #include "vswitch/model/addresses.h"
 #include "vswitch/model/terminals.h"
 
+#include <assert.h>
+
 static bool step_applies(const struct move *move, const struct subnet *subnet, enum move_step step)
 {
     bool arrives = move->target != SUBNET_NONE;
@@ -18,6 +20,7 @@ static bool step_applies(const struct move *move, const struct subnet *subnet, e
 /* The target precedes the source: after a failure in between, the VM is still at one of them. */
 enum move_step move_next(const struct move *move, const struct subnet *subnet, enum move_step step)
 {
+    assert(step < MOVE_DONE);
     do
         step++;
     while (!step_applies(move, subnet, step));
@@ -26,6 +29,7 @@ enum move_step move_next(const struct move *move, const struct subnet *subnet, e
 
 uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_step step)
 {
+    assert(step != MOVE_PLANNED && step != MOVE_DONE);
     struct function_setting wanted = {0};
     switch (step) {
     case MOVE_OPEN: wanted.lid = move->open; break;

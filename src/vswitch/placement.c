@@ -5,6 +5,7 @@
  * switches change then. */
 #include "vswitch/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static const struct subnet_port *port_of(const struct vswitch *vswitch, uint32_t
 const char *vswitch_hypervisor_name(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet *subnet = subnet_of(vswitch);
+    assert(node < subnet->nodes.count && subnet->nodes.items[node].vswitch);
     uint32_t pf = subnet_pf_of(subnet, node);
     const struct subnet_node *named =
         &subnet->nodes.items[pf == SUBNET_NONE ? node : port_of(vswitch, pf)->node];
@@ -63,6 +65,7 @@ bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket)
 uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
+    assert(n->vswitch);
     for (unsigned i = VSWITCH_PF + 1; n->present && i <= n->port_count; i++)
         if (functions_is_free(subnet_of(vswitch), n->first_port + i) &&
             !sm_is_avoiding_port(vswitch->sm, n->first_port + i) &&

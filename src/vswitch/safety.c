@@ -2,6 +2,7 @@
 
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct safety {
@@ -210,6 +211,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
 
 enum safety_verdict safety_check(struct safety *safety, const struct column_plan *plan, bool alone)
 {
+    assert(safety->used && plan->span > 0);
     if (!safety->built && !build_graph(safety))
         return SAFETY_FREE; /* the routes in force are not deadlock-free */
     if (try_plan(safety, plan, true))

@@ -1,6 +1,7 @@
 /* Creation, names and lists of VMs. */
 #include "vswitch/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ void names_remove(struct vswitch *vswitch, uint64_t guid)
     uint32_t at = map_get(&vswitch->names, guid);
     if (at == MAP_NONE)
         return;
+    assert(at < vswitch->name_texts.count && vswitch->name_texts.items[at].guid == guid);
     const struct machine_name *last = &vswitch->name_texts.items[--vswitch->name_texts.count];
     map_set(&vswitch->names, last->guid, at); /* the last name fills the gap */
     vswitch->name_texts.items[at] = *last;
@@ -103,6 +105,7 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
+    assert(subnet_is_socket(subnet, socket));
     const struct operation *operation = NULL; /* the first request about this VM */
     for (size_t i = vswitch->operations.count; i-- > 0;)
         if (vswitch->operations.items[i]->move.guid == guid)

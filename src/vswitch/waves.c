@@ -6,6 +6,8 @@
 
 #include "vswitch/model/terminals.h"
 
+#include <assert.h>
+
 static void request_routes(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     if (operation->result.rerouted) {
@@ -51,6 +53,7 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     if (!sm_is_quiet(vswitch->sm))
         return false;
     struct sm_paths paths = sm_paths(vswitch->sm);
+    assert(operation->move.target != SUBNET_NONE && operation->move.lid);
     if (paths.job != operation->routes_job) { /* new routes include the new place */
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);
@@ -101,6 +104,7 @@ static void add_entries(struct vswitch *vswitch, struct operation *operation, bo
 static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     const struct column_plan *p = &operation->plan;
+    assert(operation->state == OPERATION_WRITING && operation->wave <= p->waves);
     if (operation->routes_job != sm_paths(vswitch->sm).job) {
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);

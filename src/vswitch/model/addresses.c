@@ -1,5 +1,7 @@
 #include "vswitch/model/addresses.h"
 
+#include <assert.h>
+
 enum { TOP_STEP = 1024 };
 
 /* ---- VMs at two functions ---- */
@@ -33,6 +35,7 @@ static void evict(struct subnet *subnet, uint32_t socket)
 {
     uint32_t port = subnet->ports.items[socket].peer;
     struct virtual_function *function = functions_at(subnet, socket);
+    assert(function && function->attached);
     function->evicted = true;
     function->attached = false;
     if (subnet->functions.dynamic) {
@@ -117,6 +120,7 @@ uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_no
 uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
 {
     unsigned span = 1u << subnet->functions.lmc;
+    assert(subnet->functions.lmc <= 7);
     for (unsigned tries = LID_UNICAST_LAST / span; tries; tries--) {
         unsigned lid = *next && *next + span - 1 <= LID_UNICAST_LAST ? *next : span;
         *next = (uint16_t)(lid + span);
