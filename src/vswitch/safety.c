@@ -186,11 +186,7 @@ static bool try_lid(struct safety *safety, const struct column_plan *plan, uint3
     for (unsigned vl = 0; safe && vl < safety->cdg.count; vl++) {
         uint32_t reached = find_reached(safety, entries, lid, vl);
         cdg_begin(&safety->cdg);
-        safe = add_dependencies(safety, entries, reached, vl);
-        if (safe)
-            cdg_commit(&safety->cdg);
-        else
-            cdg_undo(&safety->cdg);
+        safe = cdg_end(&safety->cdg, add_dependencies(safety, entries, reached, vl));
     }
     return safe;
 }
