@@ -509,7 +509,7 @@ static void too_few_lanes_are_refused_loudly(void **state)
     assert_non_null(sm_paths(sim_manager(world.world.sim, 0)).network);
     assert_false(sm_paths(sim_manager(world.world.sim, 0)).layout.levels);
     assert_int_equal(world.errors, 1);
-    assert_non_null(strstr(world.error, "2 levels of service need as many lanes"));
+    assert_non_null(strstr(world.error, "2 QoS levels need 2 VLs"));
     close_world(&world);
 }
 
