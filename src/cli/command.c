@@ -28,8 +28,8 @@ int command_error(const char *command, const struct err *err)
     return EXIT_USAGE;
 }
 
-/* The option that an argument names, and where in the argument its value begins (NULL: it is the
- * next argument). NULL: there is no such option. */
+/* Returns the option that an argument names, or NULL. `value` is the value in the same argument;
+ * NULL: it is the next argument. */
 static const struct option_spec *find_option(const struct option_spec *specs, const char *argument,
                                              const char **value)
 {
@@ -61,7 +61,7 @@ static int take_value(const char *command, const struct option_spec *spec, const
                          (unsigned long long)spec->low, (unsigned long long)spec->high);
 }
 
-/* Handles the option at argv[at]; returns how many arguments it took, or -1. */
+/* Reads the option at argv[at]. Returns the number of arguments it consists of, or -1. */
 static int take_option(const char *command, int argc, char **argv, int at,
                        const struct option_spec *specs)
 {

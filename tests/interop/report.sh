@@ -87,5 +87,5 @@ claim "a wrong parameter is refused" refused 'no parameter' sweep.db --by speed
 claim "a file that is no store is refused" refused 'no result store' run/report.html
 claim "a missing store is refused" refused 'No such file' nothing.db
 claim "a directory without a run is refused" refused 'run.db' swept
-claim "a plot of another kind is refused" refused 'expected a name in .svg or .png' sweep.db --plot x.pdf
+claim "a plot of another kind is refused" refused 'expected a name that ends in .svg or .png' sweep.db --plot x.pdf
 claim "a page that cannot be written is refused" exits_with 2 "$WEFT" report run --html /nonexistent/x.html

@@ -101,7 +101,7 @@ END
     wait_until 20 test -s long.db
     kill -INT "$id"
     wait "$id" || status=$?
-    [ "$status" -eq 130 ] && contains 'the same command goes on from here' long.out
+    [ "$status" -eq 130 ] && contains 'the same command continues' long.out
 }
 claim "an interrupt ends a sweep and says how to go on" interrupted
 
