@@ -71,7 +71,7 @@ static int send_command(const char *path, const struct option_values *words, boo
                         struct text *out, int *result, struct err *err)
 {
     struct request request = {
-        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL, .json = json};
+        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
     struct sockaddr_un address;
     struct answer answer;
     char packet[64 * 1024];

@@ -262,7 +262,7 @@ static void *send_reply(void *argument)
 static bool parse_request(const struct request *request, size_t length, struct call *call)
 {
     if (length != sizeof *request || request->magic != PROTOCOL_MAGIC ||
-        request->version != PROTOCOL_VERSION || request->ask != ASK_CTL ||
+        request->version != PROTOCOL_VERSION || request->kind != REQUEST_CTL ||
         request->text[CTL_BYTES - 1] != '\0')
         return false;
     call->json = request->json != 0;

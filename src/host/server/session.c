@@ -175,8 +175,8 @@ static void change_registration(struct session *session, const struct request *r
     int result = -EBADF;
     if (slot != MAP_NONE) {
         struct mad_file *file = session->clients->opened.items[slot]->file;
-        result = request->ask == ASK_REGISTER ? mad_file_register(file, &request->registration)
-                                              : mad_file_unregister(file, request->agent);
+        result = request->kind == REQUEST_REGISTER ? mad_file_register(file, &request->registration)
+                                                   : mad_file_unregister(file, request->agent);
     }
     answer(session, result, NULL, 0);
 }
@@ -229,15 +229,15 @@ static int receive_request(struct session *session, const void *packet, size_t b
         answer(session, -EPROTONOSUPPORT, NULL, 0);
         return 0;
     }
-    switch ((enum ask)request.ask) {
-    case ASK_CA: answer_ca(session, &request); return 0;
-    case ASK_PORT: answer_port_query(session, &request); return 0;
-    case ASK_OPEN: open_session_port(session, &request); return 0;
-    case ASK_REGISTER:
-    case ASK_UNREGISTER: change_registration(session, &request); return 0;
-    case ASK_MANAGER: set_manager(session, &request); return 0;
-    case ASK_CTL: run_control(session, &request); return 0;
-    case ASK_TREE: write_sysfs(session, &request); return 0;
+    switch ((enum request_kind)request.kind) {
+    case REQUEST_CA: answer_ca(session, &request); return 0;
+    case REQUEST_PORT: answer_port_query(session, &request); return 0;
+    case REQUEST_OPEN: open_session_port(session, &request); return 0;
+    case REQUEST_REGISTER:
+    case REQUEST_UNREGISTER: change_registration(session, &request); return 0;
+    case REQUEST_MANAGER: set_manager(session, &request); return 0;
+    case REQUEST_CTL: run_control(session, &request); return 0;
+    case REQUEST_SYSFS: write_sysfs(session, &request); return 0;
     }
     return -EPROTO;
 }

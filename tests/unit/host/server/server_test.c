@@ -449,7 +449,8 @@ static void a_question_with_something_behind_it_is_garbage(void **state)
     struct {
         struct request request;
         char behind[8];
-    } packet = {.request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CA}};
+    } packet = {
+        .request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CA}};
     struct answer answer;
     int client = connect_raw(stage);
     assert_true(send(client, &packet, sizeof packet, 0) > 0);

@@ -32,9 +32,9 @@ static int clear_stage(void **state)
     return 0;
 }
 
-static struct request ask(enum ask what)
+static struct request ask(enum request_kind what)
 {
-    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = what};
+    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = what};
 }
 
 /* Asks in a session of its own; the answer's data, as far as they fit, go to `data`. */
@@ -75,7 +75,7 @@ static struct session *stay(struct stage *stage, struct request request, uint32_
 static void ports_and_adapters_are_described(void **state)
 {
     struct stage *stage = *state;
-    struct request request = ask(ASK_CA);
+    struct request request = ask(REQUEST_CA);
     struct answer_ca ca;
     struct answer_port port;
     assert_int_equal(question(stage, &request, &ca, sizeof ca), 0);
@@ -85,7 +85,7 @@ static void ports_and_adapters_are_described(void **state)
     assert_string_equal(ca.description, "B");
     strcpy(request.attach, "C");
     assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
-    request = ask(ASK_PORT);
+    request = ask(REQUEST_PORT);
     request.port = 2;
     assert_int_equal(question(stage, &request, &port, sizeof port), 0);
     assert_int_equal(port.number, 2);
@@ -98,9 +98,9 @@ static void ports_and_adapters_are_described(void **state)
 static void agents_are_registered_on_an_opened_port_by_its_handle(void **state)
 {
     struct stage *stage = *state;
-    struct session *opened = stay(stage, ask(ASK_OPEN), 0x1235);
+    struct session *opened = stay(stage, ask(REQUEST_OPEN), 0x1235);
     assert_non_null(opened);
-    struct request request = ask(ASK_REGISTER);
+    struct request request = ask(REQUEST_REGISTER);
     request.registration.class = CLASS_SUBN_DIRECTED;
     request.registration.class_version = 1;
     request.handle = 0x1234;
@@ -108,7 +108,7 @@ static void agents_are_registered_on_an_opened_port_by_its_handle(void **state)
     assert_int_equal(question(stage, &request, NULL, 0), 1);
     request.handle = 0x4321;
     assert_int_equal(question(stage, &request, NULL, 0), -EBADF);
-    request = ask(ASK_UNREGISTER);
+    request = ask(REQUEST_UNREGISTER);
     request.handle = 0x1234;
     request.agent = 1;
     assert_int_equal(question(stage, &request, NULL, 0), 0);
@@ -121,21 +121,21 @@ static void agents_are_registered_on_an_opened_port_by_its_handle(void **state)
 static void a_port_without_a_handle_cannot_be_opened(void **state)
 {
     struct stage *stage = *state;
-    assert_null(stay(stage, ask(ASK_OPEN), 0));
-    struct session *opened = stay(stage, ask(ASK_OPEN), 7);
+    assert_null(stay(stage, ask(REQUEST_OPEN), 0));
+    struct session *opened = stay(stage, ask(REQUEST_OPEN), 7);
     assert_non_null(opened);
-    assert_null(stay(stage, ask(ASK_OPEN), 7));
+    assert_null(stay(stage, ask(REQUEST_OPEN), 7));
 }
 
 static void opened_ports_come_and_go_in_any_order(void **state)
 {
     struct stage *stage = *state;
     struct session *opened[70];
-    struct request request = ask(ASK_REGISTER);
+    struct request request = ask(REQUEST_REGISTER);
     request.registration.class = CLASS_PERFORMANCE;
     request.registration.class_version = 1;
     for (uint32_t i = 0; i < 70; i++)
-        opened[i] = stay(stage, ask(ASK_OPEN), i + 1);
+        opened[i] = stay(stage, ask(REQUEST_OPEN), i + 1);
     for (uint32_t i = 0; i < 70; i += 2)
         session_end(opened[i]);
     for (uint32_t i = 0; i < 70; i++) {
@@ -150,13 +150,13 @@ static void a_manager_is_announced_while_its_session_lives(void **state)
     uint32_t port = world_port(&stage->world, stage->world.a, 1);
     const uint8_t *info = fabric_port_info(stage->world.fabric, port);
     assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
-    struct session *manager = stay(stage, ask(ASK_MANAGER), 0);
+    struct session *manager = stay(stage, ask(REQUEST_MANAGER), 0);
     assert_non_null(manager);
     assert_true(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
-    assert_null(stay(stage, ask(ASK_MANAGER), 0));
+    assert_null(stay(stage, ask(REQUEST_MANAGER), 0));
     session_end(manager);
     assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
-    assert_non_null(stay(stage, ask(ASK_MANAGER), 0));
+    assert_non_null(stay(stage, ask(REQUEST_MANAGER), 0));
 }
 
 static int first_packet(struct stage *stage, const void *packet, size_t bytes)
@@ -170,19 +170,19 @@ static int first_packet(struct stage *stage, const void *packet, size_t bytes)
 static void garbage_is_cut_off(void **state)
 {
     struct stage *stage = *state;
-    struct request request = ask(ASK_CA);
+    struct request request = ask(REQUEST_CA);
     assert_int_equal(first_packet(stage, &request, sizeof request - 1), -EPROTO);
     assert_int_equal(first_packet(stage, "", 0), -EPROTO);
     request.magic++;
     assert_int_equal(first_packet(stage, &request, sizeof request), -EPROTO);
-    request = ask((enum ask)99);
+    request = ask((enum request_kind)99);
     assert_int_equal(first_packet(stage, &request, sizeof request), -EPROTO);
-    request = ask(ASK_CA);
+    request = ask(REQUEST_CA);
     memset(request.attach, 'x', sizeof request.attach);
     assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
-    struct session *manager = stay(stage, ask(ASK_MANAGER), 0);
+    struct session *manager = stay(stage, ask(REQUEST_MANAGER), 0);
     assert_int_equal(session_receive(manager, &request, sizeof request, NULL, 0), -EPROTO);
-    struct session *opened = stay(stage, ask(ASK_OPEN), 1);
+    struct session *opened = stay(stage, ask(REQUEST_OPEN), 1);
     assert_int_equal(session_receive(opened, &request, sizeof(struct mad_head) - 1, NULL, 0),
                      -EPROTO);
     assert_int_equal(session_receive(opened, &request, sizeof request, NULL, 0), -EPROTO);
@@ -191,7 +191,7 @@ static void garbage_is_cut_off(void **state)
 static void another_version_is_told_so(void **state)
 {
     struct stage *stage = *state;
-    struct request request = ask(ASK_CA);
+    struct request request = ask(REQUEST_CA);
     request.version++;
     assert_int_equal(question(stage, &request, NULL, 0), -EPROTONOSUPPORT);
 }
@@ -200,7 +200,7 @@ static void a_long_answer_goes_out_in_pieces(void **state)
 {
     struct stage *stage = *state;
     struct session *session = session_begin(&stage->clients, NULL, 0, 1);
-    struct request request = ask(ASK_CTL);
+    struct request request = ask(REQUEST_CTL);
     const char *packet;
     size_t bytes, total = 0, packets = 0;
     memcpy(request.text, "counters\0S0\0", 12);
