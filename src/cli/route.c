@@ -39,7 +39,7 @@ static const char help[] =
     "                      (0x...,0x...), manager, centre or detect\n"
     "  --lmc N             give every adapter port 2^N LIDs, new ones (dr and\n"
     "                      pira+dr: default 2)\n"
-    "  --max-vls N         virtual lanes that engines may use (default 8)\n"
+    "  --max-vls N         VLs that engines may use (default 8)\n"
     "  --first FILE        GUIDs of adapter ports that are routed before all others\n"
     "                      (minhop, updn), or numbered without counting the others\n"
     "                      (ftree)\n"

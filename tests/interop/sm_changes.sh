@@ -93,7 +93,7 @@ claim "and so is one that shares its directory" same_state
 registers() { WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" register "$1" "$1" "$1"; }
 goes_unwritten() { mv state away && happens 'error .*registrations cannot be kept.*tried again' registers "$1"; }
 has_services() { [ "$(grep -c '^Service' state/opensm-sa.dump)" -eq "$1" ]; }
-is_made_good() { mv away state && wait_until 20 has_services 2 && wait_until 5 grep -qE 'files +written' manager.log; }
+is_made_good() { mv away state && wait_until 20 has_services 2 && wait_until 5 grep -qE 'files +all files are written' manager.log; }
 claim "what cannot be written is an error" goes_unwritten 2
 claim "and is written when the directory is back" is_made_good
 claim "it goes away again" goes_unwritten 4

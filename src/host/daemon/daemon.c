@@ -319,7 +319,7 @@ static void log_difference(void *context, const char *key, const char *from, con
                         "%s stays %s: it takes a restart to change it to %s", key, from, to);
 }
 
-/* Logs what is ignored in the QoS policy. */
+/* Logs the parts of the QoS policy that are ignored. */
 static void log_qos_warnings(struct daemon *daemon)
 {
     for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
@@ -449,7 +449,7 @@ static void check_end(struct daemon *daemon, uint64_t now)
     if (sm_is_settled(daemon->sm)) {
         end_daemon(daemon, daemon->refused ? 1 : 0);
     } else if (state == SM_STANDBY) {
-        event_log_write(&daemon->log, "error", "another manager is master here");
+        event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);
     } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
         event_log_write(&daemon->log, "error", "the port does not answer");

@@ -358,7 +358,7 @@ static int refuse_key(const char *key, struct err *err)
     while (i < OPENSM_COUNT && strcmp(opensm_names[i].theirs, key) != 0)
         i++;
     if (i < OPENSM_COUNT && !opensm_names[i].ours)
-        return err_set(err, EINVAL, "there is nothing like OpenSM's '%s' here: leave it out", key);
+        return err_set(err, EINVAL, "OpenSM's '%s' is not supported: remove it", key);
     if (i < OPENSM_COUNT)
         return err_set(err, EINVAL, "OpenSM's '%s' is '%s' here: see weft-sm.conf(5)", key,
                        opensm_names[i].ours);
@@ -478,7 +478,7 @@ int config_finish(struct config *config, struct err *err)
     bool listed = config->root_file.items.count > 0;
     const struct guid_list *roots = listed ? &config->root_file : &config->root_guids;
     if (listed && config->root != ROOT_DEFAULT)
-        return err_set(err, EINVAL, "root and root_file say the same thing twice: leave one out");
+        return err_set(err, EINVAL, "root and root_file exclude each other: remove one");
     options->root = listed ? ROOT_LIST : config->root;
     options->root_guids = roots->items.items;
     options->root_count = roots->items.count;
