@@ -1,7 +1,7 @@
-/* The server and the preload library together, over real sockets: what programs see.
+/* The server and the preload library together, over real sockets.
  *
- * Each test has a server in a process of its own; the library is linked in and finds it by the
- * environment, as in a foreign program. Waiting is done in the library's own calls. */
+ * Each test runs a server in its own process. The library is linked to the test and finds the
+ * server by the environment. All waiting is done in calls of the library. */
 #include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "world.h"
