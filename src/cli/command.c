@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static const struct option_spec *find_option(const struct option_spec *specs, co
 
 static int take_value(const char *command, const struct option_spec *spec, const char *value)
 {
+    assert(spec->values || spec->value || spec->number);
     if (spec->values)
         vec_push(spec->values, value);
     if (spec->value)

@@ -14,6 +14,7 @@
 #include "routing/files/update_plan_text.h"
 #include "routing/update/make_plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static void put_result(struct record *record, const struct result *result)
     const struct routes *routes = &result->routes;
     const struct update_plan *plan = &result->plan;
     struct route_entries entries = route_count_entries(network, routes);
+    assert(result->engine && routes->ports);
     record_begin(record, NULL);
     record_string(record, "engine", "engine        %s", result->engine->name);
     record_text(record, routes->note[0] ? " (%s)\n" : "%s\n", routes->note);

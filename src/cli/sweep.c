@@ -7,6 +7,7 @@
 #include "experiment/report/run_text.h"
 #include "experiment/sweep/sweep_play.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,6 +154,7 @@ static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct
     int status = sweep_plan_make(&plan, sweep, &choice, err);
     if (status)
         return status;
+    assert(plan.runs.count > 0);
     struct sweep_run run = plan.runs.items[0];
     run.repetition = (uint32_t)arguments->repetition;
     run.seed = sweep_seed(sweep->seed, run.repetition);

@@ -8,6 +8,7 @@
  * nested job, or of another thread) is run by its caller alone. */
 #include "cli/workers.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -109,6 +110,7 @@ static void *run_thread(void *argument)
 static void start_batch(struct batch *batch, unsigned helpers)
 {
     pthread_mutex_lock(&pool.lock);
+    assert(!pool.batch && helpers < WORKERS_LIMIT);
     pool.batch = batch;
     pool.places = helpers;
     atomic_fetch_add(&pool.round, 1);

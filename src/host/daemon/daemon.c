@@ -24,6 +24,7 @@
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -102,6 +103,7 @@ static void compute_routes(void *task)
 
 static void start_job(struct daemon *daemon, struct sm_job *job)
 {
+    assert(job);
     struct route_task *task = mem_zalloc(1, sizeof *task);
     task->job = job;
     worker_give(daemon->router, compute_routes, task);
@@ -413,6 +415,7 @@ static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
     struct sa_config administration;
+    assert(daemon->port && !daemon->sm && config->sm.engine);
     sa_config_init(&administration);
     administration.key = config->sm.sm_key;
     administration.prefix = config->sm.subnet_prefix;

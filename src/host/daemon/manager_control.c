@@ -308,6 +308,7 @@ static void accept_client(struct manager_control *control)
     if (fd < 0)
         return;
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    assert(control->clients <= CLIENTS_MOST);
     if (control->clients >= CLIENTS_MOST ||
         epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
         close(fd);

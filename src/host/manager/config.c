@@ -464,6 +464,7 @@ int config_read(struct config *config, const char *path, struct err *err)
 int config_finish(struct config *config, struct err *err)
 {
     struct engine_options *options = &config->sm.engine_options;
+    assert(config->sm.engine && config->sm.lmc <= 7);
     if (config->sm.engine->renames && !config->lmc_given)
         config->sm.lmc = RENAMING_LMC;
     if (config->sm.engine->renames && config->sm.lmc == 0)
@@ -492,6 +493,7 @@ int config_finish(struct config *config, struct err *err)
 
 static const char *value_of(const struct config *config, int key)
 {
+    assert(key >= 0 && key < KEY_COUNT);
     return config->values[key] ? config->values[key] : keys[key].standard;
 }
 
@@ -516,6 +518,7 @@ void config_keep_fixed(const struct config *before, struct config *after)
         const struct key *key = &keys[i];
         if (key->live)
             continue;
+        assert(key->kind != QOS_OPTION);
         after->values[i] = copy_string(after, before->values[i]);
         if (key->kind == PATH)
             *path_at(after, key) = copy_string(after, *path_at((struct config *)before, key));

@@ -75,6 +75,7 @@ void session_end(struct session *session)
 static void answer(struct session *session, int result, const void *data, size_t bytes)
 {
     struct answer head = {.result = result, .bytes = (uint32_t)bytes};
+    assert(session->state == SESSION_ASKING && session->answer.length == 0);
     text_append(&session->answer, (const char *)&head, sizeof head);
     text_append(&session->answer, data ? data : "", bytes);
     session->state = SESSION_DONE;
