@@ -1,6 +1,7 @@
 /* Requests to the fabric server.
  *
- * There is no state: the environment is read for each request, so that threads and forks need no care. */
+ * There is no state: the environment is read for each request, so that threads and forks need no
+ * care. */
 #include "client.h"
 #include "host/socket/endpoint.h"
 
