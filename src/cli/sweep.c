@@ -146,7 +146,7 @@ static void print_event(void *context, const struct run_record_event *event)
 
 static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
-    struct run_record run_record = {.tell = print_event, .context = arguments};
+    struct run_record record = {.tell = print_event, .context = arguments};
     struct sweep_plan plan;
     struct sweep_choice choice = {.only = arguments->replay};
     struct text end = {0};
@@ -162,16 +162,16 @@ static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct
         status = command_usage("sweep", "%zu points match '%s': expected one", plan.runs.count,
                                arguments->replay);
     } else {
-        status = sweep_play(sweep, &run, &run_record, NULL, err);
+        status = sweep_play(sweep, &run, &record, NULL, err);
         if (status == 0) {
             if (arguments->json)
-                run_record_write_json(&run_record, &end);
+                run_record_write_json(&record, &end);
             else
-                run_record_write_summary(&run_record, &end);
+                run_record_write_summary(&record, &end);
             command_print("sweep", &end);
-            status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
+            status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
         }
-        run_record_release(&run_record);
+        run_record_release(&record);
     }
     sweep_plan_release(&plan);
     return status;

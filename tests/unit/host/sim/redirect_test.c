@@ -125,7 +125,7 @@ static void a_loop_of_redirections_is_an_error(void **state)
     assert_int_equal(question->state, SIM_UNANSWERED);
     assert_int_equal(question->status, STATUS_REDIRECT);
     assert_int_equal(question->tries, 2);
-    assert_non_null(strstr(question->trouble, "which has redirected us already"));
+    assert_non_null(strstr(question->trouble, "which has redirected it before"));
     /* After the loop is resolved, requests are answered. */
     sa_redirect(sim_sa(away.world.sim, 0), NULL);
     question =
@@ -196,7 +196,7 @@ static void a_standby_logs_a_loop_of_redirections_once(void **state)
     struct sa *sa = sim_sa(away.world.sim, standby);
     assert_int_equal(sa_registry_master(sa), 0);
     assert_true(sa_next_sync_error(sa, &err));
-    assert_non_null(strstr(err.message, "which has redirected us already"));
+    assert_non_null(strstr(err.message, "which has redirected it before"));
     assert_false(sa_next_sync_error(sa, &err));
     end(&away);
 }
