@@ -152,14 +152,14 @@ void buckets_release(struct buckets *buckets)
     *buckets = (struct buckets){0};
 }
 
-/* Neighbours together: half as many, twice as wide. */
+/* Joins neighbours: half as many, twice as wide. */
 static void widen(struct buckets *buckets)
 {
     size_t columns = buckets->columns, kept = (buckets->count + 1) / 2;
     double *sums = buckets->sums;
     for (size_t i = 0; i < kept; i++)
         for (size_t column = 0; column < columns; column++) {
-            size_t second = 2 * i + 1; /* there may be none: then it is nothing */
+            size_t second = 2 * i + 1; /* may be missing at the end */
             double more = second < buckets->count ? sums[second * columns + column] : 0;
             sums[i * columns + column] = sums[2 * i * columns + column] + more;
         }

@@ -15,7 +15,7 @@ void change_log_close(struct setup *setup, size_t seat, bool finished)
     struct run_record_change *change = &setup->record->changes.items[s->change];
     change->end = sim_now(setup->sim);
     change->finished = finished;
-    change_record_close(&s->book, setup->record, s->change);
+    change_record_close(&s->smps, setup->record, s->change);
     s->open = false;
 }
 
@@ -32,7 +32,7 @@ static void begin_change(struct setup *setup, size_t seat, uint64_t now, const c
         change.tied = true;
         change.fault = fault;
     }
-    change_record_begin(&s->book, (uint32_t)setup->topology.nodes.count);
+    change_record_begin(&s->smps, (uint32_t)setup->topology.nodes.count);
     s->open = true;
     s->change = setup->record->changes.count;
     vec_push(&setup->record->changes, change);
@@ -113,7 +113,7 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
                 ? follow_route(&setup->topology, setup->places.items[index].port, message->mad)
                 : find_lid(setup, message->lid);
     smp.routed = setup->record->changes.items[seat->change].routing != 0;
-    change_record_note(&seat->book, now, &smp);
+    change_record_add_smp(&seat->smps, now, &smp);
 }
 
 /* A job may have been begun for an earlier change; only what falls into this one counts. */
@@ -131,7 +131,7 @@ static void hear_computed(void *context, uint64_t now, unsigned manager,
         change->routing = begin ? begin : 1; /* 0 means never */
     change->computing += end - begin;
     change->routed = now;
-    seat->book.operations += computation->operations;
+    seat->smps.operations += computation->operations;
 }
 
 void change_log_listen(struct setup *setup)

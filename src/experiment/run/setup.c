@@ -362,7 +362,7 @@ void setup_release(struct setup *setup)
     fabric_free(setup->fabric);
     flows_release(setup);
     for (size_t i = 0; i < setup->seats.count; i++) {
-        change_record_release(&setup->seats.items[i]->book);
+        change_record_release(&setup->seats.items[i]->smps);
         config_release(&setup->seats.items[i]->config);
         mem_free(setup->seats.items[i]);
     }

@@ -25,7 +25,7 @@ struct setup_seat {
     /* of the change under way */
     bool open;
     size_t change; /* in the story */
-    struct change_record book;
+    struct change_record smps;
 };
 
 struct setup {

@@ -67,7 +67,7 @@ static int read_what(struct check_statement *check, struct cursor *cursor)
     return read_attribute(cursor, &word, name, &check->attribute);
 }
 
-/* A number with a unit: as results have it, and how many of those it is. */
+/* Suffixes of numbers: the unit of results, and the factor to it. */
 static const struct {
     const char *suffix, *unit;
     double factor;
@@ -105,7 +105,7 @@ static void read_value(struct check_statement *check, struct cursor *cursor)
                word.text);
 }
 
-/* Names that people say without thinking. */
+/* Short names of figures. */
 static const char *full_name(const char *figure)
 {
     static const struct {
@@ -119,7 +119,7 @@ static const char *full_name(const char *figure)
     return figure;
 }
 
-/* What is compared and is no check of its own is a figure. */
+/* A name that is followed by a comparison and is no check is a figure. */
 static bool is_figure(struct cursor *cursor)
 {
     if (cursor->count < cursor->at + 2)

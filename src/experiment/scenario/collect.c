@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_EVERY (100 * TIME_US) /* unless said otherwise */
+#define SAMPLE_EVERY (100 * TIME_US) /* default */
 enum { ANYWHERE = PLACE_FABRIC | PLACE_NODE | PLACE_PORT | PLACE_LANE };
 enum { AT_PORTS = PLACE_FABRIC | PLACE_NODE | PLACE_PORT };
 
@@ -34,7 +34,7 @@ const struct measure_info measures[MEASURES] = {
     [MEASURE_INPUT] = {"input", "bytes", MEASURE_GAUGE, ANYWHERE, 1},
     [MEASURE_OUTPUT] = {"output", "bytes", MEASURE_GAUGE, ANYWHERE, 1},
     [MEASURE_CREDITS] = {"credits", "blocks", MEASURE_GAUGE, ANYWHERE, 1},
-    /* A counter of time: what it counts in a time is a share of it. */
+    /* Counts busy time: its rate is a share. */
     [MEASURE_UTILISATION] = {"utilisation", "share", MEASURE_COUNTER, AT_PORTS, 1e12},
     [MEASURE_OPEN] = {"open", "ports", MEASURE_LEVEL, PLACE_FABRIC, 1},
     [MEASURE_SMPS] = {"smps", "SMPs", MEASURE_OF_EVENTS, PLACE_FABRIC | PLACE_NODE, 1},
@@ -63,12 +63,12 @@ const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES])
         if (isalnum((unsigned char)*at) || *at == '_')
             buffer[length++] = (char)tolower((unsigned char)*at);
         else if (buffer[length - 1] != '-')
-            buffer[length++] = '-'; /* one for all that is between two words */
+            buffer[length++] = '-'; /* one for a run of other characters */
     buffer[length] = 0;
     return buffer;
 }
 
-/* "lost.no-route", "smps.set": some measures have parts. */
+/* Some measures have parts: "lost.no-route", "smps.set". */
 struct measure_name {
     char text[48];
     enum measure what;
@@ -129,7 +129,7 @@ static void read_how(struct collection *collection, struct cursor *cursor)
     collection->how = (enum collect_how)how;
     if (how == COLLECT_ALL && (info->kind == MEASURE_COUNTER || info->kind == MEASURE_GAUGE))
         word_error(cursor, word,
-                   "'%s' has to be looked at: as samples T, as buckets T or as one figure",
+                   "'%s' has to be sampled: as samples T, as buckets T or as one figure",
                    info->name);
     if (how == COLLECT_TOTAL &&
         (!measure_counts(collection->what) || collection->what == MEASURE_UTILISATION))
@@ -141,9 +141,9 @@ static void read_how(struct collection *collection, struct cursor *cursor)
         cursor_take_decimal(cursor, "a percentage", 100, &collection->percent);
 }
 
-/* One figure of something that must be looked at: how often. Totals and means of what counts need
- * only two looks. */
-static bool needs_looks(const struct collection *collection)
+/* Whether a single figure needs samples. Totals and means of counters need only their values at the
+ * start and at the end. */
+static bool needs_samples(const struct collection *collection)
 {
     if (collect_is_series(collection->how) || measures[collection->what].kind == MEASURE_OF_PACKETS)
         return false;
@@ -158,8 +158,8 @@ static void read_option(struct collection *collection, struct cursor *cursor)
     struct word word = cursor_next(cursor), name;
     unsigned index;
     cursor_take_choice(cursor, "option", names, 4, &index);
-    if (index == 0 && !needs_looks(collection))
-        word_error(cursor, &word, "'every' is for single figures that need looks");
+    if (index == 0 && !needs_samples(collection))
+        word_error(cursor, &word, "'every' is for single figures that need samples");
     if (index < 3) {
         cursor_take_time(cursor, times[index]);
     } else {
@@ -214,8 +214,8 @@ void collect_read(struct collection *collection, struct cursor *cursor)
     read_how(collection, cursor);
     while (!cursor_is_done(cursor))
         read_option(collection, cursor);
-    if (needs_looks(collection) && collection->every == 0)
-        collection->every = LOOK_EVERY;
+    if (needs_samples(collection) && collection->every == 0)
+        collection->every = SAMPLE_EVERY;
     if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
         collection->to <= collection->from)
         word_error(cursor, &collection->word, "it ends before it begins");

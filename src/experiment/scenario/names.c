@@ -55,7 +55,7 @@ int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
     return 0;
 }
 
-/* Names can hold colons themselves: numbers are split off the end until the rest is a node. */
+/* Names can contain colons: numbers are split off the end until the rest names a node. */
 int bind_place(const struct word *word, const struct topology *topology, struct cursor *cursor,
                unsigned most, struct place *place)
 {

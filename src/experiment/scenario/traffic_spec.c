@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETRIES = 7 }; /* unless said otherwise, as most adapters have it */
+enum { RETRIES = 7 }; /* default, as in most adapters */
 
 /* ---- values ---- */
 
@@ -217,7 +217,7 @@ static int read_setting(struct traffic_spec *spec, struct cursor *cursor, const 
 
 void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
 {
-    bool given[KEYS] = {[PATTERN] = true}; /* it stands in front */
+    bool given[KEYS] = {[PATTERN] = true}; /* the pattern comes first */
     struct word word;
     *spec = (struct traffic_spec){.word = cursor->words[0]};
     traffic_init(&spec->traffic);
@@ -241,7 +241,7 @@ static bool is_member(const struct topology *topology, uint32_t port, const char
     const struct topology_port *p = &topology->ports.items[port];
     const struct topology_node *node = &topology->nodes.items[p->node];
     if (node->kind != NODE_ADAPTER || p->peer == TOPOLOGY_NONE ||
-        topology_function(topology, port) > 0) /* a function is its machine's */
+        topology_function(topology, port) > 0) /* a virtual function belongs to its machine */
         return false;
     return !pattern || fnmatch(pattern, node->name, 0) == 0 ||
            (node->description && fnmatch(pattern, node->description, 0) == 0);
@@ -298,7 +298,7 @@ static uint64_t sender_rate(const struct topology *topology, uint32_t port)
     return own < other ? own : other;
 }
 
-/* One rate for all: patterns number their members, so that a demand cannot be split. */
+/* All senders have the same rate, because patterns number their members. */
 static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
 {

@@ -252,7 +252,7 @@ static void wrong_measuring_is_refused_at_its_place(void **state)
     assert_refused("collect latency as percentile 101",
                    "x.weft:1:31: '101': expected a percentage");
     assert_refused("collect latency as total", "x.weft:1:20: 'latency' does not count anything");
-    assert_refused("collect input as all", "x.weft:1:18: 'input' has to be looked at");
+    assert_refused("collect input as all", "x.weft:1:18: 'input' has to be sampled");
     assert_refused("collect latency as mean every 1ms", "x.weft:1:25: 'every' is for single");
     assert_refused("collect latency as mean nmae x", "x.weft:1:25: 'nmae' is no option");
     assert_refused("every 5ms sample", "x.weft:1:17: the line ends here: expected what to measure");
