@@ -28,7 +28,7 @@ bool part_is_switch(const struct part *part, uint32_t port)
     return part->topology->nodes.items[node].kind == NODE_SWITCH;
 }
 
-/* Port 0 of a switch, or an adapter's port with a link: without, nobody can tell it anything. */
+/* Port 0 of a switch, or a port of an adapter with a link: no manager can reach one without. */
 static bool is_end_port(const struct part *part, uint32_t port)
 {
     if (!part->has[port])
@@ -50,10 +50,10 @@ unsigned part_field(const struct part *part, uint32_t port, enum wire_field fiel
     return (unsigned)wire_get(fabric_port_info(part->view->fabric, port), field);
 }
 
-/* ---- what belongs together ---- */
+/* ---- parts ---- */
 
 struct walk {
-    uint32_t *stack; /* switches to go on from */
+    uint32_t *stack; /* switches whose links are still to be followed */
     size_t depth;
 };
 
@@ -78,8 +78,8 @@ static void reach_through(struct part *part, struct walk *walk, uint32_t port)
         reach(part, walk, peer);
 }
 
-/* Marks the ports that cables connect with part->from. A switch belongs with all its ports, an
- * adapter only with those that are reached: another may lie in another subnet. */
+/* Marks the ports that cables connect with part->from. All ports of a switch belong to its part,
+ * but an adapter only with the ports that are reached: another may be in another subnet. */
 static void mark(struct part *part)
 {
     struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
@@ -102,7 +102,7 @@ static struct sm *manager_at(const struct check_view *view, size_t seat)
     return manager == NO_MANAGER ? NULL : sim_manager(view->sim, manager);
 }
 
-/* How many masters sit in the part, and the first two seats of them. */
+/* Counts the masters of the part; `seats` receives the first two. */
 static unsigned count_masters(const struct part *part, size_t seats[2])
 {
     const struct check_view *view = part->view;
@@ -124,7 +124,7 @@ struct sm *part_master(const struct part *part)
     return count_masters(part, seats) == 1 ? manager_at(part->view, seats[0]) : NULL;
 }
 
-/* The same, with a complaint if it is NULL. */
+/* As part_master(), and complains if there is not exactly one. */
 static struct sm *find_master(struct part *part, uint32_t *at)
 {
     const struct check_view *view = part->view;
@@ -175,7 +175,7 @@ static bool settled(struct part *part)
     return true;
 }
 
-/* ---- what the master knows ---- */
+/* ---- the database of the master ---- */
 
 static const struct subnet_port *known_port(const struct part *part, const struct subnet *subnet,
                                             uint32_t port)
@@ -232,7 +232,7 @@ static bool discovered(struct part *part)
                     nodes);
 }
 
-/* ---- what agents hold ---- */
+/* ---- attributes of agents ---- */
 
 static bool lids_unique(struct part *part)
 {
@@ -272,7 +272,7 @@ static bool active(struct part *part)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- all checks ---- */
 
 static bool (*const checks[CHECK_KINDS])(struct part *part) = {
     [CHECK_ONE_MASTER] = one_master,
@@ -287,7 +287,8 @@ static bool (*const checks[CHECK_KINDS])(struct part *part) = {
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint)
 {
     const struct topology *topology = fabric_topology(view->fabric);
-    bool *seen = mem_zalloc(topology->ports.count + 1, sizeof *seen); /* parts looked at */
+    bool *seen =
+        mem_zalloc(topology->ports.count + 1, sizeof *seen); /* ports of parts that were checked */
     bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
     bool holds = true, any = false;
     complaint->text[0] = 0;

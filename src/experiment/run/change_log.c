@@ -27,7 +27,7 @@ static void begin_change(struct setup *setup, size_t seat, uint64_t now, const c
     uint64_t fault = setup->fault;
     setup->fault = TIME_NEVER;
     if (s->open)
-        return; /* more about the one under way */
+        return; /* it belongs to the current change */
     if (fault != TIME_NEVER) {
         change.tied = true;
         change.fault = fault;
@@ -38,9 +38,10 @@ static void begin_change(struct setup *setup, size_t seat, uint64_t now, const c
     vec_push(&setup->record->changes, change);
 }
 
-/* ---- listening ---- */
+/* ---- reports of managers ---- */
 
-static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
+static void record_event(void *context, uint64_t now, unsigned manager,
+                         const struct sm_event *event)
 {
     struct setup *setup = context;
     uint32_t index = setup->owner.items[manager];
@@ -49,7 +50,7 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     run_record_tell(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
                     "%s", event->text);
     switch (event->kind) {
-    case SM_EVENT_STATE: /* whoever is not master changes nothing */
+    case SM_EVENT_STATE: /* a manager that is not master makes no change */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
             change_log_close(setup, index, false);
         break;
@@ -62,8 +63,9 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     }
 }
 
-/* The node that a directed-route SMP from `port` is for; TOPOLOGY_NONE if it leads nowhere. */
-static uint32_t follow_route(const struct topology *topology, uint32_t port, const uint8_t *mad)
+/* The destination node of a directed-route SMP sent at `port`, or TOPOLOGY_NONE. */
+static uint32_t find_directed_node(const struct topology *topology, uint32_t port,
+                                   const uint8_t *mad)
 {
     uint32_t node = topology->ports.items[port].node;
     for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
@@ -78,7 +80,7 @@ static uint32_t follow_route(const struct topology *topology, uint32_t port, con
     return node;
 }
 
-static uint32_t find_lid(const struct setup *setup, unsigned lid)
+static uint32_t find_lid_node(const struct setup *setup, unsigned lid)
 {
     for (uint32_t port = 0; port < setup->topology.ports.count; port++) {
         const uint8_t *info = fabric_port_info(setup->fabric, port);
@@ -89,8 +91,8 @@ static uint32_t find_lid(const struct setup *setup, unsigned lid)
     return TOPOLOGY_NONE;
 }
 
-static void hear_sent(void *context, uint64_t now, unsigned manager,
-                      const struct sm_message *message)
+static void count_sent(void *context, uint64_t now, unsigned manager,
+                       const struct sm_message *message)
 {
     struct setup *setup = context;
     uint32_t index = setup->owner.items[manager];
@@ -108,17 +110,17 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
     if (!seat->open)
         return;
     if (smp.method == METHOD_SET)
-        smp.node =
-            wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
-                ? follow_route(&setup->topology, setup->places.items[index].port, message->mad)
-                : find_lid(setup, message->lid);
+        smp.node = wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
+                       ? find_directed_node(&setup->topology, setup->places.items[index].port,
+                                            message->mad)
+                       : find_lid_node(setup, message->lid);
     smp.routed = setup->record->changes.items[seat->change].routing != 0;
     change_record_add_smp(&seat->smps, now, &smp);
 }
 
-/* A job may have been begun for an earlier change; only what falls into this one counts. */
-static void hear_computed(void *context, uint64_t now, unsigned manager,
-                          const struct sim_computation *computation)
+/* A computation may have begun before this change; only its part inside the change counts. */
+static void record_computation(void *context, uint64_t now, unsigned manager,
+                               const struct sim_computation *computation)
 {
     struct setup *setup = context;
     struct setup_seat *seat = setup->seats.items[setup->owner.items[manager]];
@@ -128,7 +130,7 @@ static void hear_computed(void *context, uint64_t now, unsigned manager,
     uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
     uint64_t end = computation->end > begin ? computation->end : begin;
     if (!change->routing)
-        change->routing = begin ? begin : 1; /* 0 means never */
+        change->routing = begin ? begin : 1; /* 0 means unknown */
     change->computing += end - begin;
     change->routed = now;
     seat->smps.operations += computation->operations;
@@ -137,12 +139,12 @@ static void hear_computed(void *context, uint64_t now, unsigned manager,
 void change_log_listen(struct setup *setup)
 {
     sim_set_listener(setup->sim, &(struct sim_listener){.context = setup,
-                                                        .event = hear_event,
-                                                        .sent = hear_sent,
-                                                        .computed = hear_computed});
+                                                        .event = record_event,
+                                                        .sent = count_sent,
+                                                        .computed = record_computation});
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 void change_log_begin_run(struct setup *setup)
 {

@@ -36,7 +36,7 @@ static bool holds_master(const struct setup *setup, const struct check_statement
                     sm ? "not master" : "not running");
 }
 
-/* True if there is one now, or was one; the complaint has a part of the circle. */
+/* True if there is a deadlock or there was one; the complaint has part of the cycle. */
 static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
 {
     struct text cycle = {0};
@@ -109,7 +109,7 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check,
     case CHECK_STATEMENT_OTHERS:
         count = setup->machines.others_lost;
         return count == 0 ||
-               complain(complaint, "%" PRIu64 " packets of those who did not move were lost",
+               complain(complaint, "%" PRIu64 " packets of end points that did not move were lost",
                         count);
     case CHECK_STATEMENT_MACHINES: return machines_hold(setup, complaint);
     case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check, complaint);

@@ -61,7 +61,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
                                       .switches = last->switches,
                                       .table_smps = last->table_smps,
                                       .time_ps = time_ns_to_ps(last->ended_ns - last->submitted_ns),
-                                      .has_traffic = machine->guest != TOPOLOGY_NONE};
+                                      .has_traffic = machine->vm != TOPOLOGY_NONE};
     set(setup, machine->name, "lid", machine->lid, "");
     set(setup, machine->name, "moves", machine->moves, "times");
     set(setup, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
@@ -69,7 +69,7 @@ static void set_machine(struct setup *setup, const struct machine *machine)
     set(setup, machine->name, "switches", last->switches, "switches");
     set(setup, machine->name, "time", time_seconds((double)told.time_ps), "s");
     if (told.has_traffic) {
-        const struct vm_view *view = fabric_vm(setup->fabric, machine->guest);
+        const struct vm_view *view = fabric_vm(setup->fabric, machine->vm);
         const struct vm_direction *to = &view->to, *from = &view->from;
         told.downtime_ps = to->longest_ps > from->longest_ps ? to->longest_ps : from->longest_ps;
         told.lost = lost_by(view);
@@ -81,16 +81,16 @@ static void set_machine(struct setup *setup, const struct machine *machine)
     vec_push(&setup->record->machines, told);
 }
 
-static void set_guests(struct setup *setup)
+static void set_vms(struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
     struct summary downtime = {0};
     uint64_t lost = 0;
     bool any = false;
     for (size_t i = 0; i < machines->items.count; i++) {
-        if (machines->items.items[i].guest == TOPOLOGY_NONE)
+        if (machines->items.items[i].vm == TOPOLOGY_NONE)
             continue;
-        const struct vm_view *view = fabric_vm(setup->fabric, machines->items.items[i].guest);
+        const struct vm_view *view = fabric_vm(setup->fabric, machines->items.items[i].vm);
         const struct vm_direction *sides[2] = {&view->to, &view->from};
         any = true;
         lost += lost_by(view);
@@ -121,8 +121,8 @@ static void set_churn(struct setup *setup, uint64_t now)
         "moves/minute");
 }
 
-/* What there is room for, and how many LIDs are given out: a virtual switch shares its own. */
-static void set_room(struct setup *setup)
+/* Capacity, and LIDs in use; a virtual switch shares the LID of its hypervisor. */
+static void set_capacity(struct setup *setup)
 {
     const struct topology *topology = &setup->topology;
     uint64_t functions = 0, lids = 0;
@@ -167,9 +167,9 @@ void machines_publish(struct setup *setup, uint64_t now)
         set(setup, "queries", "", (double)counts.queries, "queries");
         set(setup, "queries", "time.most", time_seconds((double)counts.longest_ps), "s");
     }
-    set_room(setup);
+    set_capacity(setup);
     set_churn(setup, now);
-    set_guests(setup);
+    set_vms(setup);
     setup->record->machines.count = 0;
     for (size_t i = 0; i < machines->items.count; i++)
         if (machines->items.items[i].named)

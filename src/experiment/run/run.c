@@ -1,5 +1,5 @@
-/* Statements one after the other: actions wait on an agenda until a run comes to their time, runs
- * let time pass, checks look. */
+/* Runs the statements of a scenario in order: actions wait on an agenda for their time, `run`
+ * statements advance time, checks are evaluated. */
 #include "experiment/run/run.h"
 
 #include "base/time.h"
@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#define MOMENT (10 * TIME_US) /* in which a manager can tell that it is through */
-enum { SLICES = 500 };        /* of a run, between two words about its progress */
+#define REPORT_TIME (10 * TIME_US) /* within which a manager reports the end of a change */
+enum { SLICES = 500 };             /* progress reports of a `run` statement */
 
 struct due {
     uint64_t time;
@@ -18,13 +18,14 @@ struct due {
 
 struct play {
     struct setup setup;
-    VEC(struct due) agenda; /* by time, then in the order of the file; the past is cut off */
+    VEC(struct due)
+    agenda; /* by time, then in the order of the file; the first `done` have been applied */
     size_t done;
-    bool halted; /* by a deadlock: nothing happens any more */
+    bool halted; /* a deadlock ended the run */
     const struct run_options *options;
 };
 
-/* The time `wait` from now on; an error when the run would last too long. */
+/* The time `wait` from now; an error if the run would last too long. */
 static int later(struct play *play, uint64_t wait, const struct word *word, uint64_t *time)
 {
     *time = sim_now(play->setup.sim) + wait;
@@ -67,7 +68,7 @@ static uint64_t next_due(const struct play *play)
     return play->done < play->agenda.count ? play->agenda.items[play->done].time : TIME_NEVER;
 }
 
-static int perform_due(struct play *play)
+static int apply_due(struct play *play)
 {
     int status = 0;
     while (status == 0 && next_due(play) <= sim_now(play->setup.sim))
@@ -90,24 +91,25 @@ static void look(struct play *play)
     }
 }
 
-/* When something must be looked at, or done. */
-static uint64_t next_look(const struct setup *setup)
+/* The next time at which metrics or machines need a call. */
+static uint64_t next_update(const struct setup *setup)
 {
     uint64_t own = machines_next(setup), next = metrics_next(setup->metrics);
     return own < next ? own : next;
 }
 
-/* As sim_step(), but no farther than to where something must be looked at. */
+/* As sim_step(), but stops where metrics or machines need a call. False when the time is reached.
+ */
 static bool step(struct play *play, uint64_t until)
 {
     struct setup *setup = &play->setup;
-    uint64_t now = sim_now(setup->sim), next = next_look(setup);
+    uint64_t now = sim_now(setup->sim), next = next_update(setup);
     if (next < now)
         next = now;
     if (next > until)
         next = until;
     if (unaffected_wants_all(setup->unaffected)) {
-        sim_step(setup->sim, now); /* what managers want to send is events, too */
+        sim_step(setup->sim, now); /* lets managers send, which schedules events */
         uint64_t event = fabric_next_network_event(setup->fabric);
         uint64_t timer = fabric_next_timer(setup->fabric);
         event = timer < event ? timer : event;
@@ -118,14 +120,14 @@ static bool step(struct play *play, uint64_t until)
     return !play->halted && sim_now(setup->sim) < until;
 }
 
-static void pass_time(struct play *play, uint64_t until)
+static void advance_time(struct play *play, uint64_t until)
 {
     struct setup *setup = &play->setup;
     const struct run_options *options = play->options;
     uint64_t said = sim_now(setup->sim), slice = (until - said) / SLICES + 1;
     look(play);
     while (!play->halted) {
-        uint64_t now = sim_now(setup->sim), next = next_look(setup);
+        uint64_t now = sim_now(setup->sim), next = next_update(setup);
         if (options->progress && said + slice < next)
             next = said + slice;
         next = next < until ? next : until;
@@ -147,14 +149,14 @@ static void pass_time(struct play *play, uint64_t until)
 
 /* ---- runs ---- */
 
-/* What is due up to a time, at its time. */
+/* Applies actions up to a time, each at its own. */
 static int run_agenda(struct play *play, uint64_t until)
 {
-    int status = perform_due(play);
+    int status = apply_due(play);
     while (status == 0 && next_due(play) <= until && next_due(play) != TIME_NEVER &&
            !play->halted) {
-        pass_time(play, next_due(play));
-        status = play->halted ? 0 : perform_due(play);
+        advance_time(play, next_due(play));
+        status = play->halted ? 0 : apply_due(play);
     }
     return status;
 }
@@ -163,12 +165,12 @@ static int run_to(struct play *play, uint64_t until)
 {
     int status = run_agenda(play, until);
     if (status == 0)
-        pass_time(play, until);
+        advance_time(play, until);
     return status;
 }
 
-/* Managers have said that they are through. */
-static bool is_reported(const struct setup *setup, struct complaint *complaint)
+/* Whether no manager works on a change. */
+static bool are_changes_closed(const struct setup *setup, struct complaint *complaint)
 {
     for (size_t i = 0; i < setup->seats.count; i++) {
         const struct setup_seat *seat = setup->seats.items[i];
@@ -178,8 +180,8 @@ static bool is_reported(const struct setup *setup, struct complaint *complaint)
     return true;
 }
 
-/* What can be said without a look at the whole fabric, which would take longer than most steps. */
-static bool is_quiet(const struct setup *setup, struct complaint *complaint)
+/* Whether managers have no work left. It is a cheap test before the checks of the whole fabric. */
+static bool are_managers_idle(const struct setup *setup, struct complaint *complaint)
 {
     for (size_t i = 0; i < setup->seats.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
@@ -193,14 +195,14 @@ static bool is_quiet(const struct setup *setup, struct complaint *complaint)
     return true;
 }
 
-/* Nothing left to do, and what managers know is what is there: a fault that nobody has noticed yet
- * is not settled. */
+/* Managers have no work left and their databases match the fabric: an undetected fault is not
+ * settled. */
 static bool is_settled(const struct setup *setup, struct complaint *complaint)
 {
     static const enum check_kind kinds[] = {CHECK_SETTLED, CHECK_ONE_MASTER, CHECK_DISCOVERED,
                                             CHECK_ACTIVE};
     struct check_view view = setup_view(setup);
-    if (!is_quiet(setup, complaint) || !machines_are_settled(setup, complaint))
+    if (!are_managers_idle(setup, complaint) || !machines_are_settled(setup, complaint))
         return false;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!check_holds(&view, kinds[i], complaint))
@@ -230,21 +232,22 @@ static int run_until_settled(struct play *play, const struct statement *statemen
         status = later(play, statement->run.time, &statement->run.word, &limit);
     if (status || play->halted)
         return status;
-    if (setup->trained >= sim_now(setup->sim)) /* a link that still trains is not there yet */
-        pass_time(play, setup->trained < limit ? setup->trained : limit);
+    if (setup->trained >= sim_now(setup->sim)) /* wait for links that train */
+        advance_time(play, setup->trained < limit ? setup->trained : limit);
     while (!play->halted) {
         uint64_t now = sim_now(setup->sim), until = limit;
         if (is_settled(setup, &complaint)) {
-            if (is_reported(setup, &complaint))
+            if (are_changes_closed(setup, &complaint))
                 return 0;
-            until = now + MOMENT < limit ? now + MOMENT : limit; /* no need to wait for a sweep */
+            until = now + REPORT_TIME < limit ? now + REPORT_TIME
+                                              : limit; /* the manager reports soon */
         }
         if (!step(play, until) && until == limit)
             break;
         if (play->options->progress)
             play->options->progress(play->options->context, sim_now(setup->sim), TIME_NEVER);
     }
-    if (!is_settled(setup, &complaint) || !is_reported(setup, &complaint))
+    if (!is_settled(setup, &complaint) || !are_changes_closed(setup, &complaint))
         record_check(setup, statement->line, statement->word.line, false, complaint.text);
     return 0;
 }
@@ -269,7 +272,7 @@ static int run(struct play *play, const struct statement *statement)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- scenarios ---- */
 
 static int play_statement(struct play *play, const struct statement *statement)
 {
@@ -282,12 +285,12 @@ static int play_statement(struct play *play, const struct statement *statement)
         holds = check_evaluate(&play->setup, &statement->check, &complaint);
         record_check(&play->setup, statement->line, statement->word.line, holds, complaint.text);
         return 0;
-    default: return 0; /* said what there is */
+    default: return 0; /* handled by setup.c */
     }
 }
 
-/* An action that no run comes to is a mistake: it would look as if it had been tried. And nothing
- * may get lost in the books, whatever the scenario was about. */
+/* An action whose time no `run` statement reaches is an error. The conservation of packets is
+ * checked after every run with traffic. */
 static int check_end(struct play *play)
 {
     struct setup *setup = &play->setup;

@@ -42,7 +42,7 @@ static int read_net(struct setup *setup, const struct word *word)
     return word_error(&setup->cursor, word, "%.400s", err_text(&reason, text, sizeof text));
 }
 
-/* The command line's parameters go before those of the same name. */
+/* Parameters of the command line override those of the statement. */
 static int generate(struct setup *setup, const struct statement *statement)
 {
     const struct scenario *scenario = setup->scenario;
@@ -68,7 +68,7 @@ static int generate(struct setup *setup, const struct statement *statement)
     return word_error(&setup->cursor, &statement->words[0], "%.400s", reason.message);
 }
 
-/* Something with a dot or a slash is a file; kinds have neither. */
+/* A name with a dot or a slash is a file; kinds of fabrics have neither. */
 static int make_topology(struct setup *setup)
 {
     const struct statement *statement = NULL;
@@ -131,7 +131,7 @@ static int set_attribute(struct setup *setup, const struct word *words, struct c
     return word_error(cursor, &words[2], "%.400s", reason.message);
 }
 
-/* Settings of managers, generators and traffic are theirs. */
+/* Attributes of the fabric; other scopes are handled where they apply. */
 static int set_attributes(struct setup *setup)
 {
     int status = 0;
@@ -172,7 +172,7 @@ static int configure_manager(struct setup *setup, struct setup_seat *seat,
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
         status = manager_set(&seat->config, &statement->words[i], &statement->words[i + 1],
                              &setup->cursor);
-    seat->stopped = statement->word_count % 2 == 0; /* one word behind the pairs */
+    seat->stopped = statement->word_count % 2 == 0; /* the word `stopped` follows the pairs */
     if (status == 0)
         status = set_managers(setup, seat, false);
     if (status == 0 && config_finish(&seat->config, &reason) < 0)
@@ -180,8 +180,7 @@ static int configure_manager(struct setup *setup, struct setup_seat *seat,
     return status;
 }
 
-/* The port of NODE[:PORT]: at a switch it is port 0, at an adapter the first unless another is
- * named. */
+/* The port of NODE[:PORT]: port 0 of a switch, the first port of an adapter by default. */
 static int find_place(struct setup *setup, const struct word *word, uint32_t *port)
 {
     struct place place;
@@ -264,7 +263,7 @@ struct check_view setup_view(const struct setup *setup)
                                setup->silent};
 }
 
-/* ---- all of it ---- */
+/* ---- setup ---- */
 
 static int bind_action(struct setup *setup, struct action *action)
 {

@@ -1,8 +1,7 @@
-/* The stage of a scenario: a fabric as its statements describe it, with managers at their seats.
+/* The setup of a run: the fabric, its managers, flows and machines.
  *
- * Statements that say what there is (topology, preset, seed, set, sm) hold for the whole run
- * wherever in the file they stand; all names are bound here, so that nothing happens unless
- * everything can. */
+ * Statements that describe the fabric (topology, preset, seed, set, sm) apply to the whole run,
+ * wherever they are in the file. All names are bound before the run starts. */
 #ifndef WEFT_EXPERIMENT_RUN_SETUP_H
 #define WEFT_EXPERIMENT_RUN_SETUP_H
 
@@ -21,41 +20,41 @@ struct unaffected;
 struct setup_seat {
     const char *name;
     struct config config;
-    bool stopped; /* is started by an action */
-    /* of the change under way */
+    bool stopped; /* an action starts it */
+    /* the change that the manager works on */
     bool open;
-    size_t change; /* in the story */
+    size_t change; /* index in the record */
     struct change_record smps;
 };
 
 struct setup {
     struct scenario *scenario;
     struct run_record *record;
-    struct cursor cursor; /* without words: takes errors about words of the scenario */
+    struct cursor cursor; /* receives errors about words of the scenario */
     struct topology topology;
     struct fabric_options options;
     struct fabric *fabric;
     struct sim *sim;
     VEC(struct setup_seat *) seats;
-    VEC(struct check_seat) places; /* beside the seats */
+    VEC(struct check_seat) places; /* by seat */
     VEC(uint32_t) owner;           /* by manager of the simulator: its seat */
-    bool *silent;                  /* by node */
-    struct sent sent;              /* during the last run */
-    size_t said;                   /* events of the story before the last run */
-    uint64_t disturbed, settled;   /* the last action, and when a change ended last */
-    uint64_t trained;              /* when the last link that was mended is up */
-    uint64_t fault;                /* that no change has been tied to yet; TIME_NEVER */
+    bool *silent;                  /* by node: the agent does not answer */
+    struct sent sent;              /* requests during the last `run` statement */
+    size_t said;                   /* number of events before the last `run` statement */
+    uint64_t disturbed, settled;   /* times of the last action, and of the end of the last change */
+    uint64_t trained;              /* when the last restored link is up */
+    uint64_t fault;                /* fault without a change yet; TIME_NEVER: none */
     VEC(struct flow) flows;
     struct machines machines;
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;
-    struct unaffected *unaffected; /* NULL: nobody asks */
+    struct unaffected *unaffected; /* NULL: not checked */
 };
 
 /* ---- setup.c ---- */
 
-/* On error nothing is left to release. Both must outlive the stage. */
+/* On error nothing needs to be released. Scenario and record must outlive the setup. */
 int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *record,
                 struct err *err);
 void setup_release(struct setup *setup);
@@ -72,7 +71,7 @@ struct cursor setup_setting_cursor(const struct setup *setup, const struct state
 
 /* ---- apply.c ---- */
 
-/* Carries an action out, now. */
+/* Applies an action now. */
 int apply_action(struct setup *setup, const struct statement *statement);
 
 /* ---- change_log.c: what managers do, as the record of the run keeps it ---- */

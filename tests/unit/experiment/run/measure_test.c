@@ -431,7 +431,7 @@ static void without_traffic_every_state_is_looked_at(void **state)
     assert_check(&good, 1, true, "");
     snprintf(text, sizeof text, "%spreset paper\n%s", DEATH, tail);
     struct run_record bad = play_well(text);
-    assert_check(&bad, 1, false, "there is no way for a while");
+    assert_check(&bad, 1, false, "there is no path for a while");
     run_record_release(&good);
     run_record_release(&bad);
 }
