@@ -104,8 +104,8 @@ static void widen(struct chart_range *range, double value)
         range->high = value;
 }
 
-/* An axis needs a length, whatever the data is. */
-static void make_sound(struct chart_range *range, const struct chart_axis *axis)
+/* Applies the limits of the axis, and makes sure that the range is not empty. */
+static void finish_range(struct chart_range *range, const struct chart_axis *axis)
 {
     if (isfinite(axis->low) && !(range->log && axis->low <= 0))
         range->low = axis->low;
@@ -121,7 +121,7 @@ static void make_sound(struct chart_range *range, const struct chart_axis *axis)
         range->low = range->log ? range->low / 2 : range->low - room;
     }
     double most = fmax(fabs(range->low), fabs(range->high));
-    /* Over several powers of ten no prefix fits all: each number has its own. */
+    /* A logarithmic axis has a prefix for each number. */
     struct quantity_scale scale = quantity_scale(range->log ? 1 : most, axis->unit);
     range->factor = scale.factor;
     snprintf(range->unit, sizeof range->unit, "%s", scale.name);
@@ -133,7 +133,7 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
     if (charts[0].categories.count) {
         range.low = -0.5;
         range.high = (double)charts[0].categories.count - 0.5;
-        make_sound(&range, &charts[0].x);
+        finish_range(&range, &charts[0].x);
         return range;
     }
     for (size_t c = 0; c < count; c++) {
@@ -151,12 +151,12 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
     }
     struct chart_bars bars = chart_measure_bars(&charts[0]);
     if (bars.columns && isfinite(range.low) && !range.log) {
-        range.low -= bars.gap / 2; /* bars stand beside their x */
+        range.low -= bars.gap / 2; /* bars are centred on their x */
         range.high += bars.gap / 2;
     } else if (!range.log && range.low > 0 && range.low < range.high / 3) {
-        range.low = 0; /* it is near: show how near */
+        range.low = 0; /* include zero where it is near */
     }
-    make_sound(&range, &charts[0].x);
+    finish_range(&range, &charts[0].x);
     return range;
 }
 
@@ -174,8 +174,8 @@ static void widen_by_stacks(struct chart_range *range, const struct chart *chart
     }
 }
 
-/* Error bars get room, but two repetitions that disagree must not flatten all else; and what cannot
- * be negative has no bar below nothing. */
+/* Includes error bars, but limits their effect, and keeps the range above zero for positive data.
+ */
 static void widen_by_errors(struct chart_range *range, const struct chart_range *errors)
 {
     double span = range->high - (range->low > 0 ? 0 : range->low);
@@ -207,7 +207,7 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
         bool part = strcmp(chart->y.unit, "share") == 0 && range.high > 0.5 && range.high <= 1;
         range.high = part ? 1 : quantity_round_up(range.high * 1.02, ticks);
     }
-    make_sound(&range, &chart->y);
+    finish_range(&range, &chart->y);
     return range;
 }
 
@@ -229,7 +229,7 @@ static bool is_sorted(const struct chart_group *group)
     return true;
 }
 
-/* Those of points[first … last] that shape the line in one column, in their order. */
+/* Keeps the points of one column that shape the line, in their order. */
 static void keep_column(const struct chart_group *group, size_t first, size_t last,
                         struct chart_points *points)
 {
@@ -237,7 +237,7 @@ static void keep_column(const struct chart_group *group, size_t first, size_t la
     for (size_t i = first; i <= last; i++) {
         double y = group->points.items[i].y;
         if (isnan(y))
-            continue; /* a gap narrower than a column is none */
+            continue; /* a gap inside a column is not drawn */
         if (!(y >= group->points.items[least].y))
             least = i;
         if (!(y <= group->points.items[most].y))
@@ -262,7 +262,7 @@ void chart_thin(const struct chart_group *group, const struct chart_range *x, un
         first++;
     while (last > first && group->points.items[last - 1].x > x->high)
         last--;
-    first -= first > 0; /* lines come in from the left and leave to the right */
+    first -= first > 0; /* one point outside on each side, so that lines leave the frame */
     last += last < count;
     if (last - first <= 4 * (size_t)columns || x->log) {
         for (size_t i = first; i < last; i++)

@@ -1,8 +1,8 @@
-/* The outer side of the SVG writer: style sheet, layout, axes, bands, marks, key and hover slices.
- * chart_svg_data.c draws what is inside the axes.
+/* The SVG writer: style sheet, layout, axes, bands, marks, key and hover slices. chart_svg_data.c
+ * draws the data.
  *
- *     title                                     marks' labels
- *     strip of bands (phases), named inside where there is room
+ *     title                                     labels of marks
+ *     strip of bands (phases), with names where there is room
  *     y title
  *     panel ……………………………………………………………………… names of lines
  *     panel …
@@ -132,7 +132,7 @@ void svg_put_marker(struct text *out, double x, double y, const struct chart_gro
         "m-3.3 -3.3h6.6v6.6h-6.6z",                          /* square */
         "m0 -4.4l4.2 7.4h-8.4z",                             /* triangle */
         "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",               /* diamond */
-        "m0 4.4l4.2 -7.4h-8.4z",                             /* triangle on its head */
+        "m0 4.4l4.2 -7.4h-8.4z",                             /* inverted triangle */
     };
     text_printf(out, "<path class=\"%s k%u\" d=\"M%.1f %.1f%s\"", hollow ? "hollow" : "dot",
                 group->colour, x, y, shapes[group->shape]);
@@ -165,7 +165,7 @@ static void draw_y_axis(const struct frame *frame)
     const struct chart_range *y = &frame->y;
     double low = y->low / y->factor, high = y->high / y->factor;
     if (frame->chart->groups.count == 0)
-        return; /* bands and marks alone */
+        return; /* only bands and marks */
     struct quantity_ticks ticks =
         y->log ? quantity_ticks_log(low, high) : quantity_ticks(low, high, y_ticks(frame));
     for (unsigned i = 0; i < ticks.count; i++) {
@@ -223,7 +223,7 @@ static void draw_x_axis(const struct frame *frame)
 
 /* ---- bands and marks ---- */
 
-/* In pixels, cut at the frame's ends and never invisible; false if outside. */
+/* The pixels of a band, clipped to the frame and at least 1.2 wide; false if outside. */
 static bool band_pixels(const struct frame *frame, const struct chart_band *band, double *left,
                         double *width)
 {
@@ -270,7 +270,7 @@ static void draw_strip(const struct frame *frame, double top)
     }
 }
 
-/* Labels beside their flags, in two rows; those that find no room are told by the flag's title. */
+/* Labels beside the flags, in two rows; a label without room is only a hover title. */
 static void draw_marks(const struct frame *frames, size_t count, double flags, unsigned rows)
 {
     const struct frame *frame = &frames[0];
@@ -301,7 +301,7 @@ static void draw_marks(const struct frame *frames, size_t count, double flags, u
 
 /* ---- hover ---- */
 
-/* The last one at or before x, or NULL. */
+/* The last point at or before x, or NULL. */
 static const struct chart_point *point_at(const struct chart_group *group, double x)
 {
     size_t after;
@@ -366,7 +366,7 @@ struct key {
     double x, y;
 };
 
-/* Moves on to the place of the next entry. */
+/* Advances to the position of the next entry. */
 static void key_advance(struct key *key, const char *text, double *x, double *y)
 {
     double width = svg_text_width(text) + 34;
@@ -412,7 +412,7 @@ static void key_add_line(struct key *key, const struct chart_group *group)
     svg_put_text(key->out, x + 18, y, "start", "key", group->name);
 }
 
-/* Everything that is not named at its place; returns the height it takes. */
+/* The key: entries without a label in the chart. Returns its height. */
 static double draw_key(const struct chart *charts, size_t count, double height, double top,
                        struct text *out)
 {
@@ -455,7 +455,7 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
 struct layout {
     double title, strip, first, panel, gap, key, height;
     double label_room;
-    unsigned mark_rows; /* of their labels: 0 … 2 */
+    unsigned mark_rows; /* rows of labels: 0 … 2 */
 };
 
 static struct layout lay_out(const struct chart *charts, size_t count)
@@ -474,7 +474,7 @@ static struct layout lay_out(const struct chart *charts, size_t count)
     y += layout.mark_rows * SVG_LINE;
     layout.strip = y;
     y += charts[0].bands.count ? STRIP_HEIGHT + 4 : 0;
-    layout.first = y + SVG_LINE + 8; /* the y title stands above its axis */
+    layout.first = y + SVG_LINE + 8; /* the y title is above its axis */
     double bottom = layout.first + (double)count * layout.panel + (double)(count - 1) * layout.gap;
     layout.key = bottom + 24 + (charts[0].x.label[0] ? SVG_LINE : 0);
     layout.height = layout.key + draw_key(charts, count, layout.panel, layout.key, NULL) + 2;
@@ -489,7 +489,7 @@ static void draw_panel(const struct frame *frame, const struct chart *first)
 {
     draw_tints(frame, first);
     draw_y_axis(frame);
-    /* An inner <svg> cuts off what sticks out, and needs no name that is unique in the page. */
+    /* An inner <svg> clips the data; unlike a clip path it needs no unique id. */
     text_printf(frame->out,
                 "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" viewBox=\"%.1f %.1f "
                 "%.1f %.1f\">\n",

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Files instead of pipes: whoever is slow or says much cannot hold anybody up. */
+/* Temporary files instead of pipes: no side can block the other. */
 struct streams {
     FILE *in, *out, *error;
 };

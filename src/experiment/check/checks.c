@@ -96,23 +96,23 @@ static void mark(struct part *part)
 
 /* ---- managers ---- */
 
-static struct sm *manager_at(const struct check_view *view, size_t seat)
+static struct sm *manager_at(const struct check_view *view, size_t instance)
 {
-    uint32_t manager = view->seats[seat].manager;
+    uint32_t manager = view->instances[instance].manager;
     return manager == NO_MANAGER ? NULL : sim_manager(view->sim, manager);
 }
 
-/* Counts the masters of the part; `seats` receives the first two. */
-static unsigned count_masters(const struct part *part, size_t seats[2])
+/* Counts the masters of the part; `instances` receives the first two. */
+static unsigned count_masters(const struct part *part, size_t instances[2])
 {
     const struct check_view *view = part->view;
     unsigned count = 0;
-    for (size_t i = 0; i < view->seat_count; i++) {
+    for (size_t i = 0; i < view->instance_count; i++) {
         struct sm *sm = manager_at(view, i);
-        if (!sm || !part->has[view->seats[i].port] || sm_state(sm) != SM_MASTER)
+        if (!sm || !part->has[view->instances[i].port] || sm_state(sm) != SM_MASTER)
             continue;
         if (count < 2)
-            seats[count] = i;
+            instances[count] = i;
         count++;
     }
     return count;
@@ -120,26 +120,26 @@ static unsigned count_masters(const struct part *part, size_t seats[2])
 
 struct sm *part_master(const struct part *part)
 {
-    size_t seats[2];
-    return count_masters(part, seats) == 1 ? manager_at(part->view, seats[0]) : NULL;
+    size_t instances[2];
+    return count_masters(part, instances) == 1 ? manager_at(part->view, instances[0]) : NULL;
 }
 
 /* As part_master(), and complains if there is not exactly one. */
 static struct sm *find_master(struct part *part, uint32_t *at)
 {
     const struct check_view *view = part->view;
-    size_t seats[2];
-    unsigned count = count_masters(part, seats);
+    size_t instances[2];
+    unsigned count = count_masters(part, instances);
     if (count == 0)
         complain(part->complaint, "no master around '%s'", part_node_name(part, part->from));
     else if (count > 1)
         complain(part->complaint, "two masters: at '%s' and at '%s'",
-                 part_node_name(part, view->seats[seats[0]].port),
-                 part_node_name(part, view->seats[seats[1]].port));
+                 part_node_name(part, view->instances[instances[0]].port),
+                 part_node_name(part, view->instances[instances[1]].port));
     if (count != 1)
         return NULL;
-    *at = view->seats[seats[0]].port;
-    return manager_at(view, seats[0]);
+    *at = view->instances[instances[0]].port;
+    return manager_at(view, instances[0]);
 }
 
 static bool one_master(struct part *part)
@@ -166,11 +166,11 @@ static bool settled(struct part *part)
     if (!sm_is_settled(master))
         return complain(part->complaint, "the master at '%s' is still at work",
                         part_node_name(part, at));
-    for (size_t i = 0; i < view->seat_count; i++) {
+    for (size_t i = 0; i < view->instance_count; i++) {
         struct sm *sm = manager_at(view, i);
-        if (sm && part->has[view->seats[i].port] && sm_state(sm) == SM_DISCOVERING)
+        if (sm && part->has[view->instances[i].port] && sm_state(sm) == SM_DISCOVERING)
             return complain(part->complaint, "the manager at '%s' is still discovering",
-                            part_node_name(part, view->seats[i].port));
+                            part_node_name(part, view->instances[i].port));
     }
     return true;
 }
@@ -292,8 +292,8 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
     bool holds = true, any = false;
     complaint->text[0] = 0;
-    for (size_t i = 0; holds && i < view->seat_count; i++) {
-        uint32_t port = view->seats[i].port;
+    for (size_t i = 0; holds && i < view->instance_count; i++) {
+        uint32_t port = view->instances[i].port;
         if (!manager_at(view, i) || seen[port])
             continue;
         struct part part = {view, topology, port, has, complaint};

@@ -14,7 +14,7 @@
 
 struct partitions;
 
-struct check_seat {
+struct manager_instance {
     uint32_t port;    /* of the fabric */
     uint32_t manager; /* index in the simulator; NO_MANAGER: not running, or killed */
 };
@@ -22,8 +22,8 @@ struct check_seat {
 struct check_view {
     const struct fabric *fabric;
     struct sim *sim;
-    const struct check_seat *seats;
-    size_t seat_count;
+    const struct manager_instance *instances;
+    size_t instance_count;
     const bool *silent; /* by node: its agent does not answer; NULL: all do */
 };
 

@@ -9,11 +9,11 @@
 /* A node that loses power stops the manager on it. */
 static int set_node(struct setup *setup, const struct action *action, bool up, struct err *err)
 {
-    int seat = setup_find_seat(setup, action->node);
-    if (!up && seat >= 0 && setup_manager(setup, (size_t)seat)) {
+    int instance = setup_find_instance(setup, action->node);
+    if (!up && instance >= 0 && setup_manager(setup, (size_t)instance)) {
         run_record_tell(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
                         "the manager at %s goes with it", setup_node_name(setup, action->node));
-        setup_kill_manager(setup, (size_t)seat);
+        setup_kill_manager(setup, (size_t)instance);
     }
     return fabric_set_node(setup->fabric, action->node, up, err);
 }
@@ -39,16 +39,16 @@ static int duplicate_guid(struct setup *setup, const struct action *action, stru
 
 static int apply_to_manager(struct setup *setup, const struct action *action, struct err *err)
 {
-    size_t seat = (size_t)setup_find_seat(setup, action->node);
-    struct sm *sm = setup_manager(setup, seat);
+    size_t instance = (size_t)setup_find_instance(setup, action->node);
+    struct sm *sm = setup_manager(setup, instance);
     if (action->kind == ACTION_START_MANAGER) {
-        setup_start_manager(setup, seat);
+        setup_start_manager(setup, instance);
         return sm ? err_set(err, EALREADY, "the manager is running already") : 0;
     }
     if (!sm)
         return err_set(err, ESRCH, "the manager is not running");
     if (action->kind == ACTION_KILL_MANAGER)
-        setup_kill_manager(setup, seat);
+        setup_kill_manager(setup, instance);
     else if (action->kind == ACTION_STOP_MANAGER)
         sm_stop(sm, sim_now_ns(setup->sim));
     else

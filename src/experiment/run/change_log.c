@@ -7,9 +7,9 @@
 
 /* ---- changes ---- */
 
-void change_log_close(struct setup *setup, size_t seat, bool finished)
+void change_log_close(struct setup *setup, size_t instance, bool finished)
 {
-    struct setup_seat *s = setup->seats.items[seat];
+    struct setup_instance *s = setup->instances.items[instance];
     if (!s->open)
         return;
     struct run_record_change *change = &setup->record->changes.items[s->change];
@@ -19,9 +19,9 @@ void change_log_close(struct setup *setup, size_t seat, bool finished)
     s->open = false;
 }
 
-static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
+static void begin_change(struct setup *setup, size_t instance, uint64_t now, const char *cause)
 {
-    struct setup_seat *s = setup->seats.items[seat];
+    struct setup_instance *s = setup->instances.items[instance];
     struct run_record_change change = {
         .who = s->name, .cause = arena_strdup(&setup->record->arena, cause), .begin = now};
     uint64_t fault = setup->fault;
@@ -45,9 +45,9 @@ static void record_event(void *context, uint64_t now, unsigned manager,
 {
     struct setup *setup = context;
     uint32_t index = setup->owner.items[manager];
-    const struct setup_seat *seat = setup->seats.items[index];
+    const struct setup_instance *instance = setup->instances.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    run_record_tell(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
+    run_record_tell(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, instance->name,
                     "%s", event->text);
     switch (event->kind) {
     case SM_EVENT_STATE: /* a manager that is not master makes no change */
@@ -96,7 +96,7 @@ static void count_sent(void *context, uint64_t now, unsigned manager,
 {
     struct setup *setup = context;
     uint32_t index = setup->owner.items[manager];
-    struct setup_seat *seat = setup->seats.items[index];
+    struct setup_instance *instance = setup->instances.items[index];
     unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
     struct change_smp smp = {
         .node = TOPOLOGY_NONE,
@@ -107,15 +107,15 @@ static void count_sent(void *context, uint64_t now, unsigned manager,
     uint32_t place = setup->topology.ports.items[setup->places.items[index].port].node;
     metrics_sent_smp(setup->metrics, now, place, smp.method);
     sent_add(&setup->sent, smp.method, smp.attribute);
-    if (!seat->open)
+    if (!instance->open)
         return;
     if (smp.method == METHOD_SET)
         smp.node = wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
                        ? find_directed_node(&setup->topology, setup->places.items[index].port,
                                             message->mad)
                        : find_lid_node(setup, message->lid);
-    smp.routed = setup->record->changes.items[seat->change].routing != 0;
-    change_record_add_smp(&seat->smps, now, &smp);
+    smp.routed = setup->record->changes.items[instance->change].routing != 0;
+    change_record_add_smp(&instance->smps, now, &smp);
 }
 
 /* A computation may have begun before this change; only its part inside the change counts. */
@@ -123,17 +123,17 @@ static void record_computation(void *context, uint64_t now, unsigned manager,
                                const struct sim_computation *computation)
 {
     struct setup *setup = context;
-    struct setup_seat *seat = setup->seats.items[setup->owner.items[manager]];
-    if (!seat->open)
+    struct setup_instance *instance = setup->instances.items[setup->owner.items[manager]];
+    if (!instance->open)
         return;
-    struct run_record_change *change = &setup->record->changes.items[seat->change];
+    struct run_record_change *change = &setup->record->changes.items[instance->change];
     uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
     uint64_t end = computation->end > begin ? computation->end : begin;
     if (!change->routing)
         change->routing = begin ? begin : 1; /* 0 means unknown */
     change->computing += end - begin;
     change->routed = now;
-    seat->smps.operations += computation->operations;
+    instance->smps.operations += computation->operations;
 }
 
 void change_log_listen(struct setup *setup)

@@ -27,8 +27,8 @@ static bool holds_master(const struct setup *setup, const struct check_statement
                          struct complaint *complaint)
 {
     struct check_view view = setup_view(setup);
-    int seat = setup_find_seat(setup, check->node);
-    const struct sm *sm = seat < 0 ? NULL : setup_manager(setup, (size_t)seat);
+    int instance = setup_find_instance(setup, check->node);
+    const struct sm *sm = instance < 0 ? NULL : setup_manager(setup, (size_t)instance);
     if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
         return false;
     return (sm && sm_state(sm) == SM_MASTER) ||

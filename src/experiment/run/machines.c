@@ -133,7 +133,7 @@ static void submit_order(struct setup *setup, struct machine_order *order)
     struct err reason = {0};
     order->request_id = 0;
     order->manager = NO_MANAGER;
-    for (size_t i = 0; i < setup->seats.count && order->manager == NO_MANAGER; i++) {
+    for (size_t i = 0; i < setup->instances.count && order->manager == NO_MANAGER; i++) {
         const struct sm *sm = setup_manager(setup, i);
         if (sm && sm_state(sm) == SM_MASTER)
             order->manager = setup->places.items[i].manager;
@@ -350,7 +350,7 @@ static bool may_advance(const struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
     uint64_t pending = 0;
-    for (size_t i = 0; i < setup->seats.count; i++)
+    for (size_t i = 0; i < setup->instances.count; i++)
         if (setup_manager(setup, i))
             pending += vswitch_pending(sim_machines(setup->sim, setup->places.items[i].manager));
     if (pending != machines->orders.count)
@@ -408,7 +408,8 @@ bool machines_are_settled(const struct setup *setup, struct complaint *complaint
 bool machines_hold(const struct setup *setup, struct complaint *complaint)
 {
     const struct machines *machines = &setup->machines;
-    const struct sm_config *config = setup->seats.count ? &setup->seats.items[0]->config.sm : NULL;
+    const struct sm_config *config =
+        setup->instances.count ? &setup->instances.items[0]->config.sm : NULL;
     struct check_view view = setup_view(setup);
     if (machines->items.count == 0)
         return complain(complaint, "there are no machines");

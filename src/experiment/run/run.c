@@ -172,10 +172,10 @@ static int run_to(struct play *play, uint64_t until)
 /* Whether no manager works on a change. */
 static bool are_changes_closed(const struct setup *setup, struct complaint *complaint)
 {
-    for (size_t i = 0; i < setup->seats.count; i++) {
-        const struct setup_seat *seat = setup->seats.items[i];
-        if (seat->open)
-            return complain(complaint, "the manager at '%.80s' is still at work", seat->name);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct setup_instance *instance = setup->instances.items[i];
+        if (instance->open)
+            return complain(complaint, "the manager at '%.80s' is still at work", instance->name);
     }
     return true;
 }
@@ -183,13 +183,13 @@ static bool are_changes_closed(const struct setup *setup, struct complaint *comp
 /* Whether managers have no work left. It is a cheap test before the checks of the whole fabric. */
 static bool are_managers_idle(const struct setup *setup, struct complaint *complaint)
 {
-    for (size_t i = 0; i < setup->seats.count; i++) {
+    for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
         if (!sm ||
             (sm_state(sm) != SM_DISCOVERING && (sm_state(sm) != SM_MASTER || sm_is_settled(sm))))
             continue;
         return complain(complaint, "the manager at '%.80s' is still %s",
-                        setup->seats.items[i]->name,
+                        setup->instances.items[i]->name,
                         sm_state(sm) == SM_MASTER ? "at work" : "discovering");
     }
     return true;
@@ -320,7 +320,7 @@ int run_scenario(struct scenario *scenario, const struct run_options *options,
         status = play_statement(&play, &scenario->statements.items[i]);
     if (status == 0)
         status = check_end(&play);
-    for (size_t i = 0; i < play.setup.seats.count; i++)
+    for (size_t i = 0; i < play.setup.instances.count; i++)
         change_log_close(&play.setup, i, false);
     fabric_totals(play.setup.fabric, &totals);
     record->end = sim_now(play.setup.sim);

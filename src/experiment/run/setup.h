@@ -17,7 +17,7 @@
 struct metrics;
 struct unaffected;
 
-struct setup_seat {
+struct setup_instance {
     const char *name;
     struct config config;
     bool stopped; /* an action starts it */
@@ -35,15 +35,15 @@ struct setup {
     struct fabric_options options;
     struct fabric *fabric;
     struct sim *sim;
-    VEC(struct setup_seat *) seats;
-    VEC(struct check_seat) places; /* by seat */
-    VEC(uint32_t) owner;           /* by manager of the simulator: its seat */
-    bool *silent;                  /* by node: the agent does not answer */
-    struct sent sent;              /* requests during the last `run` statement */
-    size_t said;                   /* number of events before the last `run` statement */
-    uint64_t disturbed, settled;   /* times of the last action, and of the end of the last change */
-    uint64_t trained;              /* when the last restored link is up */
-    uint64_t fault;                /* fault without a change yet; TIME_NEVER: none */
+    VEC(struct setup_instance *) instances;
+    VEC(struct manager_instance) places; /* by instance */
+    VEC(uint32_t) owner;                 /* by manager of the simulator: its instance */
+    bool *silent;                        /* by node: the agent does not answer */
+    struct sent sent;                    /* requests during the last `run` statement */
+    size_t said;                         /* number of events before the last `run` statement */
+    uint64_t disturbed, settled; /* times of the last action, and of the end of the last change */
+    uint64_t trained;            /* when the last restored link is up */
+    uint64_t fault;              /* fault without a change yet; TIME_NEVER: none */
     VEC(struct flow) flows;
     struct machines machines;
     bool stop_on_deadlock;
@@ -59,11 +59,11 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
                 struct err *err);
 void setup_release(struct setup *setup);
 
-/* The seat at a node, or -1. */
-int setup_find_seat(const struct setup *setup, uint32_t node);
-void setup_start_manager(struct setup *setup, size_t seat);
-void setup_kill_manager(struct setup *setup, size_t seat);
-struct sm *setup_manager(const struct setup *setup, size_t seat); /* NULL: not running */
+/* The instance at a node, or -1. */
+int setup_find_instance(const struct setup *setup, uint32_t node);
+void setup_start_manager(struct setup *setup, size_t instance);
+void setup_kill_manager(struct setup *setup, size_t instance);
+struct sm *setup_manager(const struct setup *setup, size_t instance); /* NULL: not running */
 struct check_view setup_view(const struct setup *setup);
 const char *setup_node_name(const struct setup *setup, uint32_t node);
 /* For errors about a setting, which may be one of the command line. */
@@ -79,8 +79,8 @@ int apply_action(struct setup *setup, const struct statement *statement);
 void change_log_listen(struct setup *setup);
 /* A `run` statement begins: its counts start at 0. */
 void change_log_begin_run(struct setup *setup);
-/* Ends the change that the manager at a seat is working on, if there is one. */
-void change_log_close(struct setup *setup, size_t seat, bool finished);
+/* Ends the change that the manager at a instance is working on, if there is one. */
+void change_log_close(struct setup *setup, size_t instance, bool finished);
 /* Requests sent during the last run; 0 means any. */
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);
 /* Whether the text of an event of the last run contains `text`. */

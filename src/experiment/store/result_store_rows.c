@@ -6,13 +6,13 @@
 
 enum { COLUMNS_MOST = 12 };
 
-/* Kinds of columns: s a text, i an uint64_t, u an unsigned, b a bool, d a double (not a number is
- * NULL), k the kind of an event by its name, f the fault that a change answers (NULL if none). */
+/* Kinds of columns: s text, i uint64_t, u unsigned, b bool, d double (NaN is NULL), k kind of an
+ * event by name, f fault of a change (NULL: none). */
 #define AT(type, name) offsetof(struct type, name)
 static const struct table {
     const char *name;
-    const char *part; /* the column of the part, or "" */
-    size_t bytes;     /* of a row */
+    const char *part; /* column of the part, or "" */
+    size_t bytes;     /* size of the struct */
     const char *columns, *kinds;
     size_t members[COLUMNS_MOST];
 } tables[ROWS_TABLES] = {

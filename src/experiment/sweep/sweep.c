@@ -1,5 +1,5 @@
-/* Reading sweeps. Whatever can be known to be wrong before the first run is refused here, with line
- * and column: in the sweep's file, or in the scenario's for a placeholder that nothing varies. */
+/* Reads sweeps. Errors that can be found before the first run are reported with line and column: of
+ * the sweep, or of the scenario for a placeholder that nothing varies. */
 #include "experiment/sweep/sweep.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@ enum { FILE_LIMIT = 1024 * 1024, MOST_REPETITIONS = 100000 };
 
 /* ---- single values ---- */
 
-/* Paths are as seen from the sweep's file. */
+/* Paths are relative to the file of the sweep. */
 static const char *take_path(struct sweep *sweep, struct cursor *cursor)
 {
     const char *slash = strrchr(sweep->file, '/');
@@ -100,7 +100,7 @@ static void read_series(struct sweep *sweep, struct cursor *cursor)
 
 /* ---- what is varied ---- */
 
-/* Splits at commas; 0 if a piece is empty. */
+/* Splits at commas; 0 if a piece is empty or there are too many. */
 static size_t split(const char *text, const char **pieces, size_t most, struct arena *arena)
 {
     size_t count = 0;

@@ -1,7 +1,7 @@
-/* Every run is a child process that plays and puts what it found into the store itself, in one
- * transaction; the parent never has the store open while it forks (SQLite's connections must not
- * cross a fork), and adds only what failed. So it does not matter how many run at a time, in which
- * order they end, or when somebody pulls the plug. */
+/* Each run is a child process that stores its results in one transaction. The parent never has the
+ * store open while it forks, because SQLite connections must not cross a fork; it stores only
+ * failures. Results therefore do not depend on the number of jobs, the order of their ends, or an
+ * interruption. */
 #include "experiment/sweep/sweep_run.h"
 
 #include "experiment/sweep/children.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How a child ends. */
+/* Exit status of a child. */
 enum { CHILD_HOLDS = 0, CHILD_BROKEN = 1, CHILD_REFUSED = 2, CHILD_NOT_KEPT = 3 };
 
 struct task {
@@ -35,7 +35,7 @@ struct conductor {
 
 /* ---- in the child ---- */
 
-static int tell_error(const struct err *err, int status)
+static int print_error(const struct err *err, int status)
 {
     char text[1024];
     fprintf(stderr, "%s\n", err_text(err, text, sizeof text));
@@ -50,18 +50,18 @@ static int play_run(void *context)
     struct err err = {0};
     double start = children_clock();
     if (sweep_play(task->sweep, task->run, &record, &topology, &err) < 0)
-        return tell_error(&err, CHILD_REFUSED);
+        return print_error(&err, CHILD_REFUSED);
     bool broken = run_record_failures(&record) > 0;
     if (sweep_keep(task->sweep, task->run, &record, &topology, NULL, children_clock() - start,
                    task->store, &err) < 0)
-        return tell_error(&err, CHILD_NOT_KEPT);
+        return print_error(&err, CHILD_NOT_KEPT);
     return broken ? CHILD_BROKEN : CHILD_HOLDS;
 }
 
 /* ---- rehearsal ---- */
 
-/* A slip in a name or a value should not be found out hours later: each value that is about to be
- * used is tried once, without playing. */
+/* Sets up each value of each axis once, without running it, so that a wrong name or value is found
+ * before the first run. */
 static int rehearse_all(void *context)
 {
     const struct conductor *conductor = context;
@@ -79,9 +79,9 @@ static int rehearse_all(void *context)
             seen[axis][value] = true;
         }
         if (is_new && sweep_rehearse(sweep, run, &err) < 0)
-            return tell_error(&err, CHILD_REFUSED);
+            return print_error(&err, CHILD_REFUSED);
     }
-    return CHILD_HOLDS; /* a child: what is left is the system's to take back */
+    return CHILD_HOLDS; /* the process ends: nothing is freed */
 }
 
 static int rehearse(struct conductor *conductor)
@@ -94,7 +94,7 @@ static int rehearse(struct conductor *conductor)
         if (children_interrupted(conductor->children))
             return 0;
     if (end.exit_status != CHILD_REFUSED || strstr(end.said, "out of memory"))
-        return 0; /* a crash is the business of the runs that meet it */
+        return 0; /* a crash will be reported by the run that causes it */
     end.said[strcspn(end.said, "\n")] = 0;
     bool setting = strncmp(end.said, "--set ", 6) == 0;
     return err_set(conductor->err, EINVAL, "%.400s%s", setting ? end.said + 6 : end.said,
@@ -123,7 +123,7 @@ static int start_next(struct conductor *conductor)
                         conductor->options->store};
     int status = children_start(conductor->children, job, play_run, &task);
     if (status == -EAGAIN && children_running(conductor->children))
-        return 0; /* so many processes the system does not give; fewer will do */
+        return 0; /* process limit reached: continue with fewer */
     if (status)
         return err_set(conductor->err, -status, "cannot start a process: %s", strerror(-status));
     conductor->started++;
@@ -208,7 +208,7 @@ int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
     conductor.children = children_new(&conductor.limits);
     if (conductor.pending.count)
         status = rehearse(&conductor);
-    if (status == 0) { /* the file is made, or found to be no store, before the first run */
+    if (status == 0) { /* create the store, or fail, before the first run */
         status = result_store_open(&store, options->store, RESULT_STORE_WRITE, err);
         result_store_close(store);
     }

@@ -16,8 +16,8 @@ struct world {
     struct topology topology;
     struct fabric *fabric;
     struct sim *sim;
-    struct check_seat seats[2];
-    size_t seat_count;
+    struct manager_instance instances[2];
+    size_t instance_count;
     bool silent[64];
     struct complaint complaint;
 };
@@ -55,8 +55,8 @@ static void add_manager(struct world *world, const char *name, unsigned port,
     config.lmc = engine->renames ? 2 : 0;
     config.engine_options.allow_cycles = true;
     uint32_t index = port_of(world, name, port);
-    world->seats[world->seat_count++] =
-        (struct check_seat){index, sim_add_manager(world->sim, index, &config)};
+    world->instances[world->instance_count++] =
+        (struct manager_instance){index, sim_add_manager(world->sim, index, &config)};
 }
 
 static int set_up(void **state)
@@ -81,7 +81,7 @@ static int tear_down(void **state)
 
 static bool holds(struct world *world, enum check_kind kind)
 {
-    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count,
+    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
                               world->silent};
     return check_holds(&view, kind, &world->complaint);
 }
@@ -118,14 +118,15 @@ static unsigned lid_of(struct world *world, const char *name, unsigned port)
 static void a_fabric_that_was_brought_up_is_in_order(void **state)
 {
     struct world *world = *state;
-    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count, NULL};
+    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
+                              NULL};
     assert_true(check_in_order(&view, &world->complaint));
 }
 
 static void a_fabric_without_a_manager_is_not_in_order(void **state)
 {
     struct world *world = *state;
-    sim_kill_manager(world->sim, world->seats[0].manager);
+    sim_kill_manager(world->sim, world->instances[0].manager);
     for (enum check_kind kind = 0; kind < CHECK_KINDS; kind++)
         assert_false(holds(world, kind));
     assert_string_equal(world->complaint.text, "no manager is running");
@@ -207,7 +208,8 @@ static struct world *rename_destinations(void **state, const char *kind, const c
     make(world, kind, words, strcmp(kind, "irregular") == 0 ? 2 : 1);
     add_manager(world, "S0", 0, &engine_dr);
     sim_run(world->sim, TIME_S);
-    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count, NULL};
+    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
+                              NULL};
     if (!check_in_order(&view, &world->complaint))
         fail_msg("it says: %s", world->complaint.text);
     return world;
@@ -216,7 +218,7 @@ static struct world *rename_destinations(void **state, const char *kind, const c
 /* The first pair whose source is not to use the base LID; the LID. */
 static uint16_t find_renamed(struct world *world, uint32_t *source, uint32_t *destination)
 {
-    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
     assert_non_null(paths.network);
     for (uint32_t s = 0; s < paths.network->terminals.count; s++)
         for (uint32_t d = 0; d < paths.network->terminals.count; d++) {
@@ -236,7 +238,7 @@ static void a_hole_in_a_renamed_path_is_seen(void **state)
     struct world *world = rename_destinations(state, "irregular", "switches=32");
     uint32_t source = 0, destination = 0;
     uint16_t dlid = find_renamed(world, &source, &destination);
-    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
     uint32_t at = paths.network->terminals.items[source].at;
     uint8_t *entries = table(world, paths.network->switch_names.items[at]);
     entries[dlid] = 0xFF;
@@ -260,7 +262,7 @@ static void a_source_that_uses_a_lid_of_nobody_is_seen(void **state)
     struct world *world = rename_destinations(state, "irregular", "switches=32");
     uint32_t source = 0, destination = 0;
     find_renamed(world, &source, &destination);
-    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
     wire_set(info(world, paths.network->terminal_names.items[destination], 1), PORT_INFO_LMC, 0);
     assert_only(world, CHECK_REACHABLE, "which has others");
 }
@@ -336,7 +338,7 @@ static void two_masters_are_seen(void **state)
 static void a_manager_at_work_is_seen(void **state)
 {
     struct world *world = *state;
-    sm_reroute(sim_manager(world->sim, world->seats[0].manager), sim_now_ns(world->sim));
+    sm_reroute(sim_manager(world->sim, world->instances[0].manager), sim_now_ns(world->sim));
     assert_only(world, CHECK_SETTLED, "still at work");
 }
 
