@@ -62,7 +62,7 @@ static void measure_share_growth(const struct claim_case *c)
 
 /* ---- Fig. 8 ---- */
 
-/* Of the first set of tables, when all switches were there. "Size" is the number of switches. */
+/* Of the first computation, with all switches present. "Size" is the number of switches. */
 static void measure_exponent(const struct claim_case *c)
 {
     double large = mean_of(c, "32", "removal", "change.1.compute.time");
@@ -184,7 +184,7 @@ const struct claim claims_000[] = {
      measure_two_tasks, NULL},
     {"000-fig09", "addition", "adding a switch takes more SMPs than removing it", "more",
      measure_addition, "fault.smps"},
-    {"000-fig10", "dominance", "removal: losses without a way exceed those at closed ports",
+    {"000-fig10", "dominance", "removal: losses without a path exceed those at closed ports",
      "they dominate", measure_dominance, NULL},
     {"000-fig10", "inactive", "closed ports lose as many in additions as in removals",
      "a little more", measure_inactive, NULL},

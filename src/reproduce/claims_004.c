@@ -1,6 +1,6 @@
 /* Claims of "Towards the InfiniBand SR-IOV vSwitch Architecture" (Tasoulas, Gran, Johnsen, Begnum
- * and Skeie, 2015): table 1, and what a migration costs; first on tables alone, then on the wire of
- * simulated fabrics where machines move. */
+ * and Skeie, 2015): table 1, and the cost of a migration, first computed from tables, then measured
+ * on simulated fabrics. */
 #include "reproduce/claims.h"
 
 #include "base/text.h"
@@ -17,14 +17,14 @@ static const struct {
 } trees[TREES] = {
     {"324", 36, 216}, {"648", 54, 594}, {"5832", 972, 104004}, {"11664", 1620, 336960}};
 
-/* What a figure must be, or be at most, on each tree. */
+/* The value, or the limit, of a figure on each tree. */
 struct tree_claim {
     const char *figure;
-    const char *where; /* which runs are meant; NULL: any */
+    const char *where; /* condition on the runs; NULL: all */
     enum { EXACTLY, AT_MOST } how;
-    bool is_full;    /* the SMPs of a full distribution, … */
-    double a_switch; /* … so many for each of its switches, … */
-    double on_all;   /* … or the same on all trees */
+    bool is_full;    /* the SMPs of a full distribution */
+    double a_switch; /* SMPs for each switch of the tree */
+    double on_all;   /* a constant for all trees */
 };
 
 static double limit_of(const struct tree_claim *claim, unsigned tree)
@@ -39,7 +39,7 @@ static double of_tree(const struct claim_case *c, unsigned tree, const char *whe
     return claim_mean(c, figure, "hosts=%s %s", trees[tree].hosts, where ? where : "");
 }
 
-/* Of as many trees as there is something about: a quick look runs two. */
+/* All trees with evidence: a quick run has two. */
 static void measure_trees(const struct claim_case *c)
 {
     const struct tree_claim *claim = c->detail;
@@ -57,7 +57,7 @@ static void measure_trees(const struct claim_case *c)
     text_release(&found);
 }
 
-/* The blocks that a simulated manager writes when it brings the two smaller trees up. */
+/* The LFT blocks that a simulated manager writes to bring up the two smaller trees. */
 static void measure_written(const struct claim_case *c)
 {
     double small = of_tree(c, 0, NULL, "change.1.blocks");
@@ -75,7 +75,7 @@ static void measure_limits(const struct claim_case *c)
 
 /* ---- machines on simulated fabrics ---- */
 
-/* How many times fewer SMPs across the largest tree, whose full distribution is of plain hosts. */
+/* The ratio of SMPs on the largest tree; the full distribution is that of plain hosts. */
 static void measure_fewer(const struct claim_case *c)
 {
     const unsigned largest = TREES - 1;
@@ -86,8 +86,7 @@ static void measure_fewer(const struct claim_case *c)
                 all / copy);
 }
 
-/* The time of one SMP to the farthest hypervisor, there and back: k by LID, k + r by directed
- * route. */
+/* The round-trip time of one SMP to the farthest hypervisor: k by LID, k + r by directed route. */
 static void measure_directed(const struct claim_case *c)
 {
     for (unsigned i = TREES; i-- > 0;) {
@@ -101,8 +100,8 @@ static void measure_directed(const struct claim_case *c)
     }
 }
 
-/* The same for one SMP to a switch: what a start with a copied LID takes longer than one without
- * tables, for each table. */
+/* The same for one SMP to a switch: the additional time of a start that writes tables, divided by
+ * their number. */
 static double time_of_table(const struct claim_case *c, unsigned tree, const char *route)
 {
     char more[64];
@@ -162,7 +161,7 @@ static void measure_others(const struct claim_case *c)
 
 /* ---- at the limit ---- */
 
-/* The highest rate of which nine in ten moves and boots were done, with either kind of LIDs. */
+/* The highest rate at which nine of ten moves and boots completed, for both kinds of LIDs. */
 static double sustained(const struct claim_case *c, const char *hosts)
 {
     const char **rates;
@@ -185,13 +184,13 @@ static double sustained(const struct claim_case *c, const char *hosts)
 static void measure_churn(const struct claim_case *c)
 {
     double small = sustained(c, "648"), large = sustained(c, "11664");
-    if (isnan(large)) /* a quick look */
+    if (isnan(large)) /* a quick value_of */
         claim_finds(c, small >= 60, "%.0f (648 hosts)", small);
     else
         claim_finds(c, small >= 60 && large >= 60, "%.0f, %.0f", small, large);
 }
 
-/* Not one hypervisor more: it would turn a plain host's one LID into 17. */
+/* Adding a hypervisor would replace one LID of a plain host by 17. */
 static void measure_capacity(const struct claim_case *c)
 {
     double hypervisors = claim_mean(c, "vm.hypervisors", "what=capacity");

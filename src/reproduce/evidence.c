@@ -5,7 +5,7 @@
 
 /* ---- reading ---- */
 
-/* The run's own parameters, and those that the recipe gives all runs of the sweep. */
+/* The parameters of the run, and those that the recipe adds to all runs of the sweep. */
 static void copy_parameters(struct evidence *evidence, struct observation *observation,
                             const struct result_run *run, const struct conditions *as)
 {
@@ -143,7 +143,7 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
             continue;
         vec_push(&values, value);
         summary.sum += value;
-        summary.least = fmin(summary.least, value); /* what is no number loses */
+        summary.least = fmin(summary.least, value); /* ignores NaN */
         summary.most = fmax(summary.most, value);
     }
     struct quantity_mean mean = quantity_mean(values.items, values.count);

@@ -2,11 +2,12 @@
  *
  * Before a failure, the path of every pair of senders and receivers is followed through the present
  * LFTs. Pairs whose path does not use what fails are unaffected until a later failure concerns
- * their path. From then on
- *   - with traffic, no packet of an unaffected pair may be lost, whatever the cause;
- *   - without traffic, every state of tables and ports must deliver all unaffected pairs, by the
- * base or renamed LID that senders use at that time. Paths through switches with random forwarding
- * tables are not followed: such pairs count as affected. */
+ * their path. With traffic, no packet of an unaffected pair may be lost from then on, whatever the
+ * cause. Without traffic, every state of tables and ports must deliver all unaffected pairs, by the
+ * base or renamed LID that senders use at that time.
+ *
+ * Paths through switches with random forwarding tables are not followed: such pairs count as
+ * affected. */
 #ifndef WEFT_EXPERIMENT_CHECK_UNAFFECTED_H
 #define WEFT_EXPERIMENT_CHECK_UNAFFECTED_H
 

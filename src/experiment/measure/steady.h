@@ -1,8 +1,7 @@
 /* Whether a run was steady or saturated, by these rules for the measuring window, in this order:
  *   1. Fewer than 1,000 delivered packets: unknown.
  *   2. Sources with saturated arrivals: saturated.
- *   3. The packets that wait at their senders increase by more than 2 % of the packets made:
- * saturated.
+ *   3. The packets that wait at senders increase by more than 2 % of the packets made: saturated.
  *   4. Latency has a trend (statistics.h): not steady; the window began too early.
  *   5. Else steady.
  * Rule 3 counts waiting packets, not packets in the fabric: filling the fabric at the beginning

@@ -44,7 +44,7 @@ void drawing_axis(const struct canvas *canvas, struct text *out)
 
 /* ---- curves ---- */
 
-/* The value that holds at a time; 0 before the first. */
+/* The value at a time; 0 before the first point. */
 static double value_at(const struct series *series, uint64_t time)
 {
     size_t after;

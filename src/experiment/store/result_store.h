@@ -96,8 +96,8 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
                               struct err *err);
 /* Reads events, changes, checks and totals of a run; the record must be empty. Results are read
  * separately, since they may be large. */
-int result_store_read_story(struct result_store *store, int64_t run, struct run_record *record,
-                            struct err *err);
+int result_store_read_record(struct result_store *store, int64_t run, struct run_record *record,
+                             struct err *err);
 
 /* ---- points ---- */
 

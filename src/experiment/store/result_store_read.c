@@ -167,8 +167,8 @@ static int read_totals(struct result_store *store, int64_t run, struct run_recor
     return end_query(store, statement, status, err);
 }
 
-int result_store_read_story(struct result_store *store, int64_t run, struct run_record *record,
-                            struct err *err)
+int result_store_read_record(struct result_store *store, int64_t run, struct run_record *record,
+                             struct err *err)
 {
     int status = read_totals(store, run, record, err);
     if (status == 0)

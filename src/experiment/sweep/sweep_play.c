@@ -1,5 +1,5 @@
-/* What happens to one run, in whichever process: the scenario's text with the parameters in it is
- * read and played as `weft sim` would, so that a run of a sweep and its replay are the same run. */
+/* Executes one run: the scenario with its parameters is read and run as by `weft sim`, so that a
+ * run of a sweep and its repetition are identical. */
 #include "experiment/sweep/sweep_play.h"
 
 #include "experiment/run/run.h"
@@ -7,7 +7,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 
-/* ---- playing ---- */
+/* ---- execution ---- */
 
 static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
                          const struct sweep_run *run, struct err *err)
@@ -54,9 +54,9 @@ int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struc
     return status;
 }
 
-/* ---- playing again ---- */
+/* ---- repetition ---- */
 
-/* Without placeholders it is a run of weft sim like any other. */
+/* Without placeholders it is a `weft sim` command. */
 void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run, struct text *out)
 {
     struct arena arena = {0};
@@ -80,7 +80,7 @@ void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run
     arena_release(&arena);
 }
 
-/* ---- keeping ---- */
+/* ---- storage ---- */
 
 static bool fits(const char *name, const struct name_patterns *patterns)
 {
@@ -90,7 +90,7 @@ static bool fits(const char *name, const struct name_patterns *patterns)
     return false;
 }
 
-/* What of the results the sweep wants. */
+/* The results that the sweep keeps. */
 static void choose_results(const struct sweep *sweep, const struct results *results,
                            struct results *chosen)
 {

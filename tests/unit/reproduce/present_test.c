@@ -30,14 +30,14 @@ static const struct recipe recipe = {.name = "001-fig26", .title = "A title", .f
 static struct reproduction make(enum outcome paper, enum outcome today)
 {
     struct reproduction reproduction = {0};
-    struct exhibit exhibit = {.recipe = &recipe};
+    struct experiment experiment = {.recipe = &recipe};
     struct verdict verdict = {
         .claim = &claim,
         .findings = {{paper, "12.5 µs to 13.5 µs"}, {today, "never"}},
         .expected = {NULL, &expectation},
     };
-    vec_push(&exhibit.verdicts, verdict);
-    vec_push(&reproduction.exhibits, exhibit);
+    vec_push(&experiment.verdicts, verdict);
+    vec_push(&reproduction.experiments, experiment);
     return reproduction;
 }
 
@@ -76,8 +76,8 @@ static void a_reason_that_several_claims_share_is_told_once(void **state)
     struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
     struct text out = {0};
     (void)state;
-    struct verdict again = reproduction.exhibits.items[0].verdicts.items[0];
-    vec_push(&reproduction.exhibits.items[0].verdicts, again);
+    struct verdict again = reproduction.experiments.items[0].verdicts.items[0];
+    vec_push(&reproduction.experiments.items[0].verdicts, again);
     reproduction_write_table(&reproduction, &out);
     char *told = strstr(out.data, "a reason with so many words");
     assert_non_null(told);

@@ -94,7 +94,7 @@ static void a_run_is_told_in_one_sentence(void **state)
 static void a_page_has_all_its_parts(void **state)
 {
     static const char *const parts[] = {"The fabric",
-                                        "What happened when",
+                                        "Timeline",
                                         "compute 105 ms",
                                         "Packets lost, by cause",
                                         "<td>dead node</td>",
@@ -187,7 +187,7 @@ static void a_run_that_came_to_no_end_says_why(void **state)
     assert_int_equal(result_store_add(store, &run, NULL, NULL, &err), 0);
     result_store_close(store);
     page_of_run(&html);
-    assert_non_null(strstr(html.data, "came to no end: out of &lt;memory&gt;"));
+    assert_non_null(strstr(html.data, "The run failed: out of &lt;memory&gt;"));
     text_release(&html);
 }
 
@@ -473,7 +473,7 @@ static void a_sweeps_page_lists_failures_with_their_replay(void **state)
     report_sweep_page(sweep, &page);
     page_finish(&page, &html);
     assert_true(markup_is_well_formed(html.data));
-    assert_non_null(strstr(html.data, "1 of 72 runs came to no end"));
+    assert_non_null(strstr(html.data, "1 of 72 runs failed"));
     assert_non_null(strstr(html.data, "it took more than 60s"));
     assert_non_null(strstr(html.data, "weft sim load.weft --set sm.engine=fera"));
     assert_int_equal(occurrences(html.data, "<svg class=\"chart\""), sweep->y.count);

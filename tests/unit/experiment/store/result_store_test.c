@@ -141,7 +141,7 @@ static void a_story_is_read_as_it_was_added(void **state)
     assert_int_equal(runs.items.items[0].hash, record.hash);
     assert_int_equal(runs.items.items[0].checks, 2);
     assert_int_equal(runs.items.items[0].checks_failed, 1);
-    assert_int_equal(result_store_read_story(store, runs.items.items[0].id, &read, NULL), 0);
+    assert_int_equal(result_store_read_record(store, runs.items.items[0].id, &read, NULL), 0);
     run_record_write_json(&record, &before);
     run_record_write_json(&read, &after);
     assert_string_equal(before.data, after.data);
@@ -151,7 +151,7 @@ static void a_story_is_read_as_it_was_added(void **state)
     assert_int_equal(read.changes.items[0].routing, 20);
     assert_int_equal(read.changes.items[0].computing, 5);
     assert_false(read.changes.items[1].tied);
-    assert_int_equal(result_store_read_story(store, 77, &read, NULL), -ENOENT);
+    assert_int_equal(result_store_read_record(store, 77, &read, NULL), -ENOENT);
     text_release(&before);
     text_release(&after);
     run_record_release(&record);
@@ -377,7 +377,7 @@ static void merging_takes_over_what_is_missing(void **state)
     assert_int_equal(result_store_read_results(one, last->id, &read, NULL), 0);
     assert_int_equal(read.series.items[0].points.count, 1);
     assert_true(results_find(&read, "latency.mean")->value == 0.25);
-    assert_int_equal(result_store_read_story(one, last->id, &told, NULL), 0);
+    assert_int_equal(result_store_read_record(one, last->id, &told, NULL), 0);
     assert_int_equal(told.events.count, 4);
     assert_int_equal(told.changes.count, 2);
     assert_int_equal(told.changes.items[0].routing, 20);
@@ -575,7 +575,7 @@ static void a_killed_process_leaves_a_readable_store(void **state)
     assert_int_equal(access(journal, F_OK), 0); /* it was in the middle of it */
     struct result_store *store = open_store("killed.db", RESULT_STORE_READ);
     assert_int_equal(count_runs(store), 1);
-    assert_int_equal(result_store_read_story(store, 1, &record, NULL), 0);
+    assert_int_equal(result_store_read_record(store, 1, &record, NULL), 0);
     assert_int_equal(record.events.count, 0);
     run_record_release(&record);
     result_store_close(store);

@@ -393,7 +393,7 @@ static void a_run_is_kept_with_all_it_takes_to_look_at_it(void **state)
     assert_string_equal(result_parameter(run->parameters, run->parameter_count, "size"), "12");
     assert_int_equal(run->checks, 1);
     assert_true(run->wall_s > 0);
-    assert_int_equal(result_store_read_story(store, run->id, &record, NULL), 0);
+    assert_int_equal(result_store_read_record(store, run->id, &record, NULL), 0);
     assert_int_equal(record.switches, 12);
     assert_true(record.events.count > 0 && record.changes.count == 1);
     run_record_release(&record);
