@@ -1,5 +1,6 @@
 #include "reproduce/claims.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ const struct claim *claim_at(size_t index)
 struct finding claim_evaluate(const struct claim *claim, const struct evidence *evidence,
                               enum claim_preset preset)
 {
+    assert(preset < CLAIM_PRESETS);
     struct finding finding = {.measured = "not measured"};
     claim->measure(
         &(struct claim_case){evidence, claim_preset_names[preset], claim->detail, &finding});

@@ -15,6 +15,7 @@
 #include "routing/engine/engine.h"
 #include "topology/generate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +132,7 @@ static int compute_printed_tables(struct evidence *evidence, const struct recipe
  */
 static void copy_without(const struct network *whole, uint32_t gone, struct network *rest)
 {
+    assert(gone < whole->switches.count && gone != whole->manager);
     uint32_t *number = mem_zalloc(whole->switches.count, sizeof *number);
     network_init(rest);
     for (uint32_t at = 0; at < whole->switches.count; at++) {

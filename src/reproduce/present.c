@@ -1,6 +1,7 @@
 /* Writes the table of claims for a terminal of 80 columns, and all data as JSON. */
 #include "reproduce/reproduce.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static const char *holds_text(const struct verdict *verdict)
 
 const char *verdict_reason(const struct verdict *verdict, enum claim_preset preset)
 {
+    assert(preset < CLAIM_PRESETS);
     const struct expectation *expected = verdict->expected[preset];
     return expected && verdict->findings[preset].outcome != OUTCOME_HOLDS ? expected->reason : NULL;
 }

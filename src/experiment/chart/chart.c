@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +54,7 @@ size_t chart_add_group(struct chart *chart, const char *name, enum chart_style s
 void chart_add_measured(struct chart *chart, size_t group, double x, double y, double half_width,
                         bool hollow)
 {
+    assert(group < chart->groups.count);
     struct chart_point point = {x, y, y - half_width, y + half_width, hollow};
     vec_push(&chart->groups.items[group].points, point);
 }
@@ -129,6 +131,7 @@ static void finish_range(struct chart_range *range, const struct chart_axis *axi
 
 struct chart_range chart_x_range(const struct chart *charts, size_t count)
 {
+    assert(count > 0);
     struct chart_range range = {.low = NAN, .high = NAN, .log = charts[0].x.log};
     if (charts[0].categories.count) {
         range.low = -0.5;
@@ -251,6 +254,7 @@ static void keep_column(const struct chart_group *group, size_t first, size_t la
 void chart_thin(const struct chart_group *group, const struct chart_range *x, unsigned columns,
                 struct chart_points *points)
 {
+    assert(columns > 0);
     size_t count = group->points.count, first = 0, last = count;
     if (!is_sorted(group)) {
         size_t stride = count / (4 * (size_t)columns) + 1;

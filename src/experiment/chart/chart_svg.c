@@ -13,6 +13,7 @@
 #include "base/quantity.h"
 #include "experiment/chart/markup.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -505,6 +506,7 @@ static void draw_panel(const struct frame *frame, const struct chart *first)
 
 void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
 {
+    assert(count > 0);
     struct layout layout = lay_out(charts, count);
     struct frame *frames = mem_zalloc(count, sizeof *frames);
     text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\" role=\"img\">\n", SVG_WIDTH,

@@ -4,6 +4,7 @@
 #include "experiment/scenario/names.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -286,6 +287,7 @@ static bool (*const checks[CHECK_KINDS])(struct part *part) = {
 
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint)
 {
+    assert(kind < CHECK_KINDS);
     const struct topology *topology = fabric_topology(view->fabric);
     bool *seen =
         mem_zalloc(topology->ports.count + 1, sizeof *seen); /* ports of parts that were checked */

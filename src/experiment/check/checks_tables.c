@@ -15,6 +15,7 @@
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void add_switches(const struct part *part, struct network *network, uint32_t *index)
@@ -143,6 +144,7 @@ static uint32_t *match_terminals(const struct network *network, const struct net
 static bool store_offset(struct part *part, const struct network *network, struct routes *routes,
                          uint32_t from, uint32_t to, uint16_t dlid)
 {
+    assert(from < routes->switch_count && to < routes->switch_count);
     uint32_t target = network->terminals_at[network->first_terminal[to]];
     const struct network_terminal *terminal = &network->terminals.items[target];
     unsigned offset = (unsigned)dlid - terminal->lid;

@@ -3,6 +3,7 @@
 #include "base/sort.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 
@@ -41,6 +42,7 @@ static bool is_table(const struct change_smp *smp)
 
 void change_record_add_smp(struct change_record *smps, uint64_t now, const struct change_smp *smp)
 {
+    assert(smps->written && (smp->method == METHOD_GET || smp->method == METHOD_SET));
     sent_add(&smps->sent, smp->method, smp->attribute);
     if (smp->method == METHOD_GET)
         smps->gets++;
@@ -133,6 +135,7 @@ static void set_updates(struct publisher *publisher, const struct change_record 
 
 void change_record_close(struct change_record *smps, struct run_record *record, size_t index)
 {
+    assert(index < record->changes.count);
     struct run_record_change *change = &record->changes.items[index];
     struct publisher publisher = {&record->results, index + 1};
     change->gets = smps->gets;

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define TIMELINE_WIDTH TIME_US   /* initial width of a bucket */
@@ -45,6 +46,7 @@ static bool is_open(const struct metrics *metrics, uint32_t port)
 void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open)
 {
     const struct topology *topology = fabric_topology(metrics->fabric);
+    assert(port < topology->ports.count);
     bool at_switch = topology->nodes.items[topology->ports.items[port].node].kind == NODE_SWITCH;
     uint32_t end = at_switch ? topology->ports.items[port].peer : port;
     if (end == TOPOLOGY_NONE)

@@ -1,5 +1,6 @@
 #include "experiment/measure/results.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,5 +62,6 @@ size_t results_series(struct results *results, const char *name, const char *uni
 
 void results_add_point(struct results *results, size_t series, uint64_t time, double value)
 {
+    assert(series < results->series.count);
     vec_push(&results->series.items[series].points, ((struct point){time, value}));
 }

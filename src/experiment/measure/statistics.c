@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -65,6 +66,7 @@ void histogram_release(struct histogram *histogram)
 
 uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
+    assert(percent >= 0 && percent <= 100);
     uint64_t rank = (uint64_t)ceil((double)histogram->count * percent / 100), seen = 0;
     size_t cell = 0;
     if (histogram->count == 0)
@@ -142,6 +144,7 @@ bool batches_have_trend(const struct batches *batches, bool both)
 
 void buckets_init(struct buckets *buckets, uint64_t begin, uint64_t width, unsigned columns)
 {
+    assert(width > 0 && columns > 0);
     *buckets = (struct buckets){.begin = begin, .width = width, .columns = columns};
     buckets->sums = mem_zalloc((size_t)BUCKETS * columns, sizeof *buckets->sums);
 }
@@ -181,6 +184,7 @@ void buckets_add(struct buckets *buckets, uint64_t time, unsigned column, double
 
 double buckets_sum(const struct buckets *buckets, size_t bucket, unsigned column)
 {
+    assert(bucket < buckets->count && column < buckets->columns);
     return buckets->sums[bucket * buckets->columns + column];
 }
 

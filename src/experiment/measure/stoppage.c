@@ -2,6 +2,8 @@
 
 #include "base/time.h"
 
+#include <assert.h>
+
 static void span_update(struct stoppage_span *span, uint64_t now, bool on)
 {
     if (span->on) {
@@ -18,6 +20,7 @@ static void span_update(struct stoppage_span *span, uint64_t now, bool on)
 
 static void update(struct stoppage *stoppage, uint64_t now)
 {
+    assert(stoppage->closed <= stoppage->senders);
     span_update(&stoppage->any, now, stoppage->closed > 0);
     span_update(&stoppage->all, now, stoppage->closed > 0 && stoppage->closed == stoppage->senders);
 }

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -12,6 +13,7 @@ enum { HEIGHTS = 8 };
 
 static unsigned column_of(const struct canvas *canvas, uint64_t time)
 {
+    assert(canvas->to > canvas->from && canvas->columns > 0);
     if (time <= canvas->from)
         return 0;
     if (time >= canvas->to)

@@ -4,6 +4,7 @@
 #include "experiment/chart/chart_svg.h"
 #include "experiment/chart/markup.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -185,6 +186,7 @@ void page_begin_table(struct page *page, const char *const *headings, size_t cou
 /* Opens a row before its first cell. */
 static void begin_cell(struct page *page, const char *class)
 {
+    assert(page->column < page->columns);
     bool number = page->numbers >> page->column & 1;
     if (page->column == 0)
         text_puts(&page->body, "<tr>");

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -153,6 +154,7 @@ static void find_points(struct report_sweep *sweep)
 struct quantity_mean sweep_mean(const struct report_sweep *sweep, const struct sweep_point *point,
                                 size_t figure)
 {
+    assert(figure < sweep->figures.count && point->count > 0);
     double *values = mem_zalloc(point->count, sizeof *values);
     for (size_t i = 0; i < point->count; i++)
         values[i] = sweep->values[(point->first + i) * sweep->figures.count + figure];

@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 const struct run_record_event *timeline_cause(const struct run_record *record, size_t change)
 {
+    assert(change < record->changes.count);
     const struct run_record_change *answer = &record->changes.items[change];
     const struct run_record_event *cause = NULL;
     for (size_t i = 0; answer->tied && i < record->events.count; i++)

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -39,7 +40,9 @@ static int duplicate_guid(struct setup *setup, const struct action *action, stru
 
 static int apply_to_manager(struct setup *setup, const struct action *action, struct err *err)
 {
-    size_t instance = (size_t)setup_find_instance(setup, action->node);
+    int found = setup_find_instance(setup, action->node);
+    assert(found >= 0); /* bound by setup.c */
+    size_t instance = (size_t)found;
     struct sm *sm = setup_manager(setup, instance);
     if (action->kind == ACTION_START_MANAGER) {
         setup_start_manager(setup, instance);

@@ -3,12 +3,14 @@
 #include "base/time.h"
 #include "experiment/measure/metrics.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- changes ---- */
 
 void change_log_close(struct setup *setup, size_t instance, bool finished)
 {
+    assert(instance < setup->instances.count);
     struct setup_instance *s = setup->instances.items[instance];
     if (!s->open)
         return;
@@ -44,6 +46,7 @@ static void record_event(void *context, uint64_t now, unsigned manager,
                          const struct sm_event *event)
 {
     struct setup *setup = context;
+    assert(manager < setup->owner.count);
     uint32_t index = setup->owner.items[manager];
     const struct setup_instance *instance = setup->instances.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;

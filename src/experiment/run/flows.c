@@ -3,6 +3,7 @@
 #include "experiment/measure/metrics.h"
 #include "experiment/run/setup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -112,6 +113,7 @@ void flows_begin(struct setup *setup)
 
 int flows_start(struct setup *setup, uint64_t number, struct err *err)
 {
+    assert(number >= 1 && number <= setup->flows.count);
     struct flow *flow = &setup->flows.items[number - 1];
     uint64_t now = sim_now(setup->sim);
     if (flow->running)
@@ -125,6 +127,7 @@ int flows_start(struct setup *setup, uint64_t number, struct err *err)
 
 int flows_stop(struct setup *setup, uint64_t number, struct err *err)
 {
+    assert(number >= 1 && number <= setup->flows.count);
     struct flow *flow = &setup->flows.items[number - 1];
     if (!flow->running)
         return err_set(err, ESRCH, "traffic %u is not running", (unsigned)number);

@@ -6,6 +6,7 @@
 #include "experiment/run/shared_port.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,7 @@ static void report_waiting(struct setup *setup)
 void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode)
 {
+    assert(number < setup->machines.items.count);
     struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[number];
     struct machine_order order = {
@@ -277,6 +279,7 @@ void machines_done(struct setup *setup, const struct machine_order *order,
 {
     struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[order->machine];
+    assert(machine->orders > 0);
     bool done = result->state == VSWITCH_DONE;
     add_to_sums(&machines->sums[order->verb], order, result);
     machine->orders--;

@@ -6,6 +6,7 @@
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define REPORT_TIME (10 * TIME_US) /* within which a manager reports the end of a change */
@@ -123,6 +124,7 @@ static bool step(struct play *play, uint64_t until)
 static void advance_time(struct play *play, uint64_t until)
 {
     struct setup *setup = &play->setup;
+    assert(until >= sim_now(setup->sim));
     const struct run_options *options = play->options;
     uint64_t said = sim_now(setup->sim), slice = (until - said) / SLICES + 1;
     look(play);

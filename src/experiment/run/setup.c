@@ -7,6 +7,7 @@
 #include "experiment/scenario/names.h"
 #include "topology/generate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -234,6 +235,7 @@ int setup_find_instance(const struct setup *setup, uint32_t node)
 
 struct sm *setup_manager(const struct setup *setup, size_t instance)
 {
+    assert(instance < setup->places.count);
     uint32_t manager = setup->places.items[instance].manager;
     return manager == NO_MANAGER ? NULL : sim_manager(setup->sim, manager);
 }

@@ -6,6 +6,7 @@
 #include "fabric/data.h"
 #include "wire/mad.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static const char *const hows[COLLECT_HOWS] = {"all",      "samples",   "buckets
 
 const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES])
 {
+    assert(cause < LOSS_CAUSES);
     snprintf(buffer, LOSS_NAME_BYTES, "lost.%s", loss_names[cause]);
     size_t length = 5;
     for (const char *at = buffer + length; *at; at++)

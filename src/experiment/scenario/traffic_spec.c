@@ -5,6 +5,7 @@
 #include "fabric/data.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -292,6 +293,7 @@ static int bind_hot(const struct word *word, const struct topology *topology, st
 static uint64_t sender_rate(const struct topology *topology, uint32_t port)
 {
     const struct topology_port *here = &topology->ports.items[port];
+    assert(here->peer != TOPOLOGY_NONE);
     const struct topology_port *there = &topology->ports.items[here->peer];
     uint64_t own = link_data_rate(here->width, here->speed);
     uint64_t other = link_data_rate(there->width, there->speed);
@@ -302,6 +304,7 @@ static uint64_t sender_rate(const struct topology *topology, uint32_t port)
 static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
 {
+    assert(spec->load > 0 && traffic->size_count > 0);
     const uint32_t *senders = traffic->senders.items;
     double bytes = 0, weights = 0;
     for (size_t i = 0; i < traffic->senders.count; i++)

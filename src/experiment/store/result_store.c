@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "experiment/store/result_store_rows.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -151,6 +152,7 @@ static int conflict_error(struct result_store *store, const struct result_run *r
 int result_store_place(struct result_store *store, const struct result_run *run, int64_t *replaces,
                        struct err *err)
 {
+    assert(run->point && run->repetition > 0);
     sqlite3_stmt *statement;
     char hash[24];
     int status = sql_query(store, &statement, err,

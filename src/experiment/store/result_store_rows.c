@@ -1,5 +1,6 @@
 #include "experiment/store/result_store_rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static void bind_member(sqlite3_stmt *statement, int at, char kind, const void *
 int rows_add(struct result_store *store, unsigned number, int64_t run, int64_t part,
              const void *rows, size_t count, struct err *err)
 {
+    assert(number < ROWS_TABLES);
     const struct table *table = &tables[number];
     unsigned columns = (unsigned)strlen(table->kinds), fixed = table->part[0] ? 3 : 2;
     struct text sql = {0};
@@ -147,6 +149,7 @@ static void read_member(sqlite3_stmt *statement, int at, char kind, void *member
 void *rows_read(struct result_store *store, unsigned number, int64_t run, int64_t part,
                 struct arena *arena, size_t *count, int *status, struct err *err)
 {
+    assert(number < ROWS_TABLES);
     const struct table *table = &tables[number];
     struct text sql = {0};
     sqlite3_stmt *statement;

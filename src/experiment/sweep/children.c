@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -70,6 +71,7 @@ struct children *children_new(const struct child_limits *limits)
 
 static void remove_child(struct children *children, size_t index)
 {
+    assert(index < children->running.count);
     struct child *child = &children->running.items[index];
     close(child->pipe);
     text_release(&child->said);

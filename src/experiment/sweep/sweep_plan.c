@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/nearest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -100,6 +101,7 @@ static void add_point_runs(struct sweep_plan *plan, const struct sweep *sweep,
 int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
                     const struct sweep_choice *choice, struct err *err)
 {
+    assert(choice->tasks == 0 || (choice->task >= 1 && choice->task <= choice->tasks));
     size_t points = sweep_point_count(sweep);
     struct filter filter = {0};
     *plan = (struct sweep_plan){0};

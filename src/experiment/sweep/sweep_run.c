@@ -7,6 +7,7 @@
 #include "experiment/sweep/children.h"
 #include "experiment/sweep/sweep_play.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static void report_progress(struct conductor *conductor)
 
 static int start_next(struct conductor *conductor)
 {
+    assert(conductor->started < conductor->pending.count);
     size_t job = conductor->pending.items[conductor->started];
     struct task task = {conductor->sweep, &conductor->plan->runs.items[job],
                         conductor->options->store};
@@ -132,6 +134,7 @@ static int start_next(struct conductor *conductor)
 
 static int end_run(struct conductor *conductor, const struct child_end *end)
 {
+    assert(end->job < conductor->plan->runs.count);
     struct sweep_run *run = &conductor->plan->runs.items[end->job];
     char reason[1200];
     bool ended = !end->signal && !end->timed_out;

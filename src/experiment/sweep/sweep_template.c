@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -22,6 +23,7 @@ size_t sweep_point_count(const struct sweep *sweep)
 
 size_t sweep_value(const struct sweep *sweep, size_t point, size_t axis)
 {
+    assert(axis < sweep->axes.count && sweep->axes.items[axis].value_count > 0);
     for (size_t i = sweep->axes.count - 1; i > axis; i--)
         point /= sweep->axes.items[i].value_count;
     return point % sweep->axes.items[axis].value_count;
