@@ -1,4 +1,4 @@
-/* What people and programs read. */
+/* The record of a run as text and as JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static void count_alarms(void *context, const struct run_record_event *event)
     *(unsigned *)context += event->kind == RUN_RECORD_ALARM && strcmp(event->text, "3 left") == 0;
 }
 
-static void listeners_hear_of_events_as_they_come(void **state)
+static void listeners_receive_events_in_order(void **state)
 {
     unsigned alarms = 0;
     struct run_record record = {.tell = count_alarms, .context = &alarms};
@@ -108,7 +108,7 @@ static void listeners_hear_of_events_as_they_come(void **state)
     run_record_release(&record);
 }
 
-static void json_has_it_all(void **state)
+static void json_has_all_data(void **state)
 {
     struct run_record record = make_story();
     struct text out = {0};
@@ -129,8 +129,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_fit_into_eighty_columns),
         cmocka_unit_test(the_summary_has_changes_checks_and_the_trace),
-        cmocka_unit_test(listeners_hear_of_events_as_they_come),
-        cmocka_unit_test(json_has_it_all),
+        cmocka_unit_test(listeners_receive_events_in_order),
+        cmocka_unit_test(json_has_all_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
