@@ -171,11 +171,11 @@ static double sustained(const struct claim_case *c, const char *hosts)
     size_t count = claim_values(c, "rate", &rates, of_hosts);
     for (size_t i = 0; i < count; i++) {
         static const char where[] = "what=churn hosts=%s rate=%s";
-        double asked = strtod(rates[i], NULL);
+        double requested = strtod(rates[i], NULL);
         double moves = claim_summary(c, "vm.move.rate", where, hosts, rates[i]).least;
         double boots = claim_summary(c, "vm.rate", where, hosts, rates[i]).least;
-        if (moves >= 0.9 * asked && boots >= 0.9 * asked && !(best >= asked))
-            best = asked;
+        if (moves >= 0.9 * requested && boots >= 0.9 * requested && !(best >= requested))
+            best = requested;
     }
     mem_free(rates);
     return best;
@@ -254,7 +254,7 @@ const struct claim claims_004[] = {
     {"vswitch", "directed", "directed routes add to the time of an SMP to a hypervisor", "r > 0",
      measure_directed, NULL},
     {"vswitch", "tables", "and to that of an SMP to a switch", "r > 0", measure_tables, NULL},
-    {"vswitch", "queries", "new paths asked for by 100 peers: shared port, own LID", "100, 0",
+    {"vswitch", "queries", "new paths requested for by 100 peers: shared port, own LID", "100, 0",
      measure_queries, NULL},
     {"vswitch", "lost", "packets of the machine that its move costs: shared port, own LID", "fewer",
      measure_lost, NULL},

@@ -217,9 +217,9 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
 void chart_axis_title(const struct chart_axis *axis, const struct chart_range *range, char *buffer,
                       size_t size)
 {
-    bool said = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
-                (range->log && quantity_is_symbol(axis->unit));
-    snprintf(buffer, size, said ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
+    bool omit_unit = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
+                    (range->log && quantity_is_symbol(axis->unit));
+    snprintf(buffer, size, omit_unit ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
 }
 
 /* ---- thinning ---- */

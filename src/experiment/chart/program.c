@@ -45,11 +45,11 @@ static int spawn(const char *const *argv, const char *package, const struct stre
     return 0;
 }
 
-static int program_failed(const char *program, FILE *said, struct err *err)
+static int program_failed(const char *program, FILE *output, struct err *err)
 {
     char line[256] = "";
-    rewind(said);
-    while (fgets(line, sizeof line, said) && line[strspn(line, " \t\r\n")] == '\0')
+    rewind(output);
+    while (fgets(line, sizeof line, output) && line[strspn(line, " \t\r\n")] == '\0')
         ;
     line[strcspn(line, "\r\n")] = '\0';
     return err_set(err, EIO, "%s failed%s%s", program, line[0] ? ": " : "", line);

@@ -151,7 +151,7 @@ static bool one_master(struct part *part)
     unsigned lid = part_field(part, at, PORT_INFO_LID);
     for (uint32_t port = 0; port < part->topology->ports.count; port++)
         if (is_end_port(part, port) && part_field(part, port, PORT_INFO_MASTER_SM_LID) != lid)
-            return complain(part->complaint, "'%s' takes LID %u for the master's, which is %u",
+            return complain(part->complaint, "'%s' has MasterSMLID %u, but the master has LID %u",
                             part_node_name(part, port),
                             part_field(part, port, PORT_INFO_MASTER_SM_LID), lid);
     return true;
@@ -199,14 +199,14 @@ static bool knows_link(struct part *part, const struct subnet *subnet, uint32_t 
     const struct subnet_port *found =
         !near || near->peer == SUBNET_NONE ? NULL : &subnet->ports.items[near->peer];
     if (!near)
-        return complain(part->complaint, "the master does not know '%s'",
+        return complain(part->complaint, "the master has not discovered '%s'",
                         part_node_name(part, port));
     if (found == far || (peer == TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port)))
         return true;
     return complain(part->complaint, "the master %s at '%s' port %u",
                     !found ? "misses the link"
                     : far  ? "has a wrong link"
-                           : "believes in a dead link",
+                           : "has a failed link",
                     part_node_name(part, port), topology_port_number(part->topology, port));
 }
 
@@ -229,8 +229,7 @@ static bool discovered(struct part *part)
     for (size_t i = 0; i < subnet->nodes.count; i++)
         present += subnet->nodes.items[i].present;
     return present == nodes ||
-           complain(part->complaint, "the master knows %u nodes where there are %u", present,
-                    nodes);
+           complain(part->complaint, "the master has %u nodes, the fabric has %u", present, nodes);
 }
 
 /* ---- attributes of agents ---- */

@@ -187,9 +187,9 @@ static void copy_service_levels(struct part *part, const struct network *network
     struct map by_guid = {0};
     if (!paths.network || !paths.routes->service_levels)
         return;
-    const struct routes *told = paths.routes;
-    uint32_t stride = told->stride < routes->stride ? told->stride : routes->stride;
-    routes->vls = told->vls;
+    const struct routes *own = paths.routes;
+    uint32_t stride = own->stride < routes->stride ? own->stride : routes->stride;
+    routes->vls = own->vls;
     routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride + 1, 1);
     for (uint32_t i = 0; i < paths.network->switches.count; i++)
         map_add(&by_guid, paths.network->switches.items[i].guid, i);
@@ -197,7 +197,7 @@ static void copy_service_levels(struct part *part, const struct network *network
         uint32_t known = map_get(&by_guid, network->switches.items[at].guid);
         if (known != NETWORK_NONE)
             memcpy(routes->service_levels + (size_t)at * routes->stride,
-                   told->service_levels + (size_t)known * told->stride, stride);
+                   own->service_levels + (size_t)known * own->stride, stride);
     }
     map_release(&by_guid);
 }

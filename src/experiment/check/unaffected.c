@@ -151,7 +151,7 @@ static bool uses_failing_port(const struct unaffected *u, const struct action *a
     return arrived != receiver;
 }
 
-void unaffected_before(struct unaffected *u, const struct action *action)
+void unaffected_before_action(struct unaffected *u, const struct action *action)
 {
     if (!u || (action->kind != ACTION_FAIL_LINK && action->kind != ACTION_FAIL_NODE &&
                action->kind != ACTION_FLAP))
@@ -197,7 +197,7 @@ void unaffected_lost(struct unaffected *u, uint64_t now, const struct packet_vie
 
 /* ---- states ---- */
 
-bool unaffected_wants_all(const struct unaffected *u)
+bool unaffected_needs_every_event(const struct unaffected *u)
 {
     return u && u->failed && !u->has_traffic;
 }
@@ -226,9 +226,9 @@ static bool has_new_state(struct unaffected *u)
     return !same;
 }
 
-void unaffected_look(struct unaffected *u, uint64_t now)
+void unaffected_update(struct unaffected *u, uint64_t now)
 {
-    if (!unaffected_wants_all(u) || !has_new_state(u))
+    if (!unaffected_needs_every_event(u) || !has_new_state(u))
         return;
     for (size_t i = 0; i < u->ports.count; i++)
         for (size_t j = 0; j < u->ports.count; j++)

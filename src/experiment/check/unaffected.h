@@ -27,12 +27,12 @@ void unaffected_free(struct unaffected *unaffected);
 /* The functions below accept NULL: the check is off. */
 
 /* Called before an action is applied. */
-void unaffected_before(struct unaffected *unaffected, const struct action *action);
+void unaffected_before_action(struct unaffected *unaffected, const struct action *action);
 void unaffected_lost(struct unaffected *unaffected, uint64_t now, const struct packet_view *packet,
                      enum loss cause);
 /* Whether time must advance event by event, so that every state is checked. */
-bool unaffected_wants_all(const struct unaffected *unaffected);
-void unaffected_look(struct unaffected *unaffected, uint64_t now);
+bool unaffected_needs_every_event(const struct unaffected *unaffected);
+void unaffected_update(struct unaffected *unaffected, uint64_t now);
 
 uint64_t unaffected_losses(const struct unaffected *unaffected);
 bool unaffected_holds(const struct unaffected *unaffected, struct complaint *complaint);

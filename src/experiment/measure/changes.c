@@ -141,7 +141,7 @@ void change_record_close(struct change_record *smps, struct run_record *record, 
     change->gets = smps->gets;
     change->sets = smps->sets;
     change->blocks = smps->blocks;
-    if (index < CHANGES_TOLD) {
+    if (index < CHANGES_PUBLISHED) {
         set_phases(&publisher, change);
         set_smps(&publisher, smps);
         set_updates(&publisher, smps);

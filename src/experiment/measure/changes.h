@@ -18,7 +18,7 @@ struct sent {
 /* Counts a Get or Set; ignores other methods. */
 void sent_add(struct sent *sent, unsigned method, unsigned attribute);
 
-enum { CHANGES_TOLD = 200 }; /* the first changes of a run have figures */
+enum { CHANGES_PUBLISHED = 200 }; /* the first changes of a run have figures */
 
 struct change_record {
     struct sent sent;

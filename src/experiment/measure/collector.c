@@ -288,7 +288,7 @@ void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node
         take_events(collector, now, 1);
 }
 
-void collector_tell(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
+void collector_report(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
 {
     if (collector->collection->what != what)
         return;

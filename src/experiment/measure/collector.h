@@ -50,7 +50,7 @@ void collector_delivered(struct collector *collector, uint64_t now,
 void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port);
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method);
 /* A new level, an increment of a counter, or one more value. */
-void collector_tell(struct collector *collector, uint64_t now, enum measure what, uint64_t value);
+void collector_report(struct collector *collector, uint64_t now, enum measure what, uint64_t value);
 
 /* Sets the figure from the values so far. */
 void collector_publish(struct collector *collector, uint64_t now);

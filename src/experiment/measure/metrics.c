@@ -43,7 +43,7 @@ static bool is_open(const struct metrics *metrics, uint32_t port)
 
 /* A port of an adapter, or the switch port that it is cabled to: closing either stops the adapter.
  */
-void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open)
+void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, bool open)
 {
     const struct topology *topology = fabric_topology(metrics->fabric);
     assert(port < topology->ports.count);
@@ -61,7 +61,7 @@ void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool ope
     metrics->open_ports += before ? -1u : 1u;
     if (metrics->sends[end])
         stoppage_change(&metrics->stoppage, now, !before);
-    metrics_tell(metrics, now, MEASURE_OPEN, metrics->open_ports);
+    metrics_report(metrics, now, MEASURE_OPEN, metrics->open_ports);
 }
 
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
@@ -70,10 +70,10 @@ void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsi
         collector_sent_smp(&metrics->collectors.items[i], now, node, method);
 }
 
-void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
+void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
 {
     for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_tell(&metrics->collectors.items[i], now, what, value);
+        collector_report(&metrics->collectors.items[i], now, what, value);
 }
 
 /* ---- life ---- */
@@ -213,22 +213,22 @@ static void record_deadlock(struct metrics *metrics, uint64_t now)
     struct run_record *record = metrics->record;
     struct text cycle = {0};
     if (!fabric_find_deadlock(metrics->fabric, &cycle)) {
-        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
-                        "deadlock: packets waited for each other in a cycle for a while");
+        run_record_add_event(record, RUN_RECORD_ALARM, now, "fabric",
+                             "deadlock: packets waited for each other in a cycle for a while");
     } else {
-        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
-                        "deadlock: packets wait for each other in a cycle:");
+        run_record_add_event(record, RUN_RECORD_ALARM, now, "fabric",
+                             "deadlock: packets wait for each other in a cycle:");
         for (char *line = cycle.data, *next; line && *line; line = next) {
             next = strchrnul(line, '\n');
             if (*next)
                 *next++ = 0;
-            run_record_tell(record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
+            run_record_add_event(record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
         }
     }
     text_release(&cycle);
 }
 
-void metrics_look(struct metrics *metrics, uint64_t now)
+void metrics_update(struct metrics *metrics, uint64_t now)
 {
     if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, now, metrics->senders, count_closed_senders(metrics));

@@ -19,20 +19,20 @@ struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *
                             struct run_record *record, uint64_t from, uint64_t to);
 void metrics_free(struct metrics *metrics);
 void metrics_collect(struct metrics *metrics, const struct collection *collection);
-/* Tells that traffic was added to the fabric, starting at that time. */
+/* Called when traffic is added to the fabric; it starts at that time. */
 void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start);
 
-/* The next time to call metrics_look(). Collecting statistics does not change the simulation. */
+/* The next time to call metrics_update(). Collecting statistics does not change the simulation. */
 uint64_t metrics_next(const struct metrics *metrics);
-void metrics_look(struct metrics *metrics, uint64_t now);
+void metrics_update(struct metrics *metrics, uint64_t now);
 
 /* Reports of the data_observer of the fabric. */
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet);
 void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port);
-void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
+void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
 /* Reports of machines.c: a new level, an increment of a counter, or one more value. */
-void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
+void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
 bool metrics_has_traffic(const struct metrics *metrics);
 bool metrics_saw_deadlock(const struct metrics *metrics);
 

@@ -19,8 +19,8 @@ void run_record_release(struct run_record *record)
     *record = (struct run_record){0};
 }
 
-void run_record_tell(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                     const char *who, const char *format, ...)
+void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                          const char *who, const char *format, ...)
 {
     char line[512];
     va_list arguments;

@@ -73,8 +73,8 @@ struct run_record {
 };
 
 void run_record_release(struct run_record *record);
-void run_record_tell(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                     const char *who, const char *format, ...)
+void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                          const char *who, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* The interval of a phase (changes.h); false if the change has no such phase. */
 enum phase_kind { PHASE_DETECT, PHASE_DISCOVER, PHASE_COMPUTE, PHASE_DISTRIBUTE, PHASE_KINDS };

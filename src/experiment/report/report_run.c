@@ -306,7 +306,7 @@ static void put_numbers(const struct report_run *report, struct page *page)
     page_end_columns(page);
 }
 
-/* ---- checks, story, reproduction ---- */
+/* ---- checks, events, reproduction ---- */
 
 static void put_checks(const struct report_run *report, struct page *page)
 {
@@ -391,7 +391,7 @@ static void put_reproduction(const struct report_run *report, struct page *page)
     if (run->replay && run->replay[0])
         page_code(page, run->replay);
     page_paragraph(page,
-                   "Seed %llu, weft %s. The same trace hash says it was the same run: %016llx.",
+                   "Seed %llu, weft %s. Trace hash %016llx; identical runs have the same hash.",
                    (unsigned long long)run->seed, run->version ? run->version : "",
                    (unsigned long long)run->hash);
     if (!run->scenario || !run->scenario[0])

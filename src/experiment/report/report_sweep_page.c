@@ -254,7 +254,8 @@ static void put_points(const struct report_sweep *sweep, struct page *page)
 
 static void put_failures(const struct report_sweep *sweep, struct page *page)
 {
-    static const char *const headings[] = {"point", ">repetition", "what", "command that repeats it"};
+    static const char *const headings[] = {"point", ">repetition", "what",
+                                           "command that repeats it"};
     size_t shown = 0;
     if (!sweep->failed && !sweep->broken)
         return;

@@ -12,8 +12,9 @@ static int set_node(struct setup *setup, const struct action *action, bool up, s
 {
     int instance = setup_find_instance(setup, action->node);
     if (!up && instance >= 0 && setup_manager(setup, (size_t)instance)) {
-        run_record_tell(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
-                        "the manager at %s goes with it", setup_node_name(setup, action->node));
+        run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+                             "the manager at %s stops with it",
+                             setup_node_name(setup, action->node));
         setup_kill_manager(setup, (size_t)instance);
     }
     return fabric_set_node(setup->fabric, action->node, up, err);
@@ -81,7 +82,7 @@ static int apply(struct setup *setup, const struct action *action, struct err *e
     case ACTION_START_MACHINE:
     case ACTION_STOP_MACHINE:
     case ACTION_MOVE_MACHINE:
-    case ACTION_CHURN: machines_perform(setup, action); return 0;
+    case ACTION_CHURN: machines_apply(setup, action); return 0;
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
@@ -121,15 +122,15 @@ int apply_action(struct setup *setup, const struct statement *statement)
     struct err reason = {0};
     uint64_t now = sim_now(setup->sim);
     enum action_kind kind = statement->action.kind;
-    run_record_tell(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
-                    without_time(statement));
+    run_record_add_event(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
+                         without_time(statement));
     if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
         setup->disturbed = now;
     if (is_fault(kind))
         setup->fault = now;
     if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
         setup->trained = now + setup->options.training_ps;
-    unaffected_before(setup->unaffected, &statement->action);
+    unaffected_before_action(setup->unaffected, &statement->action);
     if (apply(setup, &statement->action, &reason) == 0)
         return 0;
     return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);

@@ -50,8 +50,8 @@ static void record_event(void *context, uint64_t now, unsigned manager,
     uint32_t index = setup->owner.items[manager];
     const struct setup_instance *instance = setup->instances.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    run_record_tell(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, instance->name,
-                    "%s", event->text);
+    run_record_add_event(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now,
+                         instance->name, "%s", event->text);
     switch (event->kind) {
     case SM_EVENT_STATE: /* a manager that is not master makes no change */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
@@ -152,7 +152,7 @@ void change_log_listen(struct setup *setup)
 void change_log_begin_run(struct setup *setup)
 {
     setup->sent = (struct sent){0};
-    setup->said = setup->record->events.count;
+    setup->events_before_run = setup->record->events.count;
 }
 
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute)
@@ -167,9 +167,9 @@ uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned at
     return sum;
 }
 
-bool change_log_said(const struct setup *setup, const char *text)
+bool change_log_has_event(const struct setup *setup, const char *text)
 {
-    for (size_t i = setup->said; i < setup->record->events.count; i++) {
+    for (size_t i = setup->events_before_run; i < setup->record->events.count; i++) {
         const struct run_record_event *event = &setup->record->events.items[i];
         if ((event->kind == RUN_RECORD_EVENT || event->kind == RUN_RECORD_ALARM) &&
             strstr(event->text, text))

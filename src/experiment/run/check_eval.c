@@ -97,8 +97,8 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check,
         count = change_log_sent(setup, check->method, check->attribute);
         complain(complaint, "%" PRIu64, count);
         return check_statement_compare(check, count);
-    case CHECK_STATEMENT_EVENT: return change_log_said(setup, check->text);
-    case CHECK_STATEMENT_NO_EVENT: return !change_log_said(setup, check->text);
+    case CHECK_STATEMENT_EVENT: return change_log_has_event(setup, check->text);
+    case CHECK_STATEMENT_NO_EVENT: return !change_log_has_event(setup, check->text);
     case CHECK_STATEMENT_CONSERVED:
         return (metrics_has_traffic(setup->metrics) &&
                 fabric_check_data(setup->fabric, &err) == 0) ||

@@ -145,8 +145,8 @@ static void submit_order(struct setup *setup, struct machine_order *order)
 
 static void report_waiting(struct setup *setup)
 {
-    metrics_tell(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
-                 setup->machines.orders.count);
+    metrics_report(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
+                   setup->machines.orders.count);
 }
 
 void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb,
@@ -156,14 +156,14 @@ void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb
     struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[number];
     struct machine_order order = {
-        .machine = number, .verb = verb, .mode = mode, .asked = sim_now(setup->sim)};
+        .machine = number, .verb = verb, .mode = mode, .submitted = sim_now(setup->sim)};
     if (hypervisor != TOPOLOGY_NONE)
         snprintf(order.place, sizeof order.place, "0x%016" PRIx64,
                  setup->topology.nodes.items[hypervisor].guid);
     machine->wanted = verb == VSWITCH_CREATE || (verb == VSWITCH_MIGRATE && machine->wanted);
     machine->orders++;
     if (machines->first_order == TIME_NEVER)
-        machines->first_order = order.asked;
+        machines->first_order = order.submitted;
     if (machines->shared) {
         shared_port_order(setup, &order, hypervisor);
         return;
@@ -173,7 +173,7 @@ void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb
     report_waiting(setup);
 }
 
-void machines_perform(struct setup *setup, const struct action *action)
+void machines_apply(struct setup *setup, const struct action *action)
 {
     uint32_t number = action->machine.name_word.text
                           ? name_map_get(&setup->machines.by_name, action->machine.name_word.text)
@@ -190,7 +190,7 @@ void machines_perform(struct setup *setup, const struct action *action)
         break;
     default: churn_begin(setup, action); break;
     }
-    machines_look(setup, sim_now(setup->sim));
+    machines_update(setup, sim_now(setup->sim));
 }
 
 /* ---- progress of orders ---- */
@@ -222,7 +222,7 @@ static void move_vm(struct setup *setup, const struct machine *machine, uint32_t
  * rounded down. */
 static uint64_t time_of(const struct machine_order *order, const struct vswitch_result *result)
 {
-    return time_ns_to_ps(result->ended_ns - time_ns_floor(order->asked));
+    return time_ns_to_ps(result->ended_ns - time_ns_floor(order->submitted));
 }
 
 static void add_to_sums(struct order_sums *sums, const struct machine_order *order,
@@ -249,10 +249,10 @@ static void record_order(struct setup *setup, const struct machine_order *order,
     bool failed = result->state == VSWITCH_FAILED;
     char took[TIME_TEXT_BYTES];
     if (machine->named || failed)
-        run_record_tell(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
-                        time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
-                        failed ? "could not be " : "", verbs[order->verb],
-                        time_text(time_of(order, result), took), result->text);
+        run_record_add_event(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
+                             time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
+                             failed ? "could not be " : "", verbs[order->verb],
+                             time_text(time_of(order, result), took), result->text);
 }
 
 /* Reports a completed order to the series. */
@@ -265,13 +265,13 @@ static void report_order(struct setup *setup, const struct machine_order *order,
     struct metrics *metrics = setup->metrics;
     uint64_t now = sim_now(setup->sim);
     bool done = result->state == VSWITCH_DONE;
-    metrics_tell(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
+    metrics_report(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
     if (!done)
         return;
-    metrics_tell(metrics, now, MEASURE_MACHINES_SMPS,
-                 (uint64_t)result->function_smps + result->table_smps);
-    metrics_tell(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
-    metrics_tell(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
+    metrics_report(metrics, now, MEASURE_MACHINES_SMPS,
+                   (uint64_t)result->function_smps + result->table_smps);
+    metrics_report(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
+    metrics_report(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
 }
 
 void machines_done(struct setup *setup, const struct machine_order *order,
@@ -384,11 +384,11 @@ static void advance_orders(struct setup *setup)
     report_waiting(setup);
 }
 
-void machines_look(struct setup *setup, uint64_t now)
+void machines_update(struct setup *setup, uint64_t now)
 {
     advance_orders(setup);
-    shared_port_look(setup);
-    churns_look(setup, now);
+    shared_port_update(setup);
+    churns_update(setup, now);
 }
 
 bool machines_are_busy(const struct setup *setup)
@@ -437,12 +437,12 @@ bool machines_hold(const struct setup *setup, struct complaint *complaint)
 
 /* The first packet after a move gives the length of the interruption. */
 static void report_downtime(struct setup *setup, uint64_t now, const struct vm_direction *side,
-                            uint32_t *heard)
+                            uint32_t *reported)
 {
-    if (side->interruptions == *heard)
+    if (side->interruptions == *reported)
         return;
-    *heard = side->interruptions;
-    metrics_tell(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
+    *reported = side->interruptions;
+    metrics_report(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet)

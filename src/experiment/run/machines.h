@@ -42,7 +42,7 @@ struct machine_order {
     enum vswitch_verb verb;
     char place[32]; /* GUID of the hypervisor; "": the manager chooses */
     enum vswitch_mode mode;
-    uint64_t asked;
+    uint64_t submitted;
     uint32_t manager;    /* index in the simulator */
     uint64_t request_id; /* at the manager; 0: not submitted */
     bool begun, resumed; /* resumed: the machine runs at the target */
@@ -94,16 +94,16 @@ size_t machines_names(const struct setup *setup, const char ***names);
 void machines_begin(struct setup *setup); /* called when the fabric exists */
 void machines_release(struct setup *setup);
 
-void machines_perform(struct setup *setup, const struct action *action);
+void machines_apply(struct setup *setup, const struct action *action);
 /* Submits an order. A failure is reported when the order completes. */
 void machines_order(struct setup *setup, uint32_t machine, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode);
 
-/* The next time at which machines_look() must be called, or TIME_NEVER. */
+/* The next time at which machines_update() must be called, or TIME_NEVER. */
 uint64_t machines_next(const struct setup *setup);
 bool machines_are_busy(
-    const struct setup *setup); /* machines_look() must be called after every event */
-void machines_look(struct setup *setup, uint64_t now);
+    const struct setup *setup); /* machines_update() must be called after every event */
+void machines_update(struct setup *setup, uint64_t now);
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet);
 void machines_lost(struct setup *setup, const struct packet_view *packet);
 bool machines_are_settled(const struct setup *setup, struct complaint *complaint);
@@ -117,6 +117,6 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named);
 void machines_done(struct setup *setup, const struct machine_order *order,
                    const struct vswitch_result *result);
 void churn_begin(struct setup *setup, const struct action *action);
-void churns_look(struct setup *setup, uint64_t now);
+void churns_update(struct setup *setup, uint64_t now);
 
 #endif

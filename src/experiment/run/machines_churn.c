@@ -106,7 +106,7 @@ uint64_t machines_next(const struct setup *setup)
     return next;
 }
 
-void churns_look(struct setup *setup, uint64_t now)
+void churns_update(struct setup *setup, uint64_t now)
 {
     for (size_t i = 0; i < setup->machines.churns.count; i++) {
         struct churn *churn = &setup->machines.churns.items[i];

@@ -55,30 +55,31 @@ static uint64_t lost_by(const struct vm_view *view)
 static void set_machine(struct setup *setup, const struct machine *machine)
 {
     const struct vswitch_result *last = &machine->last;
-    struct run_record_machine told = {.name = machine->name,
-                                      .lid = machine->lid,
-                                      .moves = machine->moves,
-                                      .switches = last->switches,
-                                      .table_smps = last->table_smps,
-                                      .time_ps = time_ns_to_ps(last->ended_ns - last->submitted_ns),
-                                      .has_traffic = machine->vm != TOPOLOGY_NONE};
+    struct run_record_machine entry = {.name = machine->name,
+                                       .lid = machine->lid,
+                                       .moves = machine->moves,
+                                       .switches = last->switches,
+                                       .table_smps = last->table_smps,
+                                       .time_ps =
+                                           time_ns_to_ps(last->ended_ns - last->submitted_ns),
+                                       .has_traffic = machine->vm != TOPOLOGY_NONE};
     set(setup, machine->name, "lid", machine->lid, "");
     set(setup, machine->name, "moves", machine->moves, "times");
     set(setup, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
     set(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
     set(setup, machine->name, "switches", last->switches, "switches");
-    set(setup, machine->name, "time", time_seconds((double)told.time_ps), "s");
-    if (told.has_traffic) {
+    set(setup, machine->name, "time", time_seconds((double)entry.time_ps), "s");
+    if (entry.has_traffic) {
         const struct vm_view *view = fabric_vm(setup->fabric, machine->vm);
         const struct vm_direction *to = &view->to, *from = &view->from;
-        told.downtime_ps = to->longest_ps > from->longest_ps ? to->longest_ps : from->longest_ps;
-        told.lost = lost_by(view);
-        set(setup, machine->name, "downtime", time_seconds((double)told.downtime_ps), "s");
-        set(setup, machine->name, "lost", (double)told.lost, "packets");
+        entry.downtime_ps = to->longest_ps > from->longest_ps ? to->longest_ps : from->longest_ps;
+        entry.lost = lost_by(view);
+        set(setup, machine->name, "downtime", time_seconds((double)entry.downtime_ps), "s");
+        set(setup, machine->name, "lost", (double)entry.lost, "packets");
         set(setup, machine->name, "delivered", (double)(to->delivered + from->delivered),
             "packets");
     }
-    vec_push(&setup->record->machines, told);
+    vec_push(&setup->record->machines, entry);
 }
 
 static void set_vms(struct setup *setup)

@@ -66,7 +66,7 @@ static void observe_lost(void *context, uint64_t now, const struct packet_view *
 static void observe_port(void *context, uint64_t now, uint32_t port, bool open)
 {
     struct setup *setup = context;
-    metrics_gate(setup->metrics, now, port, open);
+    metrics_port_changed(setup->metrics, now, port, open);
 }
 
 /* ---- all measurements ---- */

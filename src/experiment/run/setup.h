@@ -40,7 +40,7 @@ struct setup {
     VEC(uint32_t) owner;                 /* by manager of the simulator: its instance */
     bool *silent;                        /* by node: the agent does not answer */
     struct sent sent;                    /* requests during the last `run` statement */
-    size_t said;                         /* number of events before the last `run` statement */
+    size_t events_before_run;            /* number of events before the last `run` statement */
     uint64_t disturbed, settled; /* times of the last action, and of the end of the last change */
     uint64_t trained;            /* when the last restored link is up */
     uint64_t fault;              /* fault without a change yet; TIME_NEVER: none */
@@ -84,7 +84,7 @@ void change_log_close(struct setup *setup, size_t instance, bool finished);
 /* Requests sent during the last run; 0 means any. */
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);
 /* Whether the text of an event of the last run contains `text`. */
-bool change_log_said(const struct setup *setup, const char *text);
+bool change_log_has_event(const struct setup *setup, const char *text);
 
 /* ---- measuring.c ---- */
 
@@ -96,7 +96,7 @@ void measuring_publish(struct setup *setup, uint64_t now);
 
 /* ---- check_eval.c ---- */
 
-/* Whether a `check` statement holds now; the complaint says what is wrong, or what was measured. */
+/* Whether a `check` statement holds now; the complaint has what is wrong, or the measured value. */
 bool check_evaluate(struct setup *setup, const struct check_statement *check,
                     struct complaint *complaint);
 

@@ -105,7 +105,7 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
         query_again(setup->machines.shared, machine->vm, port);
 }
 
-void shared_port_look(struct setup *setup)
+void shared_port_update(struct setup *setup)
 {
     struct shared_port *shared = setup->machines.shared;
     for (size_t i = 0; shared && shared->counts.open && i < shared->peers.count; i++) {

@@ -15,7 +15,7 @@ void shared_port_free(struct shared_port *shared); /* accepts NULL */
 
 /* Executes an order at once. */
 void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor);
-void shared_port_look(struct setup *setup);
+void shared_port_update(struct setup *setup);
 
 struct shared_port_counts {
     uint64_t queries, longest_ps; /* longest_ps: from query to answer */

@@ -109,13 +109,13 @@ static void read_value(struct check_statement *check, struct cursor *cursor)
 static const char *full_name(const char *figure)
 {
     static const struct {
-        const char *said, *meant;
+        const char *short_name, *name;
     } names[] = {{"latency", "latency.mean"},
                  {"network-latency", "network-latency.mean"},
                  {"throughput", "accepted"}};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].said, figure) == 0)
-            return names[i].meant;
+        if (strcmp(names[i].short_name, figure) == 0)
+            return names[i].name;
     return figure;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SAMPLE_EVERY (100 * TIME_US) /* default */
-enum { ANYWHERE = PLACE_FABRIC | PLACE_NODE | PLACE_PORT | PLACE_LANE };
+enum { ANYWHERE = PLACE_FABRIC | PLACE_NODE | PLACE_PORT | PLACE_VL };
 enum { AT_PORTS = PLACE_FABRIC | PLACE_NODE | PLACE_PORT };
 
 const struct measure_info measures[MEASURES] = {

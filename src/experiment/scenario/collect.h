@@ -52,7 +52,7 @@ enum measure_kind {
     MEASURE_COUNTER,    /* a counter that has to be sampled */
     MEASURE_GAUGE,      /* a level that has to be sampled */
 };
-enum { PLACE_FABRIC = 1, PLACE_NODE = 2, PLACE_PORT = 4, PLACE_LANE = 8 };
+enum { PLACE_FABRIC = 1, PLACE_NODE = 2, PLACE_PORT = 4, PLACE_VL = 8 };
 
 struct measure_info {
     const char *name, *unit;

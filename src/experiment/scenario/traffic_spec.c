@@ -132,7 +132,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 #define AT(member) offsetof(struct traffic_spec, member)
 static const struct key {
     const char *name;
-    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: as the kind says */
+    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
     enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */

@@ -141,7 +141,7 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
     return status;
 }
 
-/* ---- stories ---- */
+/* ---- records ---- */
 
 static int read_totals(struct result_store *store, int64_t run, struct run_record *record,
                        struct err *err)

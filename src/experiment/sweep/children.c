@@ -25,7 +25,7 @@ struct child {
     int pipe;
     double start;
     bool timed_out;
-    struct text said;
+    struct text output;
 };
 
 struct children {
@@ -74,7 +74,7 @@ static void remove_child(struct children *children, size_t index)
     assert(index < children->running.count);
     struct child *child = &children->running.items[index];
     close(child->pipe);
-    text_release(&child->said);
+    text_release(&child->output);
     *child = children->running.items[--children->running.count];
 }
 
@@ -118,7 +118,7 @@ static void limit_memory(uint64_t bytes)
 #endif
 }
 
-static void set_up_child(const struct children *children, pid_t parent, int said)
+static void set_up_child(const struct children *children, pid_t parent, int output)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -130,7 +130,7 @@ static void set_up_child(const struct children *children, pid_t parent, int said
     sigprocmask(SIG_SETMASK, &children->before, NULL);
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
-    dup2(said, STDERR_FILENO);
+    dup2(output, STDERR_FILENO);
     limit_memory(children->limits.memory);
 }
 
@@ -170,15 +170,15 @@ int children_start(struct children *children, size_t job, int (*work)(void *cont
 static bool read_output(struct child *child)
 {
     char buffer[4096];
-    enum { KEPT = sizeof((struct child_end){0}.said) };
+    enum { KEPT = sizeof((struct child_end){0}.output) };
     for (;;) {
         ssize_t got = read(child->pipe, buffer, sizeof buffer);
         if (got < 0)
             return errno != EAGAIN && errno != EINTR;
         if (got == 0)
             return true;
-        if (child->said.length < KEPT)
-            text_append(&child->said, buffer, (size_t)got);
+        if (child->output.length < KEPT)
+            text_append(&child->output, buffer, (size_t)got);
     }
 }
 
@@ -193,7 +193,7 @@ static void reap_child(struct children *children, size_t index, struct child_end
                               .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                               .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                               .seconds = children_clock() - child->start};
-    snprintf(end->said, sizeof end->said, "%s", child->said.data ? child->said.data : "");
+    snprintf(end->output, sizeof end->output, "%s", child->output.data ? child->output.data : "");
     remove_child(children, index);
 }
 
@@ -254,18 +254,18 @@ const char *child_end_text(const struct child_end *end, const struct child_limit
                            char *buffer, size_t size)
 {
     char time[TIME_TEXT_BYTES];
-    int length = (int)strcspn(end->said, "\n");
-    bool memory = strstr(end->said, "out of memory") != NULL;
+    int length = (int)strcspn(end->output, "\n");
+    bool memory = strstr(end->output, "out of memory") != NULL;
     if (end->timed_out)
         snprintf(buffer, size, "took longer than %s", time_text(limits->time, time));
     else if (end->signal)
         snprintf(buffer, size, "killed by signal %d (%s)%s%.*s", end->signal,
-                 strsignal(end->signal), length ? ": " : "", length, end->said);
+                 strsignal(end->signal), length ? ": " : "", length, end->output);
     else if (memory && limits->memory)
-        snprintf(buffer, size, "%.*s; its limit is %llu MiB", length, end->said,
+        snprintf(buffer, size, "%.*s; its limit is %llu MiB", length, end->output,
                  (unsigned long long)(limits->memory >> 20));
     else if (length)
-        snprintf(buffer, size, "%.*s", length, end->said);
+        snprintf(buffer, size, "%.*s", length, end->output);
     else
         snprintf(buffer, size, "ended with status %d", end->exit_status);
     return buffer;

@@ -18,10 +18,10 @@ struct child_limits {
 struct child_end {
     size_t job;
     bool timed_out;
-    int signal;      /* signal that killed it, or 0 */
-    int exit_status; /* valid without a signal */
-    double seconds;  /* wall-clock time */
-    char said[1024]; /* beginning of its standard error */
+    int signal;        /* signal that killed it, or 0 */
+    int exit_status;   /* valid without a signal */
+    double seconds;    /* wall-clock time */
+    char output[1024]; /* beginning of its standard error */
 };
 
 struct children;

@@ -38,7 +38,7 @@ int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct ru
     return status;
 }
 
-int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
+int sweep_check_run(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
     struct scenario scenario;
     struct run_record record = {0};

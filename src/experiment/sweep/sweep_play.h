@@ -14,7 +14,7 @@ int sweep_keep(const struct sweep *sweep, const struct sweep_run *run,
                double seconds, const char *store, struct err *err);
 
 /* Reads the scenario of a run and builds its setup, without running it. */
-int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err);
+int sweep_check_run(const struct sweep *sweep, const struct sweep_run *run, struct err *err);
 
 /* Appends the command that repeats a run. */
 void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run, struct text *out);

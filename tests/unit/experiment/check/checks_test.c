@@ -167,7 +167,7 @@ static void a_wrong_master_sm_lid_is_detected(void **state)
 {
     struct world *world = *state;
     wire_set(info(world, "H12", 1), PORT_INFO_MASTER_SM_LID, 99);
-    assert_only(world, CHECK_ONE_MASTER, "'H12' takes LID 99");
+    assert_only(world, CHECK_ONE_MASTER, "'H12' has MasterSMLID 99");
 }
 
 static void a_missing_entry_is_detected(void **state)
@@ -295,7 +295,7 @@ static void an_undiscovered_link_failure_is_detected(void **state)
     struct world *world = *state;
     fabric_set_link(world->fabric, port_of(world, "S2", 2), false, NULL);
     assert_false(holds(world, CHECK_DISCOVERED));
-    assert_non_null(strstr(world->complaint.text, "believes in a dead link at 'S2' port 2"));
+    assert_non_null(strstr(world->complaint.text, "has a failed link at 'S2' port 2"));
 }
 
 static void an_undiscovered_node_is_detected(void **state)

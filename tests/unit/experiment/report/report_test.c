@@ -249,7 +249,8 @@ static void tell(struct told *told)
 {
     *told = (struct told){0};
     told->record.end = 100 * TIME_MS;
-    run_record_tell(&told->record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario", "fail switch S3");
+    run_record_add_event(&told->record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario",
+                         "fail switch S3");
     struct run_record_change changes[] = {
         {.who = "S0", .cause = "start", .begin = 0, .routed = 2 * TIME_MS, .end = 3 * TIME_MS},
         {.who = "S0",

@@ -15,9 +15,9 @@ static struct run_record make_story(void)
 {
     struct run_record record = {
         .file = "x.weft", .seed = 3, .end = 2 * TIME_S, .hash = 0xabc, .switches = 2};
-    run_record_tell(&record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
-                    "fail switch %s", "S15");
-    run_record_tell(
+    run_record_add_event(&record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
+                         "fail switch %s", "S15");
+    run_record_add_event(
         &record, RUN_RECORD_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
         "a long text that must go on in the next line because a terminal has only eighty "
         "columns, and perhaps even in the one after that");
@@ -100,9 +100,9 @@ static void listeners_receive_events_in_order(void **state)
     unsigned alarms = 0;
     struct run_record record = {.tell = count_alarms, .context = &alarms};
     (void)state;
-    run_record_tell(&record, RUN_RECORD_EVENT, 0, "S1", "3 left");
+    run_record_add_event(&record, RUN_RECORD_EVENT, 0, "S1", "3 left");
     assert_int_equal(alarms, 0);
-    run_record_tell(&record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
+    run_record_add_event(&record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
     assert_int_equal(alarms, 1);
     assert_int_equal(record.events.count, 2);
     run_record_release(&record);

@@ -212,7 +212,7 @@ static void a_failed_node_stops_its_manager(void **state)
         play_well("topology figure1\nsm H4\nsm H7\nrun until settled\n"
                   "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
     (void)state;
-    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 goes with it");
+    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 stops with it");
     assert_int_equal(run_record_failures(&record), 0);
     run_record_release(&record);
 }

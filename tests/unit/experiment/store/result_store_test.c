@@ -101,10 +101,10 @@ static void fill_story(struct run_record *record)
                                   .hops = 3,
                                   .switches = 4,
                                   .adapters = 5};
-    run_record_tell(record, RUN_RECORD_ACTION, 1, "-", "fail switch S1");
-    run_record_tell(record, RUN_RECORD_EVENT, 2, "S0", "heard");
-    run_record_tell(record, RUN_RECORD_ALARM, 3, "S0", "unhappy");
-    run_record_tell(record, RUN_RECORD_CHECK, 4, "ok", "check active");
+    run_record_add_event(record, RUN_RECORD_ACTION, 1, "-", "fail switch S1");
+    run_record_add_event(record, RUN_RECORD_EVENT, 2, "S0", "heard");
+    run_record_add_event(record, RUN_RECORD_ALARM, 3, "S0", "unhappy");
+    run_record_add_event(record, RUN_RECORD_CHECK, 4, "ok", "check active");
     vec_push(&record->changes, ((struct run_record_change){.who = "S0",
                                                            .cause = "a trap",
                                                            .tied = true,

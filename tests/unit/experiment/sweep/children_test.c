@@ -144,8 +144,8 @@ static void much_output_does_not_block_a_child(void **state)
     (void)state;
     struct child_end end = run_one(&no_limits, talk_much, NULL);
     assert_int_equal(end.exit_status, 7);
-    assert_int_equal(strncmp(end.said, "line 0\nline 1\n", 14), 0);
-    assert_int_equal(strlen(end.said), sizeof end.said - 1);
+    assert_int_equal(strncmp(end.output, "line 0\nline 1\n", 14), 0);
+    assert_int_equal(strlen(end.output), sizeof end.output - 1);
 }
 
 static void children_ignore_interrupts(void **state)
