@@ -43,7 +43,7 @@ static void measure_grid(const struct claim_case *c)
 /* ---- Figs. 23 to 25 ---- */
 
 /* The relative gain in peak throughput of one setting over another. */
-static double gain(const struct claim_case *c, const char *with, const char *without)
+static double throughput_gain(const struct claim_case *c, const char *with, const char *without)
 {
     return claim_summary(c, "accepted", "%s", with).most /
                claim_summary(c, "accepted", "%s", without).most -
@@ -52,7 +52,7 @@ static double gain(const struct claim_case *c, const char *with, const char *wit
 
 static void measure_vls(const struct claim_case *c)
 {
-    double more = gain(c, "vls=2", "vls=1");
+    double more = throughput_gain(c, "vls=2", "vls=1");
     claim_finds(c, more > 0.02, "%+.1f %%", 100 * more);
 }
 
@@ -67,7 +67,7 @@ static void measure_vl_latency(const struct claim_case *c)
 static void measure_small_gain(const struct claim_case *c)
 {
     const char *const *settings = c->detail;
-    double more = gain(c, settings[0], settings[1]);
+    double more = throughput_gain(c, settings[0], settings[1]);
     claim_finds(c, more < 0.1, "%+.1f %%", 100 * more);
 }
 

@@ -33,8 +33,8 @@ static double limit_of(const struct tree_claim *claim, unsigned tree)
                           : claim->a_switch * trees[tree].switches + claim->on_all;
 }
 
-static double of_tree(const struct claim_case *c, unsigned tree, const char *where,
-                      const char *figure)
+static double figure_of_tree(const struct claim_case *c, unsigned tree, const char *where,
+                             const char *figure)
 {
     return claim_mean(c, figure, "hosts=%s %s", trees[tree].hosts, where ? where : "");
 }
@@ -46,7 +46,7 @@ static void measure_trees(const struct claim_case *c)
     struct text found = {0};
     bool holds = true;
     for (unsigned i = 0; i < TREES; i++) {
-        double value = of_tree(c, i, claim->where, claim->figure);
+        double value = figure_of_tree(c, i, claim->where, claim->figure);
         if (isnan(value))
             continue;
         text_printf(&found, "%s%.0f", found.length ? ", " : "", value);
@@ -60,8 +60,8 @@ static void measure_trees(const struct claim_case *c)
 /* The LFT blocks that a simulated manager writes to bring up the two smaller trees. */
 static void measure_written(const struct claim_case *c)
 {
-    double small = of_tree(c, 0, NULL, "change.1.blocks");
-    double large = of_tree(c, 1, NULL, "change.1.blocks");
+    double small = figure_of_tree(c, 0, NULL, "change.1.blocks");
+    double large = figure_of_tree(c, 1, NULL, "change.1.blocks");
     claim_finds(c, small == trees[0].full && large == trees[1].full, "%.0f, %.0f", small, large);
 }
 
@@ -79,9 +79,11 @@ static void measure_limits(const struct claim_case *c)
 static void measure_fewer(const struct claim_case *c)
 {
     const unsigned largest = TREES - 1;
-    double all = of_tree(c, largest, "what=plain", "change.1.blocks");
-    double swap = of_tree(c, largest, "what=cost lids=prepopulated", "vm.far-balanced.smps.tables");
-    double copy = of_tree(c, largest, "what=cost lids=dynamic", "vm.far-balanced.smps.tables");
+    double all = figure_of_tree(c, largest, "what=plain", "change.1.blocks");
+    double swap =
+        figure_of_tree(c, largest, "what=cost lids=prepopulated", "vm.far-balanced.smps.tables");
+    double copy =
+        figure_of_tree(c, largest, "what=cost lids=dynamic", "vm.far-balanced.smps.tables");
     claim_finds(c, all >= 100 * swap && all >= 200 * copy, "%.0f, %.0f times", all / swap,
                 all / copy);
 }
@@ -90,8 +92,10 @@ static void measure_fewer(const struct claim_case *c)
 static void measure_directed(const struct claim_case *c)
 {
     for (unsigned i = TREES; i-- > 0;) {
-        double directed = of_tree(c, i, "what=route lids=prepopulated lid_route=no", "vm.far.time");
-        double by_lid = of_tree(c, i, "what=route lids=prepopulated lid_route=yes", "vm.far.time");
+        double directed =
+            figure_of_tree(c, i, "what=route lids=prepopulated lid_route=no", "vm.far.time");
+        double by_lid =
+            figure_of_tree(c, i, "what=route lids=prepopulated lid_route=yes", "vm.far.time");
         if (isnan(directed) || isnan(by_lid))
             continue;
         claim_finds(c, directed > by_lid, "k %.1f us, r %.1f us at %s hosts", by_lid * 1e6,
@@ -109,9 +113,9 @@ static double time_of_table(const struct claim_case *c, unsigned tree, const cha
     for (unsigned i = 0; i < 2; i++) {
         snprintf(more, sizeof more, "what=route lids=%s lid_route=%s",
                  i ? "dynamic" : "prepopulated", route);
-        times[i] = of_tree(c, tree, more, "vm.far.time");
+        times[i] = figure_of_tree(c, tree, more, "vm.far.time");
     }
-    return (times[1] - times[0]) / of_tree(c, tree, more, "vm.far.smps.tables");
+    return (times[1] - times[0]) / figure_of_tree(c, tree, more, "vm.far.smps.tables");
 }
 
 static void measure_tables(const struct claim_case *c)
@@ -132,37 +136,37 @@ static void measure_tables(const struct claim_case *c)
 
 enum { PEERS = 100 };
 
-static double of_model(const struct claim_case *c, const char *model, const char *figure)
+static double figure_of_model(const struct claim_case *c, const char *model, const char *figure)
 {
     return claim_mean(c, figure, "what=model model=%s", model);
 }
 
 static void measure_queries(const struct claim_case *c)
 {
-    double shared = of_model(c, "shared-port", "vm.queries");
-    bool own =
-        isnan(of_model(c, "vswitch", "vm.queries")) && of_model(c, "vswitch", "vm.one.moves") == 1;
+    double shared = figure_of_model(c, "shared-port", "vm.queries");
+    bool own = isnan(figure_of_model(c, "vswitch", "vm.queries")) &&
+               figure_of_model(c, "vswitch", "vm.one.moves") == 1;
     claim_finds(c, shared == PEERS && own, "%.0f, %d", shared, own ? 0 : -1);
 }
 
 static void measure_lost(const struct claim_case *c)
 {
-    double shared = of_model(c, "shared-port", "vm.one.lost");
-    double own = of_model(c, "vswitch", "vm.one.lost");
+    double shared = figure_of_model(c, "shared-port", "vm.one.lost");
+    double own = figure_of_model(c, "vswitch", "vm.one.lost");
     claim_finds(c, own < shared, "%.0f, %.0f packets", shared, own);
 }
 
 static void measure_others(const struct claim_case *c)
 {
-    double lost = of_model(c, "vswitch", "vm.others.lost");
-    double stopped = of_model(c, "vswitch", "vm.one.downtime");
+    double lost = figure_of_model(c, "vswitch", "vm.others.lost");
+    double stopped = figure_of_model(c, "vswitch", "vm.one.downtime");
     claim_finds(c, lost == 0, "%.0f packets; nothing arrived for %.0f us", lost, stopped * 1e6);
 }
 
 /* ---- at the limit ---- */
 
 /* The highest rate at which nine of ten moves and boots completed, for both kinds of LIDs. */
-static double sustained(const struct claim_case *c, const char *hosts)
+static double sustained_rate(const struct claim_case *c, const char *hosts)
 {
     const char **rates;
     char of_hosts[64];
@@ -183,7 +187,7 @@ static double sustained(const struct claim_case *c, const char *hosts)
 
 static void measure_churn(const struct claim_case *c)
 {
-    double small = sustained(c, "648"), large = sustained(c, "11664");
+    double small = sustained_rate(c, "648"), large = sustained_rate(c, "11664");
     if (isnan(large)) /* a quick value_of */
         claim_finds(c, small >= 60, "%.0f (648 hosts)", small);
     else

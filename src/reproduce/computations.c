@@ -47,8 +47,8 @@ static int make_network(struct network *network, const char *kind, const char *c
     return status;
 }
 
-static int route(const struct network *network, const char *engine, struct routes *routes,
-                 struct err *err)
+static int compute_routes(const struct network *network, const char *engine, struct routes *routes,
+                          struct err *err)
 {
     struct engine_options options = {0};
     return engine_find(engine)->compute(network, &options, routes, err);
@@ -60,7 +60,7 @@ struct match {
     unsigned printed, same, explicit_entries, defaults;
 };
 
-static uint32_t switch_of(const struct network *network, unsigned lid)
+static uint32_t switch_of_lid(const struct network *network, unsigned lid)
 {
     uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
     return owner == NETWORK_NONE || !(owner & NETWORK_SWITCH) ? NETWORK_NONE
@@ -73,12 +73,12 @@ static void match_line(struct match *match, const struct network *network,
 {
     unsigned lid, dlid, port;
     if (sscanf(line, "%u,default,%u", &lid, &port) == 2) {
-        uint32_t at = switch_of(network, lid);
+        uint32_t at = switch_of_lid(network, lid);
         match->printed++;
         match->same +=
             at != NETWORK_NONE && routes->default_ports && routes->default_ports[at] == port;
     } else if (sscanf(line, "%u,%u,%u", &lid, &dlid, &port) == 3) {
-        uint32_t at = switch_of(network, lid);
+        uint32_t at = switch_of_lid(network, lid);
         match->printed++;
         match->same += at != NETWORK_NONE && routes_is_explicit(routes, at, dlid) &&
                        routes_port(routes, at, dlid) == port;
@@ -105,7 +105,7 @@ static int compute_printed_tables(struct evidence *evidence, const struct recipe
     int status = make_network(&network, "figure1", NULL, 0, 1, err);
     if (status)
         return status;
-    status = route(&network, engine, &routes, err);
+    status = compute_routes(&network, engine, &routes, err);
     if (status == 0) {
         struct line_reader *reader =
             from_file(arena_printf(&evidence->arena, "%s/printed.csv", recipe->folder), err);
@@ -196,7 +196,7 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
     struct changed_entries changed = {0};
     struct results found = {0};
     copy_without(whole, gone, &rest);
-    int status = route(&rest, engine, &after, err);
+    int status = compute_routes(&rest, engine, &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &changed);
         routes_release(&after);
@@ -233,7 +233,7 @@ static int compute_changed_entries(struct evidence *evidence, const struct recip
         status = make_network(&whole, "irregular", sizes[i], 2, 1, err);
         if (status)
             break;
-        status = route(&whole, engine, &before, err);
+        status = compute_routes(&whole, engine, &before, err);
         for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
             if (at != whole.manager)
                 status = compare_without_switch(evidence, &whole, &before, at, engine, err);
@@ -343,7 +343,7 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
         if (status)
             break;
-        status = route(&network, engine, &routes, err);
+        status = compute_routes(&network, engine, &routes, err);
         if (status == 0) {
             count_full(&network, &routes, &migration);
             count_moves(&network, &routes, &migration);

@@ -23,13 +23,13 @@ static double change_figure(const struct results *results, unsigned number, cons
 }
 
 /* The number of the last change after a fault; 0: none. */
-static unsigned find_answer(const struct results *results)
+static unsigned find_fault_change(const struct results *results)
 {
-    unsigned answer = 0;
+    unsigned fault_change = 0;
     for (unsigned number = 1; !isnan(change_figure(results, number, "time")); number++)
         if (!isnan(change_figure(results, number, "detect.time")))
-            answer = number;
-    return answer;
+            fault_change = number;
+    return fault_change;
 }
 
 static void copy_change(struct results *results, unsigned number)
@@ -86,14 +86,14 @@ static void derive_losses(struct results *results)
 void derive_figures(struct observation *observation)
 {
     struct results *results = &observation->results;
-    unsigned answer = find_answer(results);
-    if (answer) {
-        copy_change(results, answer);
-        unsigned next = answer;
+    unsigned fault_change = find_fault_change(results);
+    if (fault_change) {
+        copy_change(results, fault_change);
+        unsigned next = fault_change;
         while (!isnan(change_figure(results, next, "time")))
             next++;
-        results_set(results, "fault.changes", next - answer, "changes");
-        copy_updates(results, answer);
+        results_set(results, "fault.changes", next - fault_change, "changes");
+        copy_updates(results, fault_change);
     }
     derive_bits(results);
     derive_losses(results);

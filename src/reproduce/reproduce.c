@@ -259,8 +259,8 @@ static int write_pictures(const struct reproduce_options *options,
 
 /* ---- reproduction ---- */
 
-static int prepare(const struct reproduce_options *options, struct reproduction *reproduction,
-                   struct err *err)
+static int read_inputs(const struct reproduce_options *options, struct reproduction *reproduction,
+                       struct err *err)
 {
     const char *expected = arena_printf(&reproduction->arena, "%s/expected", options->experiments);
     int status = recipes_read(&reproduction->recipes, options->experiments, err);
@@ -297,7 +297,7 @@ int reproduce(const struct reproduce_options *options, struct reproduction *repr
               struct err *err)
 {
     *reproduction = (struct reproduction){.quick = options->quick};
-    int status = prepare(options, reproduction, err);
+    int status = read_inputs(options, reproduction, err);
     if (status)
         return status;
     bool *chosen = mem_zalloc(reproduction->recipes.count, sizeof *chosen);

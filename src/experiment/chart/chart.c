@@ -96,7 +96,7 @@ struct chart_bars chart_measure_bars(const struct chart *chart)
     return bars;
 }
 
-static void widen(struct chart_range *range, double value)
+static void extend_range(struct chart_range *range, double value)
 {
     if (!isfinite(value) || (range->log && value <= 0))
         return;
@@ -144,13 +144,13 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
         for (size_t g = 0; g < chart->groups.count; g++)
             for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
                 if (isfinite(chart->groups.items[g].points.items[i].y))
-                    widen(&range, chart->groups.items[g].points.items[i].x);
+                    extend_range(&range, chart->groups.items[g].points.items[i].x);
         for (size_t i = 0; i < chart->bands.count; i++) {
-            widen(&range, chart->bands.items[i].from);
-            widen(&range, chart->bands.items[i].to);
+            extend_range(&range, chart->bands.items[i].from);
+            extend_range(&range, chart->bands.items[i].to);
         }
         for (size_t i = 0; i < chart->marks.count; i++)
-            widen(&range, chart->marks.items[i].x);
+            extend_range(&range, chart->marks.items[i].x);
     }
     struct chart_bars bars = chart_measure_bars(&charts[0]);
     if (bars.columns && isfinite(range.low) && !range.log) {
@@ -163,7 +163,7 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
     return range;
 }
 
-static void widen_by_stacks(struct chart_range *range, const struct chart *chart)
+static void extend_by_stacks(struct chart_range *range, const struct chart *chart)
 {
     for (size_t c = 0; c < chart->categories.count; c++) {
         double sum = 0;
@@ -173,20 +173,20 @@ static void widen_by_stacks(struct chart_range *range, const struct chart *chart
                 if (group->points.items[i].x == (double)c && group->points.items[i].y > 0)
                     sum += group->points.items[i].y;
         }
-        widen(range, sum);
+        extend_range(range, sum);
     }
 }
 
 /* Includes error bars, but limits their effect, and keeps the range above zero for positive data.
  */
-static void widen_by_errors(struct chart_range *range, const struct chart_range *errors)
+static void extend_by_errors(struct chart_range *range, const struct chart_range *errors)
 {
     double span = range->high - (range->low > 0 ? 0 : range->low);
     if (!isfinite(span) || !isfinite(errors->low) || range->log)
         return;
-    widen(range, fmin(errors->high, range->high + span / 2));
+    extend_range(range, fmin(errors->high, range->high + span / 2));
     if (range->low < 0)
-        widen(range, fmax(errors->low, range->low - span / 2));
+        extend_range(range, fmax(errors->low, range->low - span / 2));
 }
 
 struct chart_range chart_y_range(const struct chart *chart, const struct chart_range *x,
@@ -198,13 +198,13 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
             const struct chart_point *point = &chart->groups.items[g].points.items[i];
             if (!(point->x >= x->low && point->x <= x->high))
                 continue;
-            widen(&range, point->y);
-            widen(&errors, point->low);
-            widen(&errors, point->high);
+            extend_range(&range, point->y);
+            extend_range(&errors, point->low);
+            extend_range(&errors, point->high);
         }
     }
-    widen_by_stacks(&range, chart);
-    widen_by_errors(&range, &errors);
+    extend_by_stacks(&range, chart);
+    extend_by_errors(&range, &errors);
     if (!range.log && range.low >= 0) {
         range.low = 0;
         bool part = strcmp(chart->y.unit, "share") == 0 && range.high > 0.5 && range.high <= 1;
@@ -218,7 +218,7 @@ void chart_axis_title(const struct chart_axis *axis, const struct chart_range *r
                       size_t size)
 {
     bool omit_unit = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
-                    (range->log && quantity_is_symbol(axis->unit));
+                     (range->log && quantity_is_symbol(axis->unit));
     snprintf(buffer, size, omit_unit ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
 }
 

@@ -77,7 +77,7 @@ void chart_svg_style(struct text *out)
 
 /* ---- pens ---- */
 
-static double place(const struct chart_range *range, double value)
+static double range_fraction(const struct chart_range *range, double value)
 {
     if (range->log)
         return log10(value / range->low) / log10(range->high / range->low);
@@ -86,12 +86,12 @@ static double place(const struct chart_range *range, double value)
 
 double frame_x(const struct frame *frame, double value)
 {
-    return frame->left + place(&frame->x, value) * frame->width;
+    return frame->left + range_fraction(&frame->x, value) * frame->width;
 }
 
 double frame_y(const struct frame *frame, double value)
 {
-    return frame->top + (1 - place(&frame->y, value)) * frame->height;
+    return frame->top + (1 - range_fraction(&frame->y, value)) * frame->height;
 }
 
 bool frame_shows(const struct frame *frame, double x, double y)
@@ -105,8 +105,8 @@ double svg_text_width(const char *text)
     return 6.6 * (double)(length > SVG_LABEL_LETTERS ? SVG_LABEL_LETTERS : length);
 }
 
-static void put_text_of(struct text *out, double x, double y, const char *anchor, const char *class,
-                        const char *text, size_t letters)
+static void put_text_limited(struct text *out, double x, double y, const char *anchor,
+                             const char *class, const char *text, size_t letters)
 {
     text_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor,
                 class);
@@ -122,7 +122,7 @@ static void put_text_of(struct text *out, double x, double y, const char *anchor
 void svg_put_text(struct text *out, double x, double y, const char *anchor, const char *class,
                   const char *text)
 {
-    put_text_of(out, x, y, anchor, class, text, SVG_LABEL_LETTERS);
+    put_text_limited(out, x, y, anchor, class, text, SVG_LABEL_LETTERS);
 }
 
 void svg_put_marker(struct text *out, double x, double y, const struct chart_group *group,
@@ -178,7 +178,7 @@ static void draw_y_axis(const struct frame *frame)
     }
     chart_axis_title(&frame->chart->y, y, title, sizeof title);
     if (title[0])
-        put_text_of(frame->out, 6, frame->top - 8, "start", "ylabel", title, 90);
+        put_text_limited(frame->out, 6, frame->top - 8, "start", "ylabel", title, 90);
 }
 
 static void draw_categories(const struct frame *frame, double bottom)
@@ -188,8 +188,8 @@ static void draw_categories(const struct frame *frame, double bottom)
     size_t letters = (size_t)fmax(slot / 6.2, 1);
     size_t stride = slot < 14 ? (size_t)(14 / slot) + 1 : 1;
     for (size_t i = 0; i < chart->categories.count; i += stride)
-        put_text_of(frame->out, frame_x(frame, (double)i), bottom + 16, "middle", "tick",
-                    chart->categories.items[i], letters < 3 ? 3 : letters);
+        put_text_limited(frame->out, frame_x(frame, (double)i), bottom + 16, "middle", "tick",
+                         chart->categories.items[i], letters < 3 ? 3 : letters);
 }
 
 static void draw_x_ticks(const struct frame *frame, double bottom)
@@ -218,8 +218,8 @@ static void draw_x_axis(const struct frame *frame)
         draw_x_ticks(frame, bottom);
     chart_axis_title(&frame->chart->x, &frame->x, title, sizeof title);
     if (title[0])
-        put_text_of(frame->out, frame->left + frame->width / 2, bottom + 35, "middle", "xlabel",
-                    title, 90);
+        put_text_limited(frame->out, frame->left + frame->width / 2, bottom + 35, "middle",
+                         "xlabel", title, 90);
 }
 
 /* ---- bands and marks ---- */
@@ -266,7 +266,7 @@ static void draw_strip(const struct frame *frame, double top)
                             : svg_text_width(band->name) < width - 4 ? band->name
                                                                      : "";
         if (shown[0])
-            put_text_of(frame->out, left + width / 2, top + 14, "middle", "phase", shown, 90);
+            put_text_limited(frame->out, left + width / 2, top + 14, "middle", "phase", shown, 90);
         text_puts(frame->out, "</g>\n");
     }
 }
@@ -444,7 +444,7 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
         key_advance(&key, charts[0].hollow_note, &x, &y);
         if (out) {
             svg_put_marker(out, x + 6, y - 4, &neutral, true, NULL);
-            put_text_of(out, x + 18, y, "start", "key", charts[0].hollow_note, 90);
+            put_text_limited(out, x + 18, y, "start", "key", charts[0].hollow_note, 90);
         }
     }
     bool any = key.x > MARGIN_LEFT || key.y > top + SVG_LINE;
@@ -459,7 +459,7 @@ struct layout {
     unsigned mark_rows; /* rows of labels: 0 … 2 */
 };
 
-static struct layout lay_out(const struct chart *charts, size_t count)
+static struct layout make_layout(const struct chart *charts, size_t count)
 {
     struct layout layout = {0};
     struct chart_range x = chart_x_range(charts, count);
@@ -507,7 +507,7 @@ static void draw_panel(const struct frame *frame, const struct chart *first)
 void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
 {
     assert(count > 0);
-    struct layout layout = lay_out(charts, count);
+    struct layout layout = make_layout(charts, count);
     struct frame *frames = mem_zalloc(count, sizeof *frames);
     text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\" role=\"img\">\n", SVG_WIDTH,
                 ceil(layout.height));
@@ -515,7 +515,8 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
     markup_put(out, charts[0].title[0] ? charts[0].title : charts[0].y.label);
     text_puts(out, "</title>\n");
     if (charts[0].title[0])
-        put_text_of(out, 6, layout.title + SVG_LINE - 2, "start", "title", charts[0].title, 100);
+        put_text_limited(out, 6, layout.title + SVG_LINE - 2, "start", "title", charts[0].title,
+                         100);
     for (size_t i = 0; i < count; i++) {
         struct frame *frame = &frames[i];
         *frame = (struct frame){.chart = &charts[i], .left = MARGIN_LEFT, .out = out};

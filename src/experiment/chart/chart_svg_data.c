@@ -253,7 +253,7 @@ static int compare_labels(const void *a, const void *b)
 }
 
 /* Moves labels apart, first down, then back up from the bottom. */
-static void spread(struct end_label *labels, size_t count, double top, double bottom)
+static void separate_labels(struct end_label *labels, size_t count, double top, double bottom)
 {
     for (size_t i = 0; i < count; i++) {
         double least = i ? labels[i - 1].y + LABEL_PITCH : top;
@@ -281,7 +281,7 @@ void frame_draw_labels(const struct frame *frame)
     }
     if (count)
         qsort(labels, count, sizeof *labels, compare_labels);
-    spread(labels, count, frame->top + 5, frame->top + frame->height);
+    separate_labels(labels, count, frame->top + 5, frame->top + frame->height);
     for (size_t i = 0; i < count; i++) {
         char class[32];
         const struct chart_group *group = labels[i].group;

@@ -58,7 +58,7 @@ struct walk {
     size_t depth;
 };
 
-static void reach(struct part *part, struct walk *walk, uint32_t port)
+static void reach_port(struct part *part, struct walk *walk, uint32_t port)
 {
     uint32_t index = part->topology->ports.items[port].node;
     const struct topology_node *node = &part->topology->nodes.items[index];
@@ -76,15 +76,15 @@ static void reach_through(struct part *part, struct walk *walk, uint32_t port)
 {
     uint32_t peer = part->topology->ports.items[port].peer;
     if (peer != TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port))
-        reach(part, walk, peer);
+        reach_port(part, walk, peer);
 }
 
 /* Marks the ports that cables connect with part->from. All ports of a switch belong to its part,
  * but an adapter only with the ports that are reached: another may be in another subnet. */
-static void mark(struct part *part)
+static void mark_part(struct part *part)
 {
     struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
-    reach(part, &walk, part->from);
+    reach_port(part, &walk, part->from);
     if (part->has[part->from] && !part_is_switch(part, part->from))
         reach_through(part, &walk, part->from);
     while (walk.depth) {
@@ -143,7 +143,7 @@ static struct sm *find_master(struct part *part, uint32_t *at)
     return manager_at(view, instances[0]);
 }
 
-static bool one_master(struct part *part)
+static bool part_has_one_master(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
     if (!find_master(part, &at))
@@ -157,7 +157,7 @@ static bool one_master(struct part *part)
     return true;
 }
 
-static bool settled(struct part *part)
+static bool part_is_settled(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
     const struct check_view *view = part->view;
@@ -178,8 +178,8 @@ static bool settled(struct part *part)
 
 /* ---- the database of the master ---- */
 
-static const struct subnet_port *known_port(const struct part *part, const struct subnet *subnet,
-                                            uint32_t port)
+static const struct subnet_port *discovered_port(const struct part *part,
+                                                 const struct subnet *subnet, uint32_t port)
 {
     unsigned number = topology_port_number(part->topology, port);
     uint32_t node = map_get(
@@ -192,10 +192,12 @@ static const struct subnet_port *known_port(const struct part *part, const struc
     return &subnet->ports.items[subnet->nodes.items[node].first_port + number];
 }
 
-static bool knows_link(struct part *part, const struct subnet *subnet, uint32_t port, uint32_t peer)
+static bool has_discovered_link(struct part *part, const struct subnet *subnet, uint32_t port,
+                                uint32_t peer)
 {
-    const struct subnet_port *near = known_port(part, subnet, port);
-    const struct subnet_port *far = peer == TOPOLOGY_NONE ? NULL : known_port(part, subnet, peer);
+    const struct subnet_port *near = discovered_port(part, subnet, port);
+    const struct subnet_port *far =
+        peer == TOPOLOGY_NONE ? NULL : discovered_port(part, subnet, peer);
     const struct subnet_port *found =
         !near || near->peer == SUBNET_NONE ? NULL : &subnet->ports.items[near->peer];
     if (!near)
@@ -210,7 +212,7 @@ static bool knows_link(struct part *part, const struct subnet *subnet, uint32_t 
                     part_node_name(part, port), topology_port_number(part->topology, port));
 }
 
-static bool discovered(struct part *part)
+static bool part_is_discovered(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
     struct sm *master = find_master(part, &at);
@@ -223,7 +225,7 @@ static bool discovered(struct part *part)
             continue;
         nodes += part->topology->ports.items[port].node != last;
         last = part->topology->ports.items[port].node;
-        if (!knows_link(part, subnet, port, part_peer(part, port)))
+        if (!has_discovered_link(part, subnet, port, part_peer(part, port)))
             return false;
     }
     for (size_t i = 0; i < subnet->nodes.count; i++)
@@ -234,7 +236,7 @@ static bool discovered(struct part *part)
 
 /* ---- attributes of agents ---- */
 
-static bool lids_unique(struct part *part)
+static bool part_has_unique_lids(struct part *part)
 {
     uint32_t *owner = mem_alloc((LID_UNICAST_LAST + 1) * sizeof *owner);
     bool fine = true;
@@ -259,7 +261,7 @@ static bool lids_unique(struct part *part)
     return fine;
 }
 
-static bool active(struct part *part)
+static bool part_is_active(struct part *part)
 {
     static const char *const states[] = {"no state", "Down", "Init", "Armed", "Active"};
     for (uint32_t port = 0; port < part->topology->ports.count; port++) {
@@ -275,11 +277,11 @@ static bool active(struct part *part)
 /* ---- all checks ---- */
 
 static bool (*const checks[CHECK_KINDS])(struct part *part) = {
-    [CHECK_ONE_MASTER] = one_master,
-    [CHECK_SETTLED] = settled,
-    [CHECK_DISCOVERED] = discovered,
-    [CHECK_LIDS_UNIQUE] = lids_unique,
-    [CHECK_ACTIVE] = active,
+    [CHECK_ONE_MASTER] = part_has_one_master,
+    [CHECK_SETTLED] = part_is_settled,
+    [CHECK_DISCOVERED] = part_is_discovered,
+    [CHECK_LIDS_UNIQUE] = part_has_unique_lids,
+    [CHECK_ACTIVE] = part_is_active,
     [CHECK_REACHABLE] = part_is_reachable,
     [CHECK_DEADLOCK_FREE] = part_is_deadlock_free,
 };
@@ -299,7 +301,7 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
             continue;
         struct part part = {view, topology, port, has, complaint};
         memset(has, 0, topology->ports.count * sizeof *has);
-        mark(&part);
+        mark_part(&part);
         for (size_t j = 0; j < topology->ports.count; j++)
             seen[j] |= has[j];
         any = true;

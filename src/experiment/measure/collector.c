@@ -6,7 +6,7 @@
 
 enum { SAMPLES_A_BUCKET = 10 };
 
-static bool counts(const struct collector *collector)
+static bool is_counter(const struct collector *collector)
 {
     return measure_counts(collector->collection->what);
 }
@@ -113,7 +113,7 @@ static void add_point(struct collector *collector, uint64_t now, double value)
 /* Counted integers for one unit of a sample; counters become rates. */
 static double sample_scale(const struct collector *collector)
 {
-    if (!counts(collector))
+    if (!is_counter(collector))
         return collector->info->scale;
     return collector->collection->what == MEASURE_UTILISATION ? 1e9 : 1;
 }
@@ -201,7 +201,7 @@ void collector_sample(struct collector *collector, uint64_t now)
     if (collector->step && now >= collector->next) {
         if (collector->info->kind == MEASURE_OF_PACKETS)
             sample_packets(collector, now);
-        else if (counts(collector))
+        else if (is_counter(collector))
             sample_counter(collector, now);
         else
             sample_level(collector, now);
@@ -231,7 +231,7 @@ static bool covers_port(const struct collector *collector, uint32_t port)
            (port < topology->ports.count && topology->ports.items[port].node == collection->node);
 }
 
-static void take_packet(struct collector *collector, uint64_t now, uint64_t value)
+static void add_packet(struct collector *collector, uint64_t now, uint64_t value)
 {
     collector->latest = value;
     collector->fresh = true;
@@ -246,7 +246,7 @@ static void take_packet(struct collector *collector, uint64_t now, uint64_t valu
     }
 }
 
-static void take_events(struct collector *collector, uint64_t now, uint64_t amount)
+static void add_events(struct collector *collector, uint64_t now, uint64_t amount)
 {
     collector->count += amount;
     if (collector->collection->how == COLLECT_ALL)
@@ -259,14 +259,12 @@ void collector_delivered(struct collector *collector, uint64_t now,
     if (!is_active(collector) || !covers_port(collector, packet->destination))
         return;
     switch (collector->collection->what) {
-    case MEASURE_LATENCY: take_packet(collector, now, now - packet->made); break;
-    case MEASURE_NETWORK_LATENCY: take_packet(collector, now, now - packet->entered); break;
-    case MEASURE_HOPS: take_packet(collector, now, packet->hops); break;
-    case MEASURE_DELIVERED: take_events(collector, now, 1); break;
-    case MEASURE_DELIVERED_BITS: take_events(collector, now, 8ull * packet->bytes); break;
-    case MEASURE_DELIVERED_PAYLOAD:
-        take_events(collector, now, 8ull * packet->payload_bytes);
-        break;
+    case MEASURE_LATENCY: add_packet(collector, now, now - packet->made); break;
+    case MEASURE_NETWORK_LATENCY: add_packet(collector, now, now - packet->entered); break;
+    case MEASURE_HOPS: add_packet(collector, now, packet->hops); break;
+    case MEASURE_DELIVERED: add_events(collector, now, 1); break;
+    case MEASURE_DELIVERED_BITS: add_events(collector, now, 8ull * packet->bytes); break;
+    case MEASURE_DELIVERED_PAYLOAD: add_events(collector, now, 8ull * packet->payload_bytes); break;
     default: break;
     }
 }
@@ -276,7 +274,7 @@ void collector_lost(struct collector *collector, uint64_t now, enum loss cause, 
     const struct collection *collection = collector->collection;
     if (collection->what == MEASURE_LOST && is_active(collector) && covers_port(collector, port) &&
         (collection->part == COLLECT_ANY || collection->part == cause))
-        take_events(collector, now, 1);
+        add_events(collector, now, 1);
 }
 
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method)
@@ -285,7 +283,7 @@ void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node
     if (collection->what == MEASURE_SMPS && is_active(collector) &&
         (collection->node == TOPOLOGY_NONE || collection->node == node) &&
         (collection->part == COLLECT_ANY || collection->part == method))
-        take_events(collector, now, 1);
+        add_events(collector, now, 1);
 }
 
 void collector_report(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
@@ -297,9 +295,9 @@ void collector_report(struct collector *collector, uint64_t now, enum measure wh
     if (!is_active(collector))
         return;
     if (measures[what].kind == MEASURE_OF_PACKETS)
-        take_packet(collector, now, value);
+        add_packet(collector, now, value);
     else if (measures[what].kind == MEASURE_OF_EVENTS)
-        take_events(collector, now, value);
+        add_events(collector, now, value);
     else if (collector->collection->how == COLLECT_ALL)
         add_point(collector, now, (double)value);
 }
@@ -374,9 +372,9 @@ void collector_publish(struct collector *collector, uint64_t now)
     double value;
     if (collect_is_series(collection->how) || !collector->begun)
         return;
-    bool rate = counts(collector) && !total && collection->what != MEASURE_UTILISATION;
+    bool rate = is_counter(collector) && !total && collection->what != MEASURE_UTILISATION;
     snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
-    if (counts(collector) && (total || collection->how == COLLECT_MEAN)) {
+    if (is_counter(collector) && (total || collection->how == COLLECT_MEAN)) {
         uint64_t last = collector->ended ? collector->final : read_value(collector);
         uint64_t end = collector->ended ? collector->ended_at : now;
         value = total ? (double)(last - collector->base)

@@ -29,7 +29,7 @@ double summary_deviation(const struct summary *summary)
 
 enum { LINEAR = 1 << HISTOGRAM_BITS };
 
-static size_t cell_of(uint64_t value)
+static size_t histogram_cell(uint64_t value)
 {
     if (value < LINEAR)
         return (size_t)value;
@@ -37,7 +37,7 @@ static size_t cell_of(uint64_t value)
     return (size_t)((shift + 1) * (uint64_t)LINEAR + (value >> shift) - LINEAR);
 }
 
-static uint64_t middle_of(size_t cell)
+static uint64_t cell_middle(size_t cell)
 {
     if (cell < LINEAR)
         return cell;
@@ -55,7 +55,7 @@ void histogram_add(struct histogram *histogram, uint64_t value)
     if (value > histogram->max)
         histogram->max = value;
     histogram->count++;
-    histogram->cells[cell_of(value)]++;
+    histogram->cells[histogram_cell(value)]++;
 }
 
 void histogram_release(struct histogram *histogram)
@@ -77,7 +77,7 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent)
         return histogram->max;
     while (seen + histogram->cells[cell] < rank)
         seen += histogram->cells[cell++];
-    uint64_t value = middle_of(cell);
+    uint64_t value = cell_middle(cell);
     if (value < histogram->min)
         return histogram->min;
     return value > histogram->max ? histogram->max : value;
@@ -85,7 +85,7 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 
 /* ---- batches ---- */
 
-static void pair_up(double *means, size_t count)
+static void average_pairs(double *means, size_t count)
 {
     for (size_t i = 0; i < count / 2; i++)
         means[i] = (means[2 * i] + means[2 * i + 1]) / 2;
@@ -103,7 +103,7 @@ void batches_add(struct batches *batches, double value)
     batches->filled = 0;
     if (batches->count < BATCHES)
         return;
-    pair_up(batches->means, BATCHES);
+    average_pairs(batches->means, BATCHES);
     batches->count = BATCHES / 2;
     batches->size *= 2;
 }
@@ -114,7 +114,7 @@ double batches_half_width(const struct batches *batches)
     if (batches->count < BATCHES_FEWEST)
         return NAN;
     memcpy(means, batches->means, batches->count * sizeof *means);
-    pair_up(means, batches->count);
+    average_pairs(means, batches->count);
     return quantity_mean(means, batches->count / 2).half_width;
 }
 
@@ -156,7 +156,7 @@ void buckets_release(struct buckets *buckets)
 }
 
 /* Joins neighbours: half as many, twice as wide. */
-static void widen(struct buckets *buckets)
+static void double_width(struct buckets *buckets)
 {
     size_t columns = buckets->columns, kept = (buckets->count + 1) / 2;
     double *sums = buckets->sums;
@@ -175,7 +175,7 @@ void buckets_add(struct buckets *buckets, uint64_t time, unsigned column, double
 {
     uint64_t since = time > buckets->begin ? time - buckets->begin : 0;
     while (since / buckets->width >= BUCKETS)
-        widen(buckets);
+        double_width(buckets);
     size_t bucket = (size_t)(since / buckets->width);
     if (bucket >= buckets->count)
         buckets->count = bucket + 1;

@@ -42,7 +42,7 @@ static int unknown_name_error(const struct report_sweep *sweep, const char *opti
     return status;
 }
 
-static bool has(const size_t *items, size_t count, size_t wanted_item)
+static bool contains(const size_t *items, size_t count, size_t wanted_item)
 {
     for (size_t i = 0; i < count; i++)
         if (items[i] == wanted_item)
@@ -122,7 +122,7 @@ static int choose_by(struct report_sweep *sweep, const struct report_choice *cho
 
 /* ---- y ---- */
 
-static bool differs(const struct report_sweep *sweep, size_t figure)
+static bool figure_differs(const struct report_sweep *sweep, size_t figure)
 {
     double first = NAN;
     for (size_t r = 0; r < sweep->finished.count; r++) {
@@ -156,9 +156,9 @@ static void add_matching_y(struct report_sweep *sweep, const char *pattern)
     bool single = sweep->points.count < 2;
     for (size_t i = 0; i < sweep->figures.count && sweep->y.count < Y_CHOSEN; i++) {
         if (fnmatch(pattern, sweep->figures.items[i].name, 0) != 0 || i == sweep->x_figure ||
-            i == sweep->saturated || has(sweep->y.items, sweep->y.count, i))
+            i == sweep->saturated || contains(sweep->y.items, sweep->y.count, i))
             continue;
-        if (single || (differs(sweep, i) && !is_duplicate(sweep, i)))
+        if (single || (figure_differs(sweep, i) && !is_duplicate(sweep, i)))
             vec_push(&sweep->y, i);
     }
 }
@@ -170,7 +170,7 @@ static int choose_y(struct report_sweep *sweep, const struct report_choice *choi
         size_t figure = sweep_find_figure(sweep, choice->y[i]);
         if (figure == SWEEP_NONE)
             return unknown_name_error(sweep, "y", choice->y[i], false, true, err);
-        if (!has(sweep->y.items, sweep->y.count, figure))
+        if (!contains(sweep->y.items, sweep->y.count, figure))
             vec_push(&sweep->y, figure);
     }
     for (size_t i = 0; choice->y_count == 0 && i < sizeof wanted / sizeof wanted[0]; i++)

@@ -32,13 +32,13 @@ static void node_title(const struct touched *touched, uint32_t node, char title[
         snprintf(title, 16, "s%u", at);
 }
 
-static void touch(struct touched *touched, const char *title)
+static void mark_title(struct touched *touched, const char *title)
 {
     name_map_add(&touched->titles, arena_strdup(&touched->arena, title), 1);
 }
 
 /* In both directions, since either end may come first in the drawing. */
-static void touch_link(struct touched *touched, uint32_t port)
+static void mark_link(struct touched *touched, uint32_t port)
 {
     const struct topology_port *ports = touched->topology->ports.items;
     char one[16], other[16], title[40];
@@ -47,14 +47,14 @@ static void touch_link(struct touched *touched, uint32_t port)
     node_title(touched, ports[port].node, one);
     node_title(touched, ports[ports[port].peer].node, other);
     snprintf(title, sizeof title, "%s--%s", one, other);
-    touch(touched, title);
+    mark_title(touched, title);
     snprintf(title, sizeof title, "%s--%s", other, one);
-    touch(touched, title);
+    mark_title(touched, title);
 }
 
 /* Actions have the form "fail link NODE PORT", "fail switch NODE", "flap NODE PORT" …: the first
  * word that names a node counts, with the port number if one follows. */
-static void touch_action(struct touched *touched, const char *text)
+static void mark_action(struct touched *touched, const char *text)
 {
     char word[WORD_BYTES];
     const struct topology *topology = touched->topology;
@@ -70,11 +70,11 @@ static void touch_action(struct touched *touched, const char *text)
         const char *rest = text + length + strspn(text + length, " \t\"");
         unsigned long port = isdigit((unsigned char)*rest) ? strtoul(rest, NULL, 10) : 0;
         if (port > 0 && port <= topology->nodes.items[node].port_count) {
-            touch_link(touched, topology_port_index(topology, node, (unsigned)port));
+            mark_link(touched, topology_port_index(topology, node, (unsigned)port));
         } else {
             char title[16];
             node_title(touched, node, title);
-            touch(touched, title);
+            mark_title(touched, title);
         }
         return;
     }
@@ -152,7 +152,7 @@ static void put_clean(const struct touched *touched, const char *svg, struct tex
 /* ---- drawing ---- */
 
 /* Draws with fewer details until the picture is small enough. */
-static int draw(const struct touched *touched, struct text *svg, struct err *err)
+static int draw_fabric(const struct touched *touched, struct text *svg, struct err *err)
 {
     const struct drawing_limits limits[] = {DRAWING_LIMITS,
                                             {.host_limit = 0, .switch_limit = 160},
@@ -179,8 +179,8 @@ int report_picture(const struct topology *topology, const struct run_record *rec
     graph_init(&graph, topology);
     for (size_t i = 0; i < record->events.count; i++)
         if (record->events.items[i].kind == RUN_RECORD_ACTION)
-            touch_action(&touched, record->events.items[i].text);
-    int status = draw(&touched, &svg, err);
+            mark_action(&touched, record->events.items[i].text);
+    int status = draw_fabric(&touched, &svg, err);
     const char *start = status == 0 && svg.data ? strstr(svg.data, "<svg") : NULL;
     if (status == 0 && !start)
         status = err_set(err, EIO, "graphviz drew nothing");

@@ -60,7 +60,7 @@ static int apply_to_manager(struct setup *setup, const struct action *action, st
     return 0;
 }
 
-static int apply(struct setup *setup, const struct action *action, struct err *err)
+static int apply_kind(struct setup *setup, const struct action *action, struct err *err)
 {
     struct fabric *fabric = setup->fabric;
     switch (action->kind) {
@@ -131,7 +131,7 @@ int apply_action(struct setup *setup, const struct statement *statement)
     if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
         setup->trained = now + setup->options.training_ps;
     unaffected_before_action(setup->unaffected, &statement->action);
-    if (apply(setup, &statement->action, &reason) == 0)
+    if (apply_kind(setup, &statement->action, &reason) == 0)
         return 0;
     return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
 }

@@ -220,7 +220,8 @@ static void move_vm(struct setup *setup, const struct machine *machine, uint32_t
 
 /* The time of an order in picoseconds. The manager counts whole nanoseconds, so both ends are
  * rounded down. */
-static uint64_t time_of(const struct machine_order *order, const struct vswitch_result *result)
+static uint64_t order_time_ps(const struct machine_order *order,
+                              const struct vswitch_result *result)
 {
     return time_ns_to_ps(result->ended_ns - time_ns_floor(order->submitted));
 }
@@ -232,8 +233,8 @@ static void add_to_sums(struct order_sums *sums, const struct machine_order *ord
     if (result->state != VSWITCH_DONE)
         return;
     sums->done++;
-    summary_add(&sums->time, time_of(order, result));
-    histogram_add(&sums->times, time_of(order, result));
+    summary_add(&sums->time, order_time_ps(order, result));
+    histogram_add(&sums->times, order_time_ps(order, result));
     summary_add(&sums->function_smps, result->function_smps);
     summary_add(&sums->table_smps, result->table_smps);
     summary_add(&sums->switches, result->switches);
@@ -252,7 +253,7 @@ static void record_order(struct setup *setup, const struct machine_order *order,
         run_record_add_event(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
                              time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
                              failed ? "could not be " : "", verbs[order->verb],
-                             time_text(time_of(order, result), took), result->text);
+                             time_text(order_time_ps(order, result), took), result->text);
 }
 
 /* Reports a completed order to the series. */
@@ -270,7 +271,7 @@ static void report_order(struct setup *setup, const struct machine_order *order,
         return;
     metrics_report(metrics, now, MEASURE_MACHINES_SMPS,
                    (uint64_t)result->function_smps + result->table_smps);
-    metrics_report(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
+    metrics_report(metrics, now, MEASURE_MACHINES_TIME, order_time_ps(order, result));
     metrics_report(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
 }
 
@@ -300,7 +301,7 @@ void machines_done(struct setup *setup, const struct machine_order *order,
 
 /* Moves the machine as soon as its function at the target is up, before all switches route to it.
  */
-static void resume(struct setup *setup, struct machine_order *order)
+static void resume_machine(struct setup *setup, struct machine_order *order)
 {
     const struct machine *machine = &setup->machines.items.items[order->machine];
     if (machine->vm == TOPOLOGY_NONE || order->verb == VSWITCH_DESTROY || order->resumed)
@@ -336,7 +337,7 @@ static bool advance_order(struct setup *setup, struct machine_order *order)
             move_vm(setup, machine, TOPOLOGY_NONE);
     }
     if (result->state == VSWITCH_PENDING) {
-        resume(setup, order);
+        resume_machine(setup, order);
         return false;
     }
     machines_done(setup, order, result);

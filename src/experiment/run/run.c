@@ -37,7 +37,7 @@ static int add_time(struct run_state *state, uint64_t wait, const struct word *w
 
 /* ---- actions ---- */
 
-static int schedule(struct run_state *state, const struct statement *statement)
+static int schedule_action(struct run_state *state, const struct statement *statement)
 {
     const struct action *action = &statement->action;
     uint64_t now = sim_now(state->setup.sim);
@@ -101,7 +101,7 @@ static uint64_t next_update(const struct setup *setup)
 
 /* As sim_step(), but stops where metrics or machines need a call. False when the time is reached.
  */
-static bool step(struct run_state *state, uint64_t until)
+static bool step_time(struct run_state *state, uint64_t until)
 {
     struct setup *setup = &state->setup;
     uint64_t now = sim_now(setup->sim), next = next_update(setup);
@@ -135,7 +135,7 @@ static void advance_time(struct run_state *state, uint64_t until)
         next = next < until ? next : until;
         next = next < now ? now : next;
         if (unaffected_needs_every_event(setup->unaffected) || machines_are_busy(setup))
-            step(state, next);
+            step_time(state, next);
         else
             sim_run(setup->sim, next);
         update_observers(state);
@@ -163,7 +163,7 @@ static int run_agenda(struct run_state *state, uint64_t until)
     return status;
 }
 
-static int run_to(struct run_state *state, uint64_t until)
+static int run_until_time(struct run_state *state, uint64_t until)
 {
     int status = run_agenda(state, until);
     if (status == 0)
@@ -244,7 +244,7 @@ static int run_until_settled(struct run_state *state, const struct statement *st
             until = now + REPORT_TIME < limit ? now + REPORT_TIME
                                               : limit; /* the manager reports soon */
         }
-        if (!step(state, until) && until == limit)
+        if (!step_time(state, until) && until == limit)
             break;
         if (state->options->progress)
             state->options->progress(state->options->context, sim_now(setup->sim), TIME_NEVER);
@@ -254,7 +254,7 @@ static int run_until_settled(struct run_state *state, const struct statement *st
     return 0;
 }
 
-static int run(struct run_state *state, const struct statement *statement)
+static int run_statement(struct run_state *state, const struct statement *statement)
 {
     const struct run *run = &statement->run;
     struct setup *setup = &state->setup;
@@ -266,9 +266,10 @@ static int run(struct run_state *state, const struct statement *statement)
         if (run->time < now)
             return word_error(&setup->cursor, &run->word, "%s is over: the run is at %s already",
                               run->word.text, time_text(now, text));
-        return run_to(state, run->time);
+        return run_until_time(state, run->time);
     case RUN_FOR:
-        return add_time(state, run->time, &run->word, &until) < 0 ? -EINVAL : run_to(state, until);
+        return add_time(state, run->time, &run->word, &until) < 0 ? -EINVAL
+                                                                  : run_until_time(state, until);
     case RUN_UNTIL_SETTLED: return run_until_settled(state, statement);
     }
     return 0;
@@ -281,8 +282,8 @@ static int execute_statement(struct run_state *state, const struct statement *st
     struct complaint complaint;
     bool holds;
     switch (statement->kind) {
-    case STATEMENT_ACTION: return schedule(state, statement);
-    case STATEMENT_RUN: return run(state, statement);
+    case STATEMENT_ACTION: return schedule_action(state, statement);
+    case STATEMENT_RUN: return run_statement(state, statement);
     case STATEMENT_CHECK:
         holds = check_evaluate(&state->setup, &statement->check, &complaint);
         record_check(&state->setup, statement->line, statement->word.line, holds, complaint.text);

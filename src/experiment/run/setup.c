@@ -28,7 +28,7 @@ struct cursor setup_setting_cursor(const struct setup *setup, const struct state
 
 /* ---- topology ---- */
 
-static int read_net(struct setup *setup, const struct word *word)
+static int read_topology_file(struct setup *setup, const struct word *word)
 {
     char folder[4096], path[8192];
     struct err reason = {0};
@@ -44,7 +44,7 @@ static int read_net(struct setup *setup, const struct word *word)
 }
 
 /* Parameters of the command line override those of the statement. */
-static int generate(struct setup *setup, const struct statement *statement)
+static int generate_topology(struct setup *setup, const struct statement *statement)
 {
     const struct scenario *scenario = setup->scenario;
     const char *words[WORDS_PER_LINE * 2];
@@ -86,11 +86,11 @@ static int make_topology(struct setup *setup)
         return err_at(setup->cursor.err, EINVAL, setup->scenario->file, 0,
                       "no 'topology' statement: a scenario needs a fabric");
     if (!strpbrk(statement->words[0].text, "./"))
-        return generate(setup, statement);
+        return generate_topology(setup, statement);
     if (statement->word_count > 1)
         return word_error(&setup->cursor, &statement->words[1],
                           "'%.80s': a file takes no parameters", statement->words[1].text);
-    return read_net(setup, &statement->words[0]);
+    return read_topology_file(setup, &statement->words[0]);
 }
 
 /* ---- attributes ---- */

@@ -106,7 +106,7 @@ static void read_value(struct check_statement *check, struct cursor *cursor)
 }
 
 /* Short names of figures. */
-static const char *full_name(const char *figure)
+static const char *full_figure_name(const char *figure)
 {
     static const struct {
         const char *short_name, *name;
@@ -170,7 +170,7 @@ void check_statement_read(struct check_statement *check, struct cursor *cursor)
     *check = (struct check_statement){.kind = CHECK_STATEMENT_FIGURE, .node = TOPOLOGY_NONE};
     if (is_figure(cursor)) {
         cursor_take(cursor, "a figure", &word);
-        check->text = full_name(word.text);
+        check->text = full_figure_name(word.text);
         read_comparison(check, cursor);
         read_value(check, cursor);
         return;

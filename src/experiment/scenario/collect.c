@@ -198,7 +198,7 @@ static const char *make_name(const struct collection *collection, struct arena *
 
 /* ---- statements ---- */
 
-static struct collection fresh(const struct word *word)
+static struct collection new_collection(const struct word *word)
 {
     return (struct collection){.word = *word,
                                .from = TIME_NEVER,
@@ -210,7 +210,7 @@ static struct collection fresh(const struct word *word)
 
 void collect_read(struct collection *collection, struct cursor *cursor)
 {
-    *collection = fresh(&cursor->words[0]);
+    *collection = new_collection(&cursor->words[0]);
     read_what(collection, cursor);
     read_place(collection, cursor);
     read_how(collection, cursor);
@@ -235,7 +235,7 @@ void collect_read_samples(struct collection **collections, size_t *count, struct
     do {
         struct word word = cursor_next(cursor);
         struct collection *one = &(*collections)[(*count)++];
-        *one = fresh(&word);
+        *one = new_collection(&word);
         one->how = COLLECT_SAMPLES;
         one->every = every;
         read_what(one, cursor);

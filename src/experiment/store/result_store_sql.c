@@ -123,8 +123,8 @@ int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *er
     }
 }
 
-static int query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
-                 const char *sql, const char *kinds, va_list values)
+static int run_query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
+                     const char *sql, const char *kinds, va_list values)
 {
     int status = sql_prepare(store, statement, sql, err);
     if (status)
@@ -138,7 +138,7 @@ int sql_query(struct result_store *store, sqlite3_stmt **statement, struct err *
 {
     va_list values;
     va_start(values, kinds);
-    int status = query(store, statement, err, sql, kinds, values);
+    int status = run_query(store, statement, err, sql, kinds, values);
     va_end(values);
     return status;
 }
@@ -148,7 +148,7 @@ int sql_do(struct result_store *store, struct err *err, const char *sql, const c
     sqlite3_stmt *statement;
     va_list values;
     va_start(values, kinds);
-    int status = query(store, &statement, err, sql, kinds, values);
+    int status = run_query(store, &statement, err, sql, kinds, values);
     va_end(values);
     sqlite3_finalize(statement);
     return status < 0 ? status : 0;
@@ -160,7 +160,7 @@ int sql_number(struct result_store *store, struct err *err, int64_t *number, con
     sqlite3_stmt *statement;
     va_list values;
     va_start(values, kinds);
-    int status = query(store, &statement, err, sql, kinds, values);
+    int status = run_query(store, &statement, err, sql, kinds, values);
     va_end(values);
     if (status == 1)
         *number = sqlite3_column_int64(statement, 0);

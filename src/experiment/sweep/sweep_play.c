@@ -82,7 +82,7 @@ void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run
 
 /* ---- storage ---- */
 
-static bool fits(const char *name, const struct name_patterns *patterns)
+static bool matches_any(const char *name, const struct name_patterns *patterns)
 {
     for (size_t i = 0; i < patterns->count; i++)
         if (fnmatch(patterns->items[i], name, 0) == 0)
@@ -96,12 +96,12 @@ static void choose_results(const struct sweep *sweep, const struct results *resu
 {
     for (size_t i = 0; i < results->figures.count; i++) {
         const struct figure *figure = &results->figures.items[i];
-        if (sweep->figures.count == 0 || fits(figure->name, &sweep->figures))
+        if (sweep->figures.count == 0 || matches_any(figure->name, &sweep->figures))
             results_set(chosen, figure->name, figure->value, figure->unit);
     }
     for (size_t i = 0; i < results->series.count; i++) {
         const struct series *series = &results->series.items[i];
-        if (!fits(series->name, &sweep->series))
+        if (!matches_any(series->name, &sweep->series))
             continue;
         size_t copy = results_series(chosen, series->name, series->unit);
         for (size_t j = 0; j < series->points.count; j++)

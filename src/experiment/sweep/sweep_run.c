@@ -43,7 +43,7 @@ static int print_error(const struct err *err, int status)
     return status;
 }
 
-static int play_run(void *context)
+static int execute_run(void *context)
 {
     const struct task *task = context;
     struct run_record record = {0};
@@ -123,7 +123,7 @@ static int start_next(struct execution *execution)
     size_t job = execution->pending.items[execution->started];
     struct task task = {execution->sweep, &execution->plan->runs.items[job],
                         execution->options->store};
-    int status = children_start(execution->children, job, play_run, &task);
+    int status = children_start(execution->children, job, execute_run, &task);
     if (status == -EAGAIN && children_running(execution->children))
         return 0; /* process limit reached: continue with fewer */
     if (status)
