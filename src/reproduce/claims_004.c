@@ -188,7 +188,7 @@ static double sustained_rate(const struct claim_case *c, const char *hosts)
 static void measure_churn(const struct claim_case *c)
 {
     double small = sustained_rate(c, "648"), large = sustained_rate(c, "11664");
-    if (isnan(large)) /* a quick value_of */
+    if (isnan(large)) /* quick run */
         claim_finds(c, small >= 60, "%.0f (648 hosts)", small);
     else
         claim_finds(c, small >= 60 && large >= 60, "%.0f, %.0f", small, large);

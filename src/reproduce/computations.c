@@ -324,7 +324,7 @@ static void count_moves(const struct network *network, const struct routes *rout
     for (int i = 0; i < MIGRATIONS; i++) {
         uint32_t from = (uint32_t)rng_below(&rng, count), to = (uint32_t)rng_below(&rng, count - 1);
         count_move(network, routes, from, to + (to >= from), migration);
-        /* and a count_move to a neighbour, usually at the same leaf */
+        /* and a move to a neighbour, usually at the same leaf */
         count_move(network, routes, from, from + 1 < count ? from + 1 : from - 1, migration);
     }
 }

@@ -21,9 +21,9 @@
 enum {
     MARGIN_LEFT = 62,
     STRIP_HEIGHT = 20,
-    PANEL_HEIGHT = 240,       /* of one alone */
-    SMALL_PANEL_HEIGHT = 112, /* of several */
-    BARE_PANEL_HEIGHT = 12,   /* of one without data */
+    PANEL_HEIGHT = 240,       /* of a single panel */
+    SMALL_PANEL_HEIGHT = 112, /* of each of several panels */
+    BARE_PANEL_HEIGHT = 12,   /* of a panel without data */
     X_TICK_PITCH = 84,
     Y_TICK_PITCH = 42,
     HOVER_SLICES = 96,

@@ -1,8 +1,8 @@
-/* Churn: machines that start, move_machine and stop at a given rate.
+/* Churn: machines that start, move and stop at a given rate.
  *
- * Boots and moves come at regular intervals; a boot_machine above the limit first stops the oldest
- * machine. A move_machine takes a random machine to a random hypervisor. A boot_machine or
- * move_machine is skipped, and counted, if no machine can move_machine or too many orders wait. */
+ * Boots and moves come at regular intervals; a boot above the limit first stops the oldest machine.
+ * A move takes a random machine to a random hypervisor. A boot or move is skipped, and counted, if
+ * no machine can move or too many orders wait. */
 #include "base/time.h"
 #include "experiment/run/setup.h"
 

@@ -79,7 +79,7 @@ int apply_action(struct setup *setup, const struct statement *statement);
 void change_log_listen(struct setup *setup);
 /* A `run` statement begins: its counts start at 0. */
 void change_log_begin_run(struct setup *setup);
-/* Ends the change that the manager at a instance is working on, if there is one. */
+/* Ends the change that a manager is working on, if there is one. */
 void change_log_close(struct setup *setup, size_t instance, bool finished);
 /* Requests sent during the last run; 0 means any. */
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);

@@ -107,7 +107,7 @@ const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES]);
 
 /* Reads what follows `collect`. */
 void collect_read(struct collection *collection, struct cursor *cursor);
-/* Reads TIME sample WHAT …; the array is the arena's. */
+/* Reads TIME sample WHAT …; the arena owns the array. */
 void collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor);
 /* The cursor receives the error. */
 int collect_bind(struct collection *collection, const struct topology *topology,

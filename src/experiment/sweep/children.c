@@ -248,7 +248,7 @@ bool children_wait(struct children *children, unsigned milliseconds, struct chil
     }
 }
 
-/* ---- for people ---- */
+/* ---- messages ---- */
 
 const char *child_end_text(const struct child_end *end, const struct child_limits *limits,
                            char *buffer, size_t size)
