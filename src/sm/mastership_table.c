@@ -1,12 +1,11 @@
-/* Four states, as in SMInfo. A manager that starts discovers, and asks every other manager that it
- * finds; if one is master or outranks it, it stands by and watches that one, else it becomes
- * master. A master that meets one that outranks it hands over: HANDOVER, then the other's
- * ACKNOWLEDGE. Rank is priority first, then the lower GUID. A manager that was asked to yield has
- * the lowest priority from then on; if the others have no higher one, it is still not handed back
- * to for its GUID alone.
+/* The four states are those of SMInfo. A manager that starts discovers the subnet and queries every
+ * other manager. If one is master or has a higher rank, it becomes standby and polls that one; else
+ * it becomes master. A master that finds a standby of higher rank hands over: it sends HANDOVER,
+ * the other one sends ACKNOWLEDGE. The rank is the priority, then the lower GUID. A manager that
+ * yielded has priority 0 from then on, and a master does not hand back to it for its GUID alone.
  *
- * Events without a cell are ignored. A manager that was asked to end does not stand by: it goes to
- * SM_NOT_ACTIVE where the table says SM_STANDBY. */
+ * Events without an entry are ignored. A manager that is ending enters SM_NOT_ACTIVE where the
+ * table has SM_STANDBY. */
 #include "sm/mastership_table.h"
 
 #include <assert.h>
