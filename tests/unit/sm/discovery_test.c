@@ -190,7 +190,7 @@ static void who_tells_its_name_but_not_its_ports_is_left_out(void **state)
     toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_PORT_INFO, 0, 1000});
     toy_settle(toy);
     assert_int_equal(toy_present(toy), 4);
-    assert_true(toy_heard(toy, "leaves answers out"));
+    assert_true(toy_heard(toy, "leaves requests unanswered"));
     toy_run(toy, 60 * TOY_S);
     toy_mark(toy);
     toy_run(toy, 60 * TOY_S);
@@ -262,7 +262,7 @@ static void an_impossible_node_info_is_ignored(void **state)
     toy_node(toy, "H2")->port_count = 0;
     toy_settle(toy);
     assert_int_equal(toy_present(toy), 4);
-    assert_true(toy_heard(toy, "impossible NodeInfo"));
+    assert_true(toy_heard(toy, "invalid NodeInfo"));
 }
 
 static void a_refused_question_is_as_good_as_no_answer(void **state)
