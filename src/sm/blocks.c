@@ -72,6 +72,7 @@ void blocks_program(struct sm *sm)
 /* A Set of a block has ended. */
 static void block_done(struct sm *sm, uint32_t row)
 {
+    assert(row < sm->subnet.blocks.rows.count && !sm->subnet.blocks.rows.items[row].writing);
     uint32_t port = sm->subnet.blocks.rows.items[row].port;
     if (blocks_port_is_settled(&sm->subnet.blocks, port))
         program_link(sm, port);

@@ -100,6 +100,7 @@ enum { PART_COUNT = sizeof parts / sizeof *parts };
 
 struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
 {
+    assert(config->engine && config->policy);
     struct sm *sm = mem_zalloc(1, sizeof *sm);
     sm->config = *config;
     if (config->policy->limit)

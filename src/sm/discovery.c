@@ -71,6 +71,7 @@ void discovery_lost_path(struct sm *sm)
 void discovery_restart(struct sm *sm)
 {
     sm_drop_requests(sm);
+    assert(discovery_is_complete(sm) && transactions_idle(sm));
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
     sm->discovery->avoided.count = 0;

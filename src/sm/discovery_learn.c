@@ -156,6 +156,7 @@ void discovery_forget_port(struct sm *sm, uint32_t port)
 static void link_lost(struct sm *sm, uint32_t port, bool down)
 {
     const struct subnet_port *p = port_at(sm, port);
+    assert(p->peer != SUBNET_NONE && port_at(sm, p->peer)->peer == port);
     sm_begin_change(sm, "link at port %u of 0x%016llx %s", p->number,
                     (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
     uint32_t far = port_at(sm, p->peer)->node;
@@ -210,6 +211,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
 {
     struct subnet_node *known = node_at(sm, node);
+    assert(known->kind == SUBNET_SWITCH);
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
         forget_settings(sm, node);

@@ -156,6 +156,7 @@ void discovery_retry_port(struct sm *sm, uint32_t port)
 
 void discovery_read_switch(struct sm *sm, uint32_t node)
 {
+    assert(node_at(sm, node)->kind == SUBNET_SWITCH);
     if (node_reads_at(sm, node)->switch_info)
         return;
     node_reads_at(sm, node)->switch_info = true;
@@ -187,6 +188,7 @@ void discovery_read_node(struct sm *sm, uint32_t node)
 /* Clears PortStateChange before the ports are read, so that a later change sets it again. */
 void discovery_refresh_switch(struct sm *sm, uint32_t node)
 {
+    assert(node_at(sm, node)->kind == SUBNET_SWITCH);
     struct request *request = sm_request(sm, &clear_change, (union request_subject){.node = node},
                                          node_at(sm, node)->first_port);
     memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);

@@ -64,9 +64,9 @@ static void want_actual(struct sm *sm)
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
         uint32_t node = plan_current(sm)->nodes.items[at];
-        uint16_t top =
-            (uint16_t)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
-        tables->wanted_top = top > routes->top_lid ? top : routes->top_lid;
+        uint64_t top = wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
+        bool keeps = top > routes->top_lid && top < LFT_ENTRIES;
+        tables->wanted_top = keeps ? (uint16_t)top : routes->top_lid;
         for (unsigned block = 0; block < LFT_BLOCKS; block++) {
             uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
             if (subnet_block_known(tables, block))
@@ -97,6 +97,7 @@ uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 /* Waits for packets that pass at most `hops` switches; 0: the longest path. */
 static void drain(struct sm *sm, uint32_t hops)
 {
+    assert(sm->distribution->resume_at == TIME_NEVER && reconfigure_is_distributing(sm));
     if (!hops || !sm->config.policy->short_drains)
         hops = plan_current(sm)->longest;
     sm->distribution->resume_at = sm->now + sm_drain_time(sm, hops);
@@ -324,6 +325,7 @@ enum reconfigure_event distribute_check_quiesced(struct sm *sm)
 /* All tables are written, and the fabric is empty. */
 enum reconfigure_event distribute_start_sources(struct sm *sm)
 {
+    assert(quiesce_is_on(sm) && !transactions_under_way(sm, GROUP_TABLES));
     plan_serve(sm);
     qos_serve(sm);
     quiesce_end(sm);

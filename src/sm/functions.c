@@ -91,6 +91,7 @@ static const struct request_kind set_function = {
 
 void functions_program(struct sm *sm, uint32_t socket)
 {
+    assert(subnet_is_socket(&sm->subnet, socket));
     const struct subnet_port *there = port_at(sm, socket);
     struct virtual_function *function = functions_at(&sm->subnet, socket);
     struct function_setting wanted;

@@ -142,6 +142,7 @@ void lids_assign_port(struct sm *sm, uint32_t port)
 
 void lids_assign(struct sm *sm, bool after_another)
 {
+    assert(discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE);
     unsigned without = 0;
     char names[128] = "";
     candidate *const *choices = after_another ? passes_after_another : passes;

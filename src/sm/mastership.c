@@ -189,6 +189,7 @@ static void seek_successor(struct sm *sm)
 
 static void send_handover(struct sm *sm, const struct event_details *details)
 {
+    assert(sm_state(sm) == SM_MASTER && details->info && details->port != SUBNET_NONE);
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->handing_over = true;
     sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
@@ -200,6 +201,7 @@ static void send_handover(struct sm *sm, const struct event_details *details)
  * lost, the other manager sends HANDOVER again. */
 static void acknowledge_handover(struct sm *sm, const struct event_details *details)
 {
+    assert(details->message && details->info);
     const struct sm_message *handover = details->message;
     struct sm_message message = *handover;
     standby_copy_receive_info(sm, details->info);
@@ -250,6 +252,7 @@ static void perform(struct sm *sm, enum mastership_action action,
     case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
     case DO_WATCH: m->master_port = details->port; break;
     case DO_SEND_POLL:
+        assert(m->master_port != SUBNET_NONE);
         m->next_poll = sm->now + sm->config.poll_ns;
         sm_submit(sm, sm_request(sm, &poll_master, (union request_subject){0}, m->master_port),
                   PRIORITY_IMMEDIATE);
@@ -287,6 +290,7 @@ static void enter(struct sm *sm, enum sm_state state, const char *why)
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
     enum sm_state before = m->state;
+    assert(state != before && state <= SM_MASTER);
     sm_log(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
     m->state = state;
     m->handing_over = m->yielding = false;

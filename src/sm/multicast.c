@@ -535,6 +535,7 @@ static void make_trees(struct sm *sm, bool all)
 static void update_trees(struct sm *sm, bool all)
 {
     struct multicast *m = sm->multicast;
+    assert(!m->moving && !m->edits.count && m->check);
     struct err err;
     m->round++;
     for (size_t i = 0; i < m->owned_groups->all.count; i++)

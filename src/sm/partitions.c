@@ -242,6 +242,7 @@ static void report_problems(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
+    assert(block < blocks_of(key_capacity_of(sm, end)));
     end_port_at(sm, end)->table = READING;
     sm_send(sm, &get_keys, (union request_subject){.keys = {end, block}}, end, block, NULL);
 }

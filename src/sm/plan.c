@@ -149,6 +149,7 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason)
 {
+    assert(engine && sm->subnet.own_port != SUBNET_NONE && discovery_is_complete(sm));
     struct sm_job *job = mem_zalloc(1, sizeof *job);
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
     job->number = ++sm->plan->jobs;

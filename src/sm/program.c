@@ -234,6 +234,7 @@ static void info_accepted(struct sm *sm, const struct request *request)
 static void program_switch_info(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
+    assert(n->present && n->kind == SUBNET_SWITCH && plan_current(sm));
     struct switch_settings *work = switch_settings(sm, node);
     uint8_t wanted[SMP_DATA_BYTES] = {0}, expected[sizeof n->switch_info];
     memcpy(wanted, n->switch_info, sizeof n->switch_info);
@@ -266,6 +267,7 @@ bool program_first_lacks_room(struct sm *sm, uint32_t node)
 static unsigned last_block(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
+    assert(n->tables && n->tables->wanted_top < LFT_ENTRIES);
     unsigned top = n->tables->wanted_top;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;

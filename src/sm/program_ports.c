@@ -68,6 +68,7 @@ static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field fiel
 
 static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t *info)
 {
+    assert(port->lid && port->lid <= LID_UNICAST_LAST);
     wire_set(info, PORT_INFO_GID_PREFIX, sm->config.subnet_prefix);
     wire_set(info, PORT_INFO_LID, port->lid);
     wire_set(info, PORT_INFO_LMC, port->lmc);
@@ -146,6 +147,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
 /* distribute.c makes switch ports Active. */
 void program_end_port_once(struct sm *sm, uint32_t port)
 {
+    assert(subnet_is_end_port(&sm->subnet, port) && sm->config.policy->ports_once);
     struct subnet_port *p = port_at(sm, port);
     uint8_t wanted[64];
     if (!p->lid || port_settings(sm, port)->writing)

@@ -235,6 +235,7 @@ static void plan_node(struct sm *sm, uint32_t node)
 
 void qos_plan(struct sm *sm)
 {
+    assert(sm_state(sm) == SM_MASTER && sm->config.policy->services);
     struct service *work = sm->service;
     bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);

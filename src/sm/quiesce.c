@@ -105,6 +105,7 @@ bool quiesce_was_refused(struct sm *sm)
 
 void quiesce_find_inherited(struct sm *sm)
 {
+    assert(sm_state(sm) == SM_MASTER && plan_current(sm));
     bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
     if (!sm->config.hold || !sm->config.policy->services || sm->quiesce->none_inherited || written)
         return;

@@ -109,6 +109,7 @@ static void random_block_refused(struct sm *sm, const struct request *request)
 void random_table_program(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
+    assert(random_table_is_used(n) && n->tables);
     struct subnet_tables *tables = n->tables;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) /
                         BLOCK_ENTRIES * BLOCK_ENTRIES;

@@ -112,6 +112,7 @@ static enum reconfigure_event plan_final(struct sm *sm)
 
 static enum reconfigure_event take_tables(struct sm *sm)
 {
+    assert(sm->reconfigure->phase == PHASE_COMPUTE);
     sm->reconfigure->refused = false;
     plan_take_routes(sm);
     return distribute_begin(sm);

@@ -62,6 +62,7 @@ static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uin
  * nor new. */
 static bool compare_row(const struct sm_job *last, struct sm_job *job, uint32_t old, uint32_t at)
 {
+    assert(old < last->nodes.count && at < job->nodes.count);
     const uint8_t *row = routes_row(&job->before, at), *wanted = routes_row(&last->routes, old);
     uint32_t both =
         job->before.stride < last->routes.stride ? job->before.stride : last->routes.stride;
@@ -206,6 +207,7 @@ void repair_job_rebalance(struct sm *sm)
  * the reference for the next decision. */
 bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
 {
+    assert(job->optional && plan_current(sm));
     const char *reason = NULL;
     if (job->plan.stuck.count || job->plan.stuck_lanes)
         reason = "others have no safe order";
@@ -341,6 +343,7 @@ static int repair_with_drain(struct sm_job *job, struct err *err)
 
 int repair_job_run(struct sm_job *job, struct err *err)
 {
+    assert(job->try_repair && job->before.ports && !job->routes.ports);
     struct repair *repair = &job->repair;
     struct routes held = job->before;
     job->routes = held; /* in place; repair_undo() reverts a failed repair */

@@ -234,6 +234,7 @@ static void finish_copy(struct sm *sm)
 void standby_copy_advance(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
+    assert(sm_state(sm) == SM_STANDBY && watched->cursor <= sm->subnet.nodes.count);
     if (!sm->config.copy_rate || !token_is_even(watched->token) || watched->complete ||
         sm->subnet.own_port == SUBNET_NONE)
         return;
@@ -347,6 +348,7 @@ bool standby_copy_take_over(struct sm *sm)
 
 struct sm_job *standby_copy_take_routes(struct sm *sm)
 {
+    assert(sm_state(sm) == SM_MASTER);
     struct sm_job *routes = sm->standby_copy->watched.routes;
     bool fit = routes && routes->generation == sm->subnet.generation;
     if (fit)
@@ -368,6 +370,7 @@ bool audit_begin(struct sm *sm)
 {
     if (!sm->standby_copy->audit.due)
         return false;
+    assert(sm_state(sm) == SM_MASTER && !transactions_under_way(sm, GROUP_AUDIT));
     sm->standby_copy->audit = (struct audit){.running = true, .next_at = sm->now};
     return true;
 }

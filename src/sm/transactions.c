@@ -52,6 +52,7 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
     uint32_t slot = t->free;
     if (slot == SUBNET_NONE) {
         slot = (uint32_t)t->requests.count;
+        assert(slot < 1u << SLOT_BITS);
         vec_push(&t->requests, (struct request){0});
     } else {
         t->free = t->requests.items[slot].next;
@@ -91,6 +92,7 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
+    assert(slot < t->requests.count && !request->outstanding && priority < PRIORITY_COUNT);
     request->priority = (uint8_t)priority;
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         standby_copy_begin_change(sm); /* may reallocate `requests` */
@@ -406,6 +408,7 @@ bool transactions_idle(const struct sm *sm)
 
 uint32_t transactions_under_way(const struct sm *sm, enum request_group group)
 {
+    assert(group < GROUP_COUNT);
     return sm->transactions->under_way[group];
 }
 

@@ -47,6 +47,7 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
     plan_serving(sm)->edits++;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
+        assert(entry->at < routes->switch_count && entry->lid && entry->lid <= LID_UNICAST_LAST);
         struct subnet_tables *tables =
             node_at(sm, plan_serving(sm)->nodes.items[entry->at])->tables;
         routes_grow(routes, entry->lid);

@@ -282,6 +282,20 @@ static void traps_of_a_trap_storm_are_ignored(void **state)
     toy_assert_up(toy);
 }
 
+static void an_invalid_top_of_a_forwarding_table_is_ignored(void **state)
+{
+    const struct sm_config config = toy_config();
+    struct toy *toy = toy_up(state, ring);
+    struct toy_node *node = toy_node(toy, "S3");
+    toy_kill(toy, 0);
+    wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP, UINT16_MAX);
+    wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP, UINT16_MAX);
+    toy_seat(toy, "H1", &config);
+    toy_settle(toy);
+    assert_in_range(wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP), 8, 16);
+    assert_true(toy_delivers(toy));
+}
+
 /* Whether an adapter may send on VL 0. */
 static bool may_send(struct toy *toy, const char *node, unsigned port)
 {
@@ -817,6 +831,7 @@ int main(void)
         TOY_TEST(a_full_sweep_notices_what_no_switch_reports),
         TOY_TEST(after_a_change_everything_is_explored_if_that_is_asked_for),
         TOY_TEST(traps_of_a_trap_storm_are_ignored),
+        TOY_TEST(an_invalid_top_of_a_forwarding_table_is_ignored),
         TOY_TEST(a_manager_cut_off_from_its_own_second_port_comes_to_rest),
         TOY_TEST(tables_for_a_subnet_that_is_no_more_are_not_written),
         TOY_TEST(routes_that_come_when_another_is_master_are_dropped),
