@@ -18,8 +18,8 @@ struct node_faults {
 };
 
 struct faults {
-    VEC(struct port_faults) ports; /* beside the subnet's */
-    VEC(struct node_faults) nodes;
+    VEC(struct port_faults) ports; /* by port of the subnet */
+    VEC(struct node_faults) nodes; /* by node */
 };
 
 static void release_faults(struct sm *sm)

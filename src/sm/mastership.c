@@ -111,9 +111,9 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 static request_outcome manager_is_alive, manager_answered, poll_answered, handover_accepted;
 static request_outcome manager_unanswered, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
-#define QUERY_MANAGER(asks)                                                                        \
+#define QUERY_MANAGER(of)                                                                          \
     {                                                                                              \
-        .attribute = ATTRIBUTE_SM_INFO, .group = (asks), .answered = manager_answered,             \
+        .attribute = ATTRIBUTE_SM_INFO, .group = (of), .answered = manager_answered,               \
         .unanswered = manager_unanswered, .effort = manager_effort                                 \
     }
 static const struct request_kind query_manager = QUERY_MANAGER(GROUP_DISCOVERY);
@@ -193,7 +193,7 @@ static void send_handover(struct sm *sm, const struct event_details *details)
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->handing_over = true;
     sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
-           mastership_outranks(&them, &us) ? ", which outranks us" : "");
+           mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
     send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);
 }
 

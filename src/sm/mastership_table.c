@@ -10,8 +10,8 @@
 
 #include <assert.h>
 
-static const char there_is_a_master[] = "there is a master";
-static const char another_outranks_us[] = "another one outranks us";
+static const char found_master[] = "there is a master";
+static const char higher_rank[] = "another manager has a higher rank";
 
 const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHIP_EVENTS] =
     {
@@ -24,12 +24,12 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
         [SM_DISCOVERING] =
             {
                 [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "asked to end"},
-                [ON_MET_LOWER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, there_is_a_master},
-                [ON_MET_HIGHER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, there_is_a_master},
-                [ON_MET_YIELDED_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, another_outranks_us},
-                [ON_MET_HIGHER_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, another_outranks_us},
-                [ON_MET_HIGHER_DISCOVERING] = {ALWAYS, DO_WATCH, SM_STANDBY, another_outranks_us},
-                [ON_DISCOVERED] = {ALWAYS, DO_MOVE, SM_MASTER, "no manager outranks us"},
+                [ON_MET_LOWER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, found_master},
+                [ON_MET_HIGHER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, found_master},
+                [ON_MET_YIELDED_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, higher_rank},
+                [ON_MET_HIGHER_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, higher_rank},
+                [ON_MET_HIGHER_DISCOVERING] = {ALWAYS, DO_WATCH, SM_STANDBY, higher_rank},
+                [ON_DISCOVERED] = {ALWAYS, DO_MOVE, SM_MASTER, "no manager has a higher rank"},
             },
         [SM_STANDBY] =
             {
@@ -37,14 +37,14 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
                 [ON_HANDOVER] = {UNLESS_SYNCING, DO_ACKNOWLEDGE_HANDOVER, SM_MASTER,
                                  "the master handed over"},
                 [ON_DISABLE] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "disabled by the master"},
-                [ON_DISCOVER] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "told to discover"},
+                [ON_DISCOVER] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "requested by the master"},
                 [ON_POLL_DUE] = {ALWAYS, DO_SEND_POLL, SM_STANDBY, NULL},
                 [ON_MASTER_UNKNOWN] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "no master is known"},
                 [ON_POLL_ANSWERED] = {ALWAYS, DO_RECORD_MASTER, SM_STANDBY, NULL},
                 [ON_POLL_DENIED] = {ALWAYS, DO_COUNT_FAILED_POLL, SM_STANDBY, NULL},
                 [ON_POLL_UNANSWERED] = {ALWAYS, DO_COUNT_FAILED_POLL_AND_REPEAT, SM_STANDBY, NULL},
                 [ON_MASTER_RESIGNED] = {ALWAYS, DO_MOVE, SM_DISCOVERING,
-                                        "the manager we watched is not master"},
+                                        "the polled manager is not master"},
                 [ON_MASTER_LOST] = {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING,
                                     "the master does not answer"},
             },

@@ -467,17 +467,17 @@ bool multicast_is_settled(const struct sm *sm)
 static void report_unreached(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
-    uint64_t missed = 0, groups = 0, first = 0, told;
+    uint64_t missed = 0, groups = 0, first = 0, hash;
     for (size_t i = 0; i < m->trees.count; i++) {
         missed += m->trees.items[i].missed;
         groups += m->trees.items[i].missed != 0;
         if (!first)
             first = m->trees.items[i].first_missed;
     }
-    told = missed ? hash_mix(hash_mix(missed) + first) + groups : 0;
-    if (told == m->reported)
+    hash = missed ? hash_mix(hash_mix(missed) + first) + groups : 0;
+    if (hash == m->reported)
         return;
-    m->reported = told;
+    m->reported = hash;
     if (missed)
         sm_log(
             sm, SM_EVENT_WARNING,

@@ -37,7 +37,7 @@ struct partitioning {
     bool rules_changed;                /* since the last plan */
     uint64_t generation;               /* of the subnet at the last plan */
     uint64_t activations, holds_ended; /* of functions at the last plan */
-    VEC(struct end_port) ports;        /* beside the subnet's */
+    VEC(struct end_port) ports;        /* by port of the subnet */
     /* Of the port that is planned; scratch. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
@@ -87,23 +87,23 @@ static unsigned key_capacity_of(struct sm *sm, uint32_t end)
     return node_at(sm, port_at(sm, end)->node)->partition_cap;
 }
 
-static unsigned blocks_of(unsigned room)
+static unsigned blocks_of(unsigned capacity)
 {
-    return (room + PARTITION_BLOCK - 1) / PARTITION_BLOCK;
+    return (capacity + PARTITION_BLOCK - 1) / PARTITION_BLOCK;
 }
 
 /* ---- tables ---- */
 
 /* Loads the actual blocks, or the wanted ones where the actual ones are unknown. */
-static void load_table(struct sm *sm, uint32_t end, unsigned room)
+static void load_table(struct sm *sm, uint32_t end, unsigned capacity)
 {
     struct partitioning *work = sm->partitioning;
     const struct blocks *blocks = &sm->subnet.blocks;
-    size_t count = (size_t)blocks_of(room) * PARTITION_BLOCK;
+    size_t count = (size_t)blocks_of(capacity) * PARTITION_BLOCK;
     work->before.count = work->table.count = 0;
     (void)vec_at(&work->before, count); /* zeroed */
     (void)vec_at(&work->table, count);
-    for (unsigned part = 0; part < blocks_of(room); part++) {
+    for (unsigned part = 0; part < blocks_of(capacity); part++) {
         const uint8_t *block = blocks_actual(blocks, end, BLOCK_PARTITIONS, part);
         if (!block)
             block = blocks_wanted(blocks, end, BLOCK_PARTITIONS, part);
@@ -114,10 +114,10 @@ static void load_table(struct sm *sm, uint32_t end, unsigned room)
 }
 
 /* Blocks that are and stay blank are not wanted. */
-static void want_table(struct sm *sm, uint32_t end, unsigned room)
+static void want_table(struct sm *sm, uint32_t end, unsigned capacity)
 {
     static const uint16_t blank[PARTITION_BLOCK];
-    for (unsigned part = 0; part < blocks_of(room); part++) {
+    for (unsigned part = 0; part < blocks_of(capacity); part++) {
         const uint16_t *keys = &sm->partitioning->table.items[part * PARTITION_BLOCK];
         const uint16_t *before = &sm->partitioning->before.items[part * PARTITION_BLOCK];
         uint8_t block[BLOCK_BYTES];
@@ -151,24 +151,25 @@ static uint32_t enforcing_port_of(struct sm *sm, uint32_t end)
 static void plan_enforcement(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
-    uint32_t guard = enforcing_port_of(sm, end);
-    if (guard == SUBNET_NONE)
+    uint32_t enforcer = enforcing_port_of(sm, end);
+    if (enforcer == SUBNET_NONE)
         return;
-    const struct subnet_node *node = node_at(sm, port_at(sm, guard)->node);
-    unsigned room = (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
-    bool fits = work->keys.keys.count <= room;
+    const struct subnet_node *node = node_at(sm, port_at(sm, enforcer)->node);
+    unsigned capacity =
+        (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
+    bool fits = work->keys.keys.count <= capacity;
     if (sm->config.part_enforce == SM_ENFORCE_NOT || !fits) {
-        unwant_table(sm, guard);
-        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unenforced++ == 0)
-            work->first_unenforced = guard;
+        unwant_table(sm, enforcer);
+        if (sm->config.part_enforce != SM_ENFORCE_NOT && capacity && work->unenforced++ == 0)
+            work->first_unenforced = enforcer;
         return;
     }
-    for (unsigned part = 0; part < blocks_of(room); part++) {
+    for (unsigned part = 0; part < blocks_of(capacity); part++) {
         uint8_t block[BLOCK_BYTES] = {0};
         unsigned first = part * PARTITION_BLOCK;
         for (unsigned i = 0; i < PARTITION_BLOCK && first + i < work->keys.keys.count; i++)
             wire_set_at(block, P_KEY_TABLE_P_KEY, i, work->keys.keys.items[first + i]);
-        blocks_want(&sm->subnet.blocks, guard, BLOCK_PARTITIONS, part, block);
+        blocks_want(&sm->subnet.blocks, enforcer, BLOCK_PARTITIONS, part, block);
     }
 }
 
@@ -177,11 +178,11 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
     const struct blocks *blocks = &sm->subnet.blocks;
     if (!sm->partitioning->used || !is_switch(sm, port) || port_at(sm, port)->number == 0)
         return;
-    bool guards =
+    bool enforces =
         !is_switch(sm, port_at(sm, port)->peer) && blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0);
-    if (guards && blocks_find_missing(blocks, port, BLOCK_PARTITIONS))
+    if (enforces && blocks_find_missing(blocks, port, BLOCK_PARTITIONS))
         return;
-    unsigned how = guards ? sm->config.part_enforce : SM_ENFORCE_NOT;
+    unsigned how = enforces ? sm->config.part_enforce : SM_ENFORCE_NOT;
     wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, (how & SM_ENFORCE_IN) != 0);
     wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, (how & SM_ENFORCE_OUT) != 0);
 }
@@ -193,20 +194,20 @@ static enum function_outcome plan_port(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
     const struct partitions *rules = rules_of(sm);
-    unsigned room = key_capacity_of(sm, end);
+    unsigned capacity = key_capacity_of(sm, end);
     struct partition_port port = {.guid = key_owner_of(sm, end),
                                   .kind = node_at(sm, port_at(sm, end)->node)->kind,
                                   .self = end == sm->subnet.own_port};
-    load_table(sm, end, room);
+    load_table(sm, end, capacity);
     partitions_find_keys(rules, &port, &work->keys);
-    if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
+    if (!partitions_place(rules, &work->keys, work->before.items, capacity, work->table.items)) {
         if (work->overfull++ == 0)
             work->first_overfull = end;
         return FUNCTION_REFUSED;
     }
     uint32_t unenforced = work->unenforced;
     plan_enforcement(sm, end);
-    want_table(sm, end, room);
+    want_table(sm, end, capacity);
     if (work->unenforced == unenforced)
         end_port_at(sm, end)->done = plan_key_of(sm, end);
     return FUNCTION_DONE;
@@ -216,11 +217,11 @@ static enum function_outcome plan_port(struct sm *sm, uint32_t end)
 static void report_problems(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    uint64_t trouble = hash_mix(hash_mix(work->overfull ^ (uint64_t)work->first_overfull << 32) ^
-                                (work->unenforced | (uint64_t)work->first_unenforced << 32));
-    if (trouble == work->reported)
+    uint64_t problems = hash_mix(hash_mix(work->overfull ^ (uint64_t)work->first_overfull << 32) ^
+                                 (work->unenforced | (uint64_t)work->first_unenforced << 32));
+    if (problems == work->reported)
         return;
-    work->reported = trouble;
+    work->reported = problems;
     if (work->overfull) {
         const struct subnet_port *port = port_at(sm, work->first_overfull);
         sm_log(sm, SM_EVENT_ERROR,

@@ -42,7 +42,7 @@ struct switch_settings {
 };
 
 struct program {
-    VEC(struct switch_settings) nodes; /* beside the subnet's */
+    VEC(struct switch_settings) nodes; /* by node of the subnet */
     bool due;                          /* compare everything wanted with actual */
     uint32_t blocks_sent;
 };

@@ -27,7 +27,7 @@ struct port_settings {
 };
 
 struct port_writer {
-    VEC(struct port_settings) ports; /* beside the subnet's */
+    VEC(struct port_settings) ports; /* by port of the subnet */
     uint32_t sent;                   /* Sets */
 };
 

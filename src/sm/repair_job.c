@@ -23,8 +23,9 @@ static bool may_repair(const struct sm *sm, const struct sm_job *job, enum plan_
 {
     const struct sm_job *last = plan_current(sm);
     const struct user_routes *user = job->options.user;
-    bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
-    return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
+    bool requested =
+        reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
+    return sm->config.repair && !requested && job->mode == SM_ORDERED && job->has_before &&
            !job->adopt && last && last->repair_state.known && !last->provisional &&
            (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
 }

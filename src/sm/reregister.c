@@ -11,7 +11,7 @@ struct client {
 };
 
 struct reregister {
-    VEC(struct client) ports; /* beside the subnet's */
+    VEC(struct client) ports; /* by port of the subnet */
     uint32_t served_in;       /* mastership in which the owner is ready */
     uint16_t known_master;    /* LID of the master whose registrations the owner has; 0: none */
 };
@@ -59,14 +59,14 @@ void sm_set_registry_master(struct sm *sm, uint16_t master_lid)
 bool reregister_all(struct sm *sm)
 {
     struct reregister *reregister = sm->reregister;
-    unsigned asked = 0;
+    unsigned count = 0;
     if (reregister->served_in == mastership_number(sm))
         return false;
     reregister->served_in = mastership_number(sm);
     for (size_t port = 0; port < reregister->ports.count; port++)
-        asked += reregister->ports.items[port].needed;
-    if (asked)
-        sm_log(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", asked);
+        count += reregister->ports.items[port].needed;
+    if (count)
+        sm_log(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", count);
     program_schedule(sm);
     return true;
 }

@@ -48,7 +48,7 @@ struct audit {
 struct standby_copy {
     struct audit audit;          /* of a new master */
     uint32_t own_token;          /* of this manager as master */
-    VEC(struct node_copy) nodes; /* beside the subnet's */
+    VEC(struct node_copy) nodes; /* by node of the subnet */
     struct watched {             /* tokens: 0 is none */
         uint64_t master;         /* port GUID */
         uint32_t token;          /* last token of the master */

@@ -24,9 +24,8 @@ struct transactions {
     uint32_t free;
     struct request_queue queues[PRIORITY_COUNT];
     uint32_t under_way[GROUP_COUNT]; /* queued or outstanding */
-    /* Slots of outstanding requests. */
-    VEC(uint32_t) in_flight;
-    uint32_t window_256; /* in 1/256 SMPs */
+    VEC(uint32_t) in_flight;         /* slots of outstanding requests */
+    uint32_t window_256;             /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t timeouts; /* time-outs since the last answer */
     bool dropped;      /* see transactions_have_dropped() */
@@ -52,7 +51,6 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
     uint32_t slot = t->free;
     if (slot == SUBNET_NONE) {
         slot = (uint32_t)t->requests.count;
-        assert(slot < 1u << SLOT_BITS);
         vec_push(&t->requests, (struct request){0});
     } else {
         t->free = t->requests.items[slot].next;
