@@ -43,6 +43,16 @@ uint64_t rng_below(struct rng *rng, uint64_t bound)
     return x % bound;
 }
 
+void rng_shuffle(struct rng *rng, uint32_t *items, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t other = rng_below(rng, i);
+        uint32_t item = items[i - 1];
+        items[i - 1] = items[other];
+        items[other] = item;
+    }
+}
+
 bool rng_chance(struct rng *rng, uint64_t parts)
 {
     assert(parts <= RNG_CERTAIN);

@@ -5,6 +5,7 @@
 #define WEFT_BASE_RNG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rng {
@@ -16,6 +17,8 @@ void rng_seed(struct rng *rng, uint64_t seed, uint64_t stream);
 uint64_t rng_next(struct rng *rng);
 /* Uniform in 0 … bound-1, without bias; bound must not be 0. */
 uint64_t rng_below(struct rng *rng, uint64_t bound);
+/* Every order of the items is equally likely. */
+void rng_shuffle(struct rng *rng, uint32_t *items, size_t count);
 /* True with probability parts / 2^32. */
 bool rng_chance(struct rng *rng, uint64_t parts);
 

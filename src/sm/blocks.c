@@ -102,7 +102,7 @@ static void block_unanswered(struct sm *sm, const struct request *request)
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     if (request->target != sm->subnet.own_port) {
-        blocks_mark_unknown(&sm->subnet.blocks, row);
+        blocks_confirm(&sm->subnet.blocks, row, NULL);
         discovery_lost_contact(sm, request->target);
         return;
     }
@@ -124,5 +124,5 @@ void blocks_requests_dropped(struct sm *sm)
 {
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
-            blocks_mark_unknown(&sm->subnet.blocks, row);
+            blocks_confirm(&sm->subnet.blocks, row, NULL);
 }

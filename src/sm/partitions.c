@@ -373,7 +373,7 @@ static void forget_table(struct sm *sm, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
-            blocks_mark_unknown(blocks, row);
+            blocks_confirm(blocks, row, NULL);
 }
 
 void partitions_came_up(struct sm *sm, uint32_t socket)

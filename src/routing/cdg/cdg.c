@@ -37,7 +37,7 @@ void cdg_init(struct cdg *cdg, const struct network *network)
 {
     uint32_t switches = (uint32_t)network->switches.count, most = 1;
     *cdg = (struct cdg){.network = network, .channels = network->first_edge[switches]};
-    cdg->of_port = mem_alloc((network->ports.count + 1) * sizeof *cdg->of_port);
+    cdg->of_port = arena_alloc(&cdg->memory, network->ports.count * sizeof *cdg->of_port);
     memset(cdg->of_port, 0xFF, network->ports.count * sizeof *cdg->of_port);
     for (uint32_t at = 0; at < switches; at++) {
         uint32_t degree = network->first_edge[at + 1] - network->first_edge[at];
@@ -46,19 +46,17 @@ void cdg_init(struct cdg *cdg, const struct network *network)
             cdg->of_port[network->switches.items[at].first_port + network->edges[e].port] = e;
     }
     cdg->words = BITSET_WORDS(most);
-    cdg->reverse = mem_alloc((cdg->channels + 1) * sizeof *cdg->reverse);
-    cdg->first_order = mem_alloc((cdg->channels + 1) * sizeof *cdg->first_order);
-    cdg->seen = mem_zalloc(cdg->channels + 1, 1);
+    cdg->reverse = arena_alloc(&cdg->memory, cdg->channels * sizeof *cdg->reverse);
+    cdg->first_order = arena_alloc(&cdg->memory, cdg->channels * sizeof *cdg->first_order);
+    cdg->seen = arena_alloc(&cdg->memory, cdg->channels);
     for (uint32_t e = 0; e < cdg->channels; e++)
         cdg->reverse[e] = cdg_leaving(cdg, network->edges[e].to, network->edges[e].to_port);
-    uint32_t *stage = mem_alloc((switches + 1) * sizeof *stage);
-    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
-    network_stages(network, stage, queue);
+    uint32_t *stage = mem_alloc(2 * (switches + 1) * sizeof *stage);
+    network_stages(network, stage, stage + switches);
     for (uint32_t at = 0; at < switches; at++)
         stage[at] = stage[at] == NETWORK_NONE ? 0 : stage[at];
     order_by_height(cdg, stage, cdg->first_order);
     mem_free(stage);
-    mem_free(queue);
 }
 
 /* A layer is one piece of memory: four rows of words for each channel, and the order. */
@@ -82,10 +80,7 @@ void cdg_close(struct cdg *cdg, unsigned left)
 void cdg_release(struct cdg *cdg)
 {
     cdg_close(cdg, 0);
-    mem_free(cdg->of_port);
-    mem_free(cdg->reverse);
-    mem_free(cdg->first_order);
-    mem_free(cdg->seen);
+    arena_release(&cdg->memory);
     vec_release(&cdg->added);
     vec_release(&cdg->blocked);
     vec_release(&cdg->ahead);
@@ -119,14 +114,6 @@ static void label_order(const struct cdg *cdg, struct cdg_layer *layer)
     uint64_t gap = UINT64_MAX / (cdg->channels + UINT64_C(1)), place = 0;
     for (uint32_t at = layer->next[cdg->channels]; at != cdg->channels; at = layer->next[at])
         layer->place[at] = place += gap;
-}
-
-static void link_behind(struct cdg_layer *layer, uint32_t channel, uint32_t last)
-{
-    layer->next[channel] = layer->next[last];
-    layer->last[channel] = last;
-    layer->last[layer->next[last]] = channel;
-    layer->next[last] = channel;
 }
 
 void cdg_set_order(struct cdg *cdg, unsigned index, const uint32_t *channels)
@@ -168,11 +155,6 @@ void cdg_clear(struct cdg *cdg, unsigned index)
 }
 
 /* ---- many at once ---- */
-
-void cdg_note(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out)
-{
-    cdg_set_add(cdg, cdg->layer[layer].after, in, out);
-}
 
 /* Mirrors `after` in `before`, and counts for each channel how many depend on it. Returns whether
  * the order agrees with all of them. */
@@ -325,14 +307,6 @@ static unsigned search(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
     }
 }
 
-static void forget_search(struct cdg *cdg)
-{
-    for (size_t i = 0; i < cdg->ahead.count; i++)
-        cdg->seen[cdg->ahead.items[i]] = 0;
-    for (size_t i = 0; i < cdg->behind.count; i++)
-        cdg->seen[cdg->behind.items[i]] = 0;
-}
-
 static int compare_places(const void *a, const void *b)
 {
     uint64_t left = ((const struct cdg_place *)a)->place;
@@ -377,7 +351,10 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last,
         uint32_t channel = moved[i].channel;
         layer->next[layer->last[channel]] = layer->next[channel];
         layer->last[layer->next[channel]] = layer->last[channel];
-        link_behind(layer, channel, last);
+        layer->next[channel] = layer->next[last];
+        layer->last[channel] = last;
+        layer->last[layer->next[last]] = channel;
+        layer->next[last] = channel;
         layer->place[channel] = place += gap;
         last = channel;
     }
@@ -431,11 +408,14 @@ static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_depen
             on_trial = cdg->seen[met] & CDG_ON_TRIAL;
         if (!side && cdg->similar)
             cdg_note_path(cdg, new, met);
-        forget_search(cdg);
+        for (size_t i = 0; i < cdg->ahead.count; i++)
+            cdg->seen[cdg->ahead.items[i]] = 0;
+        for (size_t i = 0; i < cdg->behind.count; i++)
+            cdg->seen[cdg->behind.items[i]] = 0;
     }
     if (!side)
         cdg_set_add(cdg, layer->refused, new.in, new.out);
-    /* A cycle that needs a dependency on trial is no reason to refuse for ever. */
+    /* A cycle that contains a dependency on trial must not be refused for ever. */
     if (!side && on_trial)
         vec_push(&cdg->blocked, new);
     return side;
@@ -466,16 +446,16 @@ void cdg_begin(struct cdg *cdg)
     cdg->added.count = cdg->blocked.count = 0;
 }
 
-void cdg_commit_if(struct cdg *cdg,
-                   bool (*wanted)(const void *context, struct cdg_dependency added),
-                   const void *context)
+static void end_trial(struct cdg *cdg, bool keep,
+                      bool (*wanted)(const void *context, struct cdg_dependency added),
+                      const void *context)
 {
     bool all = true;
     for (size_t i = 0; i < cdg->added.count; i++) {
         struct cdg_dependency added = cdg->added.items[i];
         struct cdg_layer *layer = &cdg->layer[added.layer];
         flip(layer->trial + cdg_row_of(cdg, added.in), cdg_bit(cdg, added.in, added.out));
-        if (wanted(context, added))
+        if (wanted ? wanted(context, added) : keep)
             continue;
         flip_dependency(cdg, layer, added.in, added.out);
         all = false;
@@ -488,26 +468,15 @@ void cdg_commit_if(struct cdg *cdg,
     cdg->on_trial = false;
 }
 
-static bool want_all(const void *context, struct cdg_dependency added)
+void cdg_commit_if(struct cdg *cdg,
+                   bool (*wanted)(const void *context, struct cdg_dependency added),
+                   const void *context)
 {
-    (void)context;
-    (void)added;
-    return true;
+    end_trial(cdg, true, wanted, context);
 }
 
-static bool want_none(const void *context, struct cdg_dependency added)
+bool cdg_end(struct cdg *cdg, bool keep)
 {
-    (void)context;
-    (void)added;
-    return false;
-}
-
-void cdg_commit(struct cdg *cdg)
-{
-    cdg_commit_if(cdg, want_all, NULL);
-}
-
-void cdg_undo(struct cdg *cdg)
-{
-    cdg_commit_if(cdg, want_none, NULL);
+    end_trial(cdg, keep, NULL, NULL);
+    return keep;
 }

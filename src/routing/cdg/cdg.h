@@ -26,8 +26,8 @@
  * Removing dependencies, or undoing a trial, never invalidates an order: the order stays.
  *
  * A graph can follow its network through changes: cdg_move() carries it over to a network that has
- * lost or gained links and switches. Old dependencies stay until cdg_retain() is told which ones
- * the tables still have; until then they stand for packets that are still in flight. */
+ * lost or gained links and switches. Old dependencies stay: packets that old tables sent may still
+ * be in flight. */
 #ifndef WEFT_ROUTING_CDG_CDG_H
 #define WEFT_ROUTING_CDG_CDG_H
 
@@ -70,6 +70,7 @@ enum { CDG_PATHS = 8 };
 
 struct cdg {
     const struct network *network;
+    struct arena memory; /* of all that lasts as long as the graph */
     uint32_t channels;
     uint32_t words;        /* of a row */
     uint32_t *reverse;     /* by channel: the other direction of its link */
@@ -114,7 +115,7 @@ void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks);
 /* Many dependencies at once: cdg_note() takes them down without a look at the order, cdg_sort()
  * then keeps the order if it agrees with all of them, or finds another one. False if there is none;
  * then the layer is of no use until it is cleared. */
-void cdg_note(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out);
+static inline void cdg_note(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out);
 bool cdg_sort(struct cdg *cdg, unsigned layer);
 
 /* Inserts one dependency, unless it would close a cycle. `out` leaves where `in` arrives. */
@@ -123,8 +124,8 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned layer, uint32_t in, uint32_
 /* A trial: what is inserted from cdg_begin() on, into any layer, can be taken back, and with it all
  * refusals that it was the reason for. Trials are not nested. */
 void cdg_begin(struct cdg *cdg);
-void cdg_commit(struct cdg *cdg);
-void cdg_undo(struct cdg *cdg);
+/* Ends the trial: all of it stays, or nothing. Returns `keep`. */
+bool cdg_end(struct cdg *cdg, bool keep);
 /* Ends the trial with a part of what was inserted. */
 void cdg_commit_if(struct cdg *cdg,
                    bool (*wanted)(const void *context, struct cdg_dependency added),
@@ -136,12 +137,6 @@ void cdg_commit_if(struct cdg *cdg,
  * dependencies yet. `cdg` need not be initialized; `from` must have no trial running. */
 void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *network,
               const uint32_t *to_new);
-/* Removes all dependencies of a layer that are not in the set, see cdg_set_new(). */
-void cdg_retain(struct cdg *cdg, unsigned layer, const uint64_t *set);
-
-/* A set of dependencies, in the layout of cdg_layer.after; freed with mem_free(). For instance all
- * those that the new tables give rise to, for cdg_retain() when the old packets are gone. */
-uint64_t *cdg_set_new(const struct cdg *cdg);
 
 /* cdg_similar.c, for insertion. After a search that ended with `side`: behind which channel those
  * that it found go. */
@@ -177,6 +172,15 @@ static inline bool cdg_set_has(const struct cdg *cdg, const uint64_t *set, uint3
 static inline void cdg_set_add(const struct cdg *cdg, uint64_t *set, uint32_t in, uint32_t out)
 {
     bitset_add(set + cdg_row_of(cdg, in), cdg_bit(cdg, in, out));
+}
+/* A set of dependencies, in the layout of cdg_layer.after; freed with mem_free(). */
+static inline uint64_t *cdg_set_new(const struct cdg *cdg)
+{
+    return mem_zalloc(cdg_row(cdg, cdg->channels) + 1, sizeof(uint64_t));
+}
+static inline void cdg_note(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out)
+{
+    cdg_set_add(cdg, cdg->layer[layer].after, in, out);
 }
 static inline bool cdg_has(const struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out)
 {

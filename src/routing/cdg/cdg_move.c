@@ -1,4 +1,4 @@
-/* A graph that outlives its network, and dependencies that nobody needs any more. */
+/* Moving a graph to a changed network. */
 #include "routing/cdg/cdg.h"
 
 #include <string.h>
@@ -114,30 +114,4 @@ void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *net
         move_order(cdg, index, from, map);
     }
     mem_free(map);
-}
-
-uint64_t *cdg_set_new(const struct cdg *cdg)
-{
-    return mem_zalloc(cdg_row(cdg, cdg->channels) + 1, sizeof(uint64_t));
-}
-
-void cdg_retain(struct cdg *cdg, unsigned index, const uint64_t *set)
-{
-    struct cdg_layer *layer = &cdg->layer[index];
-    size_t bytes = cdg_row(cdg, cdg->channels) * sizeof(uint64_t);
-    for (uint32_t in = 0; in < cdg->channels; in++) {
-        uint32_t first = cdg->network->first_edge[cdg->network->edges[in].to];
-        size_t row = cdg_row_of(cdg, in);
-        for (uint32_t word = 0; word < cdg->words; word++, first += 64) {
-            uint64_t gone = layer->after[row + word] & ~set[row + word];
-            layer->after[row + word] &= set[row + word];
-            for (; gone; gone &= gone - 1) {
-                uint32_t out = first + (uint32_t)__builtin_ctzll(gone);
-                bitset_drop(layer->before + cdg_row(cdg, out),
-                            cdg->reverse[in] - (first - 64 * word));
-            }
-        }
-    }
-    memset(layer->refused, 0, bytes);
-    cdg->path_count = 0;
 }

@@ -125,15 +125,10 @@ static struct node successor(const struct dependency_graph *graph, uint32_t from
                          .bit = bit};
 }
 
-static const uint64_t *row_of(const struct dependency_graph *graph, const struct node *node)
-{
-    return graph->bits + graph->first_word[node->at] +
-           node->row * dependency_row_words(graph, node->at);
-}
-
 /* Sets of nodes: for each switch a row of bits, of the channels that begin there. */
 struct search {
     const struct dependency_graph *graph;
+    struct arena memory;
     size_t *first_word; /* by switch */
     uint64_t *open;     /* on the path from the start to where the search is */
     uint64_t *done;     /* nothing that they lead to closes a cycle */
@@ -146,34 +141,34 @@ static void search_init(struct search *search, const struct dependency_graph *gr
     uint32_t switches = (uint32_t)graph->network->switches.count;
     size_t words = 0;
     *search = (struct search){.graph = graph};
-    search->first_word = mem_alloc((switches + 1) * sizeof *search->first_word);
+    search->first_word = arena_alloc(&search->memory, switches * sizeof *search->first_word);
     for (uint32_t at = 0; at < switches; at++) {
         search->first_word[at] = words;
         words += dependency_row_words(graph, at);
     }
-    search->open = mem_zalloc(words + 1, sizeof *search->open);
-    search->done = mem_zalloc(words + 1, sizeof *search->done);
+    search->open = arena_alloc(&search->memory, words * sizeof *search->open);
+    search->done = arena_alloc(&search->memory, words * sizeof *search->done);
 }
 
 static void search_release(struct search *search)
 {
-    mem_free(search->first_word);
-    mem_free(search->open);
-    mem_free(search->done);
+    arena_release(&search->memory);
     vec_release(&search->path);
 }
 
 /* The next successor of a node that is not done; false if there is none. */
 static bool next_left(const struct search *search, const struct node *node, struct node *next)
 {
-    const uint64_t *row = row_of(search->graph, node);
+    const struct dependency_graph *graph = search->graph;
+    size_t words = dependency_row_words(graph, node->at);
+    const uint64_t *row = graph->bits + graph->first_word[node->at] + node->row * words;
     const uint64_t *done = search->done + search->first_word[node->at];
-    for (size_t word = 0; word < dependency_row_words(search->graph, node->at); word++) {
+    for (size_t word = 0; word < words; word++) {
         uint64_t left = row[word] & ~done[word];
         if (!left)
             continue;
         uint32_t bit = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(left);
-        *next = successor(search->graph, node->at, bit);
+        *next = successor(graph, node->at, bit);
         return true;
     }
     return false;
@@ -243,6 +238,7 @@ static void shorten(const struct dependency_graph *graph, struct node start,
     vec_release(&back);
     search_release(&seen);
 }
+
 bool dependency_find_cycle_from(const struct dependency_graph *graph,
                                 const struct dependency_channel *channels, size_t count,
                                 uint64_t *operations, struct verify_report *report)
@@ -268,10 +264,8 @@ bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_r
     uint64_t unused = 0;
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (unsigned in = 1; in <= network->switches.items[at].port_count; in++) {
-            const struct network_port *link =
-                &network->ports.items[network->switches.items[at].first_port + in];
-            for (uint32_t vl = 0;
-                 vl < graph->vls && (link->peer ^ NETWORK_SWITCH) < network->switches.count; vl++)
+            const struct network_port *link = network_link_at(network, at, in);
+            for (uint32_t vl = 0; link && vl < graph->vls; vl++)
                 vec_push(&channels,
                          ((struct dependency_channel){link->peer & ~NETWORK_SWITCH,
                                                       link->peer_port * graph->vls + vl}));

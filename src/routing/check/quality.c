@@ -4,8 +4,8 @@
 #include "routing/check/quality.h"
 
 #include "base/rng.h"
+#include "base/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SLICES_PER_WORKER = 4, LOW_PERCENT = 5 };
@@ -59,40 +59,37 @@ static void flows_clear(struct flows *flows)
     flows->count = 0;
 }
 
-/* The channel that a switch sends a LID by. False if there is none. */
-static bool next_channel(const struct measure *measure, uint32_t at, uint32_t lid,
-                         uint32_t *channel)
+/* Appends the channels of a route, the link to the destination included. Returns how many; 0 if it
+ * does not arrive. */
+static uint32_t follow_route(struct flows *flows, uint32_t at, uint32_t lid, uint32_t destination)
 {
-    const struct network_switch *node = &measure->network->switches.items[at];
-    uint8_t port = routes_port(measure->routes, at, lid);
-    *channel = node->first_port + port;
-    return port > 0 && port <= node->port_count;
-}
-
-/* Adds one flow and its load, the link to the destination included. */
-static void add_flow(struct flows *flows, uint32_t source, uint32_t destination)
-{
-    const struct measure *measure = flows->measure;
-    const struct network *network = measure->network;
-    uint32_t lid = path_lookup(measure->routes, network, source, destination).dlid, channel;
-    uint32_t at = network->terminals.items[source].at;
+    const struct network *network = flows->measure->network;
     size_t start = flows->channels.count;
     bool arrived = false;
-    for (uint32_t hops = 0; lid && hops < measure->routes->switch_count; hops++) {
-        if (!next_channel(measure, at, lid, &channel))
+    for (uint32_t hops = 0; lid && hops < network->switches.count && !arrived; hops++) {
+        const struct network_switch *node = &network->switches.items[at];
+        uint8_t port = routes_port(flows->measure->routes, at, lid);
+        if (port == 0 || port > node->port_count)
             break;
-        vec_push(&flows->channels, channel);
-        uint32_t peer = network->ports.items[channel].peer;
-        arrived = network_leads_to(network, at, channel - network->switches.items[at].first_port,
-                                   destination);
-        if (!(peer & NETWORK_SWITCH) || peer == NETWORK_NONE)
+        vec_push(&flows->channels, node->first_port + port);
+        arrived = network_leads_to(network, at, port, destination);
+        at = network_next(network, at, port);
+        if (at == NETWORK_NONE)
             break;
-        at = peer & ~NETWORK_SWITCH;
     }
     if (!arrived)
         flows->channels.count = start;
-    for (size_t i = start; i < flows->channels.count; i++)
-        flows->load[flows->channels.items[i]]++;
+    return (uint32_t)(flows->channels.count - start);
+}
+
+/* Adds one flow and its load. */
+static void add_flow(struct flows *flows, uint32_t source, uint32_t destination)
+{
+    const struct network *network = flows->measure->network;
+    struct path path = path_lookup(flows->measure->routes, network, source, destination);
+    uint32_t at = network_switch_of(network, source);
+    for (uint32_t hops = follow_route(flows, at, path.dlid, destination); hops > 0; hops--)
+        flows->load[flows->channels.items[flows->channels.count - hops]]++;
     flows->first[++flows->count] = (uint32_t)flows->channels.count;
 }
 
@@ -112,28 +109,19 @@ static uint32_t slice_start(const struct measure *measure, uint32_t jobs, size_t
 
 /* Pairings. */
 
-static void shuffle(uint32_t *items, uint32_t count, uint64_t seed, uint64_t stream)
-{
-    struct rng rng;
-    rng_seed(&rng, seed, stream);
-    for (uint32_t i = count; i > 1; i--) {
-        uint32_t other = (uint32_t)rng_below(&rng, i), item = items[i - 1];
-        items[i - 1] = items[other];
-        items[other] = item;
-    }
-}
-
 static void try_pairings(void *context, size_t slice)
 {
     const struct measure *measure = context;
     struct flows flows;
     uint32_t *order = mem_alloc(measure->count * sizeof *order);
     uint32_t pairings = measure->options->pairings;
+    struct rng rng;
     flows_init(&flows, measure);
     for (uint32_t i = slice_start(measure, pairings, slice);
          i < slice_start(measure, pairings, slice + 1); i++) {
         memcpy(order, measure->order, measure->count * sizeof *order);
-        shuffle(order, measure->count, measure->options->seed, i);
+        rng_seed(&rng, measure->options->seed, i);
+        rng_shuffle(&rng, order, measure->count);
         for (uint32_t k = 0; k + 1 < measure->count; k += 2) {
             add_flow(&flows, order[k], order[k + 1]);
             add_flow(&flows, order[k + 1], order[k]);
@@ -148,12 +136,6 @@ static void try_pairings(void *context, size_t slice)
     mem_free(order);
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void sum_pairings(struct measure *measure, struct quality *quality)
 {
     uint32_t pairings = measure->options->pairings;
@@ -161,7 +143,7 @@ static void sum_pairings(struct measure *measure, struct quality *quality)
     double full = (double)FULL_SHARE * paired, sum = 0;
     if (pairings == 0 || measure->count < 2)
         return;
-    qsort(measure->bandwidth, pairings, sizeof *measure->bandwidth, compare_values);
+    sort_u64(measure->bandwidth, pairings);
     for (uint32_t i = 0; i < pairings; i++)
         sum += (double)measure->bandwidth[i];
     quality->bandwidth_mean = sum / full / pairings;
@@ -190,60 +172,30 @@ static void try_shifts(void *context, size_t slice)
     flows_release(&flows);
 }
 
-static void sum_shifts(const struct measure *measure, struct quality *quality)
-{
-    uint64_t sum = 0;
-    quality->shifts = measure->shifts;
-    for (uint32_t i = 0; i < measure->shifts; i++) {
-        sum += measure->shift_load[i];
-        if (measure->shift_load[i] > quality->shift_load_max)
-            quality->shift_load_max = measure->shift_load[i];
-    }
-    quality->shift_load_mean = measure->shifts ? (double)sum / measure->shifts : 0;
-}
-
 /* Hops. */
-
-/* Hops from a switch to a terminal; 0 if it is not delivered. */
-static uint32_t count_hops(const struct measure *measure, uint32_t from, uint32_t destination)
-{
-    const struct network *network = measure->network;
-    const struct routes *routes = measure->routes;
-    const struct network_terminal *target = &network->terminals.items[destination];
-    uint32_t lid = target->lid, at = from, channel;
-    if (lid && routes->offsets)
-        lid += routes->offsets[(size_t)target->at * routes->switch_count + from];
-    for (uint32_t hops = 1; lid && hops <= routes->switch_count; hops++) {
-        if (!next_channel(measure, at, lid, &channel))
-            return 0;
-        uint32_t peer = network->ports.items[channel].peer;
-        if (network_leads_to(network, at, channel - network->switches.items[at].first_port,
-                             destination))
-            return hops;
-        if (!(peer & NETWORK_SWITCH) || peer == NETWORK_NONE)
-            return 0;
-        at = peer & ~NETWORK_SWITCH;
-    }
-    return 0;
-}
 
 static void compare_hops(void *context, size_t slice)
 {
     const struct measure *measure = context;
     const struct network *network = measure->network;
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *distance = mem_alloc(switches * sizeof *distance);
-    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    uint32_t *distance = mem_alloc(2 * switches * sizeof *distance);
+    struct flows flows;
     struct hops_sum *sum = &measure->hops[slice];
+    flows_init(&flows, measure);
     for (uint32_t at = slice_start(measure, switches, slice);
          at < slice_start(measure, switches, slice + 1); at++) {
         if (!network_terminal_count(network, at))
             continue;
-        network_distances(network, at, distance, queue);
+        network_distances(network, at, distance, distance + switches);
         for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
             for (uint32_t from = 0; from < switches; from++) {
                 uint64_t senders = network_terminal_count(network, from) - (from == at);
-                uint32_t hops = senders ? count_hops(measure, from, network->terminals_at[i]) : 0;
+                uint32_t to = network->terminals_at[i], lid = network->terminals.items[to].lid;
+                if (lid && measure->routes->offsets)
+                    lid += measure->routes->offsets[(size_t)at * switches + from];
+                uint32_t hops = senders ? follow_route(&flows, from, lid, to) : 0;
+                flows.channels.count = 0;
                 if (!hops)
                     continue;
                 uint32_t over = hops - distance[from] - 1;
@@ -254,27 +206,14 @@ static void compare_hops(void *context, size_t slice)
             }
         }
     }
+    flows_release(&flows);
     mem_free(distance);
-    mem_free(queue);
-}
-
-static void sum_hops(const struct measure *measure, struct quality *quality)
-{
-    for (uint32_t i = 0; i < measure->slices; i++) {
-        const struct hops_sum *sum = &measure->hops[i];
-        quality->pairs += sum->pairs;
-        quality->hops_sum += sum->hops;
-        quality->hops_least_sum += sum->least;
-        if (sum->over_max > quality->hops_over_max)
-            quality->hops_over_max = sum->over_max;
-    }
 }
 
 /* Terminals with LIDs, in order. */
 static void list_terminals(struct measure *measure)
 {
     const struct network *network = measure->network;
-    measure->order = mem_alloc(network->terminals.count * sizeof *measure->order);
     if (measure->options->order) {
         for (size_t i = 0; i < network->terminals.count; i++)
             if (network->terminals.items[measure->options->order[i]].lid)
@@ -297,21 +236,34 @@ void quality_measure(const struct network *network, const struct routes *routes,
         .options = options,
         .slices = workers_count(options->workers) * SLICES_PER_WORKER,
     };
+    struct arena memory = {0};
+    uint64_t shift_loads = 0;
     *quality = (struct quality){0};
+    measure.order = arena_alloc(&memory, network->terminals.count * sizeof *measure.order);
     list_terminals(&measure);
     if (measure.count > 1)
         measure.shifts = options->shifts < measure.count - 1 ? options->shifts : measure.count - 1;
-    measure.bandwidth = mem_zalloc(options->pairings, sizeof *measure.bandwidth);
-    measure.shift_load = mem_zalloc(measure.shifts, sizeof *measure.shift_load);
-    measure.hops = mem_zalloc(measure.slices, sizeof *measure.hops);
+    measure.bandwidth = arena_alloc(&memory, options->pairings * sizeof *measure.bandwidth);
+    measure.shift_load = arena_alloc(&memory, measure.shifts * sizeof *measure.shift_load);
+    measure.hops = arena_alloc(&memory, measure.slices * sizeof *measure.hops);
     workers_run(options->workers, measure.slices, try_pairings, &measure);
     workers_run(options->workers, measure.slices, try_shifts, &measure);
     workers_run(options->workers, measure.slices, compare_hops, &measure);
     sum_pairings(&measure, quality);
-    sum_shifts(&measure, quality);
-    sum_hops(&measure, quality);
-    mem_free(measure.order);
-    mem_free(measure.bandwidth);
-    mem_free(measure.shift_load);
-    mem_free(measure.hops);
+    for (uint32_t i = 0; i < measure.shifts; i++) {
+        shift_loads += measure.shift_load[i];
+        if (measure.shift_load[i] > quality->shift_load_max)
+            quality->shift_load_max = measure.shift_load[i];
+    }
+    quality->shifts = measure.shifts;
+    quality->shift_load_mean = measure.shifts ? (double)shift_loads / measure.shifts : 0;
+    for (uint32_t i = 0; i < measure.slices; i++) {
+        const struct hops_sum *sum = &measure.hops[i];
+        quality->pairs += sum->pairs;
+        quality->hops_sum += sum->hops;
+        quality->hops_least_sum += sum->least;
+        if (sum->over_max > quality->hops_over_max)
+            quality->hops_over_max = sum->over_max;
+    }
+    arena_release(&memory);
 }

@@ -18,8 +18,6 @@
 #include "routing/model/routes.h"
 #include "routing/model/workers.h"
 
-enum { QUALITY_PAIRINGS = 1000, QUALITY_SHIFTS = 1000 };
-
 struct quality_options {
     uint64_t seed;
     uint32_t pairings;     /* how many; 0: none */

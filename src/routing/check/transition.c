@@ -71,25 +71,6 @@ static struct choice choices_of(const struct transition *transition, uint32_t at
     return choice;
 }
 
-static uint32_t follow(const struct network *network, uint32_t at, uint8_t port, uint8_t *in)
-{
-    const struct network_switch *node = &network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    const struct network_port *link = &network->ports.items[node->first_port + port];
-    if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-        return NETWORK_NONE;
-    *in = link->peer_port;
-    return link->peer & ~NETWORK_SWITCH;
-}
-
-static bool is_hole(const struct network *network, uint32_t at, uint8_t port)
-{
-    const struct network_switch *node = &network->switches.items[at];
-    return port > node->port_count ||
-           (port && network->ports.items[node->first_port + port].peer == NETWORK_NONE);
-}
-
 static void reach(struct transition *transition, uint32_t number, uint32_t wave)
 {
     if (transition->since[number] <= wave)
@@ -102,10 +83,12 @@ static void reach(struct transition *transition, uint32_t number, uint32_t wave)
 static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
                        const struct choice *sender, unsigned way)
 {
-    uint8_t in, onward;
-    uint32_t to = follow(transition->network, at, sender->port[way], &in);
-    if (to == NETWORK_NONE)
+    const struct network *network = transition->network;
+    const struct network_port *link = network_link_at(network, at, sender->port[way]);
+    if (!link)
         return;
+    uint32_t to = link->peer & ~NETWORK_SWITCH;
+    const struct network_switch *node = &network->switches.items[to];
     struct choice receiver = choices_of(transition, to, lid);
     uint32_t since = transition->since[at * 2 + way];
     if (sender->is_new[way] && sender->wave > since)
@@ -113,9 +96,12 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
     for (unsigned i = 0; i < receiver.count; i++) {
         if (!receiver.is_new[i] && since > receiver.wave)
             continue; /* too late */
-        transition->holes += is_hole(transition->network, to, receiver.port[i]);
-        if (follow(transition->network, to, receiver.port[i], &onward) != NETWORK_NONE)
-            dependency_add(&transition->graph, to, in, transition->lane, receiver.port[i],
+        uint8_t out = receiver.port[i];
+        transition->holes +=
+            out > node->port_count ||
+            (out && network->ports.items[node->first_port + out].peer == NETWORK_NONE);
+        if (network_link_at(network, to, out))
+            dependency_add(&transition->graph, to, link->peer_port, transition->lane, out,
                            transition->lane);
         reach(transition, to * 2 + i, since);
     }
@@ -137,7 +123,7 @@ static void add_lane(struct transition *transition, uint32_t lid, const struct r
 {
     const struct network *network = transition->network;
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    uint32_t owner = network_owner(network, lid);
     bool only_terminals = owner == NETWORK_NONE || (owner & NETWORK_SWITCH);
     transition->queue.count = 0;
     memset(transition->since, 0xFF, switches * 2u * sizeof *transition->since);
@@ -186,20 +172,6 @@ static bool stretch_is_safe(struct transition *transition, uint32_t first, uint3
     return !cyclic;
 }
 
-/* Sources go over to first levels by the old tables. */
-static void check_first(struct transition *transition, const struct routes *first,
-                        struct transition_report *report)
-{
-    transition->first = transition->end = 0;
-    dependency_init(&transition->graph, transition->network, transition->lanes);
-    add_packets(transition, transition->before, 0);
-    add_packets(transition, first, 0);
-    report->safe = !dependency_find_cycle(&transition->graph, &report->cycle);
-    if (!report->safe)
-        report->when = TRANSITION_FIRST;
-    dependency_release(&transition->graph);
-}
-
 /* An entry is written by the first update that has it. */
 static void note_update(struct transition *transition, const struct table_update *update,
                         uint32_t wave)
@@ -223,17 +195,6 @@ static void note_waves(struct transition *transition, const struct update_plan *
     }
     for (size_t i = 0; i < plan->stuck.count; i++)
         note_update(transition, &plan->stuck.items[i], (uint32_t)plan->waves.count);
-}
-
-static uint64_t count_left_out(const struct transition *transition)
-{
-    uint64_t count = 0;
-    for (uint32_t at = 0; at < transition->network->switches.count; at++)
-        for (uint32_t lid = 0; lid < transition->stride; lid++)
-            count +=
-                transition->wave[(size_t)at * transition->stride + lid] == WAVE_NEVER &&
-                routes_port(transition->before, at, lid) != routes_port(transition->after, at, lid);
-    return count;
 }
 
 /* What comes after all waves, the first of which since the last drain is `last`. */
@@ -323,12 +284,20 @@ void verify_transition(const struct network *network, const struct routes *befor
     transition.wave = mem_alloc((size_t)switches * transition.stride * sizeof *transition.wave);
     transition.since = mem_alloc((switches * 2u + 1) * sizeof *transition.since);
     note_waves(&transition, plan);
-    report->left_out = count_left_out(&transition);
-    for (size_t i = 0; i < plan->waves.count; i++)
-        report->drains += plan->waves.items[i].drain;
+    for (uint32_t at = 0; at < switches; at++)
+        for (uint32_t lid = 0; lid < transition.stride; lid++)
+            report->left_out +=
+                transition.wave[(size_t)at * transition.stride + lid] == WAVE_NEVER &&
+                routes_port(before, at, lid) != routes_port(after, at, lid);
+    report->drains = update_plan_drains(plan);
     if (plan->first_levels) {
         transition.lanes = LANES_MOST;
-        check_first(&transition, &first, report);
+        dependency_init(&transition.graph, network, transition.lanes);
+        add_packets(&transition, before, 0);
+        add_packets(&transition, &first, 0);
+        report->safe = !dependency_find_cycle(&transition.graph, &report->cycle);
+        report->when = report->safe ? TRANSITION_WAVE : TRANSITION_FIRST;
+        dependency_release(&transition.graph);
         transition.before = &first;
     }
     if (report->safe)

@@ -50,6 +50,7 @@ struct slice {
     uint64_t *weight;
     uint32_t *stack, *order;
     uint32_t order_count;
+    struct arena memory;
 };
 
 static enum step take_step(const struct check *check, const struct verify_target *target,
@@ -134,23 +135,17 @@ static void resolve(const struct check *check, struct slice *slice,
     }
 }
 
-/* Do the terminals at this switch send to the target by this very LID? */
-static bool uses_lid(const struct check *check, const struct verify_target *target, uint32_t from)
-{
-    uint32_t offset = 0;
-    if (!target->is_switch && check->routes->offsets)
-        offset = check->routes->offsets[(size_t)target->at * check->switch_count + from];
-    return target->offset == offset;
-}
-
 /* Terminals at a switch that send to the LID, the owner itself not counted. */
 static uint64_t senders_at(const struct check *check, const struct verify_target *target,
                            uint32_t from)
 {
-    uint64_t senders = network_terminal_count(check->network, from);
-    if (!uses_lid(check, target, from))
+    uint32_t offset = 0; /* by which these terminals send to the target */
+    if (!target->is_switch && check->routes->offsets)
+        offset = check->routes->offsets[(size_t)target->at * check->switch_count + from];
+    if (target->offset != offset)
         return 0;
-    return senders - (!target->is_switch && from == target->at);
+    return network_terminal_count(check->network, from) -
+           (!target->is_switch && from == target->at);
 }
 
 static void count_delivery(const struct check *check, struct slice *slice,
@@ -200,16 +195,11 @@ static uint8_t level_of_source(const struct check *check, const struct verify_ta
 static uint16_t levels_of_source(const struct check *check, const struct verify_target *target,
                                  uint32_t end_point, uint32_t at)
 {
-    const struct network *network = check->network;
     uint16_t levels = (uint16_t)(1u << level_of_source(check, target, end_point, at));
     if (!check->reversible)
         return levels;
-    bool is_switch = end_point & NETWORK_SWITCH;
-    uint32_t lid =
-        is_switch ? network->switches.items[at].lid : network->terminals.items[end_point].lid;
-    uint32_t lmc =
-        is_switch ? network->switches.items[at].lmc : network->terminals.items[end_point].lmc;
-    for (uint32_t k = 0; lid && k < UINT32_C(1) << lmc; k++) {
+    uint16_t lid = network_lid(check->network, end_point);
+    for (uint32_t k = 0; lid && k < UINT32_C(1) << network_lmc(check->network, end_point); k++) {
         const struct verify_target source = {.lid = (uint16_t)(lid + k)};
         levels |= (uint16_t)(1u << level_of_source(check, &source, target->owner, target->at));
     }
@@ -303,26 +293,6 @@ static void add_loads(const struct check *check, struct slice *slice,
     }
 }
 
-static bool find_target(const struct check *check, uint32_t lid, struct verify_target *target)
-{
-    const struct network *network = check->network;
-    uint32_t owner = network->owner[lid];
-    if (owner == NETWORK_NONE)
-        return false;
-    bool is_switch = owner & NETWORK_SWITCH;
-    uint32_t index = owner & ~NETWORK_SWITCH;
-    uint16_t base =
-        is_switch ? network->switches.items[index].lid : network->terminals.items[index].lid;
-    *target = (struct verify_target){
-        .lid = (uint16_t)lid,
-        .owner = owner,
-        .at = is_switch ? index : network->terminals.items[index].at,
-        .offset = lid - base,
-        .is_switch = is_switch,
-    };
-    return true;
-}
-
 static void check_lid(const struct check *check, struct slice *slice,
                       const struct verify_target *target)
 {
@@ -342,47 +312,44 @@ static void check_lid(const struct check *check, struct slice *slice,
             follow_level(check, slice, target, (uint8_t)sl, &levels);
 }
 
-static void check_block(const struct check *check, struct slice *slice, uint32_t first)
-{
-    uint32_t lids = check->network->top_lid + 1u;
-    for (uint32_t lid = first; lid < lids && lid < first + ROUTES_BLOCK; lid++) {
-        struct verify_target target;
-        if (find_target(check, lid, &target) &&
-            !(check->quick &&
-              walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies)))
-            check_lid(check, slice, &target);
-    }
-}
-
 static void check_slice(void *context, size_t index)
 {
     struct check *check = context;
     struct slice *slice = &check->slice[index];
+    const struct network *network = check->network;
     uint32_t switches = check->switch_count, first;
-    slice->state = mem_alloc(switches);
-    slice->next = mem_alloc(switches * sizeof *slice->next);
-    slice->lanes = mem_alloc(switches * sizeof *slice->lanes);
-    slice->hops = mem_zalloc(switches, sizeof *slice->hops);
-    slice->weight = mem_alloc(switches * sizeof *slice->weight);
-    slice->stack = mem_alloc(switches * sizeof *slice->stack);
-    slice->order = mem_alloc(switches * sizeof *slice->order);
+    slice->state = arena_alloc(&slice->memory, switches);
+    slice->next = arena_alloc(&slice->memory, switches * sizeof *slice->next);
+    slice->lanes = arena_alloc(&slice->memory, switches * sizeof *slice->lanes);
+    slice->hops = arena_alloc(&slice->memory, switches * sizeof *slice->hops);
+    slice->weight = arena_alloc(&slice->memory, switches * sizeof *slice->weight);
+    slice->stack = arena_alloc(&slice->memory, switches * sizeof *slice->stack);
+    slice->order = arena_alloc(&slice->memory, switches * sizeof *slice->order);
     slice->sum.load = mem_zalloc(check->network->ports.count + 1, sizeof *slice->sum.load);
     dependency_init(&slice->dependencies, check->network, check->vls);
     if (check->quick)
         walk_init(&slice->walk, check->network, check->routes, check->vls, check->back);
     while ((first = __atomic_fetch_add(&check->next_lid, ROUTES_BLOCK, __ATOMIC_RELAXED)) <=
-           check->network->top_lid)
-        check_block(check, slice, first);
+           network->top_lid)
+        for (uint32_t lid = first; lid <= network->top_lid && lid < first + ROUTES_BLOCK; lid++) {
+            uint32_t owner = network->owner[lid];
+            if (owner == NETWORK_NONE)
+                continue;
+            struct verify_target target = {
+                .lid = (uint16_t)lid,
+                .owner = owner,
+                .at = network_switch_of(network, owner),
+                .offset = lid - network_lid(network, owner),
+                .is_switch = owner & NETWORK_SWITCH,
+            };
+            if (!check->quick ||
+                !walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies))
+                check_lid(check, slice, &target);
+        }
     for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
         slice->sum.load[i] += slice->walk.load[i];
     walk_release(&slice->walk);
-    mem_free(slice->state);
-    mem_free(slice->next);
-    mem_free(slice->lanes);
-    mem_free(slice->hops);
-    mem_free(slice->weight);
-    mem_free(slice->stack);
-    mem_free(slice->order);
+    arena_release(&slice->memory);
 }
 
 static void scan_switch(void *context, size_t index)
@@ -391,52 +358,10 @@ static void scan_switch(void *context, size_t index)
     walk_scan_dependencies(check->network, check->routes, (uint32_t)index, check->graph);
 }
 
-static bool is_in_one_part(const struct check *check)
-{
-    for (uint32_t at = 1; at < check->switch_count; at++)
-        if (check->part[at] != check->part[0])
-            return false;
-    return true;
-}
-
-/* Breadth first from the switches in `queue`: each new switch is labelled with `step` more than the
- * one it was found from. Steps of 1 give levels, steps of 0 name connected parts. */
-static void spread_labels(const struct network *network, uint32_t *label, uint32_t *queue,
-                          uint32_t tail, uint32_t step)
-{
-    for (uint32_t head = 0; head < tail; head++) {
-        const struct network_switch *node = &network->switches.items[queue[head]];
-        for (unsigned port = 1; port <= node->port_count; port++) {
-            uint32_t peer = network->ports.items[node->first_port + port].peer;
-            if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ||
-                label[peer & ~NETWORK_SWITCH] != NETWORK_NONE)
-                continue;
-            label[peer & ~NETWORK_SWITCH] = label[queue[head]] + step;
-            queue[tail++] = peer & ~NETWORK_SWITCH;
-        }
-    }
-}
-
-static void label_parts(struct check *check)
-{
-    uint32_t *queue = mem_alloc(check->switch_count * sizeof *queue);
-    check->part = mem_alloc(check->switch_count * sizeof *check->part);
-    memset(check->part, 0xFF, check->switch_count * sizeof *check->part);
-    for (uint32_t start = 0; start < check->switch_count; start++) {
-        if (check->part[start] != NETWORK_NONE)
-            continue;
-        check->part[start] = start;
-        queue[0] = start;
-        spread_labels(check->network, check->part, queue, 1, 0);
-    }
-    mem_free(queue);
-}
-
 static void label_keys(struct check *check, const uint32_t *roots, size_t root_count)
 {
-    uint32_t *level = mem_alloc(check->switch_count * sizeof *level);
-    uint32_t *queue = mem_alloc(check->switch_count * sizeof *queue);
-    uint32_t tail = 0;
+    uint32_t *level = mem_alloc(2 * check->switch_count * sizeof *level);
+    uint32_t *queue = level + check->switch_count, tail = 0;
     memset(level, 0xFF, check->switch_count * sizeof *level);
     for (size_t i = 0; i < root_count; i++) {
         if (level[roots[i]] == 0)
@@ -444,12 +369,11 @@ static void label_keys(struct check *check, const uint32_t *roots, size_t root_c
         level[roots[i]] = 0;
         queue[tail++] = roots[i];
     }
-    spread_labels(check->network, level, queue, tail, 1);
+    network_spread(check->network, level, queue, tail);
     check->key = mem_alloc(check->switch_count * sizeof *check->key);
     for (uint32_t at = 0; at < check->switch_count; at++)
         check->key[at] = (uint64_t)level[at] << 16 | check->network->switches.items[at].lid;
     mem_free(level);
-    mem_free(queue);
 }
 
 static void add_slice(struct verify_report *report, struct dependency_graph *graph,
@@ -492,18 +416,6 @@ static void merge_findings(const struct check *check, struct verify_report *repo
     mem_free(taken);
 }
 
-static void sum_loads(const struct network *network, struct verify_report *report)
-{
-    for (size_t i = 0; i < network->ports.count; i++) {
-        uint32_t peer = network->ports.items[i].peer;
-        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
-            continue;
-        report->channels++;
-        report->load_sum += report->load[i];
-        report->load_max = report->load[i] > report->load_max ? report->load[i] : report->load_max;
-    }
-}
-
 static void find_cycle(const struct check *check, const struct dependency_graph *graph,
                        struct verify_report *report)
 {
@@ -513,17 +425,8 @@ static void find_cycle(const struct check *check, const struct dependency_graph 
     struct text text = {0};
     text_puts(&text, "credit loop on ");
     verify_write_cycle(check->network, report->cycle.items, report->cycle.count, &text);
-    vec_push(&report->findings, NULL);
-    for (size_t i = report->findings.count; i-- > 1;)
-        report->findings.items[i] = report->findings.items[i - 1];
-    report->findings.items[0] = arena_strdup(&report->strings, text.data);
+    vec_insert(&report->findings, 0, arena_strdup(&report->strings, text.data));
     text_release(&text);
-}
-
-static unsigned lanes_in_use(const struct routes *routes, const struct verify_options *options)
-{
-    unsigned vls = options->lanes ? options->lanes->count : routes->vls;
-    return vls ? vls : 1;
 }
 
 void verify_routes(const struct network *network, const struct routes *routes,
@@ -535,18 +438,20 @@ void verify_routes(const struct network *network, const struct routes *routes,
         .lanes = options->lanes,
         .switch_count = (uint32_t)network->switches.count,
         .reversible = options->reversible,
-        .vls = lanes_in_use(routes, options),
+        .vls = options->lanes ? options->lanes->count : routes->vls,
         .slices = workers_count(options->workers),
     };
     struct dependency_graph graph;
+    check.vls = check.vls ? check.vls : 1;
     *report = (struct verify_report){.vls = check.vls};
     report->load = mem_zalloc(network->ports.count + 1, sizeof *report->load);
     dependency_init(&graph, network, check.vls);
     if (check.switch_count) {
-        label_parts(&check);
+        check.part = mem_alloc(check.switch_count * sizeof *check.part);
+        bool one_part = network_parts(network, check.part) == 1;
         if (options->root_count)
             label_keys(&check, options->roots, options->root_count);
-        check.quick = !check.lanes && !check.key && !routes->offsets && is_in_one_part(&check);
+        check.quick = !check.lanes && !check.key && !routes->offsets && one_part;
         if (check.quick && check.reversible && check.vls > 1)
             check.back = walk_levels_back(network, routes);
         check.slice = mem_zalloc(check.slices, sizeof *check.slice);
@@ -559,7 +464,13 @@ void verify_routes(const struct network *network, const struct routes *routes,
         for (unsigned i = 0; i < check.slices; i++)
             add_slice(report, &graph, &check.slice[i], network->ports.count);
     }
-    sum_loads(network, report);
+    for (size_t i = 0; i < network->ports.count; i++) {
+        if ((network->ports.items[i].peer ^ NETWORK_SWITCH) >= network->switches.count)
+            continue;
+        report->channels++;
+        report->load_sum += report->load[i];
+        report->load_max = report->load[i] > report->load_max ? report->load[i] : report->load_max;
+    }
     find_cycle(&check, &graph, report);
     if (options->keep)
         *options->keep = graph;

@@ -62,7 +62,7 @@ void verify_change_begin(struct verify_change *change, const struct network *bef
             (!had_terminals[at] && network_terminal_count(network, at)))
             vec_push(&change->switches, at);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        uint32_t was = lid <= before->top_lid ? before->owner[lid] : NETWORK_NONE;
+        uint32_t was = network_owner(before, lid);
         if (network->owner[lid] != NETWORK_NONE && !is_same(&networks, was, network->owner[lid]))
             vec_push(&change->lids, (uint16_t)lid);
     }
@@ -153,13 +153,10 @@ static inline bool sends_by(const struct walk *walk, uint32_t at, uint8_t port)
 static inline const struct network_port *link_of(const struct walk *walk, uint32_t at, uint8_t port,
                                                  enum age age)
 {
-    const struct network_switch *node = &walk->network->switches.items[at];
-    if (port == 0 || port > node->port_count)
-        return NULL;
-    const struct network_port *link = &walk->network->ports.items[node->first_port + port];
-    bool is_link = link->peer != NETWORK_NONE && link->peer & NETWORK_SWITCH;
-    bool was_link = age == NEW || !walk->change->is_new[node->first_port + port];
-    return is_link && was_link ? link : NULL;
+    const struct network_port *link = network_link_at(walk->network, at, port);
+    bool was_link =
+        age == NEW || (link && !walk->change->is_new[link - walk->network->ports.items]);
+    return was_link ? link : NULL;
 }
 
 /* The first age that a switch has; one whose entry stays has only NEW. */
@@ -204,13 +201,6 @@ static bool arrives(struct walk *walk, uint32_t at)
     for (size_t i = 0; i < walk->path.count; i++)
         walk->places[walk->path.items[i]].arrives = true;
     return true;
-}
-
-static bool is_alias(const struct walk *walk)
-{
-    return walk->routes->offsets && walk->owner != NETWORK_NONE &&
-           !(walk->owner & NETWORK_SWITCH) &&
-           walk->network->terminals.items[walk->owner].lid != walk->lid;
 }
 
 /* Whether anybody at a switch sends to the LID: to an alias, those whose offset it has. */
@@ -501,15 +491,18 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
 {
     const struct network *network = walk->network;
     walk->column++;
-    walk->owner = walk->lid <= network->top_lid ? network->owner[walk->lid] : NETWORK_NONE;
+    walk->owner = network_owner(network, walk->lid);
     walk->one_lane =
         walk->graph->vls == 1 && (walk->owner == NETWORK_NONE || !(walk->owner & NETWORK_SWITCH));
     int rc = read_changes(walk, items, count, drains, err);
     for (size_t i = 0; i < count && !rc; i++)
         if (!place_at(walk, items[i].at)->is_done)
             rc = check_entry(walk, items[i].at, err);
-    /* Who sends to an alias may do so through a switch from which nobody does. */
-    for (uint32_t at = 0; is_alias(walk) && at < network->switches.count && !rc; at++)
+    /* Packets to an alias may pass a switch whose own terminals do not use it. */
+    bool is_alias = walk->routes->offsets && walk->owner != NETWORK_NONE &&
+                    !(walk->owner & NETWORK_SWITCH) &&
+                    network_lid(network, walk->owner) != walk->lid;
+    for (uint32_t at = 0; is_alias && at < network->switches.count && !rc; at++)
         rc = check_arrival(walk, at, err);
     return rc;
 }
@@ -550,14 +543,16 @@ int verify_change(struct verify_change *change, const struct routes *routes,
                   struct err *err)
 {
     const struct network *network = change->network;
+    size_t switches = network->switches.count;
+    struct arena memory = {0};
     struct items items = {0};
     struct walk walk = {.change = change,
                         .network = network,
                         .routes = routes,
                         .graph = &change->graph,
-                        .part = mem_alloc((network->switches.count + 1) * sizeof *walk.part),
-                        .places = mem_zalloc(network->switches.count + 1, sizeof *walk.places),
-                        .asked = mem_zalloc(network->switches.count * 2 + 1, sizeof *walk.asked)};
+                        .part = arena_alloc(&memory, switches * sizeof *walk.part),
+                        .places = arena_alloc(&memory, switches * sizeof *walk.places),
+                        .asked = arena_alloc(&memory, 2 * switches * sizeof *walk.asked)};
     network_parts(network, walk.part);
     list_items(&walk, changes, count, plan, &items);
     sort_items(&items);
@@ -567,9 +562,7 @@ int verify_change(struct verify_change *change, const struct routes *routes,
     vec_release(&items.list);
     mem_free(items.first);
     mem_free(items.sorted);
-    mem_free(walk.part);
-    mem_free(walk.places);
-    mem_free(walk.asked);
+    arena_release(&memory);
     vec_release(&walk.path);
     vec_release(&walk.queue);
     vec_release(&walk.onwards);

@@ -10,6 +10,7 @@ struct multicast_check {
     const struct network *network;
     const struct routes *routes;
     struct dependency_graph graph;
+    struct arena memory;
     bool layered;
     bool circular;   /* unicast alone waits in circles: nothing more can be said */
     bool fresh;      /* something was added since lanes were last looked at */
@@ -27,22 +28,15 @@ static void follow(struct multicast_check *check, uint32_t from, uint32_t lid, u
 {
     const struct network *network = check->network;
     uint32_t at = from;
-    while (check->met[at * check->graph.vls + vl] != lid) {
+    const struct network_port *link =
+        network_link_at(network, at, routes_port(check->routes, at, lid));
+    while (link && check->met[at * check->graph.vls + vl] != lid) {
         check->met[at * check->graph.vls + vl] = lid;
-        unsigned out = routes_port(check->routes, at, lid);
-        if (out == 0 || out > network->switches.items[at].port_count)
-            return;
-        const struct network_port *link =
-            &network->ports.items[network->switches.items[at].first_port + out];
-        if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
-            return;
         at = link->peer & ~NETWORK_SWITCH;
-        unsigned next = routes_port(check->routes, at, lid);
-        if (next == 0 || next > network->switches.items[at].port_count)
-            return;
-        uint32_t peer = network->ports.items[network->switches.items[at].first_port + next].peer;
-        if (peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
-            dependency_add(&check->graph, at, link->peer_port, vl, next, vl);
+        unsigned in = link->peer_port, out = routes_port(check->routes, at, lid);
+        link = network_link_at(network, at, out);
+        if (link)
+            dependency_add(&check->graph, at, in, vl, out, vl);
     }
 }
 
@@ -94,10 +88,11 @@ struct multicast_check *multicast_check_new(const struct network *network,
     check->layered = routes->vls > 1 && routes->service_levels;
     /* One lane more, for those groups that share theirs with nobody. */
     dependency_init(&check->graph, network, check->layered ? routes->vls + 1u : 1);
-    check->masks = mem_zalloc(switches * MULTICAST_POSITIONS + 1, sizeof *check->masks);
-    check->seen = mem_zalloc(network->ports.count + 1, sizeof *check->seen);
-    check->queue = mem_zalloc(switches + 1, sizeof *check->queue);
-    check->visited = mem_zalloc(switches + 1, sizeof *check->visited);
+    check->masks =
+        arena_alloc(&check->memory, switches * MULTICAST_POSITIONS * sizeof *check->masks);
+    check->seen = arena_alloc(&check->memory, network->ports.count);
+    check->queue = arena_alloc(&check->memory, switches * sizeof *check->queue);
+    check->visited = arena_alloc(&check->memory, switches * sizeof *check->visited);
     add_unicast(check);
     check->circular = find_circle(check, NULL);
     return check;
@@ -108,10 +103,7 @@ void multicast_check_free(struct multicast_check *check)
     if (!check)
         return;
     dependency_release(&check->graph);
-    mem_free(check->masks);
-    mem_free(check->seen);
-    mem_free(check->queue);
-    mem_free(check->visited);
+    arena_release(&check->memory);
     mem_free(check);
 }
 
@@ -122,19 +114,6 @@ static bool is_marked(const struct multicast_check *check, uint32_t at, unsigned
     return check->masks[(size_t)at * MULTICAST_POSITIONS + port / MULTICAST_POSITION_PORTS] >>
                port % MULTICAST_POSITION_PORTS &
            1;
-}
-
-static int lay_out(struct multicast_check *check, const bool *usable,
-                   const struct multicast_tree *tree, struct err *err)
-{
-    for (size_t i = 0; i < tree->arms.count; i++) {
-        const struct multicast_arm *arm = &tree->arms.items[i];
-        if (arm->at >= check->network->switches.count || arm->position >= MULTICAST_POSITIONS ||
-            !usable[arm->at])
-            return err_set(err, EINVAL, "a tree passes a switch that has no multicast");
-        check->masks[(size_t)arm->at * MULTICAST_POSITIONS + arm->position] |= arm->mask;
-    }
-    return 0;
 }
 
 /* A packet enters a switch by a port (its sender's, or port 0) and goes wherever masks lead. */
@@ -155,9 +134,9 @@ static int flood(struct multicast_check *check, uint32_t first, unsigned entry, 
             if (port > node->port_count)
                 return err_set(err, EINVAL, "%s has no port %u",
                                network_label(network, at | NETWORK_SWITCH, label), port);
-            const struct network_port *link = &network->ports.items[node->first_port + port];
+            const struct network_port *link = network_link_at(network, at, port);
             check->seen[node->first_port + port] = 1;
-            if (port == 0 || link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+            if (!link)
                 continue;
             uint32_t to = link->peer & ~NETWORK_SWITCH;
             if (check->visited[to])
@@ -176,13 +155,9 @@ static int flood(struct multicast_check *check, uint32_t first, unsigned entry, 
 static uint32_t port_of(const struct multicast_check *check, uint32_t end_point, uint32_t *at)
 {
     const struct network *network = check->network;
-    if (end_point & NETWORK_SWITCH) {
-        *at = end_point & ~NETWORK_SWITCH;
-        return network->switches.items[*at].first_port;
-    }
-    const struct network_terminal *terminal = &network->terminals.items[end_point];
-    *at = terminal->at;
-    return network->switches.items[*at].first_port + terminal->port;
+    *at = network_switch_of(network, end_point);
+    return network->switches.items[*at].first_port +
+           (end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
 }
 
 /* Since masks are the same at both ends of each link that is used, what is reached from one member
@@ -211,13 +186,11 @@ static int compare_members(struct multicast_check *check, const struct multicast
         const struct network_switch *node = &network->switches.items[tree->arms.items[i].at];
         if (!check->visited[tree->arms.items[i].at])
             return err_set(err, EINVAL, "a tree is in two pieces");
-        for (unsigned port = 0; port <= node->port_count; port++) {
-            uint32_t peer = network->ports.items[node->first_port + port].peer;
-            bool between = port && peer != NETWORK_NONE && (peer & NETWORK_SWITCH);
-            if (!between && check->seen[node->first_port + port])
+        for (unsigned port = 0; port <= node->port_count; port++)
+            if (check->seen[node->first_port + port] &&
+                !network_link_at(network, tree->arms.items[i].at, port))
                 return err_set(err, EINVAL, "port %u of 0x%016llx gets what it did not ask for",
                                port, (unsigned long long)node->guid);
-        }
     }
     return 0;
 }
@@ -232,12 +205,9 @@ static void add_waits(struct multicast_check *check, unsigned vl, const struct m
             continue;
         uint8_t links[NETWORK_TOP_PORT + 1];
         unsigned count = 0;
-        for (unsigned port = 1; port <= network->switches.items[at].port_count; port++) {
-            uint32_t peer =
-                network->ports.items[network->switches.items[at].first_port + port].peer;
-            if (is_marked(check, at, port) && peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
+        for (unsigned port = 1; port <= network->switches.items[at].port_count; port++)
+            if (is_marked(check, at, port) && network_link_at(network, at, port))
                 links[count++] = (uint8_t)port;
-        }
         for (unsigned in = 0; in < count; in++)
             for (unsigned out = 0; out < count; out++)
                 if (in != out)
@@ -266,10 +236,17 @@ static int look_at(struct multicast_check *check, const bool *usable,
                    const struct multicast_tree *tree, struct err *err)
 {
     size_t sender = 0;
+    int status = 0;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        const struct multicast_arm *arm = &tree->arms.items[i];
+        if (arm->at >= check->network->switches.count || arm->position >= MULTICAST_POSITIONS ||
+            !usable[arm->at])
+            return err_set(err, EINVAL, "a tree passes a switch that has no multicast");
+        check->masks[(size_t)arm->at * MULTICAST_POSITIONS + arm->position] |= arm->mask;
+    }
     while (sender < tree->missed.count && tree->missed.items[sender] == sender)
         sender++;
-    int status = lay_out(check, usable, tree, err);
-    if (!status && sender < count) {
+    if (sender < count) {
         uint32_t at, port = port_of(check, members[sender].end_point, &at);
         status = flood(check, at, port - check->network->switches.items[at].first_port, err);
     }

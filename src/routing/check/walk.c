@@ -19,18 +19,19 @@ void walk_init(struct walk *walk, const struct network *network, const struct ro
         .back = back,
         .switch_count = switches,
         .first_lid = UINT32_MAX,
-        .columns = mem_alloc((size_t)switches * ROUTES_BLOCK),
-        .order = mem_alloc(switches * sizeof *walk->order),
-        .next = mem_alloc(switches * sizeof *walk->next),
-        .channel = mem_alloc(switches * sizeof *walk->channel),
-        .hops = mem_alloc(switches * sizeof *walk->hops),
-        .weight = mem_alloc(switches * sizeof *walk->weight),
-        .terminals = mem_alloc(switches * sizeof *walk->terminals),
-        .levels = mem_alloc(switches * sizeof *walk->levels),
-        .load = mem_zalloc(network->ports.count, sizeof *walk->load),
-        .count_by_hops = mem_alloc((switches + 2) * sizeof *walk->count_by_hops),
-        .sorted = mem_alloc(switches * sizeof *walk->sorted),
     };
+    struct arena *memory = &walk->memory;
+    walk->columns = arena_alloc(memory, (size_t)switches * ROUTES_BLOCK);
+    walk->order = arena_alloc(memory, switches * sizeof *walk->order);
+    walk->next = arena_alloc(memory, switches * sizeof *walk->next);
+    walk->channel = arena_alloc(memory, switches * sizeof *walk->channel);
+    walk->hops = arena_alloc(memory, switches * sizeof *walk->hops);
+    walk->weight = arena_alloc(memory, switches * sizeof *walk->weight);
+    walk->terminals = arena_alloc(memory, switches * sizeof *walk->terminals);
+    walk->levels = arena_alloc(memory, switches * sizeof *walk->levels);
+    walk->load = arena_alloc(memory, network->ports.count * sizeof *walk->load);
+    walk->count_by_hops = arena_alloc(memory, (switches + 2) * sizeof *walk->count_by_hops);
+    walk->sorted = arena_alloc(memory, switches * sizeof *walk->sorted);
     for (uint32_t at = 0; at < switches; at++) {
         walk->order[at] = at;
         walk->terminals[at] = network_terminal_count(network, at);
@@ -39,18 +40,7 @@ void walk_init(struct walk *walk, const struct network *network, const struct ro
 
 void walk_release(struct walk *walk)
 {
-    mem_free(walk->columns);
-    mem_free(walk->order);
-    mem_free(walk->next);
-    mem_free(walk->channel);
-    mem_free(walk->hops);
-    mem_free(walk->weight);
-    mem_free(walk->terminals);
-    mem_free(walk->levels);
-    mem_free(walk->load);
-    mem_free(walk->count_by_hops);
-    mem_free(walk->sorted);
-    *walk = (struct walk){0};
+    arena_release(&walk->memory);
 }
 
 static const uint8_t *column_of(struct walk *walk, uint32_t lid)
@@ -238,17 +228,6 @@ bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct
     return true;
 }
 
-/* Which outputs of switch `to` are links to switches. */
-static void mark_links(const struct network *network, uint32_t to, uint64_t marks[OUTPUT_WORDS])
-{
-    const struct network_switch *node = &network->switches.items[to];
-    memset(marks, 0, OUTPUT_WORDS * sizeof *marks);
-    for (unsigned port = 1; port <= node->port_count; port++)
-        if ((network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH) <
-            network->switches.count)
-            bitset_add(marks, port);
-}
-
 void walk_scan_dependencies(const struct network *network, const struct routes *routes,
                             uint32_t from, struct dependency_graph *graph)
 {
@@ -273,7 +252,10 @@ void walk_scan_dependencies(const struct network *network, const struct routes *
         uint32_t to = link->peer ^ NETWORK_SWITCH;
         if (to >= network->switches.count)
             continue;
-        mark_links(network, to, links);
+        memset(links, 0, sizeof links);
+        for (unsigned out = 1; out <= network->switches.items[to].port_count; out++)
+            if (network_link_at(network, to, out))
+                bitset_add(links, out);
         size_t words = dependency_row_words(graph, to);
         uint64_t *waits = graph->bits + graph->first_word[to] + link->peer_port * words;
         for (size_t word = 0; word < words; word++)

@@ -35,6 +35,7 @@ struct walk {
     uint16_t *levels;                 /* by switch: service levels of these packets */
     uint32_t *load;                   /* by channel: pairs of terminals */
     uint32_t *count_by_hops, *sorted; /* scratch */
+    struct arena memory;
 };
 
 /* For networks in one piece, and routes that neither rename destinations nor have lanes given from

@@ -24,19 +24,6 @@ int engine_judge(const struct verify_report *report, const struct engine_options
     return 0;
 }
 
-/* A proof by the independent checker. */
-static int prove(const struct network *network, const struct engine_options *options,
-                 struct routes *routes, struct err *err)
-{
-    struct verify_report report;
-    struct verify_options wanted = {.workers = options->workers, .reversible = routes->reversible};
-    verify_routes(network, routes, &wanted, &report);
-    routes->operations += verify_operations(network, routes);
-    int rc = engine_judge(&report, options, routes, err);
-    verify_report_release(&report);
-    return rc;
-}
-
 void engine_refuse(struct routes *routes)
 {
     uint64_t operations = routes->operations;
@@ -53,8 +40,15 @@ int engine_settle(const struct network *network, const struct engine_options *op
         rc = user_routes_apply(options->user, network, routes, err);
         unproved = true;
     }
-    if (!rc && unproved && !options->leave_proof)
-        rc = prove(network, options, routes, err);
+    if (!rc && unproved && !options->leave_proof) {
+        struct verify_report report;
+        struct verify_options wanted = {.workers = options->workers,
+                                        .reversible = routes->reversible};
+        verify_routes(network, routes, &wanted, &report);
+        routes->operations += verify_operations(network, routes);
+        rc = engine_judge(&report, options, routes, err);
+        verify_report_release(&report);
+    }
     if (rc)
         engine_refuse(routes);
     return rc;

@@ -28,47 +28,34 @@ void guid_list_release(struct guid_list *list)
     vec_release(&list->items);
 }
 
-/* Ports of one adapter follow each other from `next` on. */
-struct by_guid {
-    struct map ports, nodes;
-    uint32_t *next; /* by terminal: another one of the same adapter, or NETWORK_NONE */
-};
-
-static void index_terminals(struct by_guid *index, const struct network *network)
-{
-    *index = (struct by_guid){.next = mem_alloc(network->terminals.count * sizeof *index->next)};
-    for (uint32_t i = (uint32_t)network->terminals.count; i-- > 0;) {
-        const struct network_terminal *terminal = &network->terminals.items[i];
-        map_add(&index->ports, terminal->guid, i);
-        index->next[i] = NETWORK_NONE;
-        if (!terminal->node_guid)
-            continue;
-        uint32_t other = map_get(&index->nodes, terminal->node_guid);
-        index->next[i] = other == MAP_NONE ? NETWORK_NONE : other;
-        map_set(&index->nodes, terminal->node_guid, i);
-    }
-}
-
 uint32_t *guid_list_terminals(const struct guid_list *list, const struct network *network,
                               size_t *count)
 {
-    struct by_guid index;
-    uint32_t *found = mem_alloc(network->terminals.count * sizeof *found);
-    bool *taken = mem_zalloc(network->terminals.count, sizeof *taken);
+    size_t terminals = network->terminals.count;
+    struct map ports = {0}, nodes = {0};
+    uint32_t *found = mem_alloc(terminals * sizeof *found);
+    uint32_t *next = mem_alloc(terminals * sizeof *next); /* the next port of the same adapter */
+    bool *taken = mem_zalloc(terminals, sizeof *taken);
     *count = 0;
-    index_terminals(&index, network);
+    for (uint32_t i = (uint32_t)terminals; i-- > 0;) {
+        const struct network_terminal *terminal = &network->terminals.items[i];
+        map_add(&ports, terminal->guid, i);
+        next[i] = terminal->node_guid ? map_get(&nodes, terminal->node_guid) : MAP_NONE;
+        if (terminal->node_guid)
+            map_set(&nodes, terminal->node_guid, i);
+    }
     for (size_t i = 0; i < list->items.count; i++) {
-        uint32_t one = map_get(&index.ports, list->items.items[i]);
-        uint32_t at = one == MAP_NONE ? map_get(&index.nodes, list->items.items[i]) : one;
-        for (; at != MAP_NONE && at != NETWORK_NONE; at = one == at ? NETWORK_NONE : index.next[at])
+        uint32_t one = map_get(&ports, list->items.items[i]);
+        uint32_t at = one == MAP_NONE ? map_get(&nodes, list->items.items[i]) : one;
+        for (; at != MAP_NONE; at = one == at ? MAP_NONE : next[at])
             if (!taken[at]) {
                 taken[at] = true;
                 found[(*count)++] = at;
             }
     }
-    map_release(&index.ports);
-    map_release(&index.nodes);
-    mem_free(index.next);
+    map_release(&ports);
+    map_release(&nodes);
+    mem_free(next);
     mem_free(taken);
     return found;
 }

@@ -43,12 +43,10 @@ void user_routes_release(struct user_routes *user)
 
 uint32_t user_route_switch(const struct user_route *entry, const struct network *network)
 {
-    if (!entry->guid) {
-        uint32_t owner = entry->switch_lid <= network->top_lid ? network->owner[entry->switch_lid]
-                                                               : NETWORK_NONE;
+    uint32_t owner = network_owner(network, entry->switch_lid);
+    if (!entry->guid)
         return owner != NETWORK_NONE && (owner & NETWORK_SWITCH) ? owner & ~NETWORK_SWITCH
                                                                  : NETWORK_NONE;
-    }
     for (uint32_t at = 0; at < network->switches.count; at++)
         if (network->switches.items[at].guid == entry->guid)
             return at;
@@ -69,10 +67,8 @@ int user_routes_apply(const struct user_routes *user, const struct network *netw
                            network_label(network, NETWORK_SWITCH | at, label), entry->port);
         if (entry->lid < routes->stride)
             routes_row(routes, at)[entry->lid] = entry->port;
-        if (entry->lid < routes->stride && routes->explicit_bits) {
-            size_t bit = (size_t)at * routes->stride + entry->lid;
-            routes->explicit_bits[bit / 64] |= UINT64_C(1) << (bit % 64);
-        }
+        if (entry->lid < routes->stride && routes->explicit_bits)
+            bitset_add(routes->explicit_bits, (size_t)at * routes->stride + entry->lid);
     }
     return 0;
 }

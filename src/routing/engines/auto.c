@@ -18,37 +18,24 @@ enum {
     ENTRIES_TOP = 32000000, /* of all tables; beyond, engines that weigh every path take minutes */
 };
 
-/* True if the network is a tree worth the name. */
-static bool see_tree(const struct network *network, const struct engine_options *options,
-                     char seen[SEEN_BYTES])
+/* Describes the network in `seen` and lists the engines to try. */
+static void pick_engines(struct engine_list *list, const struct network *network,
+                         const struct engine_options *options, char seen[SEEN_BYTES])
 {
     struct tree tree;
-    struct err ignored;
-    if (tree_recognise(&tree, network, options, &ignored))
-        return false;
-    snprintf(seen, SEEN_BYTES, "a tree of %u levels", tree.levels);
-    bool staged = tree.levels > 1 && tree.tops > 0;
-    tree_release(&tree);
-    return staged;
-}
-
-static bool see_grid(const struct network *network, char seen[SEEN_BYTES])
-{
     struct grid grid;
     struct err ignored;
-    if (grid_recognise(&grid, network, &ignored))
-        return false;
-    snprintf(seen, SEEN_BYTES, "a %s", grid.name);
-    grid_release(&grid);
-    return true;
-}
-
-static void pick(struct engine_list *list, const struct network *network,
-                 const struct engine_options *options, char seen[SEEN_BYTES])
-{
-    if (see_tree(network, options, seen)) {
+    bool staged = tree_recognise(&tree, network, options, &ignored) == 0;
+    if (staged) {
+        snprintf(seen, SEEN_BYTES, "a tree of %u levels", tree.levels);
+        staged = tree.levels > 1 && tree.tops > 0;
+        tree_release(&tree);
+    }
+    if (staged) {
         engine_list_add(list, "ftree");
-    } else if (see_grid(network, seen)) {
+    } else if (grid_recognise(&grid, network, &ignored) == 0) {
+        snprintf(seen, SEEN_BYTES, "a %s", grid.name);
+        grid_release(&grid);
         engine_list_add(list, "dor");
     } else if ((uint64_t)network->switches.count * network->top_lid > ENTRIES_TOP) {
         snprintf(seen, SEEN_BYTES, "neither a tree nor a grid, and too large for dfsssp and nue");
@@ -66,7 +53,7 @@ static int auto_compute(const struct network *network, const struct engine_optio
     struct engine_list list = {0};
     const struct engine *chosen;
     char seen[SEEN_BYTES], note[sizeof routes->note];
-    pick(&list, network, options, seen);
+    pick_engines(&list, network, options, seen);
     int rc = engine_list_compute(&list, network, options, routes, &chosen, err);
     if (rc)
         return rc;

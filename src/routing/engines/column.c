@@ -9,23 +9,18 @@ enum { COLUMN_NEW, COLUMN_OPEN, COLUMN_IN, COLUMN_OUT };
 
 void column_init(struct column *column, const struct network *network)
 {
-    size_t switches = network->switches.count + 1;
+    size_t switches = network->switches.count;
     *column = (struct column){0};
-    column->order = mem_alloc(switches * sizeof *column->order);
-    column->out = mem_alloc(switches * sizeof *column->out);
-    column->next = mem_alloc(switches * sizeof *column->next);
-    column->way = mem_alloc(switches * sizeof *column->way);
-    column->state = mem_alloc(switches);
+    column->order = arena_alloc(&column->memory, (switches + 1) * sizeof *column->order);
+    column->out = arena_alloc(&column->memory, switches * sizeof *column->out);
+    column->next = arena_alloc(&column->memory, switches * sizeof *column->next);
+    column->way = arena_alloc(&column->memory, switches * sizeof *column->way);
+    column->state = arena_alloc(&column->memory, switches);
 }
 
 void column_release(struct column *column)
 {
-    mem_free(column->order);
-    mem_free(column->out);
-    mem_free(column->next);
-    mem_free(column->way);
-    mem_free(column->state);
-    *column = (struct column){0};
+    arena_release(&column->memory);
 }
 
 static bool find_target(struct column *column, const struct network *network, uint32_t lid)

@@ -14,6 +14,7 @@ struct column {
     uint32_t *out, *next; /* by switch in `order`, the target not counted: its channel and next */
     uint32_t *way;
     uint8_t *state;
+    struct arena memory;
 };
 
 void column_init(struct column *column, const struct network *network);

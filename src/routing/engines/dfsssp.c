@@ -21,9 +21,7 @@
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* There are routes to the LID that wait for this layer, or for the next. */
@@ -46,31 +44,6 @@ static uint8_t *level_of(const struct layering *layering, uint32_t at, uint32_t 
     return &layering->routes->service_levels[(size_t)at * layering->routes->stride + lid];
 }
 
-static void layering_init(struct layering *layering)
-{
-    const struct network *network = layering->network;
-    uint32_t switches = (uint32_t)network->switches.count;
-    struct routes *routes = layering->routes;
-    cdg_init(&layering->cdg, network);
-    cdg_open(&layering->cdg);
-    routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
-    column_init(&layering->column, network);
-    layering->open = mem_alloc(network->top_lid + 1u);
-    layering->fits = mem_zalloc(switches + 1, 1);
-    layering->needed = mem_zalloc(switches + 1, 1);
-    layers_pairs_init(&layering->pairs, &layering->cdg, routes);
-}
-
-static void layering_release(struct layering *layering)
-{
-    cdg_release(&layering->cdg);
-    column_release(&layering->column);
-    mem_free(layering->open);
-    mem_free(layering->fits);
-    mem_free(layering->needed);
-    layers_pairs_release(&layering->pairs);
-}
-
 /* Is there a route of the column that starts here and waits for this layer? First come those of
  * switches with terminals, then the others. */
 static bool starts_in(const struct layering *layering, uint32_t at, uint8_t level)
@@ -80,18 +53,6 @@ static bool starts_in(const struct layering *layering, uint32_t at, uint8_t leve
            *level_of(layering, at, layering->column.lid) == level;
 }
 
-/* A switch needs its dependency if a route that has no layer yet starts there or beyond. */
-static void find_needed(struct layering *layering, uint8_t level)
-{
-    const struct column *column = &layering->column;
-    memset(layering->needed, 0, layering->network->switches.count);
-    for (uint32_t i = column->count; i-- > 1;) {
-        uint32_t at = column->order[i];
-        layering->needed[at] |= starts_in(layering, at, level);
-        layering->needed[column->next[at]] |= layering->needed[at];
-    }
-}
-
 /* From the target outwards: a route fits if the rest of its way does, and its first dependency. The
  * others are sent to the next level. Returns how many these are. */
 static uint64_t fill_from_column(struct layering *layering, uint8_t level)
@@ -99,7 +60,13 @@ static uint64_t fill_from_column(struct layering *layering, uint8_t level)
     const struct column *column = &layering->column;
     uint8_t *fits = layering->fits;
     uint64_t left = 0;
-    find_needed(layering, level);
+    /* A switch needs its dependency if a route that has no layer yet starts there or beyond. */
+    memset(layering->needed, 0, layering->network->switches.count);
+    for (uint32_t i = column->count; i-- > 1;) {
+        uint32_t at = column->order[i];
+        layering->needed[at] |= starts_in(layering, at, level);
+        layering->needed[column->next[at]] |= layering->needed[at];
+    }
     fits[column->target] = true;
     for (uint32_t i = 1; i < column->count; i++) {
         uint32_t at = column->order[i], next = column->next[at];
@@ -133,26 +100,21 @@ static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_ho
     return left;
 }
 
-static uint64_t fill_layer(struct layering *layering, uint8_t level)
-{
-    cdg_clear(&layering->cdg, 0);
-    uint64_t left = fill_turn(layering, level, true);
-    left += fill_turn(layering, level, false);
-    for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++)
-        layering->open[lid] = layering->open[lid] & OPEN_NEXT ? OPEN_NOW : 0;
-    return left;
-}
-
 /* Deals the routes out to at most `limit` layers. Returns how many it takes; more than the limit if
  * routes are left over. */
 static unsigned deal_routes(struct layering *layering, unsigned limit)
 {
     unsigned layers = 0;
+    uint64_t left = 1;
     memset(layering->open, OPEN_NOW, layering->network->top_lid + 1u);
-    while (fill_layer(layering, (uint8_t)layers++))
-        if (layers == limit)
-            return limit + 1;
-    return layers;
+    for (; left && layers < limit; layers++) {
+        cdg_clear(&layering->cdg, 0);
+        left = fill_turn(layering, (uint8_t)layers, true);
+        left += fill_turn(layering, (uint8_t)layers, false);
+        for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++)
+            layering->open[lid] = layering->open[lid] & OPEN_NEXT ? OPEN_NOW : 0;
+    }
+    return left ? limit + 1 : layers;
 }
 
 /* The LIDs of a switch with terminals take the ways of its first terminal, on the same lanes. */
@@ -281,13 +243,24 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
 {
     struct layering layering = {.network = network, .routes = routes};
     unsigned lanes = engine_vls(options);
+    struct arena memory = {0};
     routes_init(routes, network, "dfsssp");
-    layering_init(&layering);
+    routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
+    layering.open = arena_alloc(&memory, network->top_lid + 1u);
+    layering.fits = arena_alloc(&memory, network->switches.count + 1);
+    layering.needed = arena_alloc(&memory, network->switches.count + 1);
+    cdg_init(&layering.cdg, network);
+    cdg_open(&layering.cdg);
+    column_init(&layering.column, network);
+    layers_pairs_init(&layering.pairs, &layering.cdg, routes);
     unsigned layers = lay_routes(&layering, options, lanes);
     if (layers <= lanes)
         take_lanes(&layering, options, layers, lanes);
     routes->operations += cdg_operations(&layering.cdg);
-    layering_release(&layering);
+    cdg_release(&layering.cdg);
+    column_release(&layering.column);
+    layers_pairs_release(&layering.pairs);
+    arena_release(&memory);
     if (layers > lanes) {
         engine_refuse(routes);
         return layers_refusal("dfsssp", layers, lanes, err);

@@ -175,14 +175,14 @@ static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t 
         uint32_t destination = first_destination + (unsigned)__builtin_ctzll(left);
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
-        uint32_t end = network->first_terminal[destination + 1];
-        routes_fill(table, target->lid, target->lmc, port);
-        if (end > first && filling->plain[destination])
-            memset(table + filling->lids[first], port, end - first);
-        for (uint32_t i = first; i < end && !filling->plain[destination]; i++)
-            routes_fill(table, filling->lids[i],
-                        network->terminals.items[network->terminals_at[i]].lmc, port);
-        entries += end - first;
+        uint32_t count = network_terminal_count(network, destination);
+        if (count && filling->plain[destination]) {
+            routes_fill(table, target->lid, target->lmc, port);
+            memset(table + filling->lids[first], port, count);
+        } else {
+            routes_fill_switch(table, network, destination, port);
+        }
+        entries += count;
     }
     return entries;
 }
@@ -226,29 +226,12 @@ static bool are_alike(const struct filling *filling, uint32_t a, uint32_t b)
     return true;
 }
 
-/* Have they the same ways to a tile's destinations, too? */
-static bool have_same_ways(const struct filling *filling, uint32_t tile, uint32_t a, uint32_t b)
-{
-    const uint32_t *first = filling->network->first_edge;
-    const uint64_t *lanes = filling->next_hops.lanes + (size_t)tile * filling->next_hops.slot_count;
-    return memcmp(lanes + first[a], lanes + first[b], (first[a + 1] - first[a]) * sizeof *lanes) ==
-           0;
-}
-
 /* Destinations without a way: the row may have one from somebody else. */
 static void clear_lost(const struct filling *filling, uint32_t at, uint64_t lost, uint32_t first)
 {
-    const struct network *network = filling->network;
-    uint8_t *table = routes_row(filling->routes, at);
-    for (; lost; lost &= lost - 1) {
-        uint32_t destination = first + (unsigned)__builtin_ctzll(lost);
-        routes_fill(table, network->switches.items[destination].lid,
-                    network->switches.items[destination].lmc, PORT_NONE);
-        for (uint32_t i = network->first_terminal[destination];
-             i < network->first_terminal[destination + 1]; i++)
-            routes_fill(table, filling->lids[i],
-                        network->terminals.items[network->terminals_at[i]].lmc, PORT_NONE);
-    }
+    for (; lost; lost &= lost - 1)
+        routes_fill_switch(routes_row(filling->routes, at), filling->network,
+                           first + (unsigned)__builtin_ctzll(lost), PORT_NONE);
 }
 
 /* Returns how many entries. */
@@ -293,9 +276,13 @@ static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t mo
     } else if (filling->fresh) {
         memset(table, PORT_NONE, stride);
     }
+    uint32_t slots = network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
-        operations += network->first_edge[at + 1] - network->first_edge[at];
-        if (model == NETWORK_NONE || !have_same_ways(filling, tile, at, model))
+        const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
+        operations += slots;
+        if (model == NETWORK_NONE ||
+            memcmp(lanes + network->first_edge[at], lanes + network->first_edge[model],
+                   slots * sizeof *lanes) != 0)
             operations += fill_tile(filling, tile, at);
     }
     routes_fill_own(filling->routes, filling->network, at);
@@ -356,7 +343,6 @@ static void find_dividers(struct filling *filling)
 {
     uint32_t switches = (uint32_t)filling->network->switches.count;
     uint32_t *seen_from = mem_alloc(switches * sizeof *seen_from);
-    filling->divider = mem_alloc(switches * sizeof *filling->divider);
     for (uint32_t at = 0; at < switches; at++) {
         filling->divider[at] = 1;
         seen_from[at] = NETWORK_NONE;
@@ -395,29 +381,11 @@ static uint32_t *number_terminals(const struct filling *filling, const struct gu
     return number;
 }
 
-static void list_switches(struct filling *filling)
-{
-    const struct network *network = filling->network;
-    size_t switches = network->switches.count;
-    filling->own_lid = mem_alloc(switches * sizeof *filling->own_lid);
-    filling->bare =
-        mem_zalloc((switches + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES, sizeof *filling->bare);
-    for (uint32_t at = 0; at < switches; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        bool bare = node->lid && !node->lmc && !network_terminal_count(network, at);
-        filling->own_lid[at] = node->lid;
-        filling->bare[at / NEXT_HOPS_LANES] |= (uint64_t)bare << at % NEXT_HOPS_LANES;
-    }
-}
-
 static void list_terminals(struct filling *filling, const struct guid_list *list,
                            enum dmodk_order order)
 {
     const struct network *network = filling->network;
     uint32_t *number = number_terminals(filling, list, order);
-    filling->lids = mem_alloc(network->terminals.count * sizeof *filling->lids);
-    filling->numbers = mem_alloc(network->terminals.count * sizeof *filling->numbers);
-    filling->plain = mem_alloc(network->switches.count * sizeof *filling->plain);
     for (uint32_t at = 0; at < network->switches.count; at++) {
         uint32_t first = network->first_terminal[at], end = network->first_terminal[at + 1];
         filling->plain[at] = true;
@@ -454,33 +422,15 @@ static void prepare_part(void *context, size_t part)
             scatter ? next_hops_scatter(filling->network, scatter) : order_links(filling);
     } else if (part == 2) {
         find_dividers(filling);
-        list_switches(filling);
+        for (uint32_t at = 0; at < filling->network->switches.count; at++) {
+            const struct network_switch *node = &filling->network->switches.items[at];
+            bool bare = node->lid && !node->lmc && !network_terminal_count(filling->network, at);
+            filling->own_lid[at] = node->lid;
+            filling->bare[at / NEXT_HOPS_LANES] |= (uint64_t)bare << at % NEXT_HOPS_LANES;
+        }
     } else if (preparation->updown) {
         tree_directions(filling->tree, filling->network, preparation->updown);
     }
-}
-
-static void prepare(struct filling *filling, struct updown *updown,
-                    const struct engine_options *options, enum dmodk_order order)
-{
-    struct preparation preparation = {
-        .filling = filling, .options = options, .order = order, .updown = updown};
-    workers_run(options->workers, 4, prepare_part, &preparation);
-    next_hops_init(&filling->next_hops, filling->network, updown, options->workers,
-                   options->scratch_bytes ? options->scratch_bytes : NEXT_HOPS_BYTES,
-                   preparation.keys);
-    mem_free(preparation.keys);
-}
-
-static void release(struct filling *filling)
-{
-    next_hops_release(&filling->next_hops);
-    mem_free(filling->divider);
-    mem_free(filling->lids);
-    mem_free(filling->numbers);
-    mem_free(filling->plain);
-    mem_free(filling->own_lid);
-    mem_free(filling->bare);
 }
 
 void dmodk_tables(const struct network *network, const struct tree *tree, struct updown *updown,
@@ -488,18 +438,32 @@ void dmodk_tables(const struct network *network, const struct tree *tree, struct
                   struct routes *routes, struct next_hops_gaps *gaps)
 {
     struct filling filling = {.network = network, .tree = tree, .routes = routes};
+    struct preparation preparation = {
+        .filling = &filling, .options = options, .order = order, .updown = updown};
+    size_t switches = network->switches.count, terminals = network->terminals.count;
+    struct arena memory = {0};
+    uint32_t tile = 0;
     *gaps = (struct next_hops_gaps){0};
-    uint32_t tile = 0,
-             end = ((uint32_t)network->switches.count + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES;
-    prepare(&filling, updown, options, order);
+    filling.divider = arena_alloc(&memory, switches * sizeof *filling.divider);
+    filling.lids = arena_alloc(&memory, terminals * sizeof *filling.lids);
+    filling.numbers = arena_alloc(&memory, terminals * sizeof *filling.numbers);
+    filling.plain = arena_alloc(&memory, switches * sizeof *filling.plain);
+    filling.own_lid = arena_alloc(&memory, switches * sizeof *filling.own_lid);
+    filling.bare = arena_alloc(&memory, BITSET_WORDS(switches) * sizeof *filling.bare);
+    workers_run(options->workers, 4, prepare_part, &preparation);
+    next_hops_init(&filling.next_hops, network, updown, options->workers,
+                   options->scratch_bytes ? options->scratch_bytes : NEXT_HOPS_BYTES,
+                   preparation.keys);
+    mem_free(preparation.keys);
     do { /* at least once: every row must be begun, even if there is nothing to put in */
         filling.fresh = tile == 0;
         next_hops_compute(&filling.next_hops, options->workers, tile);
-        workers_run(options->workers, (network->switches.count + ROWS_TOGETHER - 1) / ROWS_TOGETHER,
-                    fill_rows, &filling);
+        workers_run(options->workers, (switches + ROWS_TOGETHER - 1) / ROWS_TOGETHER, fill_rows,
+                    &filling);
         next_hops_add_gaps(&filling.next_hops, gaps);
         tile += filling.next_hops.tile_count;
-    } while (tile < end && filling.next_hops.tile_count);
+    } while (tile < next_hops_tiles(&filling.next_hops) && filling.next_hops.tile_count);
     routes->operations += filling.next_hops.operations;
-    release(&filling);
+    next_hops_release(&filling.next_hops);
+    arena_release(&memory);
 }

@@ -24,14 +24,9 @@
 #include "routing/paper/paper_cost.h"
 #include "routing/search/grid.h"
 
-#include "base/map.h"
-
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { VLS_DEFAULT = 8 };
 
 /* The parallel links to one neighbour: a stretch of `ports`. */
 struct bundle {
@@ -112,13 +107,6 @@ static void gather_bundles(struct dor *dor)
     }
 }
 
-static uint32_t neighbour_over(const struct dor *dor, uint32_t at, const struct bundle *bundle)
-{
-    const struct network_switch *node = &dor->network->switches.items[at];
-    return dor->network->ports.items[node->first_port + dor->ports[bundle->first]].peer &
-           ~NETWORK_SWITCH;
-}
-
 /* Is the way along a line or ring there, up (0) or down (1)? */
 static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t place, unsigned way)
 {
@@ -126,7 +114,7 @@ static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t pla
         const struct bundle *bundle = bundle_at(dor, at, d, way);
         if (!bundle->count)
             return false;
-        at = neighbour_over(dor, at, bundle);
+        at = network_next(dor->network, at, dor->ports[bundle->first]);
     }
     return true;
 }
@@ -204,21 +192,6 @@ static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t de
     return 1 + network_terminal_count(network, destination);
 }
 
-static void fill_level(const struct dor *dor, uint32_t at, uint32_t destination)
-{
-    const struct network *network = dor->network;
-    const struct network_switch *target = &network->switches.items[destination];
-    uint8_t *levels = dor->routes->service_levels + (size_t)at * dor->routes->stride;
-    uint8_t level = service_level(dor, at, destination);
-    routes_fill(levels, target->lid, target->lmc, level);
-    for (uint32_t i = network->first_terminal[destination];
-         i < network->first_terminal[destination + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
-        routes_fill(levels, terminal->lid, terminal->lmc, level);
-    }
-}
-
 static void fill_row(void *context, size_t index)
 {
     struct dor *dor = context;
@@ -238,7 +211,8 @@ static void fill_row(void *context, size_t index)
             __atomic_store_n(&dor->lost_from, at, __ATOMIC_RELAXED);
         }
         if (dor->rings)
-            fill_level(dor, at, destination);
+            routes_fill_switch(dor->routes->service_levels + (size_t)at * dor->routes->stride,
+                               dor->network, destination, service_level(dor, at, destination));
     }
     engine_count(dor->routes, operations + 1 + network_terminal_count(dor->network, at));
 }
@@ -283,27 +257,18 @@ static int refuse_lost(const struct dor *dor, struct err *err)
     return 0;
 }
 
-/* A bit of the service level for every ring. */
-static int assign_lanes(struct dor *dor, const struct engine_options *options, struct err *err)
-{
-    unsigned lanes = options->max_vls ? options->max_vls : VLS_DEFAULT;
-    for (unsigned d = 0; d < dor->grid.dimensions; d++)
-        if (dor->grid.dimension[d].shape == GRID_RING)
-            dor->ring_bit[d] = dor->rings++;
-    if (1u << dor->rings > lanes)
-        return err_set(err, ENOSPC, "dor: the %s takes %u virtual lanes, and there are %u",
-                       dor->grid.name, 1u << dor->rings, lanes);
-    return 0;
-}
-
 static int fill_tables(struct dor *dor, const struct engine_options *options, struct err *err)
 {
     const struct network *network = dor->network;
     uint64_t operations = (uint64_t)network->first_edge[network->switches.count] * 8;
-    int rc = assign_lanes(dor, options, err);
+    unsigned vls = options->max_vls ? options->max_vls : ENGINE_VLS_DEFAULT;
     dor->routes->operations = operations;
-    if (rc)
-        return rc;
+    for (unsigned d = 0; d < dor->grid.dimensions; d++)
+        if (dor->grid.dimension[d].shape == GRID_RING)
+            dor->ring_bit[d] = dor->rings++;
+    if (1u << dor->rings > vls)
+        return err_set(err, ENOSPC, "dor: the %s takes %u virtual lanes, and there are %u",
+                       dor->grid.name, 1u << dor->rings, vls);
     gather_bundles(dor);
     uint64_t missing = count_missing(dor);
     dor->damaged = missing > 0;
@@ -320,21 +285,15 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
 }
 
 /* Do all pairs cross the same seams there and back? */
-static bool is_reversible(const struct dor *dor)
-{
-    uint32_t switches = (uint32_t)dor->network->switches.count;
-    for (uint32_t a = 0; dor->rings && a < switches; a++)
-        for (uint32_t b = a + 1; b < switches; b++)
-            if (service_level(dor, a, b) != service_level(dor, b, a))
-                return false;
-    return true;
-}
-
-static int promise(const struct dor *dor, struct err *err)
+static int check_reversible(const struct dor *dor, struct err *err)
 {
     struct routes *routes = dor->routes;
     size_t length = strlen(routes->note);
-    routes->reversible = is_reversible(dor);
+    uint32_t switches = routes->switch_count;
+    routes->reversible = true;
+    for (uint32_t a = 0; dor->rings && routes->reversible && a < switches; a++)
+        for (uint32_t b = a + 1; routes->reversible && b < switches; b++)
+            routes->reversible = service_level(dor, a, b) == service_level(dor, b, a);
     if (routes->reversible)
         return 0;
     if (dor->same_side)
@@ -358,7 +317,7 @@ static int dor_compute(const struct network *network, const struct engine_option
     dor.same_side = options->reversible;
     rc = fill_tables(&dor, options, err);
     if (!rc)
-        rc = promise(&dor, err);
+        rc = check_reversible(&dor, err);
     grid_release(&dor.grid);
     mem_free(dor.bundles);
     mem_free(dor.ports);

@@ -7,15 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *nearest_engine(const char *name)
-{
-    const char *names[ENGINE_LIST_TOP * 2];
-    size_t count = 0;
-    for (; engine_at(count) && count < ENGINE_LIST_TOP * 2; count++)
-        names[count] = engine_at(count)->name;
-    return nearest_word(name, names, count);
-}
-
 const char *engine_list_names(char buffer[ENGINE_NAMES])
 {
     size_t length = 0;
@@ -46,7 +37,11 @@ int engine_list_parse(struct engine_list *list, const char *text, struct err *er
                  text);
         const struct engine *engine = length < sizeof name ? engine_find(name) : NULL;
         if (!engine) {
-            const char *near = nearest_engine(name);
+            const char *names[ENGINE_LIST_TOP * 2];
+            size_t count = 0;
+            for (; engine_at(count) && count < ENGINE_LIST_TOP * 2; count++)
+                names[count] = engine_at(count)->name;
+            const char *near = nearest_word(name, names, count);
             return err_set(err, EINVAL, "there is no engine '%s'%s%s%s", name,
                            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         }
@@ -72,20 +67,6 @@ bool engine_refused(int rc)
            rc == -ENOSPC;
 }
 
-static bool starts_with(const char *text, const char *word)
-{
-    return strncmp(text, word, strlen(word)) == 0;
-}
-
-/* "ftree refused: the network is no tree: …; " */
-static void note_refusal(struct text *history, const struct engine *engine, const struct err *err)
-{
-    const char *reason = err->message;
-    if (starts_with(reason, engine->name) && starts_with(reason + strlen(engine->name), ": "))
-        reason += strlen(engine->name) + 2;
-    text_printf(history, "%s refused: %s; ", engine->name, reason);
-}
-
 int engine_list_compute(const struct engine_list *list, const struct network *network,
                         const struct engine_options *options, struct routes *routes,
                         const struct engine **chosen, struct err *err)
@@ -105,7 +86,11 @@ int engine_list_compute(const struct engine_list *list, const struct network *ne
         if (!engine_refused(rc))
             break;
         in_vain = routes->operations;
-        note_refusal(&history, list->items[i], &reason);
+        const char *name = list->items[i]->name, *why = reason.message;
+        size_t length = strlen(name);
+        if (strncmp(why, name, length) == 0 && strncmp(why + length, ": ", 2) == 0)
+            why += length + 2;
+        text_printf(&history, "%s refused: %s; ", name, why);
     }
     if (!rc && history.length) {
         char note[sizeof routes->note];

@@ -16,18 +16,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int refuse_gaps(const struct network *network, const struct next_hops_gaps *gaps,
-                       struct err *err)
-{
-    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
-    return err_set(err, ENETUNREACH,
-                   "ftree: too much of the tree is missing: %llu pairs of ports have no way up and "
-                   "down again (the first from %.80s to %.80s)",
-                   (unsigned long long)gaps->terminal_pairs,
-                   network_label(network, NETWORK_SWITCH | gaps->from, from),
-                   network_label(network, NETWORK_SWITCH | gaps->to, to));
-}
-
 static int ftree_compute(const struct network *network, const struct engine_options *options,
                          struct routes *routes, struct err *err)
 {
@@ -50,9 +38,15 @@ static int ftree_compute(const struct network *network, const struct engine_opti
     updown.rank = NULL;
     updown_release(&updown);
     tree_release(&tree);
-    if (gaps.terminal_pairs) {
+    if (gaps.pairs.terminal_pairs) {
+        char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
         engine_refuse(routes);
-        rc = refuse_gaps(network, &gaps, err);
+        rc = err_set(err, ENETUNREACH,
+                     "ftree: too much of the tree is missing: %llu pairs of ports have no way up "
+                     "and down again (the first from %.80s to %.80s)",
+                     (unsigned long long)gaps.pairs.terminal_pairs,
+                     network_label(network, NETWORK_SWITCH | gaps.pairs.from, from),
+                     network_label(network, NETWORK_SWITCH | gaps.pairs.to, to));
     } else {
         rc = no_legal_route_settle(network, options, &gaps, routes, err);
     }

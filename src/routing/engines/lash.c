@@ -41,14 +41,6 @@ static uint32_t channel_out(const struct lash *lash, const uint8_t *ports, uint3
     return cdg_leaving(&lash->cdg, at, ports[at]);
 }
 
-/* The tree chosen for the target before, taken back. */
-static void take_back(struct lash *lash, struct sssp *sssp, const uint8_t *ports, int32_t terminals)
-{
-    for (uint32_t i = 1; i < sssp->reached; i++)
-        sssp->choice[sssp->order[i]] = channel_out(lash, ports, sssp->order[i]);
-    sssp_load(sssp, -terminals);
-}
-
 static void grow_trees(struct lash *lash, struct sssp *sssp, struct lash_trees *trees, bool lowest,
                        bool again)
 {
@@ -57,8 +49,10 @@ static void grow_trees(struct lash *lash, struct sssp *sssp, struct lash_trees *
         uint8_t *ports = trees->ports + (size_t)target * lash->switches;
         int32_t terminals = (int32_t)network_terminal_count(network, target);
         sssp_aim(sssp, target);
+        for (uint32_t i = 1; again && i < sssp->reached; i++)
+            sssp->choice[sssp->order[i]] = channel_out(lash, ports, sssp->order[i]);
         if (again)
-            take_back(lash, sssp, ports, terminals);
+            sssp_load(sssp, -terminals);
         if (lowest)
             sssp_choose_lowest(sssp);
         else
@@ -108,12 +102,7 @@ static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t
 static bool add_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
 {
     cdg_begin(&lash->cdg);
-    if (add_route(lash, layer, a, b) && add_route(lash, layer, b, a)) {
-        cdg_commit(&lash->cdg);
-        return true;
-    }
-    cdg_undo(&lash->cdg);
-    return false;
+    return cdg_end(&lash->cdg, add_route(lash, layer, a, b) && add_route(lash, layer, b, a));
 }
 
 /* Puts a pair into the first layer that takes it; false if that would be beyond the limit. */

@@ -63,8 +63,8 @@ static void find_distances(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *distance = mem_alloc((switches + 1) * sizeof *distance);
-    uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
+    uint32_t *distance = mem_alloc(2 * (switches + 1) * sizeof *distance);
+    uint32_t *queue = distance + switches;
     for (uint32_t from = 0; from < switches; from++) {
         uint8_t *row = pairs->distance + (size_t)from * switches;
         uint32_t count = network_distances(network, from, distance, queue);
@@ -77,7 +77,6 @@ static void find_distances(struct layers_pairs *pairs)
     }
     pairs->routes->operations += (uint64_t)switches * network->first_edge[switches];
     mem_free(distance);
-    mem_free(queue);
 }
 
 void layers_pairs_init(struct layers_pairs *pairs, struct cdg *cdg, struct routes *routes)
@@ -147,17 +146,6 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
            !network_terminal_count(network, from) || add_route(pairs, from, target, node->lid);
 }
 
-static bool add_pair(struct layers_pairs *pairs, uint32_t a, uint32_t b)
-{
-    cdg_begin(pairs->cdg);
-    if (add_direction(pairs, a, b) && add_direction(pairs, b, a)) {
-        cdg_commit(pairs->cdg);
-        return true;
-    }
-    cdg_undo(pairs->cdg);
-    return false;
-}
-
 /* All pairs at this distance that wait for this level, of which so many switches have terminals.
  * Returns how many are sent on to the next. */
 static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
@@ -174,7 +162,8 @@ static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned wi
             if (pairs->distance[pair] != distance || pairs->level[pair] != level ||
                 (unsigned)hosts + others != with_terminals)
                 continue;
-            if (add_pair(pairs, a, b)) {
+            cdg_begin(pairs->cdg);
+            if (cdg_end(pairs->cdg, add_direction(pairs, a, b) && add_direction(pairs, b, a))) {
                 layers_pairs_set(pairs, a, b, level);
             } else {
                 pairs->level[pair]++;
@@ -183,22 +172,6 @@ static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned wi
         }
     }
     return left;
-}
-
-static uint64_t fill_layer(struct layers_pairs *pairs, uint8_t level)
-{
-    uint64_t left = 0;
-    cdg_clear(pairs->cdg, 0);
-    for (unsigned with_terminals = 2; with_terminals > 0; with_terminals--)
-        for (unsigned distance = pairs->farthest; distance > 0; distance--)
-            left += fill_turn(pairs, level, with_terminals, distance);
-    return left;
-}
-
-/* Layers take fewer and fewer pairs, but for chance where there are few. */
-static bool is_hopeless(uint64_t before, uint64_t left, unsigned more_layers)
-{
-    return left > MANY && left > (before - left) * more_layers;
 }
 
 unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
@@ -212,9 +185,16 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
     }
     memset(pairs->level, 0, switches * switches);
     memset(pairs->weight, 0, sizeof pairs->weight);
-    while (left && layers < limit && !is_hopeless(before, left, limit - layers)) {
+    /* Layers take fewer and fewer pairs, apart from chance where there are few: with too many left,
+     * the search ends early. */
+    while (left && layers < limit && (left <= MANY || left <= (before - left) * (limit - layers))) {
         before = left;
-        left = fill_layer(pairs, (uint8_t)layers++);
+        left = 0;
+        cdg_clear(pairs->cdg, 0);
+        for (unsigned with_terminals = 2; with_terminals > 0; with_terminals--)
+            for (unsigned distance = pairs->farthest; distance > 0; distance--)
+                left += fill_turn(pairs, (uint8_t)layers, with_terminals, distance);
+        layers++;
     }
     return left ? limit + 1 : layers;
 }

@@ -37,6 +37,7 @@ enum { ORDERS = 4, ORDERS_ENTRIES = 1 << 20 }; /* that are tried, in tables no l
 struct nue {
     const struct network *network;
     struct routes *routes;
+    struct arena memory;
     struct cdg cdg;
     struct nue_tree tree;
     struct column column;
@@ -62,30 +63,16 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
         cdg_open(&nue->cdg);
     nue_tree_init(&nue->tree, network, &nue->cdg);
     column_init(&nue->column, network);
-    nue->weight = mem_alloc((nue->cdg.channels + 1) * sizeof *nue->weight);
-    nue->flow = mem_zalloc(switches + 1, sizeof *nue->flow);
-    nue->up = mem_alloc((switches * nue->lanes + 1) * sizeof *nue->up);
-    nue->home = mem_zalloc(switches + 1, 1);
-    nue->lane_of = mem_zalloc(network->top_lid + 1u, 1);
-    nue->detour = mem_zalloc(network->top_lid + 1u, sizeof *nue->detour);
+    nue->weight = arena_alloc(&nue->memory, nue->cdg.channels * sizeof *nue->weight);
+    nue->flow = arena_alloc(&nue->memory, (switches + 1) * sizeof *nue->flow);
+    nue->up = arena_alloc(&nue->memory, switches * nue->lanes * sizeof *nue->up);
+    nue->home = arena_alloc(&nue->memory, switches);
+    nue->lane_of = arena_alloc(&nue->memory, network->top_lid + 1u);
+    nue->detour = arena_alloc(&nue->memory, (network->top_lid + 1u) * sizeof *nue->detour);
     if (options->weights)
         nue->factor = port_weights_by_edge(options->weights, network);
     nue->tree.weight = nue->weight;
     nue->tree.routes = nue->routes;
-}
-
-static void nue_release(struct nue *nue)
-{
-    cdg_release(&nue->cdg);
-    nue_tree_release(&nue->tree);
-    column_release(&nue->column);
-    mem_free(nue->weight);
-    mem_free(nue->factor);
-    mem_free(nue->flow);
-    mem_free(nue->up);
-    mem_free(nue->home);
-    mem_free(nue->lane_of);
-    mem_free(nue->detour);
 }
 
 /* Every terminal sends this much along a tree. */
@@ -139,7 +126,7 @@ static bool grow_anywhere(struct nue *nue, unsigned home)
             return true;
         }
         if (result == NUE_DETOURS) {
-            nue_tree_undo(&nue->tree);
+            cdg_end(&nue->cdg, false);
             least = nue->tree.detour;
             best = lane;
         }
@@ -196,14 +183,6 @@ static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t
     return true;
 }
 
-static bool crosses_heavy(const struct nue *nue, uint64_t limit)
-{
-    for (uint32_t i = 1; i < nue->column.count; i++)
-        if (nue->weight[nue->column.out[nue->column.order[i]]] > limit)
-            return true;
-    return false;
-}
-
 /* One LID once more, on its lane, under the weights of all others. */
 static void choose_lid_again(struct nue *nue, uint32_t lid)
 {
@@ -230,7 +209,10 @@ static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
         aim_at(nue, terminal, 0);
         column_read(&nue->column, &nue->cdg, nue->routes, terminal->lid);
-        if (limit && !crosses_heavy(nue, limit))
+        bool heavy = limit == 0;
+        for (uint32_t k = 1; k < nue->column.count && !heavy; k++)
+            heavy = nue->weight[nue->column.out[nue->column.order[k]]] > limit;
+        if (!heavy)
             continue;
         if (limit)
             memset(nue->tree.turns, 0, bytes);
@@ -292,19 +274,6 @@ static void copy_switches(struct nue *nue)
         sssp_copy_column(nue->routes, network, at, lid);
         memset(nue->lane_of + target->lid, nue->lane_of[lid], (size_t)1 << target->lmc);
     }
-}
-
-static void start_again(struct nue *nue, const struct engine_options *options)
-{
-    memset(nue->weight, 0, nue->cdg.channels * sizeof *nue->weight);
-    sssp_weigh_user_routes(nue->network, options, nue->weight);
-    memset(nue->load, 0, sizeof nue->load);
-    nue->tree.moved.count = 0;
-    nue->tree.target = NETWORK_NONE;
-    for (unsigned i = 0; i < nue->lanes; i++)
-        cdg_clear(&nue->cdg, i);
-    if (nue->escape)
-        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
 }
 
 static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t count)
@@ -409,18 +378,18 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
 {
     uint32_t count;
     uint32_t *destinations = sssp_destinations(nue->network, options, &count);
-    start_again(nue, options);
+    memset(nue->weight, 0, nue->cdg.channels * sizeof *nue->weight);
+    sssp_weigh_user_routes(nue->network, options, nue->weight);
+    memset(nue->load, 0, sizeof nue->load);
+    nue->tree.moved.count = 0;
+    nue->tree.target = NETWORK_NONE;
+    for (unsigned i = 0; i < nue->lanes; i++)
+        cdg_clear(&nue->cdg, i);
+    if (nue->escape)
+        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
     bool placed = place_all(nue, destinations, count);
     mem_free(destinations);
     return placed;
-}
-
-static uint32_t heaviest(const struct nue *nue)
-{
-    uint32_t most = 0;
-    for (uint32_t channel = 0; channel < nue->cdg.channels; channel++)
-        most = nue->weight[channel] > most ? nue->weight[channel] : most;
-    return most;
 }
 
 /* With escape trees. On a single lane it is a matter of luck which links are the last ones allowed:
@@ -437,7 +406,9 @@ static void place_best(struct nue *nue, const struct engine_options *options)
     for (unsigned i = 0; i < orders; i++) {
         tried.scatter = options->scatter ? options->scatter : 1 + i;
         place_with(nue, &tried);
-        load = heaviest(nue);
+        load = 0;
+        for (uint32_t channel = 0; channel < nue->cdg.channels; channel++)
+            load = nue->weight[channel] > load ? nue->weight[channel] : load;
         if (load >= least)
             continue;
         least = load;
@@ -473,7 +444,11 @@ static bool find_routes(struct routes *routes, const struct network *network,
     if (!paired)
         layers_describe_one_way(routes);
     routes->operations += cdg_operations(&nue.cdg) + nue.tree.operations;
-    nue_release(&nue);
+    cdg_release(&nue.cdg);
+    nue_tree_release(&nue.tree);
+    column_release(&nue.column);
+    mem_free(nue.factor);
+    arena_release(&nue.memory);
     return paired || !options->reversible;
 }
 

@@ -76,21 +76,19 @@ static void divide(struct division *division, uint32_t *set, uint32_t count, uns
 void nue_divide(const struct network *network, unsigned lanes, uint8_t *home)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *set = mem_alloc((switches + 1) * sizeof *set);
+    struct arena memory = {0};
+    uint32_t *set = arena_alloc(&memory, switches * sizeof *set);
     struct division division = {
         .network = network,
         .home = home,
-        .distance = mem_alloc((switches + 1) * sizeof *division.distance),
-        .queue = mem_alloc((switches + 1) * sizeof *division.queue),
-        .keys = mem_alloc((switches + 1) * sizeof *division.keys),
+        .distance = arena_alloc(&memory, switches * sizeof *division.distance),
+        .queue = arena_alloc(&memory, switches * sizeof *division.queue),
+        .keys = arena_alloc(&memory, switches * sizeof *division.keys),
     };
     for (uint32_t at = 0; at < switches; at++)
         set[at] = at;
     divide(&division, set, switches, 0, lanes);
-    mem_free(division.distance);
-    mem_free(division.queue);
-    mem_free(division.keys);
-    mem_free(set);
+    arena_release(&memory);
 }
 
 struct escape {
@@ -179,23 +177,21 @@ uint64_t nue_plant(struct cdg *cdg, const uint8_t *home, uint32_t *up)
 {
     const struct network *network = cdg->network;
     size_t switches = network->switches.count;
+    struct arena memory = {0};
     struct escape escape = {
         .cdg = cdg,
         .home = home,
-        .part = mem_alloc((switches + 1) * sizeof *escape.part),
-        .distance = mem_alloc((switches + 1) * sizeof *escape.distance),
-        .queue = mem_alloc((switches + 1) * sizeof *escape.queue),
+        .part = arena_alloc(&memory, switches * sizeof *escape.part),
+        .distance = arena_alloc(&memory, switches * sizeof *escape.distance),
+        .queue = arena_alloc(&memory, switches * sizeof *escape.queue),
     };
     uint32_t parts = network_parts(network, escape.part);
-    escape.root = mem_alloc(((size_t)parts * cdg->count + 1) * sizeof *escape.root);
+    escape.root = arena_alloc(&memory, (size_t)parts * cdg->count * sizeof *escape.root);
     find_roots(&escape, parts);
     for (unsigned lane = 0; lane < cdg->count; lane++) {
         grow_tree(&escape, parts, lane, up + lane * switches);
         add_tree(&escape, lane, up + lane * switches);
     }
-    mem_free(escape.part);
-    mem_free(escape.distance);
-    mem_free(escape.queue);
-    mem_free(escape.root);
+    arena_release(&memory);
     return escape.operations;
 }

@@ -30,30 +30,22 @@ void nue_tree_init(struct nue_tree *tree, const struct network *network, struct 
 {
     size_t switches = network->switches.count + 1;
     *tree = (struct nue_tree){.network = network, .cdg = cdg};
-    tree->choice = mem_alloc(switches * sizeof *tree->choice);
-    tree->order = mem_alloc(switches * sizeof *tree->order);
-    tree->hops = mem_alloc(switches * sizeof *tree->hops);
-    tree->distance = mem_alloc(switches * sizeof *tree->distance);
-    tree->cost = mem_alloc(switches * sizeof *tree->cost);
-    tree->offer = mem_alloc(switches * sizeof *tree->offer);
-    tree->mark = mem_zalloc(switches, 1);
-    tree->front = mem_alloc(switches * sizeof *tree->front);
-    tree->next = mem_alloc(switches * sizeof *tree->next);
-    tree->down = mem_alloc(switches * sizeof *tree->down);
+    struct arena *memory = &tree->memory;
+    tree->choice = arena_alloc(memory, switches * sizeof *tree->choice);
+    tree->order = arena_alloc(memory, switches * sizeof *tree->order);
+    tree->hops = arena_alloc(memory, switches * sizeof *tree->hops);
+    tree->distance = arena_alloc(memory, switches * sizeof *tree->distance);
+    tree->cost = arena_alloc(memory, switches * sizeof *tree->cost);
+    tree->offer = arena_alloc(memory, switches * sizeof *tree->offer);
+    tree->mark = arena_alloc(memory, switches);
+    tree->front = arena_alloc(memory, switches * sizeof *tree->front);
+    tree->next = arena_alloc(memory, switches * sizeof *tree->next);
+    tree->down = arena_alloc(memory, switches * sizeof *tree->down);
 }
 
 void nue_tree_release(struct nue_tree *tree)
 {
-    mem_free(tree->choice);
-    mem_free(tree->order);
-    mem_free(tree->hops);
-    mem_free(tree->distance);
-    mem_free(tree->cost);
-    mem_free(tree->offer);
-    mem_free(tree->mark);
-    mem_free(tree->front);
-    mem_free(tree->next);
-    mem_free(tree->down);
+    arena_release(&tree->memory);
     vec_release(&tree->locked);
     vec_release(&tree->moved);
 }
@@ -101,34 +93,18 @@ static bool add_way(struct nue_tree *tree, uint32_t in)
     return true;
 }
 
-/* Links that the further LIDs of a terminal share with its first ones, above all weights. */
-static uint64_t cost_of_sharing(const struct nue_tree *tree, uint32_t channel, uint32_t from)
-{
-    const uint8_t *row = routes_row(tree->routes, from);
-    uint64_t shared = 0;
-    for (uint32_t lid = tree->first_lid; lid < tree->lid; lid++)
-        shared += row[lid] == tree->network->edges[channel].port;
-    return shared << 44;
-}
-
 static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t from, uint32_t to)
 {
     uint64_t cost = tree->weight[channel];
-    if (tree->first_lid != tree->lid)
-        cost += cost_of_sharing(tree, channel, from);
+    /* A link that the earlier LIDs of the terminal use costs more than any weights. */
+    for (uint32_t lid = tree->first_lid; lid < tree->lid; lid++)
+        if (routes_row(tree->routes, from)[lid] == tree->network->edges[channel].port)
+            cost += UINT64_C(1) << 44;
     if (!tree->turns)
         return cost + tree->cost[to];
     for (; to != tree->target; to = next_switch(tree, to))
         cost += tree->weight[tree->choice[to]] + tree->turns[tree->choice[to]];
     return cost;
-}
-
-/* In turn: those that follow see what this switch puts on the links. */
-static void take_turn(struct nue_tree *tree, uint32_t at)
-{
-    uint32_t terminals = network_terminal_count(tree->network, at);
-    for (; terminals && at != tree->target; at = next_switch(tree, at))
-        tree->turns[tree->choice[at]] += terminals;
 }
 
 /* Every neighbour of a switch of the last ring gets an offer. Returns how many neighbours. */
@@ -197,8 +173,9 @@ static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     while (!add_way(tree, tree->choice[at]))
         if (!find_offer(tree, at, ring))
             return false;
-    if (tree->turns)
-        take_turn(tree, at);
+    uint32_t terminals = tree->turns ? network_terminal_count(tree->network, at) : 0;
+    for (; terminals && at != tree->target; at = next_switch(tree, at))
+        tree->turns[tree->choice[at]] += terminals; /* sources that follow see this load */
     return true;
 }
 
@@ -238,17 +215,6 @@ static bool spread_out(struct nue_tree *tree)
         count = accepted;
     }
     return true;
-}
-
-static void find_way_down(struct nue_tree *tree)
-{
-    const struct network *network = tree->network;
-    memset(tree->down, 0xFF, network->switches.count * sizeof *tree->down);
-    for (uint32_t at = tree->target; tree->up[at] != NETWORK_NONE;) {
-        uint32_t parent = network->edges[tree->up[at]].to;
-        tree->down[parent] = tree->cdg->reverse[tree->up[at]];
-        at = parent;
-    }
 }
 
 static void lock(struct nue_tree *tree, uint32_t at)
@@ -314,18 +280,19 @@ static bool is_used(const void *context, struct cdg_dependency added)
            tree->choice[edges[added.in].to] == added.out;
 }
 
-static bool is_stuck(const struct nue_tree *tree, uint32_t at)
-{
-    return tree->hops[at] == NETWORK_NONE && !(tree->mark[at] & MARK_LOCKED) &&
-           tree->distance[at] != NETWORK_NONE && is_source(tree, at);
-}
-
 /* Turns to the escape tree, with all that follows. Returns true. */
 static bool escape(struct nue_tree *tree, uint32_t at)
 {
-    if (tree->locked.count == 0)
-        find_way_down(tree);
+    const struct network *network = tree->network;
     size_t settled = tree->locked.count;
+    if (settled == 0) {
+        memset(tree->down, 0xFF, network->switches.count * sizeof *tree->down);
+        for (uint32_t child = tree->target; tree->up[child] != NETWORK_NONE;) {
+            uint32_t parent = network->edges[tree->up[child]].to;
+            tree->down[parent] = tree->cdg->reverse[tree->up[child]];
+            child = parent;
+        }
+    }
     lock(tree, at);
     for (; settled < tree->locked.count; settled++)
         settle_locked(tree, tree->locked.items[settled]);
@@ -334,9 +301,12 @@ static bool escape(struct nue_tree *tree, uint32_t at)
 
 static bool free_stuck(struct nue_tree *tree)
 {
-    for (uint32_t at = 0; at < tree->network->switches.count; at++)
-        if (is_stuck(tree, at) && !(tree->up && escape(tree, at)))
+    for (uint32_t at = 0; at < tree->network->switches.count; at++) {
+        bool stuck = tree->hops[at] == NETWORK_NONE && !(tree->mark[at] & MARK_LOCKED) &&
+                     tree->distance[at] != NETWORK_NONE && is_source(tree, at);
+        if (stuck && !(tree->up && escape(tree, at)))
             return false;
+    }
     if (tree->locked.count)
         order_again(tree);
     return true;
@@ -373,7 +343,7 @@ enum nue_result nue_tree_grow(struct nue_tree *tree)
     tree->locked.count = 0;
     cdg_begin(tree->cdg);
     if (!spread_out(tree) || !free_stuck(tree) || tree->detour >= tree->limit) {
-        cdg_undo(tree->cdg);
+        cdg_end(tree->cdg, false);
         return NUE_STUCK;
     }
     add_idle(tree);
@@ -436,12 +406,10 @@ static bool change_lane(struct nue_tree *tree, uint32_t from)
         cdg_begin(tree->cdg);
         for (uint32_t at = from, to; fits && (to = next_switch(tree, at)) != tree->target; at = to)
             fits = cdg_insert(tree->cdg, lane, tree->choice[at], tree->choice[to]) != CDG_REFUSED;
-        if (fits) {
-            cdg_commit(tree->cdg);
+        if (cdg_end(tree->cdg, fits)) {
             vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)lane}));
             return true;
         }
-        cdg_undo(tree->cdg);
     }
     return false;
 }
@@ -475,9 +443,4 @@ bool nue_tree_settle(struct nue_tree *tree)
 void nue_tree_keep(struct nue_tree *tree)
 {
     cdg_commit_if(tree->cdg, is_used, tree);
-}
-
-void nue_tree_undo(struct nue_tree *tree)
-{
-    cdg_undo(tree->cdg);
 }

@@ -21,6 +21,7 @@ struct nue_move {
 struct nue_tree {
     const struct network *network;
     struct cdg *cdg;
+    struct arena memory;
     const uint32_t *weight; /* by channel: routes that cross it so far */
     uint32_t *turns;        /* by channel, or NULL: what this tree adds, so that sources see it */
     const uint32_t *up;     /* by switch: the channel to its parent in the escape tree; or NULL */
@@ -51,11 +52,10 @@ void nue_tree_init(struct nue_tree *tree, const struct network *network, struct 
 void nue_tree_release(struct nue_tree *tree);
 /* Shortest distances to the target, for all trees to it that follow. */
 void nue_tree_aim(struct nue_tree *tree, uint32_t target);
-/* Finds routes, and what follows unless it was stuck: their dependencies stay in the lane, or do
- * not. */
+/* Finds routes. Unless it is stuck, nue_tree_keep() must follow, or cdg_end() without their
+ * dependencies. */
 enum nue_result nue_tree_grow(struct nue_tree *tree);
 void nue_tree_keep(struct nue_tree *tree);
-void nue_tree_undo(struct nue_tree *tree);
 
 /* For routes that are in the tables: adds the dependencies of switches without terminals, or finds
  * other routes for these, or (without an escape tree) other lanes, which it notes in `moved`. False

@@ -1,32 +1,20 @@
 /* The table of engines. */
-#include "routing/engine/engine.h"
+#include "routing/paper/fera.h"
 #include "routing/paper/paper_cost.h"
 
 #include <string.h>
 
-static int hybrid_fera(const struct network *network, const struct engine_options *options,
-                       struct routes *routes, struct err *err)
-{
-    return engine_fera.compute(network, options, routes, err);
-}
-
-static int hybrid_dr(const struct network *network, const struct engine_options *options,
-                     struct routes *routes, struct err *err)
-{
-    return engine_dr.compute(network, options, routes, err);
-}
-
 const struct engine engine_pira_fera = {
     .name = "pira+fera",
     .summary = "PIRa's tables at once, FERa's when they are ready",
-    .compute = hybrid_fera,
+    .compute = fera_compute,
     .provisional = &engine_pira,
     .paper_steps = paper_steps_fera,
 };
 const struct engine engine_pira_dr = {
     .name = "pira+dr",
     .summary = "PIRa's tables at once, DR's when they are ready",
-    .compute = hybrid_dr,
+    .compute = dr_compute,
     .provisional = &engine_pira,
     .renames = true,
     .paper_steps = paper_steps_dr,

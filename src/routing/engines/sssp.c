@@ -51,14 +51,15 @@ void sssp_init(struct sssp *sssp, const struct network *network,
 {
     size_t switches = network->switches.count, edges = network->first_edge[switches];
     *sssp = (struct sssp){.network = network};
-    sssp->weight = mem_zalloc(edges + 1, sizeof *sssp->weight);
-    sssp->order = mem_alloc((switches + 1) * sizeof *sssp->order);
-    sssp->distance = mem_alloc((switches + 1) * sizeof *sssp->distance);
-    sssp->next_hops = mem_alloc((edges + 1) * sizeof *sssp->next_hops);
-    sssp->first_way = mem_alloc((switches + 2) * sizeof *sssp->first_way);
-    sssp->choice = mem_alloc((switches + 1) * sizeof *sssp->choice);
-    sssp->cost = mem_alloc((switches + 1) * sizeof *sssp->cost);
-    sssp->flow = mem_zalloc(switches + 1, sizeof *sssp->flow);
+    struct arena *memory = &sssp->memory;
+    sssp->weight = arena_alloc(memory, edges * sizeof *sssp->weight);
+    sssp->order = arena_alloc(memory, (switches + 1) * sizeof *sssp->order);
+    sssp->distance = arena_alloc(memory, switches * sizeof *sssp->distance);
+    sssp->next_hops = arena_alloc(memory, (edges + 1) * sizeof *sssp->next_hops);
+    sssp->first_way = arena_alloc(memory, (switches + 2) * sizeof *sssp->first_way);
+    sssp->choice = arena_alloc(memory, switches * sizeof *sssp->choice);
+    sssp->cost = arena_alloc(memory, switches * sizeof *sssp->cost);
+    sssp->flow = arena_alloc(memory, switches * sizeof *sssp->flow);
     if (options->weights)
         sssp->factor = port_weights_by_edge(options->weights, network);
     sssp_weigh_user_routes(network, options, sssp->weight);
@@ -66,16 +67,8 @@ void sssp_init(struct sssp *sssp, const struct network *network,
 
 void sssp_release(struct sssp *sssp)
 {
-    mem_free(sssp->weight);
     mem_free(sssp->factor);
-    mem_free(sssp->order);
-    mem_free(sssp->distance);
-    mem_free(sssp->next_hops);
-    mem_free(sssp->first_way);
-    mem_free(sssp->choice);
-    mem_free(sssp->cost);
-    mem_free(sssp->flow);
-    *sssp = (struct sssp){0};
+    arena_release(&sssp->memory);
 }
 
 void sssp_aim(struct sssp *sssp, uint32_t target)
@@ -172,17 +165,6 @@ static void note_choice(struct sssp *sssp, bool everywhere)
     sssp->flow[sssp->target] = 0;
 }
 
-static void shuffle(uint32_t *items, uint32_t count, uint64_t seed)
-{
-    struct rng rng;
-    rng_seed(&rng, seed, 0);
-    for (uint32_t i = count; i > 1; i--) {
-        uint32_t other = (uint32_t)rng_below(&rng, i), item = items[i - 1];
-        items[i - 1] = items[other];
-        items[other] = item;
-    }
-}
-
 uint32_t *sssp_destinations(const struct network *network, const struct engine_options *options,
                             uint32_t *count)
 {
@@ -203,8 +185,11 @@ uint32_t *sssp_destinations(const struct network *network, const struct engine_o
     }
     for (uint32_t at = 0; at < switches; at++)
         by_turn[at] = at;
-    if (options->scatter)
-        shuffle(by_turn, switches, options->scatter);
+    if (options->scatter) {
+        struct rng rng;
+        rng_seed(&rng, options->scatter, 0);
+        rng_shuffle(&rng, by_turn, switches);
+    }
     for (uint32_t turn = 0; turn < switches; turn++) {
         uint32_t at = by_turn[turn];
         for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++)
@@ -236,22 +221,13 @@ void sssp_copy_column(struct routes *routes, const struct network *network, uint
     routes->operations += routes->switch_count;
 }
 
-void sssp_write_column(struct sssp *sssp, struct routes *routes, uint32_t lid, uint32_t count)
+static void write_column(struct sssp *sssp, struct routes *routes, uint32_t lid, uint32_t count)
 {
     for (uint32_t i = 1; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i];
         memset(routes_row(routes, at) + lid, sssp->network->edges[sssp->choice[at]].port, count);
     }
     sssp->operations += sssp->reached;
-}
-
-/* How often the LIDs of a terminal below `lid` leave this switch by this port. */
-static uint32_t count_used(const uint8_t *row, uint32_t first_lid, uint32_t lid, uint8_t port)
-{
-    uint32_t used = 0;
-    for (; first_lid < lid; first_lid++)
-        used += row[first_lid] == port;
-    return used;
 }
 
 /* As sssp_choose(), for a further LID of a terminal. */
@@ -263,12 +239,14 @@ static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i];
+        const uint8_t *row = routes_row(routes, at);
         uint64_t least = UINT64_MAX;
         for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
             const struct sssp_way *way = &sssp->next_hops[k];
-            uint32_t used = count_used(routes_row(routes, at), first_lid, lid,
-                                       sssp->network->edges[way->edge].port);
-            uint64_t sum = sssp->weight[way->edge] + sssp->cost[way->to] + used * apart;
+            uint64_t sum = sssp->weight[way->edge] + sssp->cost[way->to];
+            for (uint32_t earlier = first_lid; earlier < lid; earlier++)
+                if (row[earlier] == sssp->network->edges[way->edge].port)
+                    sum += apart;
             if (sum >= least)
                 continue;
             least = sum;
@@ -277,15 +255,6 @@ static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_
         sssp->cost[at] = least;
     }
     sssp->operations += (uint64_t)sssp->first_way[sssp->reached] * (1 + lid - first_lid);
-}
-
-static void recall_choice(struct sssp *sssp, const struct routes *routes, uint32_t lid)
-{
-    for (uint32_t i = 1; i < sssp->reached; i++) {
-        uint32_t at = sssp->order[i];
-        sssp->choice[at] = cdg_leaving(sssp->cdg, at, routes_port(routes, at, lid));
-    }
-    sssp->operations += sssp->reached;
 }
 
 /* Chooses and loads at once: each switch, from the target outwards, sees what those before it have
@@ -314,14 +283,6 @@ static void choose_in_turn(struct sssp *sssp)
     }
 }
 
-static bool crosses_heavy(const struct sssp *sssp, uint64_t limit)
-{
-    for (uint32_t i = 1; i < sssp->reached; i++)
-        if (sssp->weight[sssp->choice[sssp->order[i]]] > limit)
-            return true;
-    return false;
-}
-
 /* Every terminal's first LID once more, or only those whose trees cross a link above the limit. */
 static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
                          uint32_t count, uint64_t limit)
@@ -332,8 +293,14 @@ static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_
         const struct network_terminal *terminal = &sssp->network->terminals.items[destinations[i]];
         if (sssp->target != terminal->at)
             sssp_aim(sssp, terminal->at);
-        recall_choice(sssp, routes, terminal->lid);
-        if (limit == 0 || crosses_heavy(sssp, limit)) {
+        bool again = limit == 0;
+        for (uint32_t k = 1; k < sssp->reached; k++) {
+            uint32_t at = sssp->order[k];
+            sssp->choice[at] = cdg_leaving(sssp->cdg, at, routes_port(routes, at, terminal->lid));
+            again |= sssp->weight[sssp->choice[at]] > limit;
+        }
+        sssp->operations += sssp->reached;
+        if (again) {
             sssp_load(sssp, -1);
             if (limit) {
                 choose_in_turn(sssp);
@@ -341,7 +308,7 @@ static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_
                 sssp_choose(sssp);
                 sssp_load(sssp, 1);
             }
-            sssp_write_column(sssp, routes, terminal->lid, 1);
+            write_column(sssp, routes, terminal->lid, 1);
         }
         note_choice(sssp, true);
     }
@@ -380,7 +347,7 @@ static bool fill_offset(struct sssp *sssp, struct routes *routes, const uint32_t
             sssp_choose(sssp);
         sssp_load(sssp, 1);
         note_choice(sssp, true);
-        sssp_write_column(sssp, routes, terminal->lid + offset, 1);
+        write_column(sssp, routes, terminal->lid + offset, 1);
     }
     return more;
 }
@@ -403,7 +370,7 @@ static void fill_switches(struct sssp *sssp, struct routes *routes)
         else
             sssp_choose(sssp);
         note_choice(sssp, false);
-        sssp_write_column(sssp, routes, target->lid, UINT32_C(1) << target->lmc);
+        write_column(sssp, routes, target->lid, UINT32_C(1) << target->lmc);
     }
 }
 

@@ -12,6 +12,7 @@ struct sssp_way {
 
 struct sssp {
     const struct network *network;
+    struct arena memory;
     uint32_t *weight; /* by edge: the routes that cross it so far */
     uint16_t *factor; /* by edge: what a route counts there; NULL: 1 */
     uint64_t operations;
@@ -58,7 +59,6 @@ uint32_t *sssp_destinations(const struct network *network, const struct engine_o
 uint32_t sssp_first_lid(const struct network *network, uint32_t at);
 void sssp_copy_column(struct routes *routes, const struct network *network, uint32_t at,
                       uint32_t lid);
-void sssp_write_column(struct sssp *sssp, struct routes *routes, uint32_t lid, uint32_t count);
 
 /* The tables of engine sssp, or those of the lowest ports. The first of the layers, which must be
  * empty, notes the dependencies of all traffic. */

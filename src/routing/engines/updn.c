@@ -109,9 +109,9 @@ static int compute_with(const struct network *network, const struct engine_optio
     directions.updown.rank = NULL;
     updown_release(&directions.updown);
     tree_release(&directions.tree);
-    if (gaps.terminal_pairs) {
+    if (gaps.pairs.terminal_pairs) {
         engine_refuse(routes);
-        rc = updown_refuse(network, gaps.terminal_pairs, gaps.from, gaps.to, err);
+        rc = updown_refuse(network, &gaps.pairs, err);
     } else {
         /* If a proof of detected roots fails, there is another try: it is not left to the caller.
          */

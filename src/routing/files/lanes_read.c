@@ -41,11 +41,6 @@ static bool scan_colon(char **at)
     return true;
 }
 
-static bool at_end(const char *at)
-{
-    return at[strspn(at, " \t\r")] == '\0';
-}
-
 /* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
 static bool take_header(struct lanes_reader *reader, char *line)
 {
@@ -72,7 +67,7 @@ static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid
         return 0; /* nobody has it */
     uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
     if (!*row)
-        *row = mem_zalloc(lanes->network->top_lid + 1u, 1);
+        *row = arena_alloc(&lanes->memory, lanes->network->top_lid + 1u);
     (*row)[dlid] = (uint8_t)sl;
     use_lane(lanes, (unsigned)sl);
     return 0;
@@ -85,7 +80,7 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     if (strncmp(line, "0x", 2) != 0 || !scan_unsigned(&at, 16, &guid))
         return 0;
     if (scan_colon(&at)) {
-        if (!scan_unsigned(&at, 10, &sl) || !at_end(at))
+        if (!scan_unsigned(&at, 10, &sl) || at[strspn(at, " \t\r")])
             return line_reader_error(reader->lines, "expected \"0x<dlid> : <sl>\"");
         if (reader->current == NETWORK_NONE)
             return line_reader_error(reader->lines, "no source of this network before this line");
@@ -118,7 +113,8 @@ static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t i
     if (in >= ports || out >= ports)
         return line_reader_error(reader->lines, "the switch has no such port");
     if (!lanes->vl_tables[at]) {
-        uint8_t *table = lanes->vl_tables[at] = mem_alloc(ports * ports * LANES_SLS);
+        uint8_t *table = lanes->vl_tables[at] =
+            arena_alloc(&lanes->memory, ports * ports * LANES_SLS);
         for (size_t i = 0; i < ports * ports * LANES_SLS; i++)
             table[i] = i % LANES_SLS;
     }

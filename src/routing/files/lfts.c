@@ -82,19 +82,6 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     return lines->status;
 }
 
-static const char *name_of(const struct network *network, uint32_t end_point)
-{
-    uint32_t index = end_point & ~NETWORK_SWITCH;
-    const char *name = NULL;
-    if (end_point & NETWORK_SWITCH) {
-        if (index < network->switch_names.count)
-            name = network->switch_names.items[index];
-    } else if (index < network->terminal_names.count) {
-        name = network->terminal_names.items[index];
-    }
-    return name ? name : "";
-}
-
 /* "0x0001 000", quicker than printf: these are most of the bytes. */
 static void write_entry(struct text *out, uint32_t lid, uint8_t port)
 {
@@ -108,10 +95,10 @@ static void write_entry(struct text *out, uint32_t lid, uint8_t port)
     text_append(out, entry, sizeof entry - 1);
 }
 
-/* What every table says about a LID; the same in all of them. */
+/* What every table says about a LID. */
 static void write_owner(const struct network *network, uint32_t lid, struct text *out)
 {
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    uint32_t owner = network_owner(network, lid);
     if (owner == NETWORK_NONE) {
         text_puts(out, "unknown node and type\n");
         return;
@@ -119,8 +106,9 @@ static void write_owner(const struct network *network, uint32_t lid, struct text
     bool is_switch = owner & NETWORK_SWITCH;
     uint64_t guid = is_switch ? network->switches.items[owner & ~NETWORK_SWITCH].guid
                               : network->terminals.items[owner].guid;
+    const char *name = network_name_of(network, owner);
     text_printf(out, "%s portguid 0x%016" PRIx64 ": '%s'\n",
-                is_switch ? "Switch" : "Channel Adapter", guid, name_of(network, owner));
+                is_switch ? "Switch" : "Channel Adapter", guid, name ? name : "");
 }
 
 void lfts_write(const struct routes *routes, const struct network *network, struct text *out)
@@ -134,8 +122,9 @@ void lfts_write(const struct routes *routes, const struct network *network, stru
     start[routes->top_lid + 1] = owners.length;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         const struct network_switch *node = &network->switches.items[at];
+        const char *name = network_name_of(network, NETWORK_SWITCH | at);
         text_printf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
-                    routes->top_lid, node->lid, node->guid, name_of(network, NETWORK_SWITCH | at));
+                    routes->top_lid, node->lid, node->guid, name ? name : "");
         for (uint32_t lid = 0; lid <= routes->top_lid; lid++) {
             uint8_t port = routes_port(routes, at, lid);
             if (port == PORT_NONE)

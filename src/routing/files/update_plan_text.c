@@ -68,19 +68,6 @@ static void open_wave(struct order_reader *reader)
     reader->drain = false;
 }
 
-static void add_update(struct order_reader *reader, struct table_update update)
-{
-    struct update_plan *plan = reader->plan;
-    if (plan->stuck_lanes) {
-        vec_push(&plan->stuck, update);
-        return;
-    }
-    if (!reader->open)
-        open_wave(reader);
-    vec_push(&plan->updates, update);
-    plan->waves.items[plan->waves.count - 1].count++;
-}
-
 /* "<switch GUID> [<LID>[-<LID>]]" */
 static int take_update(struct order_reader *reader, struct cursor *line)
 {
@@ -103,9 +90,16 @@ static int take_update(struct order_reader *reader, struct cursor *line)
     uint32_t index = map_get(&reader->by_guid, guid);
     if (index == MAP_NONE)
         return line_reader_error(reader->lines, "the network has no switch with that GUID");
-    add_update(reader, (struct table_update){.at = index,
-                                             .first_lid = (uint16_t)first,
-                                             .lid_count = (uint16_t)(last - first + 1)});
+    struct update_plan *plan = reader->plan;
+    struct table_update update = {index, (uint16_t)first, (uint16_t)(last - first + 1)};
+    if (plan->stuck_lanes) {
+        vec_push(&plan->stuck, update);
+        return 0;
+    }
+    if (!reader->open)
+        open_wave(reader);
+    vec_push(&plan->updates, update);
+    plan->waves.items[plan->waves.count - 1].count++;
     return 0;
 }
 

@@ -2,26 +2,15 @@
 
 void lanes_init(struct lanes *lanes, const struct network *network)
 {
-    *lanes = (struct lanes){
-        .network = network,
-        .count = 1,
-        .sl_rows = mem_zalloc(network->terminals.count + network->switches.count + 1,
-                              sizeof *lanes->sl_rows),
-        .vl_tables = mem_zalloc(network->switches.count + 1, sizeof *lanes->vl_tables),
-    };
+    size_t switches = network->switches.count, sources = network->terminals.count + switches;
+    *lanes = (struct lanes){.network = network, .count = 1};
+    lanes->sl_rows = arena_alloc(&lanes->memory, sources * sizeof *lanes->sl_rows);
+    lanes->vl_tables = arena_alloc(&lanes->memory, switches * sizeof *lanes->vl_tables);
 }
 
 void lanes_release(struct lanes *lanes)
 {
-    if (!lanes->network)
-        return;
-    size_t sources = lanes->network->terminals.count + lanes->network->switches.count;
-    for (size_t i = 0; i < sources; i++)
-        mem_free(lanes->sl_rows[i]);
-    for (size_t i = 0; i < lanes->network->switches.count; i++)
-        mem_free(lanes->vl_tables[i]);
-    mem_free(lanes->sl_rows);
-    mem_free(lanes->vl_tables);
+    arena_release(&lanes->memory);
     *lanes = (struct lanes){0};
 }
 

@@ -25,6 +25,10 @@ struct multicast_member {
     bool receives;      /* else it only sends: its switch is in the tree, its port is not */
 };
 
-void multicast_tree_release(struct multicast_tree *tree);
+static inline void multicast_tree_release(struct multicast_tree *tree)
+{
+    vec_release(&tree->arms);
+    vec_release(&tree->missed);
+}
 
 #endif

@@ -99,18 +99,19 @@ uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t l
 
 void network_name(struct network *network, uint32_t end_point, const char *name)
 {
-    bool is_switch = end_point & NETWORK_SWITCH;
-    uint32_t index = end_point & ~NETWORK_SWITCH;
     const char *copy = arena_strdup(&network->strings, name);
-    if (is_switch) {
-        while (network->switch_names.count <= index)
-            vec_push(&network->switch_names, NULL);
-        network->switch_names.items[index] = copy;
-    } else {
-        while (network->terminal_names.count <= index)
-            vec_push(&network->terminal_names, NULL);
-        network->terminal_names.items[index] = copy;
-    }
+    if (end_point & NETWORK_SWITCH)
+        *vec_at(&network->switch_names, end_point & ~NETWORK_SWITCH) = copy;
+    else
+        *vec_at(&network->terminal_names, end_point) = copy;
+}
+
+const char *network_name_of(const struct network *network, uint32_t end_point)
+{
+    uint32_t index = end_point & ~NETWORK_SWITCH;
+    if (end_point & NETWORK_SWITCH)
+        return index < network->switch_names.count ? network->switch_names.items[index] : NULL;
+    return index < network->terminal_names.count ? network->terminal_names.items[index] : NULL;
 }
 
 const char *network_label(const struct network *network, uint32_t end_point,
@@ -118,118 +119,91 @@ const char *network_label(const struct network *network, uint32_t end_point,
 {
     bool is_switch = end_point & NETWORK_SWITCH;
     uint32_t index = end_point & ~NETWORK_SWITCH;
-    const char *name = NULL;
-    uint64_t guid;
-    if (is_switch) {
-        guid = network->switches.items[index].guid;
-        if (index < network->switch_names.count)
-            name = network->switch_names.items[index];
-    } else {
-        guid = network->terminals.items[index].guid;
-        if (index < network->terminal_names.count)
-            name = network->terminal_names.items[index];
-    }
+    const char *name = network_name_of(network, end_point);
     if (name)
         snprintf(buffer, NETWORK_LABEL_BYTES, "'%s'", name);
     else
         snprintf(buffer, NETWORK_LABEL_BYTES, "%s 0x%016" PRIx64, is_switch ? "switch" : "port",
-                 guid);
+                 is_switch ? network->switches.items[index].guid
+                           : network->terminals.items[index].guid);
     return buffer;
 }
 
-static void build_edges(struct network *network)
+/* The rows of edges and of terminals, each in order of ports. */
+static void build_rows(struct network *network)
 {
-    uint32_t count = 0, switches = (uint32_t)network->switches.count;
+    uint32_t edges = 0, terminals = 0, switches = (uint32_t)network->switches.count;
     network->first_edge = mem_zalloc(switches + 1, sizeof *network->first_edge);
     network->edges = mem_zalloc(network->ports.count + 1, sizeof *network->edges);
-    for (uint32_t at = 0; at < switches; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        network->first_edge[at] = count;
-        for (unsigned port = 1; port <= node->port_count; port++) {
-            const struct network_port *link = &network->ports.items[node->first_port + port];
-            if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH) ||
-                link->peer == (NETWORK_SWITCH | at))
-                continue;
-            network->edges[count++] = (struct network_edge){
-                .to = link->peer & ~NETWORK_SWITCH,
-                .port = (uint8_t)port,
-                .to_port = link->peer_port,
-            };
-        }
-    }
-    network->first_edge[switches] = count;
-}
-
-/* By switch and, in each row, in order of ports. */
-static void build_terminal_rows(struct network *network)
-{
-    uint32_t count = 0, switches = (uint32_t)network->switches.count;
     network->first_terminal = mem_zalloc(switches + 1, sizeof *network->first_terminal);
     network->terminals_at = mem_zalloc(network->terminals.count + 1, sizeof *network->terminals_at);
     for (uint32_t at = 0; at < switches; at++) {
         const struct network_switch *node = &network->switches.items[at];
-        network->first_terminal[at] = count;
         for (unsigned port = 1; port <= node->port_count; port++) {
-            uint32_t peer = network->ports.items[node->first_port + port].peer;
-            if (peer == NETWORK_NONE || (peer & NETWORK_SWITCH))
-                continue;
-            for (; peer != NETWORK_NONE; peer = network->terminals.items[peer].sharer)
-                network->terminals_at[count++] = peer;
+            const struct network_port *link = &network->ports.items[node->first_port + port];
+            if (!(link->peer & NETWORK_SWITCH))
+                for (uint32_t i = link->peer; i != NETWORK_NONE;
+                     i = network->terminals.items[i].sharer)
+                    network->terminals_at[terminals++] = i;
+            else if (link->peer != NETWORK_NONE && link->peer != (NETWORK_SWITCH | at))
+                network->edges[edges++] = (struct network_edge){link->peer & ~NETWORK_SWITCH,
+                                                                (uint8_t)port, link->peer_port};
         }
+        network->first_edge[at + 1] = edges;
+        network->first_terminal[at + 1] = terminals;
     }
-    network->first_terminal[switches] = count;
 }
 
-/* The last LID of a range, or 0 if that is no range of unicast LIDs. */
-static uint32_t last_lid(uint16_t lid, uint8_t lmc)
+/* All end points in one numbering: switches, then terminals. */
+static uint32_t end_point_at(const struct network *network, size_t index)
 {
+    size_t switches = network->switches.count;
+    return (uint32_t)(index < switches ? NETWORK_SWITCH | index : index - switches);
+}
+
+/* The last LID of an end point, or 0 if its range is no range of unicast LIDs. */
+static uint32_t last_lid(const struct network *network, uint32_t end_point)
+{
+    uint16_t lid = network_lid(network, end_point);
+    uint8_t lmc = network_lmc(network, end_point);
     if (lid == 0 || lmc > NETWORK_TOP_LMC)
         return 0;
     uint32_t last = lid + (UINT32_C(1) << lmc) - 1;
     return last > NETWORK_TOP_LID ? 0 : last;
 }
 
-/* Whoever comes too late for its LIDs has none. */
-static int claim_lids(struct network *network, uint32_t end_point, uint16_t *lid, uint8_t lmc)
+/* An end point whose LIDs are taken has none from then on. */
+static int claim_lids(struct network *network, uint32_t end_point)
 {
+    uint16_t *lid = end_point & NETWORK_SWITCH
+                        ? &network->switches.items[end_point & ~NETWORK_SWITCH].lid
+                        : &network->terminals.items[end_point].lid;
+    uint32_t last = last_lid(network, end_point);
+    bool free = last != 0;
     if (*lid == 0)
         return 0;
-    uint32_t last = last_lid(*lid, lmc);
-    bool free = last != 0;
     for (uint32_t at = *lid; at <= last; at++)
         free &= network->owner[at] == NETWORK_NONE;
-    if (!free) {
-        *lid = 0;
-        return -EEXIST;
-    }
-    for (uint32_t at = *lid; at <= last; at++)
+    for (uint32_t at = *lid; free && at <= last; at++)
         network->owner[at] = end_point;
-    return 0;
+    if (!free)
+        *lid = 0;
+    return free ? 0 : -EEXIST;
 }
 
 static int build_owners(struct network *network)
 {
-    uint32_t top = 0;
+    size_t count = network->switches.count + network->terminals.count;
     int rc = 0;
-    for (size_t i = 0; i < network->switches.count; i++) {
-        uint32_t last = last_lid(network->switches.items[i].lid, network->switches.items[i].lmc);
-        top = last > top ? last : top;
+    network->top_lid = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t last = last_lid(network, end_point_at(network, i));
+        network->top_lid = last > network->top_lid ? (uint16_t)last : network->top_lid;
     }
-    for (size_t i = 0; i < network->terminals.count; i++) {
-        uint32_t last = last_lid(network->terminals.items[i].lid, network->terminals.items[i].lmc);
-        top = last > top ? last : top;
-    }
-    network->top_lid = (uint16_t)top;
-    network->owner = mem_alloc((top + 1) * sizeof *network->owner);
-    for (uint32_t lid = 0; lid <= top; lid++)
-        network->owner[lid] = NETWORK_NONE;
-    for (uint32_t i = 0; i < network->switches.count; i++)
-        if (claim_lids(network, NETWORK_SWITCH | i, &network->switches.items[i].lid,
-                       network->switches.items[i].lmc))
-            rc = -EEXIST;
-    for (uint32_t i = 0; i < network->terminals.count; i++)
-        if (claim_lids(network, i, &network->terminals.items[i].lid,
-                       network->terminals.items[i].lmc))
+    network->owner = mem_alloc((network->top_lid + 1u) * sizeof *network->owner);
+    memset(network->owner, 0xFF, (network->top_lid + 1u) * sizeof *network->owner);
+    for (size_t i = 0; i < count; i++)
+        if (claim_lids(network, end_point_at(network, i)))
             rc = -EEXIST;
     return rc;
 }
@@ -237,7 +211,6 @@ static int build_owners(struct network *network)
 int network_finish(struct network *network)
 {
     release_graph(network);
-    build_edges(network);
-    build_terminal_rows(network);
+    build_rows(network);
     return build_owners(network);
 }

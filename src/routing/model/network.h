@@ -47,8 +47,7 @@ struct network_terminal {
     uint8_t port; /* of the switch */
 };
 struct network_port {
-    uint32_t peer; /* end point at the other end (the first, if several share it), or NETWORK_NONE
-                    */
+    uint32_t peer; /* the end point at the other end, the first of several; or NETWORK_NONE */
     uint8_t peer_port;
 };
 struct network_edge {
@@ -104,7 +103,8 @@ int network_from_topology(struct network *network, const struct topology *topolo
 int network_from_topology_lmc(struct network *network, const struct topology *topology, uint8_t lmc,
                               struct err *err);
 
-/* "'name' (0x…)" or "switch 0x…"; returns buffer. */
+const char *network_name_of(const struct network *network, uint32_t end_point); /* NULL: none */
+/* "'name'" or "switch 0x…"; returns buffer. */
 enum { NETWORK_LABEL_BYTES = 128 };
 const char *network_label(const struct network *network, uint32_t end_point,
                           char buffer[NETWORK_LABEL_BYTES]);
@@ -137,14 +137,39 @@ static inline uint32_t network_switch_of(const struct network *network, uint32_t
                                       : network->terminals.items[end_point].at;
 }
 
-/* The switch that a port of a switch leads to (perhaps itself), or NETWORK_NONE. */
-static inline uint32_t network_next(const struct network *network, uint32_t at, unsigned port)
+/* The base LID of an end point; 0: none. */
+static inline uint16_t network_lid(const struct network *network, uint32_t end_point)
+{
+    return end_point & NETWORK_SWITCH ? network->switches.items[end_point & ~NETWORK_SWITCH].lid
+                                      : network->terminals.items[end_point].lid;
+}
+static inline uint8_t network_lmc(const struct network *network, uint32_t end_point)
+{
+    return end_point & NETWORK_SWITCH ? network->switches.items[end_point & ~NETWORK_SWITCH].lmc
+                                      : network->terminals.items[end_point].lmc;
+}
+/* The end point that has a LID, or NETWORK_NONE. */
+static inline uint32_t network_owner(const struct network *network, uint32_t lid)
+{
+    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+}
+
+/* A port of a switch that leads to a switch (perhaps to itself), else NULL. */
+static inline const struct network_port *network_link_at(const struct network *network, uint32_t at,
+                                                         unsigned port)
 {
     const struct network_switch *node = &network->switches.items[at];
     if (port == 0 || port > node->port_count)
-        return NETWORK_NONE;
-    uint32_t peer = network->ports.items[node->first_port + port].peer;
-    return peer == NETWORK_NONE || !(peer & NETWORK_SWITCH) ? NETWORK_NONE : peer & ~NETWORK_SWITCH;
+        return NULL;
+    const struct network_port *link = &network->ports.items[node->first_port + port];
+    return (link->peer ^ NETWORK_SWITCH) < network->switches.count ? link : NULL;
+}
+
+/* The switch that a port of a switch leads to (perhaps itself), or NETWORK_NONE. */
+static inline uint32_t network_next(const struct network *network, uint32_t at, unsigned port)
+{
+    const struct network_port *link = network_link_at(network, at, port);
+    return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
 }
 
 /* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */

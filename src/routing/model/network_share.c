@@ -8,16 +8,12 @@
 
 #include <string.h>
 
-static uint32_t *head_of(struct network *network, uint32_t at, unsigned port)
-{
-    return &network->ports.items[network->switches.items[at].first_port + port].peer;
-}
-
 /* Where the terminal's index stands: at its port, or in the one before it. */
 static uint32_t *link_to(struct network *network, uint32_t terminal)
 {
     const struct network_terminal *t = &network->terminals.items[terminal];
-    uint32_t *link = head_of(network, t->at, t->port);
+    uint32_t *link =
+        &network->ports.items[network->switches.items[t->at].first_port + t->port].peer;
     while (*link != terminal)
         link = &network->terminals.items[*link].sharer;
     return link;
@@ -75,14 +71,6 @@ static void remove_from_row(struct network *network, uint32_t terminal)
 
 /* ---- LIDs ---- */
 
-static bool range_is_free(const struct network *network, uint32_t lid, uint32_t last)
-{
-    for (uint32_t l = lid; l <= last && l <= network->top_lid; l++)
-        if (network->owner[l] != NETWORK_NONE)
-            return false;
-    return true;
-}
-
 static void own_range(struct network *network, const struct network_terminal *terminal,
                       uint32_t owner)
 {
@@ -91,32 +79,29 @@ static void own_range(struct network *network, const struct network_terminal *te
         network->owner[l] = owner;
 }
 
-static void raise_top(struct network *network, uint32_t last)
-{
-    if (last <= network->top_lid)
-        return;
-    network->owner = mem_realloc(network->owner, last + 1, sizeof *network->owner);
-    for (uint32_t l = network->top_lid + 1u; l <= last; l++)
-        network->owner[l] = NETWORK_NONE;
-    network->top_lid = (uint16_t)last;
-}
-
 /* ---- changes ---- */
 
 uint32_t network_join_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                                uint32_t beside)
 {
     uint32_t last = lid + (UINT32_C(1) << lmc) - 1;
-    if (lid == 0 || lmc > NETWORK_TOP_LMC || last > NETWORK_TOP_LID ||
-        !range_is_free(network, lid, last))
+    if (lid == 0 || lmc > NETWORK_TOP_LMC || last > NETWORK_TOP_LID)
         return NETWORK_NONE;
+    for (uint32_t taken = lid; taken <= last; taken++)
+        if (network_owner(network, taken) != NETWORK_NONE)
+            return NETWORK_NONE;
     uint32_t index = network_share_terminal(network, guid, lid, lmc, beside);
     if (index == NETWORK_NONE)
         return index;
     network->terminals_at = mem_realloc(network->terminals_at, network->terminals.count + 1,
                                         sizeof *network->terminals_at);
     insert_into_row(network, index);
-    raise_top(network, last);
+    if (last > network->top_lid) {
+        network->owner = mem_realloc(network->owner, last + 1, sizeof *network->owner);
+        memset(network->owner + network->top_lid + 1, 0xFF,
+               (last - network->top_lid) * sizeof *network->owner);
+        network->top_lid = (uint16_t)last;
+    }
     own_range(network, &network->terminals.items[index], index);
     return index;
 }

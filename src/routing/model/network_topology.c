@@ -15,6 +15,7 @@ struct import {
     struct network *network;
     const struct topology *topology;
     struct err *err;
+    struct arena memory;
     uint32_t *switch_of;   /* by node: switch index or NETWORK_NONE */
     uint32_t *terminal_of; /* by topology port: terminal index or NETWORK_NONE */
     uint64_t used[BITSET_WORDS(NETWORK_TOP_LID + 1)];
@@ -22,11 +23,6 @@ struct import {
     uint8_t lmc;                        /* of adapter ports without LIDs */
     bool renumber;
 };
-
-static const struct topology_node *node_of(const struct import *import, uint32_t port)
-{
-    return &import->topology->nodes.items[import->topology->ports.items[port].node];
-}
 
 static void add_switches(struct import *import)
 {
@@ -45,47 +41,36 @@ static void add_switches(struct import *import)
     }
 }
 
-static void add_terminal(struct import *import, uint32_t port)
-{
-    const struct topology *topology = import->topology;
-    const struct topology_port *from = &topology->ports.items[port];
-    if (from->peer == TOPOLOGY_NONE)
-        return;
-    uint32_t at = import->switch_of[topology->ports.items[from->peer].node];
-    if (at == NETWORK_NONE)
-        return;
-    bool keep = from->lid != 0 && !import->renumber;
-    uint32_t index = network_add_terminal(import->network, from->guid, keep ? from->lid : 0,
-                                          keep ? from->lmc : import->lmc, at,
-                                          topology_port_number(topology, from->peer));
-    import->terminal_of[port] = index;
-    import->network->terminals.items[index].node_guid = node_of(import, port)->guid;
-    network_name(import->network, index, node_of(import, port)->description);
-}
-
 static void add_links(struct import *import)
 {
     const struct topology *topology = import->topology;
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         const struct topology_port *from = &topology->ports.items[port];
         import->terminal_of[port] = NETWORK_NONE;
+        if (from->peer == TOPOLOGY_NONE)
+            continue;
+        const struct topology_node *node = &topology->nodes.items[from->node];
         uint32_t a = import->switch_of[from->node];
-        if (a == NETWORK_NONE) {
-            add_terminal(import, port);
-            continue;
-        }
-        if (from->peer == TOPOLOGY_NONE || from->peer < port)
-            continue;
         uint32_t b = import->switch_of[topology->ports.items[from->peer].node];
-        if (b != NETWORK_NONE)
-            network_link(import->network, a, topology_port_number(topology, port), b,
-                         topology_port_number(topology, from->peer));
+        unsigned peer_port = topology_port_number(topology, from->peer);
+        if (a != NETWORK_NONE && b != NETWORK_NONE && from->peer > port)
+            network_link(import->network, a, topology_port_number(topology, port), b, peer_port);
+        if (a != NETWORK_NONE || b == NETWORK_NONE)
+            continue;
+        bool keep = from->lid != 0 && !import->renumber;
+        uint32_t terminal = network_add_terminal(import->network, from->guid, keep ? from->lid : 0,
+                                                 keep ? from->lmc : import->lmc, b, peer_port);
+        import->terminal_of[port] = terminal;
+        import->network->terminals.items[terminal].node_guid = node->guid;
+        network_name(import->network, terminal, node->description);
     }
 }
 
-static int take_lids(struct import *import, uint32_t end_point, uint32_t lid, uint8_t lmc)
+static int take_lids(struct import *import, uint32_t end_point)
 {
     char label[NETWORK_LABEL_BYTES];
+    uint32_t lid = network_lid(import->network, end_point);
+    uint8_t lmc = network_lmc(import->network, end_point);
     uint32_t count = UINT32_C(1) << lmc;
     if (lmc > NETWORK_TOP_LMC || lid + count - 1 > NETWORK_TOP_LID || lid % count != 0)
         return err_set(import->err, EINVAL,
@@ -107,46 +92,39 @@ static int take_given_lids(struct import *import)
     bitset_add(import->used, 0);
     for (uint32_t i = 0; i < network->switches.count && !rc; i++)
         if (network->switches.items[i].lid)
-            rc = take_lids(import, NETWORK_SWITCH | i, network->switches.items[i].lid,
-                           network->switches.items[i].lmc);
+            rc = take_lids(import, NETWORK_SWITCH | i);
     for (uint32_t i = 0; i < network->terminals.count && !rc; i++)
         if (network->terminals.items[i].lid)
-            rc = take_lids(import, i, network->terminals.items[i].lid,
-                           network->terminals.items[i].lmc);
+            rc = take_lids(import, i);
     return rc;
-}
-
-static bool range_is_free(const struct import *import, uint32_t lid, uint32_t count)
-{
-    for (uint32_t at = lid; at < lid + count; at++)
-        if (bitset_has(import->used, at))
-            return false;
-    return true;
 }
 
 /* Gives the end point the next free range if it has none. */
 static int give_lids(struct import *import, uint32_t end_point)
 {
     struct network *network = import->network;
-    uint32_t index = end_point & ~NETWORK_SWITCH;
-    bool is_switch = end_point & NETWORK_SWITCH;
-    uint16_t *lid =
-        is_switch ? &network->switches.items[index].lid : &network->terminals.items[index].lid;
-    uint8_t lmc =
-        is_switch ? network->switches.items[index].lmc : network->terminals.items[index].lmc;
-    if (*lid)
+    if (network_lid(network, end_point))
         return 0;
-    uint32_t count = UINT32_C(1) << lmc, at = import->next[lmc];
-    while (at + count - 1 <= NETWORK_TOP_LID && !range_is_free(import, at, count))
-        at += count;
+    uint8_t lmc = network_lmc(network, end_point);
+    uint32_t count = UINT32_C(1) << lmc, at = import->next[lmc], free = 0;
+    while (at + count - 1 <= NETWORK_TOP_LID && free < count)
+        if (!bitset_has(import->used, at + free)) {
+            free++;
+        } else {
+            at += count;
+            free = 0;
+        }
     import->next[lmc] = at;
     char label[NETWORK_LABEL_BYTES];
     if (at + count - 1 > NETWORK_TOP_LID)
         return err_set(import->err, ENOSPC,
                        "%s and what comes after it: no LIDs left (%d unicast LIDs, LMC %u)",
                        network_label(network, end_point, label), NETWORK_TOP_LID, import->lmc);
-    *lid = (uint16_t)at;
-    return take_lids(import, end_point, at, lmc);
+    if (end_point & NETWORK_SWITCH)
+        network->switches.items[end_point & ~NETWORK_SWITCH].lid = (uint16_t)at;
+    else
+        network->terminals.items[end_point].lid = (uint16_t)at;
+    return take_lids(import, end_point);
 }
 
 /* One part: breadth first from the switches in the queue, which have their LIDs. */
@@ -200,8 +178,8 @@ static int number_all(struct import *import)
 {
     struct network *network = import->network;
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *queue = mem_alloc(switches * sizeof *queue);
-    bool *seen = mem_zalloc(switches, sizeof *seen);
+    uint32_t *queue = arena_alloc(&import->memory, switches * sizeof *queue);
+    bool *seen = arena_alloc(&import->memory, switches * sizeof *seen);
     for (unsigned lmc = 0; lmc <= NETWORK_TOP_LMC; lmc++)
         import->next[lmc] = UINT32_C(1) << lmc;
     int rc = take_given_lids(import);
@@ -211,8 +189,6 @@ static int number_all(struct import *import)
         rc = number_part(import, queue, seen, network->manager);
     for (uint32_t at = 0; at < switches && !rc; at++)
         rc = number_part(import, queue, seen, at);
-    mem_free(queue);
-    mem_free(seen);
     return rc;
 }
 
@@ -226,8 +202,10 @@ static int import_topology(struct network *network, const struct topology *topol
     import->err = err;
     import->lmc = lmc;
     import->renumber = renumber;
-    import->switch_of = mem_alloc(topology->nodes.count * sizeof *import->switch_of);
-    import->terminal_of = mem_alloc(topology->ports.count * sizeof *import->terminal_of);
+    import->switch_of =
+        arena_alloc(&import->memory, topology->nodes.count * sizeof *import->switch_of);
+    import->terminal_of =
+        arena_alloc(&import->memory, topology->ports.count * sizeof *import->terminal_of);
     add_switches(import);
     add_links(import);
     int rc = number_all(import);
@@ -235,8 +213,7 @@ static int import_topology(struct network *network, const struct topology *topol
         rc = err_set(err, EEXIST, "two ports have the same LID");
     if (rc)
         network_release(network);
-    mem_free(import->switch_of);
-    mem_free(import->terminal_of);
+    arena_release(&import->memory);
     mem_free(import);
     return rc;
 }

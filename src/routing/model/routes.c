@@ -49,26 +49,16 @@ static uint8_t *widen(uint8_t *old, const struct routes *routes, uint32_t stride
     return rows;
 }
 
-static uint64_t *widen_bits(const struct routes *routes, uint32_t stride)
-{
-    if (!routes->explicit_bits)
-        return NULL;
-    uint64_t *bits = mem_zalloc(((size_t)routes->switch_count * stride + 63) / 64, sizeof *bits);
-    for (uint32_t at = 0; at < routes->switch_count; at++)
-        for (uint32_t lid = 0; lid < routes->stride; lid++) {
-            size_t bit = (size_t)at * stride + lid;
-            if (routes_is_explicit(routes, at, lid))
-                bits[bit / 64] |= UINT64_C(1) << (bit % 64);
-        }
-    return bits;
-}
-
 void routes_grow(struct routes *routes, uint16_t top_lid)
 {
     enum { STEP = 16 * ROUTES_BLOCK };
     if (top_lid >= routes->stride) {
         uint32_t stride = (top_lid / STEP + 1u) * STEP;
-        uint64_t *bits = widen_bits(routes, stride);
+        size_t words = BITSET_WORDS((size_t)routes->switch_count * stride);
+        uint64_t *bits = routes->explicit_bits ? mem_zalloc(words, sizeof *bits) : NULL;
+        for (size_t i = 0; bits && i < (size_t)routes->switch_count * routes->stride; i++)
+            if (bitset_has(routes->explicit_bits, i))
+                bitset_add(bits, i / routes->stride * stride + i % routes->stride);
         routes->ports = widen(routes->ports, routes, stride, PORT_NONE);
         routes->service_levels = widen(routes->service_levels, routes, stride, 0);
         mem_free(routes->explicit_bits);
@@ -85,12 +75,10 @@ void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
     routes->ports[bit] = port;
     if (!routes->explicit_bits)
         return;
-    bool standard = routes->default_ports && routes->default_ports[at] == port;
-    uint64_t mask = UINT64_C(1) << (bit % 64);
-    if (standard || port == PORT_NONE)
-        routes->explicit_bits[bit / 64] &= ~mask;
+    if (port == PORT_NONE || (routes->default_ports && routes->default_ports[at] == port))
+        bitset_drop(routes->explicit_bits, bit);
     else
-        routes->explicit_bits[bit / 64] |= mask;
+        bitset_add(routes->explicit_bits, bit);
 }
 
 void routes_fill_own(struct routes *routes, const struct network *network, uint32_t at)
@@ -102,6 +90,16 @@ void routes_fill_own(struct routes *routes, const struct network *network, uint3
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
         routes_fill(row, terminal->lid, terminal->lmc, terminal->port);
+    }
+}
+
+void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at, uint8_t value)
+{
+    routes_fill(row, network->switches.items[at].lid, network->switches.items[at].lmc, value);
+    for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
+        const struct network_terminal *terminal =
+            &network->terminals.items[network->terminals_at[i]];
+        routes_fill(row, terminal->lid, terminal->lmc, value);
     }
 }
 
@@ -119,15 +117,11 @@ struct path path_lookup(const struct routes *routes, const struct network *netwo
 {
     bool from_switch = source & NETWORK_SWITCH, to_switch = destination & NETWORK_SWITCH;
     uint32_t at = network_switch_of(network, source);
-    uint32_t lid;
-    if (to_switch) {
-        lid = network->switches.items[destination & ~NETWORK_SWITCH].lid;
-    } else {
-        const struct network_terminal *terminal = &network->terminals.items[destination];
-        lid = terminal->lid;
-        if (lid && routes->offsets && !from_switch)
-            lid += routes->offsets[(size_t)terminal->at * routes->switch_count + at];
-    }
+    uint32_t lid = network_lid(network, destination);
+    if (lid && routes->offsets && !from_switch && !to_switch)
+        lid +=
+            routes->offsets[(size_t)network_switch_of(network, destination) * routes->switch_count +
+                            at];
     if (lid == 0 || routes_port(routes, at, lid) == PORT_NONE)
         return (struct path){0};
     struct path path = {.dlid = (uint16_t)lid};
@@ -159,24 +153,24 @@ uint32_t routes_longest(const struct routes *routes, const struct network *netwo
 {
     uint32_t count = routes->switch_count, longest = 0;
     uint32_t *passed = mem_alloc(count * sizeof *passed); /* from here on; 0: not known yet */
-    uint32_t *way = mem_alloc(count * sizeof *way);
+    uint32_t *path = mem_alloc(count * sizeof *path);
     for (uint32_t lid = 1; lid <= routes->top_lid; lid++) {
         memset(passed, 0, count * sizeof *passed);
         for (uint32_t start = 0; start < count; start++) {
             uint32_t steps = 0, at = start;
             while (at != NETWORK_NONE && !passed[at]) {
-                passed[at] = UINT32_MAX; /* on the way: to meet it again is a loop */
-                way[steps++] = at;
+                passed[at] = UINT32_MAX; /* on the path: to meet it again is a loop */
+                path[steps++] = at;
                 at = network_next(network, at, routes_port(routes, at, lid));
             }
             uint32_t rest = at == NETWORK_NONE || passed[at] == UINT32_MAX ? 0 : passed[at];
             while (steps)
-                passed[way[--steps]] = ++rest;
+                passed[path[--steps]] = ++rest;
             if (passed[start] > longest)
                 longest = passed[start];
         }
     }
     mem_free(passed);
-    mem_free(way);
+    mem_free(path);
     return longest;
 }

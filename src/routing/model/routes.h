@@ -10,6 +10,7 @@
 #ifndef WEFT_ROUTING_MODEL_ROUTES_H
 #define WEFT_ROUTING_MODEL_ROUTES_H
 
+#include "base/bitset.h"
 #include "routing/model/network.h"
 
 #include <string.h>
@@ -48,6 +49,9 @@ void routes_release(struct routes *routes); /* accepts NULL and released ones */
 void routes_grow(struct routes *routes, uint16_t top_lid);
 /* One entry; the LID must be within the tables. */
 void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
+/* One value for all LIDs of a switch and of its terminals; in a row of ports or of service levels.
+ */
+void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at, uint8_t value);
 /* Entries of a switch for itself and for its terminals. */
 void routes_fill_own(struct routes *routes, const struct network *network, uint32_t at);
 /* Whoever sends to this LID uses the service level that goes with the other one. */
@@ -73,9 +77,8 @@ static inline uint8_t routes_port(const struct routes *routes, uint32_t at, uint
 static inline bool routes_is_explicit(const struct routes *routes, uint32_t at, uint32_t lid)
 {
     size_t bit = (size_t)at * routes->stride + lid;
-    if (!routes->explicit_bits)
-        return routes->ports[bit] != PORT_NONE;
-    return routes->explicit_bits[bit / 64] >> (bit % 64) & 1;
+    return routes->explicit_bits ? bitset_has(routes->explicit_bits, bit)
+                                 : routes->ports[bit] != PORT_NONE;
 }
 
 struct path {

@@ -33,23 +33,6 @@ static void mark(struct multicast_base *base, uint32_t at, unsigned port)
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-static void collect_marks(struct multicast_base *base, struct multicast_tree *tree)
-{
-    struct multicast_base_scratch *scratch = &base->scratch;
-    sort_u32(scratch->touched.items, scratch->touched.count);
-    for (size_t i = 0; i < scratch->touched.count; i++) {
-        uint32_t at = scratch->touched.items[i];
-        uint16_t *masks = scratch->masks + (size_t)at * MULTICAST_POSITIONS;
-        for (unsigned position = 0; position < MULTICAST_POSITIONS; position++) {
-            if (masks[position])
-                vec_push(&tree->arms,
-                         ((struct multicast_arm){at, (uint16_t)position, masks[position]}));
-            masks[position] = 0;
-        }
-    }
-    scratch->touched.count = 0;
-}
-
 /* Members that the tree reaches get their ports, the others are named. `reached` by switch. */
 static void finish(const struct task *task, const bool *reached)
 {
@@ -62,16 +45,30 @@ static void finish(const struct task *task, const bool *reached)
             mark(task->base, at,
                  end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
     }
-    collect_marks(task->base, task->tree);
+    struct multicast_base_scratch *scratch = &task->base->scratch;
+    sort_u32(scratch->touched.items, scratch->touched.count);
+    for (size_t i = 0; i < scratch->touched.count; i++) {
+        uint32_t at = scratch->touched.items[i];
+        uint16_t *masks = scratch->masks + (size_t)at * MULTICAST_POSITIONS;
+        for (unsigned position = 0; position < MULTICAST_POSITIONS; position++) {
+            if (masks[position])
+                vec_push(&task->tree->arms,
+                         ((struct multicast_arm){at, (uint16_t)position, masks[position]}));
+            masks[position] = 0;
+        }
+    }
+    scratch->touched.count = 0;
 }
 
 /* ---- a tree of its own ---- */
 
-/* How many members lie below each switch, and how far in sum. */
-static void measure(const struct task *task)
+/* The switch with the most members below it, then the least sum of distances, then the lowest lot.
+ */
+static uint32_t choose_root(const struct task *task)
 {
     struct multicast_base_scratch *scratch = &task->base->scratch;
     size_t switches = task->base->network->switches.count;
+    uint32_t best = NETWORK_NONE;
     memset(scratch->count, 0, switches * sizeof *scratch->count);
     memset(scratch->sum, 0, switches * sizeof *scratch->sum);
     for (size_t i = 0; i < scratch->places.count; i++) {
@@ -83,14 +80,7 @@ static void measure(const struct task *task)
             scratch->sum[at] += below * hops[at];
         }
     }
-}
-
-/* The most members below it, then the least sum of distances, then the lot. */
-static uint32_t choose_root(const struct task *task)
-{
-    const struct multicast_base_scratch *scratch = &task->base->scratch;
-    uint32_t best = NETWORK_NONE;
-    for (uint32_t at = 0; at < task->base->network->switches.count; at++) {
+    for (uint32_t at = 0; at < switches; at++) {
         if (!scratch->count[at])
             continue;
         if (best == NETWORK_NONE || scratch->count[at] > scratch->count[best] ||
@@ -226,28 +216,11 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
 
 /* ---- choosing ---- */
 
-/* Where members are, and how many; returns how many in all can have multicast. */
-static uint32_t gather(const struct task *task)
-{
-    struct multicast_base *base = task->base;
-    uint32_t usable = 0;
-    for (size_t i = 0; i < task->count; i++) {
-        uint32_t at = network_switch_of(base->network, task->members[i].end_point);
-        if (!base->usable[at])
-            continue;
-        usable++;
-        if (!base->scratch.weight[at]++)
-            vec_push(&base->scratch.places, at);
-    }
-    return usable;
-}
-
 static void grow(const struct task *task, uint32_t usable, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t root = NETWORK_NONE, own = 0, shared = 0;
     if (base->ordered) {
-        measure(task);
         root = choose_root(task);
         own = base->scratch.count[root];
     }
@@ -272,7 +245,15 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
     tree->arms.count = tree->missed.count = 0;
     tree->root = NETWORK_NONE;
     tree->depth = 0;
-    uint32_t usable = gather(&task);
+    uint32_t usable = 0; /* members that can have multicast */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = network_switch_of(base->network, members[i].end_point);
+        if (!base->usable[at])
+            continue;
+        usable++;
+        if (!base->scratch.weight[at]++)
+            vec_push(&base->scratch.places, at);
+    }
     if (usable)
         grow(&task, usable, reached);
     finish(&task, reached);

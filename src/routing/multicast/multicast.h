@@ -29,8 +29,6 @@ struct multicast_base *multicast_base_new(const struct network *network,
                                           const struct routes *routes, unsigned lane,
                                           const bool *usable);
 void multicast_base_free(struct multicast_base *base); /* accepts NULL */
-/* Whether trees follow an up*-down* order; if not, they all are parts of one. */
-bool multicast_base_is_ordered(const struct multicast_base *base);
 
 /* Each end point is there once. Replaces what is in `tree` (zeroed, or of an earlier call). */
 void multicast_tree_make(struct multicast_base *base, unsigned mlid,

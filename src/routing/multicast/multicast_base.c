@@ -57,30 +57,27 @@ static void note_packets(struct multicast_base *base, uint32_t from, uint32_t li
     }
 }
 
-/* Traffic between switches is management, and not counted here. */
-static void note_lid(struct multicast_base *base, uint32_t lid, uint32_t *met)
+/* Collects the dependencies of unicast. Traffic between switches is management and does not count.
+ */
+static void note_routes(struct multicast_base *base)
 {
     const struct network *network = base->network;
     const struct routes *routes = base->routes;
     bool layered = routes->vls > 1 && routes->service_levels;
-    uint32_t owner = network->owner[lid];
-    if (owner == NETWORK_NONE || (!layered && !(owner & NETWORK_SWITCH)))
-        return;
-    for (uint32_t from = 0; from < network->switches.count; from++)
-        if (network_terminal_count(network, from) &&
-            (!layered || routes->service_levels[(size_t)from * routes->stride + lid] == base->lane))
-            note_packets(base, from, lid, met);
-}
-
-static void note_routes(struct multicast_base *base)
-{
-    const struct network *network = base->network;
-    bool layered = base->routes->vls > 1 && base->routes->service_levels;
-    memset(base->scratch.queue, 0, network->switches.count * sizeof *base->scratch.queue);
+    uint32_t *met = base->scratch.queue;
+    memset(met, 0, network->switches.count * sizeof *met);
     for (uint32_t at = 0; !layered && at < network->switches.count; at++)
         note_entries(base, at);
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        note_lid(base, lid, base->scratch.queue);
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        uint32_t owner = network->owner[lid];
+        if (owner == NETWORK_NONE || (!layered && !(owner & NETWORK_SWITCH)))
+            continue;
+        for (uint32_t from = 0; from < network->switches.count; from++)
+            if (network_terminal_count(network, from) &&
+                (!layered ||
+                 routes->service_levels[(size_t)from * routes->stride + lid] == base->lane))
+                note_packets(base, from, lid, met);
+    }
 }
 
 /* ---- the order ---- */
@@ -89,7 +86,7 @@ static void choose_rank(struct multicast_base *base)
 {
     const struct network *network = base->network;
     size_t bytes = network->switches.count * sizeof *base->rank;
-    base->rank = mem_alloc(bytes + 1);
+    base->rank = arena_alloc(&base->memory, bytes);
     if (base->routes && base->routes->ranks) {
         memcpy(base->rank, base->routes->ranks, bytes);
         return;
@@ -107,40 +104,22 @@ static void choose_rank(struct multicast_base *base)
 }
 
 /* Whether a packet from one switch over another to a third turns from down to up. */
-static bool dmodk_up(const struct multicast_base *base, uint32_t from, uint32_t at, uint32_t to)
+static bool turns_up(const struct multicast_base *base, uint32_t from, uint32_t at, uint32_t to)
 {
     return base->rank[at] > base->rank[from] && base->rank[to] < base->rank[at];
 }
 
-/* Calls for every dependency of unicast; stops, and returns false, where `visit` does. */
-static bool each_turn(struct multicast_base *base,
-                      bool (*visit)(struct multicast_base *base, uint32_t in, uint32_t out))
+/* Whether unicast never turns from down to up. */
+static bool unicast_is_in_order(const struct multicast_base *base)
 {
     const struct network *network = base->network;
     for (uint32_t in = 0; in < base->cdg.channels; in++) {
-        uint32_t at = network->edges[in].to;
+        uint32_t from = network->edges[base->cdg.reverse[in]].to, at = network->edges[in].to;
         for (uint32_t out = network->first_edge[at]; out < network->first_edge[at + 1]; out++)
-            if (cdg_set_has(&base->cdg, base->turns, in, out) && !visit(base, in, out))
+            if (cdg_set_has(&base->cdg, base->turns, in, out) &&
+                turns_up(base, from, at, network->edges[out].to))
                 return false;
     }
-    return true;
-}
-
-static bool is_in_order(struct multicast_base *base, uint32_t in, uint32_t out)
-{
-    const struct network_edge *edges = base->network->edges;
-    return !dmodk_up(base, edges[base->cdg.reverse[in]].to, edges[in].to, edges[out].to);
-}
-
-static bool add_if_possible(struct multicast_base *base, uint32_t in, uint32_t out)
-{
-    return cdg_insert(&base->cdg, 0, in, out) != CDG_REFUSED;
-}
-
-/* Unicast may have cycles of its own where that was allowed: those are not repaired here. */
-static bool add_anyway(struct multicast_base *base, uint32_t in, uint32_t out)
-{
-    add_if_possible(base, in, out);
     return true;
 }
 
@@ -154,29 +133,29 @@ static void add_order(struct multicast_base *base)
             uint32_t in = first + i / degree, out = first + i % degree;
             uint32_t from = network->edges[in].to, to = network->edges[out].to;
             if (from != to && base->usable[from] && base->usable[to] &&
-                !dmodk_up(base, from, at, to))
+                !turns_up(base, from, at, to))
                 cdg_insert(&base->cdg, 0, base->cdg.reverse[in], out);
         }
     }
 }
 
-/* Unicast, and the order if it is of use; false if the two do not go together. */
+/* Adds unicast, and all turns of the order if `ordered`; false if they have a cycle together.
+ * Unicast may have cycles of its own where these are allowed: they do not count here. */
 static bool make_graph(struct multicast_base *base, bool ordered)
 {
+    const struct network *network = base->network;
     cdg_open(&base->cdg);
     cdg_order_by_rank(&base->cdg, 0, base->rank);
     if (ordered)
         add_order(base);
-    return each_turn(base, ordered ? add_if_possible : add_anyway);
-}
-
-static bool order_is_of_use(struct multicast_base *base)
-{
-    if (each_turn(base, is_in_order))
-        return true;
-    bool fits = make_graph(base, true);
-    cdg_close(&base->cdg, 0);
-    return fits;
+    for (uint32_t in = 0; in < base->cdg.channels; in++) {
+        uint32_t at = network->edges[in].to;
+        for (uint32_t out = network->first_edge[at]; out < network->first_edge[at + 1]; out++)
+            if (cdg_set_has(&base->cdg, base->turns, in, out) &&
+                cdg_insert(&base->cdg, 0, in, out) == CDG_REFUSED && ordered)
+                return false;
+    }
+    return true;
 }
 
 /* ---- distances ---- */
@@ -204,7 +183,7 @@ const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to)
     size_t switches = base->network->switches.count;
     if (base->climbs[to])
         return base->climbs[to];
-    uint16_t *hops = mem_alloc(switches * sizeof *hops + 1);
+    uint16_t *hops = arena_alloc(&base->memory, switches * sizeof *hops);
     uint32_t *distance = base->scratch.depth;
     network_distances_if(base->network, to, distance, base->scratch.queue, may_climb, base);
     for (size_t at = 0; at < switches; at++)
@@ -215,31 +194,25 @@ const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to)
 
 /* ---- the shared tree ---- */
 
-/* Whether this link of `at`, which is in the tree, can take part: turns at `at` only, since the
- * other end has no links in the tree yet. `taken` by channel: its link is in the tree. */
-static bool try_link(struct multicast_base *base, const bool *taken, uint32_t at, uint32_t out)
+/* Adds the switch behind a link of `at`, which is in the tree, if it can be used and its link
+ * closes no cycle. The link adds turns at `at` only, since its other end has no links in the tree
+ * yet. `taken` by channel: its link is in the tree. */
+static bool attach(struct multicast_base *base, bool *taken, uint32_t at, uint32_t out)
 {
     struct cdg *cdg = &base->cdg;
+    const struct network_edge *edge = &base->network->edges[out];
     const uint32_t *first_edge = base->network->first_edge;
+    uint32_t to = edge->to;
     bool fits = true;
+    if (!base->usable[to] || base->piece[to] != NETWORK_NONE)
+        return false;
     cdg_begin(cdg);
     for (uint32_t other = first_edge[at]; fits && other < first_edge[at + 1]; other++)
         fits = !taken[other] || (cdg_insert(cdg, 0, cdg->reverse[other], out) != CDG_REFUSED &&
                                  cdg_insert(cdg, 0, cdg->reverse[out], other) != CDG_REFUSED);
-    if (fits)
-        cdg_commit(cdg);
-    else
-        cdg_undo(cdg);
-    return fits;
-}
-
-static bool attach(struct multicast_base *base, bool *taken, uint32_t at, uint32_t out)
-{
-    const struct network_edge *edge = &base->network->edges[out];
-    uint32_t to = edge->to;
-    if (!base->usable[to] || base->piece[to] != NETWORK_NONE || !try_link(base, taken, at, out))
+    if (!cdg_end(cdg, fits))
         return false;
-    taken[out] = taken[base->cdg.reverse[out]] = true;
+    taken[out] = taken[cdg->reverse[out]] = true;
     base->parent[to] = at;
     base->up[to] = edge->to_port;
     base->down[to] = edge->port;
@@ -285,6 +258,7 @@ static void share(struct multicast_base *base, bool ordered, uint32_t first)
     memset(base->parent, 0xFF, count * sizeof *base->parent);
     memset(base->piece, 0xFF, count * sizeof *base->piece);
     base->order.count = base->piece_count = 0;
+    base->shared_made = true;
     make_graph(base, ordered);
     for (uint32_t at = 0; at < count; at++)
         by_rank[base->rank[at]] = at;
@@ -297,22 +271,10 @@ static void share(struct multicast_base *base, bool ordered, uint32_t first)
     cdg_close(&base->cdg, 0);
 }
 
-static void make_room(struct multicast_base *base)
-{
-    size_t count = base->network->switches.count;
-    base->shared_made = true;
-    base->parent = mem_alloc(count * sizeof *base->parent + 1);
-    base->piece = mem_alloc(count * sizeof *base->piece + 1);
-    base->up = mem_zalloc(count + 1, 1);
-    base->down = mem_zalloc(count + 1, 1);
-}
-
 void multicast_base_share(struct multicast_base *base)
 {
-    if (base->shared_made)
-        return;
-    make_room(base);
-    share(base, base->ordered, 0);
+    if (!base->shared_made)
+        share(base, base->ordered, 0);
 }
 
 /* ---- whether the order is of use ---- */
@@ -364,11 +326,15 @@ static void settle_order(struct multicast_base *base)
 {
     enum { ATTEMPTS = 9 };
     uint32_t parts, fewest = UINT32_MAX, best = 0, last = 0;
-    bool of_use = order_is_of_use(base), topped = has_tops(base, &parts);
+    bool of_use = unicast_is_in_order(base);
+    if (!of_use) {
+        of_use = make_graph(base, true);
+        cdg_close(&base->cdg, 0);
+    }
+    bool topped = has_tops(base, &parts);
     base->ordered = of_use;
     if (of_use && topped)
         return;
-    make_room(base);
     for (uint32_t attempt = of_use ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
         share(base, attempt == 0, attempt ? attempt - 1 : 0);
         last = attempt;
@@ -382,29 +348,33 @@ static void settle_order(struct multicast_base *base)
     base->ordered = best == 0 && of_use;
 }
 
-/* ---- birth ---- */
+/* ---- memory ---- */
 
 struct multicast_base *multicast_base_new(const struct network *network,
                                           const struct routes *routes, unsigned lane,
                                           const bool *usable)
 {
     struct multicast_base *base = mem_zalloc(1, sizeof *base);
+    struct multicast_base_scratch *scratch = &base->scratch;
+    struct arena *memory = &base->memory;
     size_t count = network->switches.count;
     base->network = network;
-    base->switch_count = (uint32_t)count;
     base->lane = lane;
     if (routes && (routes->vls <= 1 || lane < routes->vls))
         base->routes = routes;
-    base->usable = mem_alloc(count * sizeof *usable + 1);
+    base->usable = arena_alloc(memory, count * sizeof *usable);
     memcpy(base->usable, usable, count * sizeof *usable);
-    base->climbs = mem_zalloc(count + 1, sizeof *base->climbs);
-    struct multicast_base_scratch *scratch = &base->scratch;
-    scratch->weight = mem_zalloc(count + 1, sizeof *scratch->weight);
-    scratch->count = mem_zalloc(count + 1, sizeof *scratch->count);
-    scratch->sum = mem_zalloc(count + 1, sizeof *scratch->sum);
-    scratch->depth = mem_zalloc(count + 1, sizeof *scratch->depth);
-    scratch->queue = mem_zalloc(count + 1, sizeof *scratch->queue);
-    scratch->masks = mem_zalloc(count * MULTICAST_POSITIONS + 1, sizeof *scratch->masks);
+    base->climbs = arena_alloc(memory, count * sizeof *base->climbs);
+    base->parent = arena_alloc(memory, count * sizeof *base->parent);
+    base->piece = arena_alloc(memory, count * sizeof *base->piece);
+    base->up = arena_alloc(memory, count);
+    base->down = arena_alloc(memory, count);
+    scratch->weight = arena_alloc(memory, count * sizeof *scratch->weight);
+    scratch->count = arena_alloc(memory, count * sizeof *scratch->count);
+    scratch->sum = arena_alloc(memory, count * sizeof *scratch->sum);
+    scratch->depth = arena_alloc(memory, count * sizeof *scratch->depth);
+    scratch->queue = arena_alloc(memory, count * sizeof *scratch->queue);
+    scratch->masks = arena_alloc(memory, count * MULTICAST_POSITIONS * sizeof *scratch->masks);
     choose_rank(base);
     cdg_init(&base->cdg, network);
     base->turns = cdg_set_new(&base->cdg);
@@ -418,30 +388,11 @@ void multicast_base_free(struct multicast_base *base)
 {
     if (!base)
         return;
-    for (uint32_t i = 0; i < base->switch_count; i++) /* the network may be gone */
-        mem_free(base->climbs[i]);
-    mem_free(base->climbs);
-    mem_free(base->usable);
-    mem_free(base->rank);
+    arena_release(&base->memory);
     mem_free(base->turns);
     cdg_release(&base->cdg);
-    mem_free(base->parent);
-    mem_free(base->piece);
-    mem_free(base->up);
-    mem_free(base->down);
     vec_release(&base->order);
-    mem_free(base->scratch.weight);
-    mem_free(base->scratch.count);
-    mem_free(base->scratch.sum);
-    mem_free(base->scratch.depth);
-    mem_free(base->scratch.queue);
-    mem_free(base->scratch.masks);
     vec_release(&base->scratch.places);
     vec_release(&base->scratch.touched);
     mem_free(base);
-}
-
-bool multicast_base_is_ordered(const struct multicast_base *base)
-{
-    return base->ordered;
 }

@@ -10,7 +10,7 @@ enum { MULTICAST_BASE_FAR = 0xFFFF };
 struct multicast_base {
     const struct network *network;
     const struct routes *routes; /* NULL: no unicast on this lane */
-    uint32_t switch_count;
+    struct arena memory;
     unsigned lane;
     bool *usable;
     bool ordered; /* the rank's order and unicast go together */

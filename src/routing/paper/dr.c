@@ -73,19 +73,6 @@ static void measure(struct renaming *renaming)
     renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
-/* The lowest port one hop closer by `hops` in the given direction. */
-static uint32_t closer_edge(const struct renaming *renaming, const uint16_t *hops, uint32_t at,
-                            bool up)
-{
-    const struct network *network = renaming->dr->network;
-    uint32_t e = network->first_edge[at];
-    while (e < network->first_edge[at + 1] &&
-           (updown_is_up(renaming->dr->updown, at, network->edges[e].to) != up ||
-            hops[network->edges[e].to] + 1 != hops[at]))
-        e++;
-    return e;
-}
-
 /* The shortest legal route; it turns down as early as it may, where table 0 goes down too. */
 static void trace(struct renaming *renaming, uint32_t source)
 {
@@ -94,7 +81,11 @@ static void trace(struct renaming *renaming, uint32_t source)
     renaming->path.count = 0;
     for (uint32_t at = source; at != renaming->destination;) {
         up = up && renaming->down[at] != renaming->free[at];
-        uint32_t e = closer_edge(renaming, up ? renaming->free : renaming->down, at, up);
+        const uint16_t *hops = up ? renaming->free : renaming->down;
+        uint32_t e = network->first_edge[at]; /* the lowest port one hop closer */
+        while (updown_is_up(renaming->dr->updown, at, network->edges[e].to) != up ||
+               hops[network->edges[e].to] + 1 != hops[at])
+            e++;
         renaming->operations += e - network->first_edge[at] + 1;
         vec_push(&renaming->path, e);
         at = network->edges[e].to;
@@ -289,8 +280,8 @@ static int dr_tables(const struct network *network, const struct updown *updown,
     return rc;
 }
 
-static int dr_compute(const struct network *network, const struct engine_options *options,
-                      struct routes *routes, struct err *err)
+int dr_compute(const struct network *network, const struct engine_options *options,
+               struct routes *routes, struct err *err)
 {
     return paper_compute(network, options, "dr", dr_tables, routes, err);
 }

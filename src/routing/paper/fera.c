@@ -1,9 +1,9 @@
 /* FERa: fully explicit routing (Bermudez, Casado, Quiles and Duato, "Fast routing computation on
  * InfiniBand networks", 2006, section 2.3), with one root.
  *
- * The reference form: distances as distance.c computes them, ties to the lowest port. It gives the
- * entries and hops of the paper's Fig. 6. The order in which the paper's own flooding finds them is
- * in flood.c. */
+ * The reference form: distances as fera_tables.c computes them, ties to the lowest port. It gives
+ * the entries and hops of the paper's Fig. 6. The order in which the paper's own flooding finds
+ * them is in flood.c. */
 #include "routing/paper/fera.h"
 
 #include "routing/paper/paper_cost.h"
@@ -15,12 +15,10 @@ int fera_tables(const struct network *network, const struct updown *updown,
                 const struct engine_options *options, struct routes *routes, bool *strays,
                 struct err *err)
 {
-    struct distance_gaps gaps;
+    struct updown_gaps gaps;
     fera_fill_tables(network, updown, options, routes, &gaps);
     *strays = gaps.other_pairs > 0;
-    return gaps.terminal_pairs
-               ? updown_refuse(network, gaps.terminal_pairs, gaps.from, gaps.to, err)
-               : 0;
+    return gaps.terminal_pairs ? updown_refuse(network, &gaps, err) : 0;
 }
 
 int paper_compute(const struct network *network, const struct engine_options *options,
@@ -53,8 +51,8 @@ int paper_compute(const struct network *network, const struct engine_options *op
     return engine_settle(network, options, strays, routes, err);
 }
 
-static int fera_compute(const struct network *network, const struct engine_options *options,
-                        struct routes *routes, struct err *err)
+int fera_compute(const struct network *network, const struct engine_options *options,
+                 struct routes *routes, struct err *err)
 {
     return paper_compute(network, options, "fera", fera_tables, routes, err);
 }

@@ -19,4 +19,10 @@ int paper_compute(const struct network *network, const struct engine_options *op
                                 bool *strays, struct err *err),
                   struct routes *routes, struct err *err);
 
+/* For the engines and their hybrids. */
+int fera_compute(const struct network *network, const struct engine_options *options,
+                 struct routes *routes, struct err *err);
+int dr_compute(const struct network *network, const struct engine_options *options,
+               struct routes *routes, struct err *err);
+
 #endif

@@ -147,51 +147,35 @@ static uint64_t place(struct exploration *exploration, uint32_t state)
     return steps;
 }
 
-/* The way that a source takes: one up is known only if it was found before one down. */
-static uint32_t shortest(const struct exploration *exploration, uint32_t source)
-{
-    if (exploration->hops[state_of(source, false)])
-        return state_of(source, false);
-    return exploration->hops[state_of(source, true)] ? state_of(source, true) : NETWORK_NONE;
-}
-
-static uint64_t rename_destination(struct exploration *exploration)
-{
-    const struct network *network = exploration->network;
-    uint64_t hosts = network_terminal_count(network, exploration->destination);
-    exploration->table_count = 0;
-    uint64_t steps = hosts * (1 + explore(exploration));
-    for (uint32_t source = 0; source < network->switches.count; source++) {
-        uint64_t senders = network_terminal_count(network, source);
-        uint64_t pairs = source == exploration->destination ? hosts * (hosts - 1) : hosts * senders;
-        uint32_t state = shortest(exploration, source);
-        if (pairs && state != NETWORK_NONE)
-            steps += pairs * (exploration->hops[state] + place(exploration, state));
-    }
-    return steps;
-}
-
 uint64_t paper_steps_dr(const struct network *network, const struct updown *updown)
 {
     size_t states = 2 * network->switches.count;
     uint64_t steps = paper_steps_fera(network, updown);
+    struct arena memory = {0};
     struct exploration exploration = {
         .network = network,
         .updown = updown,
-        .next = mem_alloc(states * sizeof *exploration.next),
-        .hops = mem_alloc(states * sizeof *exploration.hops),
-        .port = mem_alloc(states),
-        .queue = mem_alloc(states * sizeof *exploration.queue),
+        .next = arena_alloc(&memory, states * sizeof *exploration.next),
+        .hops = arena_alloc(&memory, states * sizeof *exploration.hops),
+        .port = arena_alloc(&memory, states),
+        .queue = arena_alloc(&memory, states * sizeof *exploration.queue),
     };
     for (uint32_t at = 0; at < network->switches.count; at++) {
+        uint64_t hosts = network_terminal_count(network, at);
+        if (hosts == 0)
+            continue;
         exploration.destination = at;
-        if (network_terminal_count(network, at) > 0)
-            steps += rename_destination(&exploration);
+        exploration.table_count = 0;
+        steps += hosts * (1 + explore(&exploration));
+        for (uint32_t source = 0; source < network->switches.count; source++) {
+            uint64_t senders = network_terminal_count(network, source) - (source == at);
+            /* A route up is known only if it was found before one down. */
+            uint32_t state = state_of(source, !exploration.hops[state_of(source, false)]);
+            if (senders && exploration.hops[state])
+                steps += hosts * senders * (exploration.hops[state] + place(&exploration, state));
+        }
     }
-    mem_free(exploration.next);
-    mem_free(exploration.hops);
-    mem_free(exploration.port);
-    mem_free(exploration.queue);
+    arena_release(&memory);
     vec_release(&exploration.tables);
     return steps;
 }

@@ -29,11 +29,6 @@ struct pira {
     uint32_t *cut;    /* by terminal: ranks from here on have no explicit entry for it */
 };
 
-static uint64_t edges_of(const struct pira *pira, uint32_t at)
-{
-    return pira->network->first_edge[at + 1] - pira->network->first_edge[at];
-}
-
 /* The lowest edge to the up-neighbour with the highest LID, or NETWORK_NONE at a root. */
 static uint32_t father_edge(const struct pira *pira, uint32_t at)
 {
@@ -92,7 +87,8 @@ static int visit_switches(struct pira *pira, struct err *err)
         } else {
             uint32_t father = network->edges[edge].to;
             memcpy(own, pira->columns + pira->updown->rank[father] * switches, rank);
-            pira->routes->operations += 1 + rank / VECTOR_BYTES + 3 * edges_of(pira, at);
+            uint64_t edges = network->first_edge[at + 1] - network->first_edge[at];
+            pira->routes->operations += 1 + rank / VECTOR_BYTES + 3 * edges;
             pira->routes->default_ports[at] = network->edges[edge].port;
             connect_up_neighbours(pira, at, father);
         }
@@ -111,10 +107,9 @@ static uint32_t put(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t 
     if (!explicit_entry)
         port = routes->default_ports[at];
     for (uint32_t own = lid; own < lid + (UINT32_C(1) << lmc); own++) {
-        size_t bit = (size_t)at * routes->stride + own;
-        routes->ports[bit] = port;
+        routes_row(routes, at)[own] = port;
         if (explicit_entry)
-            routes->explicit_bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+            bitset_add(routes->explicit_bits, (size_t)at * routes->stride + own);
     }
     return UINT32_C(1) << lmc;
 }

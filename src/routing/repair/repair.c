@@ -67,13 +67,14 @@ struct columns {
     uint32_t *first; /* by LID, one more at the end: rows of `ends` */
     struct repair_end *ends;
     uint8_t *all; /* by LID */
+    struct arena memory;
 };
 
 static void sort_ends(const struct repair *repair, uint32_t lids, struct columns *columns)
 {
-    columns->first = mem_zalloc(lids + 2u, sizeof *columns->first);
-    columns->ends = mem_alloc((repair->ends.count + 1) * sizeof *columns->ends);
-    columns->all = mem_zalloc(lids + 1u, 1);
+    columns->first = arena_alloc(&columns->memory, (lids + 2u) * sizeof *columns->first);
+    columns->ends = arena_alloc(&columns->memory, repair->ends.count * sizeof *columns->ends);
+    columns->all = arena_alloc(&columns->memory, lids + 1u);
     for (size_t i = 0; i < repair->ends.count; i++)
         columns->first[repair->ends.items[i].lid + 1]++;
     for (uint32_t lid = 0; lid < lids; lid++)
@@ -116,7 +117,7 @@ static void close_unused_entries(struct repair_column *column)
     const struct repair *repair = column->repair;
     VEC(uint32_t) nobodys = {0};
     for (uint32_t lid = 1; lid <= column->routes->top_lid; lid++)
-        if (lid > network->top_lid || network->owner[lid] == NETWORK_NONE)
+        if (network_owner(network, lid) == NETWORK_NONE)
             vec_push(&nobodys, lid);
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
@@ -165,7 +166,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
                   struct err *err)
 {
     struct repair_column column;
-    struct columns columns;
+    struct columns columns = {0};
     repair->whole = true;
     repair->state.cdg.similar = true;
     repair_column_init(&column, network, routes, repair);
@@ -178,9 +179,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     repair->operations += cdg_operations(column.cdg);
     column.cdg->insertions = column.cdg->reordering = 0;
     repair_column_release(&column);
-    mem_free(columns.first);
-    mem_free(columns.ends);
-    mem_free(columns.all);
+    arena_release(&columns.memory);
     repair->state.known = repair->whole;
     if (repaired) {
         sort_entries(repair, routes->stride);

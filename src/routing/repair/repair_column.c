@@ -23,24 +23,18 @@ void repair_column_init(struct repair_column *column, const struct network *netw
     uint32_t switches = (uint32_t)network->switches.count;
     *column = (struct repair_column){
         .network = network, .routes = routes, .repair = repair, .cdg = &repair->state.cdg};
-    column->cells = mem_zalloc(switches + 1, sizeof *column->cells);
-    column->weight = mem_zalloc(switches + 1, sizeof *column->weight);
-    column->level = mem_zalloc(switches + 2, sizeof *column->level);
-    column->part = mem_alloc((switches + 1) * sizeof *column->part);
-    if (network_parts(network, column->part) <= 1) {
-        mem_free(column->part);
-        column->part = NULL;
-    }
+    column->cells = arena_alloc(&column->memory, switches * sizeof *column->cells);
+    column->weight = arena_alloc(&column->memory, switches * sizeof *column->weight);
+    column->level = arena_alloc(&column->memory, (switches + 2) * sizeof *column->level);
+    column->part = arena_alloc(&column->memory, switches * sizeof *column->part);
+    network_parts(network, column->part);
 }
 
 void repair_column_release(struct repair_column *column)
 {
-    mem_free(column->cells);
-    mem_free(column->weight);
-    mem_free(column->part);
     for (size_t i = 0; i < column->network->switches.count + 2; i++)
         vec_release(&column->level[i]);
-    mem_free(column->level);
+    arena_release(&column->memory);
     vec_release(&column->broken);
     vec_release(&column->behind);
     vec_release(&column->stack);
@@ -49,29 +43,20 @@ void repair_column_release(struct repair_column *column)
 
 /* ---- entries ---- */
 
-static uint64_t weight_of(struct repair_column *column, uint32_t at)
-{
-    const struct network *network = column->network;
-    const uint64_t *load = column->repair->state.load + network->switches.items[at].first_port;
-    if (column->weight[at] == 0) {
-        uint64_t sum = 0;
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
-            sum += load[network->edges[e].port];
-        column->weight[at] = 1 + sum / (network->terminals.count + 1);
-    }
-    return column->weight[at];
-}
-
 /* Moves what a terminal's LID adds to the load of a switch's links. */
 static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = column->network;
     const struct network_switch *node = &network->switches.items[at];
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
-    if (owner == NETWORK_NONE || (owner & NETWORK_SWITCH))
+    if (network_owner(network, lid) & NETWORK_SWITCH) /* or none */
         return;
-    uint64_t *load = column->repair->state.load + node->first_port;
-    uint64_t weight = weight_of(column, at);
+    uint64_t *load = column->repair->state.load + node->first_port, sum = 0;
+    for (uint32_t e = network->first_edge[at];
+         column->weight[at] == 0 && e < network->first_edge[at + 1]; e++)
+        sum += load[network->edges[e].port];
+    if (column->weight[at] == 0)
+        column->weight[at] = 1 + sum / (network->terminals.count + 1);
+    uint64_t weight = column->weight[at];
     uint8_t old = routes_port(column->routes, at, lid);
     if (old <= node->port_count)
         load[old] -= load[old] < weight ? load[old] : weight;
@@ -144,12 +129,6 @@ void repair_column_add_end(struct repair_column *column, const struct repair_end
     cell->is_end = true;
 }
 
-static void mark_behind(struct repair_column *column, uint32_t at)
-{
-    column->cells[at].state = CELL_BEHIND;
-    vec_push(&column->behind, at);
-}
-
 /* Follows the entries until it is clear whether they arrive. */
 static void resolve(struct repair_column *column, uint32_t at)
 {
@@ -171,7 +150,8 @@ static void resolve(struct repair_column *column, uint32_t at)
             column->cells[back].state = CELL_ARRIVES;
             column->cells[back].hops = (uint16_t)++hops;
         } else if (column->keep) {
-            mark_behind(column, back);
+            column->cells[back].state = CELL_BEHIND;
+            vec_push(&column->behind, back);
         } else {
             mark_broken(column, back);
         }
@@ -444,17 +424,6 @@ static bool settle_broken(struct repair_column *column, bool reorder, bool drain
     return left == 0;
 }
 
-/* Settles the ends as near as they were; false if one is left. */
-static bool settle_ends(struct repair_column *column)
-{
-    column->keep = true;
-    bool settled = settle_broken(column, false, false);
-    column->keep = false;
-    for (size_t i = 0; i < column->behind.count; i++)
-        column->cells[column->behind.items[i]].state = CELL_NEW;
-    return settled;
-}
-
 /* What could not be settled: not connected, or not wanted, or a failure. */
 static bool is_repaired(struct repair_column *column)
 {
@@ -464,7 +433,7 @@ static bool is_repaired(struct repair_column *column)
         struct repair_cell *cell = &column->cells[at];
         if (cell->state == CELL_ARRIVES)
             continue;
-        bool reachable = !column->part || column->part[at] == column->part[column->at];
+        bool reachable = column->part[at] == column->part[column->at];
         if (reachable && !is_wanted(column, at)) {
             if (cell->old != PORT_NONE)
                 cell->changed = repair_change_entry(column, at, column->lid, PORT_NONE);
@@ -494,7 +463,12 @@ bool repair_column_finish(struct repair_column *column)
 {
     if (column->hopeless)
         return false;
-    if (!settle_ends(column)) {
+    column->keep = true;
+    bool settled = settle_broken(column, false, false); /* the ends, as near as they were */
+    column->keep = false;
+    for (size_t i = 0; i < column->behind.count; i++)
+        column->cells[column->behind.items[i]].state = CELL_NEW;
+    if (!settled) {
         if (!column->repair->state.directed)
             settle_broken(column, true, true);
         else if (!settle_broken(column, false, false) &&

@@ -33,7 +33,8 @@ struct repair_column {
     struct routes *routes;
     struct repair *repair;
     struct cdg *cdg;
-    uint32_t *part;   /* by switch: its connected part; NULL: there is one */
+    struct arena memory;
+    uint32_t *part;   /* by switch: its connected part */
     uint64_t *weight; /* by switch: pairs that one of its entries stands for, about; 0: not asked */
 
     uint32_t lid, at;  /* the LID and its switch */

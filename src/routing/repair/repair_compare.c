@@ -47,18 +47,11 @@ static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint3
 {
     const struct network *before = comparison->before;
     uint16_t hops = 0;
-    if (lid > before->top_lid || before->owner[lid] == NETWORK_NONE)
+    if (network_owner(before, lid) == NETWORK_NONE)
         return 0;
     uint32_t end = network_switch_of(before, before->owner[lid]);
-    for (; at != end && hops < 64; hops++) {
-        const struct network_switch *node = &before->switches.items[at];
-        uint8_t port = routes_port(comparison->routes, at, lid);
-        uint32_t peer = port <= node->port_count ? before->ports.items[node->first_port + port].peer
-                                                 : NETWORK_NONE;
-        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
-            return 0;
-        at = peer & ~NETWORK_SWITCH;
-    }
+    for (; at != end && at != NETWORK_NONE && hops < 64; hops++)
+        at = network_next(before, at, routes_port(comparison->routes, at, lid));
     return at == end ? hops : 0;
 }
 
@@ -84,45 +77,17 @@ static void find_ends(const struct comparison *comparison, uint32_t old)
     }
 }
 
-/* All entries of a switch that is new have to be something else. */
-static void add_new_switch(const struct comparison *comparison, uint32_t at)
-{
-    const struct network *network = comparison->network;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        if (network->owner[lid] != NETWORK_NONE)
-            vec_push(&comparison->repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
-}
-
-static void compare_lids(const struct comparison *comparison)
-{
-    const struct network *before = comparison->before, *network = comparison->network;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        uint32_t was = lid <= before->top_lid ? before->owner[lid] : NETWORK_NONE;
-        if (network->owner[lid] != NETWORK_NONE && !same_end(comparison, was, network->owner[lid]))
-            vec_push(&comparison->repair->lids, (uint16_t)lid);
-    }
-}
-
-/* Where terminals are the first of their switch, traffic to switches begins that did not count. */
-static bool senders_came(const struct comparison *comparison)
-{
-    for (uint32_t old = 0; old < comparison->before->switches.count; old++) {
-        uint32_t at = comparison->to_new[old];
-        if (at != NETWORK_NONE && network_terminal_count(comparison->before, old) == 0 &&
-            network_terminal_count(comparison->network, at) > 0)
-            return true;
-    }
-    return false;
-}
-
 bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const struct network *before, const struct routes *routes,
                     const struct network *network, const struct routes *held,
                     const uint32_t *to_new)
 {
     struct comparison comparison = {repair, before, network, routes, held, to_new};
-    if (senders_came(&comparison))
-        return false;
+    /* The first terminals of a switch send to switches: traffic that did not count before. */
+    for (uint32_t old = 0; old < before->switches.count; old++)
+        if (to_new[old] != NETWORK_NONE && network_terminal_count(before, old) == 0 &&
+            network_terminal_count(network, to_new[old]) > 0)
+            return false;
     repair->is_new = mem_alloc(network->ports.count + 1);
     memset(repair->is_new, 1, network->ports.count);
     repair->state = (struct repair_state){
@@ -134,9 +99,15 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
             find_ends(&comparison, old);
         }
     for (uint32_t at = 0; at < network->switches.count; at++)
-        if (repair->is_new[network->switches.items[at].first_port])
-            add_new_switch(&comparison, at);
-    compare_lids(&comparison);
+        for (uint32_t lid = 1;
+             repair->is_new[network->switches.items[at].first_port] && lid <= network->top_lid;
+             lid++)
+            if (network->owner[lid] != NETWORK_NONE)
+                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE &&
+            !same_end(&comparison, network_owner(before, lid), network->owner[lid]))
+            vec_push(&repair->lids, (uint16_t)lid);
     cdg_move(&repair->state.cdg, &state->cdg, network, to_new);
     return true;
 }

@@ -107,15 +107,6 @@ static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t 
     return fine;
 }
 
-static bool end_trial(struct repair_column *column, bool fine)
-{
-    if (fine)
-        cdg_commit(column->cdg);
-    else
-        cdg_undo(column->cdg);
-    return fine;
-}
-
 bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
                     const struct repair_arrivals *arrivals)
 {
@@ -127,7 +118,7 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     bool fine = insert_onwards(column, hop, arrivals->together);
     for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)
         fine = insert(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes);
-    return end_trial(column, fine);
+    return cdg_end(column->cdg, fine);
 }
 
 /* The same, but what an old entry may have sent here and must not go on this way is waited for. Its
@@ -136,12 +127,12 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
                          const struct repair_arrivals *arrivals)
 {
     cdg_begin(column->cdg);
-    if (!end_trial(column, insert_onwards(column, hop, arrivals->together)))
+    if (!cdg_end(column->cdg, insert_onwards(column, hop, arrivals->together)))
         return false;
     for (unsigned i = 0; i < arrivals->count; i++) {
         cdg_begin(column->cdg);
-        if (!end_trial(column,
-                       insert(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes)))
+        if (!cdg_end(column->cdg,
+                     insert(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes)))
             vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
     }
     return true;

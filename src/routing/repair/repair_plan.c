@@ -11,16 +11,6 @@ enum {
     DRAIN_HOPS = 1,  /* a packet that is waited for is already in the channel to its last switch */
 };
 
-/* Moves a number behind another one; false if that was so already. */
-static bool push_back(uint32_t *own, uint32_t other, bool drain)
-{
-    uint32_t least = drain ? (other / DRAIN + 1) * DRAIN : other + 1;
-    if (*own >= least)
-        return false;
-    *own = least;
-    return true;
-}
-
 /* By entry: its wave, if entries of one group are written together; false if groups would wait for
  * each other. `group` has a number below `groups` for every entry. */
 static bool find_waves(const struct repair *repair, const uint32_t *group, size_t groups,
@@ -33,8 +23,10 @@ static bool find_waves(const struct repair *repair, const uint32_t *group, size_
         moved = false;
         for (size_t i = 0; i < repair->waits.count; i++) {
             const struct repair_wait *wait = &repair->waits.items[i];
-            moved |=
-                push_back(&of_group[group[wait->entry]], of_group[group[wait->first]], wait->drain);
+            uint32_t *own = &of_group[group[wait->entry]], other = of_group[group[wait->first]];
+            uint32_t least = wait->drain ? (other / DRAIN + 1) * DRAIN : other + 1;
+            moved |= *own < least;
+            *own = *own < least ? least : *own;
         }
     }
     for (size_t i = 0; i < repair->entries.count; i++)

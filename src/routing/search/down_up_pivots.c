@@ -11,25 +11,10 @@ struct choice {
     size_t words;
     uint64_t *above[CANDIDATES]; /* as in turnabouts; NULL: chosen */
     uint64_t *roots;             /* bits by switch: nothing above it */
-    uint32_t *bottom;            /* switches without anybody below */
     uint32_t *distance, *queue;
     unsigned candidates;
+    struct arena memory;
 };
-
-static void sort_out_ends(struct choice *choice, uint32_t *bottoms)
-{
-    const struct network *network = choice->network;
-    *bottoms = 0;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        uint32_t up = 0, all = network->first_edge[at + 1] - network->first_edge[at];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
-            up += choice->rank[network->edges[e].to] < choice->rank[at];
-        if (up == 0 && all)
-            bitset_add(choice->roots, at);
-        else if (up == all && all)
-            choice->bottom[(*bottoms)++] = at;
-    }
-}
 
 static bool leads_up(const void *rank, uint32_t at, uint32_t to)
 {
@@ -72,44 +57,41 @@ static unsigned best_candidate(const struct choice *choice, const uint64_t *miss
     return best;
 }
 
-static void pick(struct choice *choice, struct down_up_pivots *down_up_pivots)
-{
-    uint64_t *missing = mem_alloc(choice->words * sizeof *missing);
-    memcpy(missing, choice->roots, choice->words * sizeof *missing);
-    while (down_up_pivots->count < DOWN_UP_PIVOTS_TOP) {
-        unsigned best = best_candidate(choice, missing);
-        if (best == CANDIDATES)
-            break;
-        for (size_t word = 0; word < choice->words; word++)
-            missing[word] &= ~choice->above[best][word];
-        down_up_pivots->above[down_up_pivots->count++] = choice->above[best];
-        choice->above[best] = NULL;
-    }
-    mem_free(missing);
-}
-
 void down_up_pivots_choose(struct down_up_pivots *down_up_pivots, const struct network *network,
                            const uint32_t *rank)
 {
-    uint32_t switches = (uint32_t)network->switches.count, bottoms;
+    uint32_t switches = (uint32_t)network->switches.count;
     struct choice choice = {.network = network, .rank = rank, .words = BITSET_WORDS(switches)};
     *down_up_pivots = (struct down_up_pivots){0};
-    choice.roots = mem_zalloc(choice.words, sizeof *choice.roots);
-    choice.bottom = mem_alloc(switches * sizeof *choice.bottom);
-    choice.distance = mem_alloc(switches * sizeof *choice.distance);
-    choice.queue = mem_alloc(switches * sizeof *choice.queue);
-    sort_out_ends(&choice, &bottoms);
+    choice.roots = arena_alloc(&choice.memory, choice.words * sizeof *choice.roots);
+    choice.distance = arena_alloc(&choice.memory, switches * sizeof *choice.distance);
+    choice.queue = arena_alloc(&choice.memory, switches * sizeof *choice.queue);
+    uint32_t *bottom = arena_alloc(&choice.memory, switches * sizeof *bottom), bottoms = 0;
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t up = 0, all = network->first_edge[at + 1] - network->first_edge[at];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+            up += rank[network->edges[e].to] < rank[at];
+        if (up == 0 && all)
+            bitset_add(choice.roots, at);
+        else if (up == all && all)
+            bottom[bottoms++] = at;
+    }
     choice.candidates = bottoms < CANDIDATES ? bottoms : CANDIDATES;
     for (uint32_t i = 0; i < choice.candidates; i++)
-        choice.above[i] =
-            find_above(&choice, choice.bottom[(uint64_t)i * bottoms / choice.candidates]);
-    pick(&choice, down_up_pivots);
+        choice.above[i] = find_above(&choice, bottom[(uint64_t)i * bottoms / choice.candidates]);
+    uint64_t *missing = choice.roots; /* roots that lead down to no pivot so far */
+    while (down_up_pivots->count < DOWN_UP_PIVOTS_TOP) {
+        unsigned best = best_candidate(&choice, missing);
+        if (best == CANDIDATES)
+            break;
+        for (size_t word = 0; word < choice.words; word++)
+            missing[word] &= ~choice.above[best][word];
+        down_up_pivots->above[down_up_pivots->count++] = choice.above[best];
+        choice.above[best] = NULL;
+    }
     for (unsigned i = 0; i < choice.candidates; i++)
         mem_free(choice.above[i]);
-    mem_free(choice.roots);
-    mem_free(choice.bottom);
-    mem_free(choice.distance);
-    mem_free(choice.queue);
+    arena_release(&choice.memory);
 }
 
 void down_up_pivots_release(struct down_up_pivots *down_up_pivots)

@@ -4,10 +4,10 @@
  * switch takes the port towards the one that visited it, unless that makes a down-up transition.
  * Later offers replace an entry if they lead down where it led up, or if they are shorter in the
  * same direction. What was flooded from the replaced entry is not recalled, so on dense networks
- * hop counts can be stale: engines use distance.c, which has no such flaw. */
+ * hop counts can be stale: engines use fera_tables.c, which has no such flaw. */
 #include "routing/search/flood.h"
 
-struct multicast_copies {
+struct flood {
     const struct network *network;
     const struct updown *updown;
     uint16_t lid;
@@ -17,8 +17,7 @@ struct multicast_copies {
     VEC(uint32_t) queue;
 };
 
-static void offer(struct multicast_copies *flood, uint32_t at, uint8_t port, uint16_t hops,
-                  bool down)
+static void offer(struct flood *flood, uint32_t at, uint8_t port, uint16_t hops, bool down)
 {
     struct flood_entry entry = {.at = at, .lid = flood->lid, .port = port, .hops = hops};
     if (flood->place[at] == NETWORK_NONE) {
@@ -35,7 +34,7 @@ static void offer(struct multicast_copies *flood, uint32_t at, uint8_t port, uin
     vec_push(&flood->queue, at);
 }
 
-static void flood_neighbours(struct multicast_copies *flood, uint32_t at)
+static void flood_neighbours(struct flood *flood, uint32_t at)
 {
     const struct network *network = flood->network;
     flood->out->steps +=
@@ -57,7 +56,7 @@ void flood_from(const struct network *network, const struct updown *updown, uint
     uint32_t switches = (uint32_t)network->switches.count;
     if (owner == NETWORK_NONE)
         return;
-    struct multicast_copies flood = {
+    struct flood flood = {
         .network = network,
         .updown = updown,
         .lid = lid,

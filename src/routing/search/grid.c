@@ -29,6 +29,7 @@ struct simple {
 };
 
 struct search {
+    struct arena memory;
     struct simple simple;
     uint32_t *class;        /* by link: union-find, the lower number leads */
     struct map spanned;     /* pairs of classes that span a square */
@@ -46,14 +47,15 @@ static uint32_t find_link(const struct simple *simple, uint32_t a, uint32_t b)
     return found ? simple->link[found - simple->neighbour] : NETWORK_NONE;
 }
 
-static void simplify(struct simple *simple, const struct network *network)
+static void simplify(struct search *search, const struct network *network)
 {
+    struct simple *simple = &search->simple;
     uint32_t switches = (uint32_t)network->switches.count, kept = 0;
     uint32_t edges = network->first_edge[switches];
-    *simple = (struct simple){.count = switches,
-                              .first = mem_alloc((switches + 1) * sizeof *simple->first),
-                              .neighbour = mem_alloc(edges * sizeof *simple->neighbour),
-                              .link = mem_alloc(edges * sizeof *simple->link)};
+    simple->count = switches;
+    simple->first = arena_alloc(&search->memory, (switches + 1) * sizeof *simple->first);
+    simple->neighbour = arena_alloc(&search->memory, edges * sizeof *simple->neighbour);
+    simple->link = arena_alloc(&search->memory, edges * sizeof *simple->link);
     for (uint32_t at = 0; at < switches; at++) {
         uint32_t *row = simple->neighbour + kept, count = 0;
         simple->first[at] = kept;
@@ -293,27 +295,22 @@ static bool walk_along(const struct places *places, uint32_t start, uint32_t *nu
     return count == places->count;
 }
 
-static uint32_t end_of_line(const struct places *places)
-{
-    uint32_t place = 0;
-    while (place + 1 < places->count && degree_of(places, place) != 1)
-        place++;
-    return place;
-}
-
 /* The shape of a dimension, and its places in order. */
 static int order_places(struct grid *grid, unsigned dimension, const struct places *places,
                         struct err *err)
 {
     uint32_t *number = mem_alloc(places->count * sizeof *number);
     struct grid_dimension *found = &grid->dimension[dimension];
+    uint32_t end = 0; /* of a line */
     int rc = 0;
+    while (end + 1 < places->count && degree_of(places, end) != 1)
+        end++;
     found->size = places->count;
     if (has_degrees(places, places->count - 1, 0)) {
         found->shape = GRID_FULL;
         for (uint32_t place = 0; place < places->count; place++)
             number[place] = place;
-    } else if (has_degrees(places, 2, 2) && walk_along(places, end_of_line(places), number)) {
+    } else if (has_degrees(places, 2, 2) && walk_along(places, end, number)) {
         found->shape = GRID_LINE;
     } else if (has_degrees(places, 2, 0) && walk_along(places, 0, number)) {
         found->shape = GRID_RING;
@@ -383,7 +380,7 @@ static int find_dimensions(struct search *search, struct grid *grid, struct err 
     each_pair(search, note_square);
     join_steps(search);
     int rc = number_dimensions(search, err);
-    uint32_t *queue = mem_alloc(grid->switch_count * sizeof *queue);
+    uint32_t *queue = arena_alloc(&search->memory, grid->switch_count * sizeof *queue);
     grid->dimensions = search->dimensions;
     grid->place = mem_alloc((size_t)grid->switch_count * grid->dimensions * sizeof *grid->place);
     for (unsigned d = 0; d < grid->dimensions && !rc; d++) {
@@ -393,31 +390,25 @@ static int find_dimensions(struct search *search, struct grid *grid, struct err 
         vec_release(&places.links);
         mem_free(places.first);
     }
-    mem_free(queue);
     return rc;
-}
-
-static int check_one_part(const struct network *network, struct err *err)
-{
-    uint32_t *part = mem_alloc(network->switches.count * sizeof *part);
-    uint32_t parts = network_parts(network, part);
-    mem_free(part);
-    return parts > 1 ? err_set(err, EMEDIUMTYPE, "the network is in %u separate parts", parts) : 0;
 }
 
 int grid_recognise(struct grid *grid, const struct network *network, struct err *err)
 {
     struct search search = {0};
     *grid = (struct grid){.switch_count = (uint32_t)network->switches.count};
-    int rc = check_one_part(network, err);
-    if (rc)
-        return rc;
-    simplify(&search.simple, network);
-    search.class = mem_alloc(search.simple.link_count * sizeof *search.class);
-    search.dimension = mem_alloc(search.simple.link_count * sizeof *search.dimension);
-    for (uint32_t link = 0; link < search.simple.link_count; link++)
+    uint32_t *part = mem_alloc(network->switches.count * sizeof *part);
+    uint32_t parts = network_parts(network, part);
+    mem_free(part);
+    if (parts > 1)
+        return err_set(err, EMEDIUMTYPE, "the network is in %u separate parts", parts);
+    simplify(&search, network);
+    uint32_t links = search.simple.link_count;
+    search.class = arena_alloc(&search.memory, links * sizeof *search.class);
+    search.dimension = arena_alloc(&search.memory, links * sizeof *search.dimension);
+    for (uint32_t link = 0; link < links; link++)
         search.class[link] = link;
-    rc = find_dimensions(&search, grid, err);
+    int rc = find_dimensions(&search, grid, err);
     if (!rc)
         rc = check_places(grid, err);
     if (!rc)
@@ -425,11 +416,7 @@ int grid_recognise(struct grid *grid, const struct network *network, struct err 
     map_release(&search.spanned);
     map_release(&search.met);
     vec_release(&search.meetings);
-    mem_free(search.class);
-    mem_free(search.dimension);
-    mem_free(search.simple.first);
-    mem_free(search.simple.neighbour);
-    mem_free(search.simple.link);
+    arena_release(&search.memory);
     if (rc)
         grid_release(grid);
     return rc;

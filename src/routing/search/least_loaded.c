@@ -26,9 +26,9 @@ struct weigh {
     const struct network *network;
     struct routes *routes;
     struct next_hops next_hops;
+    struct arena memory;       /* of all that follows */
     uint64_t *load;            /* by slot */
     uint16_t *weight;          /* by slot, or NULL: all 1 */
-    uint8_t *port;             /* by slot */
     uint32_t *slot_of_channel; /* by port of the network; of links between switches */
     uint64_t *fixed;           /* [switch * stride + LID]: entries that the user gave; or NULL */
     uint64_t *done;            /* by terminal: is served in this round */
@@ -68,11 +68,6 @@ static void list_choices(struct weigh *weigh, uint32_t destination)
     weigh->operations += next_hops->slot_count;
 }
 
-static bool has_choice(const struct weigh *weigh, uint32_t at)
-{
-    return weigh->first_choice[at] < weigh->first_choice[at + 1];
-}
-
 /* How many steps away each switch is. All its ways are of the same length, so one tells. */
 static void measure_depths(struct weigh *weigh, uint32_t destination)
 {
@@ -82,7 +77,8 @@ static void measure_depths(struct weigh *weigh, uint32_t destination)
     weigh->depth[destination] = 0;
     for (uint32_t from = 0; from < next_hops->switch_count; from++) {
         uint32_t count = 0, at = from;
-        while (weigh->depth[at] == NETWORK_NONE && has_choice(weigh, at)) {
+        while (weigh->depth[at] == NETWORK_NONE &&
+               weigh->first_choice[at] < weigh->first_choice[at + 1]) {
             weigh->stack[count++] = at;
             at = next_hops->to[weigh->choices[weigh->first_choice[at]]];
         }
@@ -116,12 +112,6 @@ static void turn_to(struct weigh *weigh, uint32_t destination)
     order_by_depth(weigh);
 }
 
-static uint64_t slot_cost(const struct weigh *weigh, uint32_t slot)
-{
-    uint64_t cost = weigh->load[slot] + (weigh->weight ? weigh->weight[slot] : 1);
-    return weigh->recalls && bitset_has(weigh->used, slot) ? cost + USED_COST : cost;
-}
-
 /* From the destination outwards. */
 static void choose_ways(struct weigh *weigh)
 {
@@ -131,7 +121,10 @@ static void choose_ways(struct weigh *weigh)
         uint64_t least = UINT64_MAX;
         for (uint32_t k = weigh->first_choice[at]; k < weigh->first_choice[at + 1]; k++) {
             uint32_t slot = weigh->choices[k];
-            uint64_t cost = slot_cost(weigh, slot) + weigh->cost[weigh->next_hops.to[slot]];
+            uint64_t cost = weigh->cost[weigh->next_hops.to[slot]] + weigh->load[slot] +
+                            (weigh->weight ? weigh->weight[slot] : 1);
+            if (weigh->recalls && bitset_has(weigh->used, slot))
+                cost += USED_COST;
             if (cost >= least)
                 continue;
             least = cost;
@@ -140,11 +133,6 @@ static void choose_ways(struct weigh *weigh)
         weigh->cost[at] = least;
     }
     weigh->operations += weigh->first_choice[weigh->next_hops.switch_count] + weigh->count;
-}
-
-static bool is_fixed(const struct weigh *weigh, uint32_t at, uint32_t lid)
-{
-    return weigh->fixed && bitset_has(weigh->fixed, (size_t)at * weigh->routes->stride + lid);
 }
 
 /* What leaves each switch, from the far end inwards. */
@@ -159,18 +147,15 @@ static void count_flows(struct weigh *weigh)
     weigh->operations += 2 * (uint64_t)weigh->count;
 }
 
-static uint64_t load_of(const struct weigh *weigh, uint32_t at)
-{
-    return weigh->flow[at] * (weigh->weight ? weigh->weight[weigh->chosen[at]] : 1);
-}
-
-static void add_loads(struct weigh *weigh, uint32_t lid)
+/* Adds what the routes of a LID put on the links, or takes it away (`sign` is -1). */
+static void add_loads(struct weigh *weigh, uint32_t lid, int sign)
 {
     count_flows(weigh);
     for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i];
-        if (!is_fixed(weigh, at, lid))
-            weigh->load[weigh->chosen[at]] += load_of(weigh, at);
+        uint32_t at = weigh->order[i], slot = weigh->chosen[at];
+        uint64_t load = weigh->flow[at] * (weigh->weight ? weigh->weight[slot] : 1);
+        if (!weigh->fixed || !bitset_has(weigh->fixed, (size_t)at * weigh->routes->stride + lid))
+            weigh->load[slot] += sign > 0 ? load : -load;
     }
 }
 
@@ -178,7 +163,8 @@ static void write_entries(struct weigh *weigh, uint16_t lid, uint8_t lmc)
 {
     for (uint32_t i = 1; i < weigh->count; i++) {
         uint32_t at = weigh->order[i];
-        routes_fill(routes_row(weigh->routes, at), lid, lmc, weigh->port[weigh->chosen[at]]);
+        routes_fill(routes_row(weigh->routes, at), lid, lmc,
+                    weigh->next_hops.port[weigh->chosen[at]]);
     }
     weigh->operations += weigh->count;
 }
@@ -192,20 +178,14 @@ static void recall_used(struct weigh *weigh, const struct network_terminal *term
         for (uint32_t k = weigh->first_choice[at]; k < weigh->first_choice[at + 1]; k++)
             for (uint32_t earlier = 0; earlier < offset; earlier++)
                 if (routes_port(weigh->routes, at, terminal->lid + earlier) ==
-                    weigh->port[weigh->choices[k]])
+                    weigh->next_hops.port[weigh->choices[k]])
                     bitset_add(weigh->used, weigh->choices[k]);
     }
     weigh->recalls = true;
     weigh->operations += (uint64_t)offset * weigh->first_choice[weigh->next_hops.switch_count];
 }
 
-static void forget_used(struct weigh *weigh)
-{
-    memset(weigh->used, 0, BITSET_WORDS(weigh->next_hops.slot_count) * sizeof *weigh->used);
-    weigh->recalls = false;
-}
-
-/* Takes a LID's routes out again. */
+/* Takes the loads of a LID's routes off the links. */
 static void remove_loads(struct weigh *weigh, uint32_t lid)
 {
     for (uint32_t i = 1; i < weigh->count; i++) {
@@ -214,12 +194,7 @@ static void remove_loads(struct weigh *weigh, uint32_t lid)
         weigh->chosen[at] =
             weigh->slot_of_channel[weigh->network->switches.items[at].first_port + port];
     }
-    count_flows(weigh);
-    for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i];
-        if (!is_fixed(weigh, at, lid))
-            weigh->load[weigh->chosen[at]] -= load_of(weigh, at);
-    }
+    add_loads(weigh, lid, -1);
 }
 
 static void serve_lid(struct weigh *weigh, const struct network_terminal *terminal, uint32_t offset,
@@ -231,29 +206,25 @@ static void serve_lid(struct weigh *weigh, const struct network_terminal *termin
     if (offset)
         recall_used(weigh, terminal, offset);
     choose_ways(weigh);
-    add_loads(weigh, terminal->lid + offset);
+    add_loads(weigh, terminal->lid + offset, 1);
     write_entries(weigh, (uint16_t)(terminal->lid + offset), 0);
-    if (offset)
-        forget_used(weigh);
-}
-
-static bool is_in_memory(const struct weigh *weigh, uint32_t destination)
-{
-    uint32_t tile = destination / NEXT_HOPS_LANES;
-    return tile >= weigh->next_hops.first_tile &&
-           tile < weigh->next_hops.first_tile + weigh->next_hops.tile_count;
+    if (weigh->recalls)
+        memset(weigh->used, 0, BITSET_WORDS(weigh->next_hops.slot_count) * sizeof *weigh->used);
+    weigh->recalls = false;
 }
 
 /* All LIDs of those that are not served yet: the first of each, then the second of each. */
 static void serve(struct weigh *weigh, const uint32_t *terminals, size_t count, bool again)
 {
     const struct network *network = weigh->network;
+    uint32_t start = weigh->next_hops.first_tile * NEXT_HOPS_LANES;
+    uint32_t end = start + weigh->next_hops.tile_count * NEXT_HOPS_LANES;
     VEC(uint32_t) open = {0};
     unsigned top_lmc = 0;
     for (size_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &network->terminals.items[terminals[i]];
-        if (!terminal->lid || bitset_has(weigh->done, terminals[i]) ||
-            !is_in_memory(weigh, terminal->at))
+        if (!terminal->lid || bitset_has(weigh->done, terminals[i]) || terminal->at < start ||
+            terminal->at >= end)
             continue;
         bitset_add(weigh->done, terminals[i]);
         vec_push(&open, terminals[i]);
@@ -266,17 +237,6 @@ static void serve(struct weigh *weigh, const uint32_t *terminals, size_t count, 
     vec_release(&open);
 }
 
-/* A switch's own LID carries next to no traffic: it takes the best way, and is not counted. */
-static void serve_switch(struct weigh *weigh, uint32_t at)
-{
-    const struct network_switch *node = &weigh->network->switches.items[at];
-    if (!node->lid)
-        return;
-    turn_to(weigh, at);
-    choose_ways(weigh);
-    write_entries(weigh, node->lid, node->lmc);
-}
-
 static void serve_tiles(struct weigh *weigh, const uint32_t *first, size_t first_count, bool again)
 {
     const struct network *network = weigh->network;
@@ -287,19 +247,13 @@ static void serve_tiles(struct weigh *weigh, const uint32_t *first, size_t first
     for (uint32_t at = start; at < end && at < weigh->next_hops.switch_count; at++) {
         serve(weigh, network->terminals_at + network->first_terminal[at],
               network_terminal_count(network, at), again);
-        serve_switch(weigh, at);
+        const struct network_switch *node = &network->switches.items[at];
+        if (!node->lid)
+            continue;
+        turn_to(weigh, at); /* the switch's own LID carries next to no traffic: it is not counted */
+        choose_ways(weigh);
+        write_entries(weigh, node->lid, node->lmc);
     }
-}
-
-/* What needs no route. */
-static void fill_own(struct weigh *weigh)
-{
-    const struct network *network = weigh->network;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        memset(routes_row(weigh->routes, at), PORT_NONE, weigh->routes->stride);
-        routes_fill_own(weigh->routes, network, at);
-    }
-    weigh->operations += network->switches.count + network->terminals.count;
 }
 
 /* The user's entries are load from the start: at least that of the switch's own terminals. */
@@ -307,7 +261,8 @@ static void count_user_routes(struct weigh *weigh, const struct user_routes *use
 {
     const struct network *network = weigh->network;
     size_t stride = weigh->routes->stride;
-    weigh->fixed = mem_zalloc(BITSET_WORDS(network->switches.count * stride), sizeof *weigh->fixed);
+    weigh->fixed = arena_alloc(&weigh->memory, BITSET_WORDS(network->switches.count * stride) *
+                                                   sizeof *weigh->fixed);
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];
         uint32_t at = user_route_switch(entry, network);
@@ -316,79 +271,48 @@ static void count_user_routes(struct weigh *weigh, const struct user_routes *use
         uint32_t terminals = network_terminal_count(network, at);
         bitset_add(weigh->fixed, at * stride + entry->lid);
         for (uint32_t slot = network->first_edge[at]; slot < network->first_edge[at + 1]; slot++)
-            if (weigh->port[slot] == entry->port)
+            if (weigh->next_hops.port[slot] == entry->port)
                 weigh->load[slot] += terminals ? terminals : 1;
     }
 }
 
-static void number_slots(struct weigh *weigh)
+static void prepare(struct weigh *weigh, const struct engine_options *options)
 {
     const struct next_hops *next_hops = &weigh->next_hops;
     const struct network *network = weigh->network;
-    weigh->port = mem_alloc(next_hops->slot_count);
-    weigh->slot_of_channel = mem_alloc(network->ports.count * sizeof *weigh->slot_of_channel);
-    for (uint32_t at = 0; at < next_hops->switch_count; at++) {
-        for (uint32_t slot = network->first_edge[at]; slot < network->first_edge[at + 1]; slot++) {
-            weigh->port[slot] = network->edges[next_hops->edge[slot]].port;
-            weigh->slot_of_channel[network->switches.items[at].first_port + weigh->port[slot]] =
-                slot;
-        }
-    }
-}
-
-static void take_weights(struct weigh *weigh, const struct port_weights *weights)
-{
-    const struct next_hops *next_hops = &weigh->next_hops;
-    uint16_t *by_edge = port_weights_by_edge(weights, weigh->network);
-    weigh->weight = mem_alloc(next_hops->slot_count * sizeof *weigh->weight);
-    for (uint32_t slot = 0; slot < next_hops->slot_count; slot++)
-        weigh->weight[slot] = by_edge[next_hops->edge[slot]];
-    mem_free(by_edge);
-}
-
-static void prepare(struct weigh *weigh, const struct engine_options *options)
-{
-    size_t switches = weigh->next_hops.switch_count, slots = weigh->next_hops.slot_count;
+    size_t switches = next_hops->switch_count, slots = next_hops->slot_count;
+    struct arena *memory = &weigh->memory;
     weigh->destination = NETWORK_NONE;
-    weigh->load = mem_zalloc(slots, sizeof *weigh->load);
-    weigh->used = mem_zalloc(BITSET_WORDS(slots), sizeof *weigh->used);
-    weigh->done = mem_zalloc(BITSET_WORDS(weigh->network->terminals.count), sizeof *weigh->done);
-    weigh->order = mem_alloc(switches * sizeof *weigh->order);
-    weigh->first_choice = mem_alloc((switches + 1) * sizeof *weigh->first_choice);
-    weigh->choices = mem_alloc((slots + 1) * sizeof *weigh->choices);
-    weigh->depth = mem_alloc(switches * sizeof *weigh->depth);
-    weigh->stack = mem_alloc(switches * sizeof *weigh->stack);
-    weigh->by_depth = mem_alloc((switches + 1) * sizeof *weigh->by_depth);
-    weigh->cost = mem_alloc(switches * sizeof *weigh->cost);
-    weigh->chosen = mem_alloc(switches * sizeof *weigh->chosen);
-    weigh->flow = mem_alloc(switches * sizeof *weigh->flow);
-    number_slots(weigh);
-    if (options->weights && options->weights->items.count)
-        take_weights(weigh, options->weights);
-    fill_own(weigh);
+    weigh->load = arena_alloc(memory, slots * sizeof *weigh->load);
+    weigh->used = arena_alloc(memory, BITSET_WORDS(slots) * sizeof *weigh->used);
+    weigh->done = arena_alloc(memory, BITSET_WORDS(network->terminals.count) * sizeof(uint64_t));
+    weigh->order = arena_alloc(memory, switches * sizeof *weigh->order);
+    weigh->first_choice = arena_alloc(memory, (switches + 1) * sizeof *weigh->first_choice);
+    weigh->choices = arena_alloc(memory, (slots + 1) * sizeof *weigh->choices);
+    weigh->depth = arena_alloc(memory, switches * sizeof *weigh->depth);
+    weigh->stack = arena_alloc(memory, switches * sizeof *weigh->stack);
+    weigh->by_depth = arena_alloc(memory, (switches + 1) * sizeof *weigh->by_depth);
+    weigh->cost = arena_alloc(memory, switches * sizeof *weigh->cost);
+    weigh->chosen = arena_alloc(memory, switches * sizeof *weigh->chosen);
+    weigh->flow = arena_alloc(memory, switches * sizeof *weigh->flow);
+    weigh->slot_of_channel = arena_alloc(memory, network->ports.count * sizeof(uint32_t));
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t *slot_of_port = weigh->slot_of_channel + network->switches.items[at].first_port;
+        for (uint32_t slot = network->first_edge[at]; slot < network->first_edge[at + 1]; slot++)
+            slot_of_port[next_hops->port[slot]] = slot;
+        memset(routes_row(weigh->routes, at), PORT_NONE, weigh->routes->stride);
+        routes_fill_own(weigh->routes, network, at);
+    }
+    weigh->operations += switches + network->terminals.count;
+    if (options->weights && options->weights->items.count) {
+        uint16_t *by_edge = port_weights_by_edge(options->weights, network);
+        weigh->weight = arena_alloc(memory, slots * sizeof *weigh->weight);
+        for (size_t slot = 0; slot < slots; slot++)
+            weigh->weight[slot] = by_edge[next_hops->edge[slot]];
+        mem_free(by_edge);
+    }
     if (options->user && options->seed_balance)
         count_user_routes(weigh, options->user);
-}
-
-static void release(struct weigh *weigh)
-{
-    next_hops_release(&weigh->next_hops);
-    mem_free(weigh->load);
-    mem_free(weigh->weight);
-    mem_free(weigh->port);
-    mem_free(weigh->slot_of_channel);
-    mem_free(weigh->fixed);
-    mem_free(weigh->done);
-    mem_free(weigh->order);
-    mem_free(weigh->first_choice);
-    mem_free(weigh->choices);
-    mem_free(weigh->depth);
-    mem_free(weigh->stack);
-    mem_free(weigh->by_depth);
-    mem_free(weigh->cost);
-    mem_free(weigh->chosen);
-    mem_free(weigh->flow);
-    mem_free(weigh->used);
 }
 
 void least_loaded_tables(const struct network *network, const struct updown *updown,
@@ -414,7 +338,8 @@ void least_loaded_tables(const struct network *network, const struct updown *upd
     }
     routes->operations += weigh.operations + weigh.next_hops.operations;
     mem_free(first);
-    release(&weigh);
+    next_hops_release(&weigh.next_hops);
+    arena_release(&weigh.memory);
 }
 
 bool least_loaded_is_wanted(const struct engine_options *options)

@@ -21,6 +21,7 @@ enum { DENSE = 4 }; /* from 1/DENSE of all switches on, looking for neighbours d
 /* One tile's scratch; words by switch. */
 struct search {
     struct next_hops *next_hops;
+    struct arena memory;
     uint64_t *lanes;   /* the tile's words, by slot */
     uint64_t *settled; /* lanes that have their ways */
     uint64_t *front;   /* lanes settled in the last ring */
@@ -120,39 +121,15 @@ static void settle_ring(struct search *search)
     search->operations += search->touched_count;
 }
 
-static void start_at_destinations(struct search *search, uint32_t tile)
-{
-    uint32_t first = (search->next_hops->first_tile + tile) * NEXT_HOPS_LANES;
-    for (uint32_t lane = 0; lane < lane_count(search->next_hops, tile); lane++) {
-        search->settled[first + lane] = search->front[first + lane] = UINT64_C(1) << lane;
-        search->active[search->active_count++] = first + lane;
-        search->all |= UINT64_C(1) << lane;
-    }
-}
-
-static void search_any_way(struct search *search)
-{
-    while (search->active_count) {
-        touch_neighbours(search, SIDE_BOTH);
-        pull_front(search, SIDE_BOTH);
-        settle_ring(search);
-    }
-}
-
-static void keep_ring(struct search *search)
-{
-    vec_push(&search->first_descent, search->descents.count);
-    for (uint32_t i = 0; i < search->active_count; i++) {
-        uint32_t at = search->active[i];
-        vec_push(&search->descents, ((struct ring_entry){at, search->front[at]}));
-    }
-}
-
-/* Those that go down lie above what they have found, and the other way round. */
+/* Along links down, from destinations upwards. The rings are kept for search_up(). */
 static void search_down(struct search *search)
 {
     while (search->active_count) {
-        keep_ring(search);
+        vec_push(&search->first_descent, search->descents.count);
+        for (uint32_t i = 0; i < search->active_count; i++) {
+            uint32_t at = search->active[i];
+            vec_push(&search->descents, ((struct ring_entry){at, search->front[at]}));
+        }
         touch_neighbours(search, SIDE_UP);
         pull_front(search, SIDE_DOWN);
         settle_ring(search);
@@ -160,24 +137,19 @@ static void search_down(struct search *search)
     vec_push(&search->first_descent, search->descents.count);
 }
 
-static void join_descents(struct search *search, size_t ring)
-{
-    if (ring + 1 >= search->first_descent.count)
-        return;
-    for (size_t i = search->first_descent.items[ring]; i < search->first_descent.items[ring + 1];
-         i++) {
-        struct ring_entry *entry = &search->descents.items[i];
-        if (!search->front[entry->at])
-            search->active[search->active_count++] = entry->at;
-        search->front[entry->at] |= entry->lanes;
-    }
-}
-
+/* Along links up. Each ring takes up the ring of the search down at the same distance. */
 static void search_up(struct search *search)
 {
     size_t rings = search->first_descent.count - 1;
     for (size_t ring = 0; search->active_count || ring < rings; ring++) {
-        join_descents(search, ring);
+        size_t i = search->first_descent.items[ring < rings ? ring : rings];
+        size_t end = search->first_descent.items[ring < rings ? ring + 1 : rings];
+        for (; i < end; i++) {
+            struct ring_entry *entry = &search->descents.items[i];
+            if (!search->front[entry->at])
+                search->active[search->active_count++] = entry->at;
+            search->front[entry->at] |= entry->lanes;
+        }
         touch_neighbours(search, SIDE_DOWN);
         pull_front(search, SIDE_UP);
         settle_ring(search);
@@ -185,24 +157,6 @@ static void search_up(struct search *search)
 }
 
 /* Strays. */
-
-static void count_gap(const struct next_hops *next_hops, struct next_hops_gaps *gaps, uint32_t from,
-                      uint32_t to)
-{
-    uint64_t sources = network_terminal_count(next_hops->network, from);
-    uint64_t targets = network_terminal_count(next_hops->network, to);
-    if (sources && targets) {
-        if (!gaps->terminal_pairs) {
-            gaps->from = from;
-            gaps->to = to;
-        }
-        gaps->terminal_pairs += sources * targets;
-    } else {
-        gaps->other_pairs += sources + targets;
-        if (gaps->stray_count++ < NEXT_HOPS_STRAYS_TOP)
-            vec_push(&gaps->strays.items, ((struct next_hops_stray){from, to}));
-    }
-}
 
 /* By switch the lanes in which it is a stray: connected by cables, but without a legal route. They
  * are also listed as active. */
@@ -230,6 +184,7 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
 {
     const struct next_hops *next_hops = search->next_hops;
     uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    struct next_hops_gaps *gaps = &next_hops->gaps[tile];
     uint64_t terminals = 0; /* lanes of destinations that have some */
     for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
         terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + lane) > 0)
@@ -238,23 +193,28 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
         uint32_t at = search->active[i];
         uint64_t left =
             network_terminal_count(next_hops->network, at) ? stray[at] : stray[at] & terminals;
-        for (; left; left &= left - 1)
-            count_gap(next_hops, &next_hops->gaps[tile], at,
-                      first + (unsigned)__builtin_ctzll(left));
+        for (; left; left &= left - 1) {
+            uint32_t to = first + (unsigned)__builtin_ctzll(left);
+            uint64_t before = gaps->pairs.other_pairs;
+            updown_count_gap(&gaps->pairs, next_hops->network, at, to);
+            if (gaps->pairs.other_pairs > before && gaps->stray_count++ < NEXT_HOPS_STRAYS_TOP)
+                vec_push(&gaps->strays, ((struct next_hops_stray){at, to}));
+        }
     }
 }
 
-/* A stray goes to a neighbour that is one ring nearer, of several to the one farthest up. Returns
- * the lanes for which there is one. */
-static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
+/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour: in
+ * the order of slots, or in that of by_rank. */
+static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
+                             const uint64_t *have, const uint32_t *by_rank)
 {
     const struct next_hops *next_hops = search->next_hops;
-    struct range slots = slots_of(next_hops, at, SIDE_BOTH);
+    struct range slots = slots_of(next_hops, at, side);
     uint64_t left = open;
     uint32_t i = slots.first;
     for (; left && i < slots.end; i++) {
-        uint32_t slot = next_hops->by_rank[i];
-        uint64_t found = search->front[next_hops->to[slot]] & left;
+        uint32_t slot = by_rank ? by_rank[i] : i;
+        uint64_t found = have[next_hops->to[slot]] & left;
         search->lanes[slot] |= found;
         left &= ~found;
     }
@@ -262,7 +222,7 @@ static uint64_t place_stray(struct search *search, uint32_t at, uint64_t open)
     return open & ~left;
 }
 
-/* Ring by ring to whoever has a route. */
+/* Ring by ring to switches that have a route, of several to the one farthest up. */
 static void place_rings(struct search *search, uint64_t *stray)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -270,7 +230,9 @@ static void place_rings(struct search *search, uint64_t *stray)
     while (search->active_count) {
         uint32_t kept = 0;
         for (uint32_t i = 0; i < search->active_count; i++)
-            search->fresh[i] = place_stray(search, search->active[i], stray[search->active[i]]);
+            search->fresh[i] =
+                follow_first(search, search->active[i], SIDE_BOTH, stray[search->active[i]],
+                             search->front, next_hops->by_rank);
         memset(search->front, 0, next_hops->switch_count * sizeof *search->front);
         for (uint32_t i = 0; i < search->active_count; i++) {
             uint32_t at = search->active[i];
@@ -281,23 +243,6 @@ static void place_rings(struct search *search, uint64_t *stray)
         }
         search->active_count = kept;
     }
-}
-
-/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour. */
-static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
-                             const uint64_t *have)
-{
-    const struct next_hops *next_hops = search->next_hops;
-    struct range slots = slots_of(next_hops, at, side);
-    uint64_t left = open;
-    uint32_t slot = slots.first;
-    for (; left && slot < slots.end; slot++) {
-        uint64_t found = have[next_hops->to[slot]] & left;
-        search->lanes[slot] |= found;
-        left &= ~found;
-    }
-    search->operations += slot - slots.first;
-    return open & ~left;
 }
 
 /* Strays that can climb until they are above the turnabout, and then come down to somebody there
@@ -316,28 +261,33 @@ static void place_by_turnabout(struct search *search, unsigned index, uint64_t *
         uint32_t at = updown->order[rank];
         if (!stray[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
             continue;
-        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have);
+        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have, NULL);
         have[at] |= placed[at];
     }
     for (uint32_t rank = 0; rank < next_hops->switch_count; rank++) {
         uint32_t at = updown->order[rank];
         if (stray[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
-            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed);
+            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed, NULL);
     }
     for (uint32_t at = 0; at < next_hops->switch_count; at++)
         stray[at] &= ~placed[at];
 }
 
-static void search_init(struct search *search, struct next_hops *next_hops, uint32_t tile)
+/* `settled` has room for all switches and becomes the search's own. */
+static void search_init(struct search *search, struct next_hops *next_hops, uint32_t tile,
+                        uint64_t *settled)
 {
     uint32_t switches = next_hops->switch_count;
     *search = (struct search){
         .next_hops = next_hops,
         .lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count,
-        .front = mem_zalloc(switches, sizeof(uint64_t)),
-        .fresh = mem_alloc(switches * sizeof(uint64_t)),
-        .active = mem_alloc(switches * sizeof(uint32_t)),
+        .settled = settled,
     };
+    search->front = arena_alloc(&search->memory, switches * sizeof *search->front);
+    search->fresh = arena_alloc(&search->memory, switches * sizeof *search->fresh);
+    search->active = arena_alloc(&search->memory, switches * sizeof *search->active);
+    search->touched = arena_alloc(&search->memory, switches * sizeof *search->touched);
+    search->mark = arena_alloc(&search->memory, switches * sizeof *search->mark);
 }
 
 static void search_release(struct search *search)
@@ -346,46 +296,41 @@ static void search_release(struct search *search)
     vec_release(&search->descents);
     vec_release(&search->first_descent);
     mem_free(search->settled);
-    mem_free(search->front);
-    mem_free(search->fresh);
-    mem_free(search->active);
-    mem_free(search->touched);
-    mem_free(search->mark);
-}
-
-/* Strays of a whole tree are switches among themselves, and it does not matter how they go. Those
- * that matter are left until it is known where they may turn. */
-static void settle_strays(struct search *search, uint32_t tile)
-{
-    uint64_t *stray = find_strays(search, tile);
-    count_gaps(search, tile, stray);
-    if (search->next_hops->gaps[tile].stray_count == 0) {
-        place_rings(search, stray);
-    } else {
-        search->next_hops->unfinished[tile] = search->settled;
-        search->settled = NULL;
-    }
-    mem_free(stray);
+    arena_release(&search->memory);
 }
 
 static void compute_tile(void *context, size_t index)
 {
     struct next_hops *next_hops = context;
-    uint32_t tile = (uint32_t)index;
+    uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
     struct search search;
-    search_init(&search, next_hops, tile);
-    search.settled = mem_zalloc(next_hops->switch_count, sizeof(uint64_t));
-    search.touched = mem_alloc(next_hops->switch_count * sizeof(uint32_t));
-    search.mark = mem_zalloc(next_hops->switch_count, sizeof(uint32_t));
+    search_init(&search, next_hops, tile, mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
     memset(search.lanes, 0, next_hops->slot_count * sizeof *search.lanes);
     next_hops_gaps_release(&next_hops->gaps[tile]);
-    start_at_destinations(&search, tile);
+    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++) {
+        search.settled[first + lane] = search.front[first + lane] = UINT64_C(1) << lane;
+        search.active[search.active_count++] = first + lane;
+        search.all |= UINT64_C(1) << lane;
+    }
     if (next_hops->updown) {
         search_down(&search);
         search_up(&search);
-        settle_strays(&search, tile);
-    } else {
-        search_any_way(&search);
+        uint64_t *stray = find_strays(&search, tile);
+        count_gaps(&search, tile, stray);
+        /* Strays of a whole tree are switches among themselves, and any path will do. Those that
+         * matter are left until it is known where they may turn. */
+        if (next_hops->gaps[tile].stray_count == 0) {
+            place_rings(&search, stray);
+        } else {
+            next_hops->unfinished[tile] = search.settled;
+            search.settled = NULL;
+        }
+        mem_free(stray);
+    }
+    while (!next_hops->updown && search.active_count) {
+        touch_neighbours(&search, SIDE_BOTH);
+        pull_front(&search, SIDE_BOTH);
+        settle_ring(&search);
     }
     search_release(&search);
 }
@@ -396,8 +341,7 @@ static void finish_tile(void *context, size_t index)
     struct search search;
     if (!next_hops->unfinished[index])
         return;
-    search_init(&search, next_hops, (uint32_t)index);
-    search.settled = next_hops->unfinished[index];
+    search_init(&search, next_hops, (uint32_t)index, next_hops->unfinished[index]);
     next_hops->unfinished[index] = NULL;
     uint64_t *stray = find_strays(&search, (uint32_t)index);
     for (unsigned i = 0; i < next_hops->down_up_pivots.count; i++)
@@ -438,22 +382,17 @@ void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps
 {
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
         const struct next_hops_gaps *gaps = &next_hops->gaps[tile];
-        if (!sum->terminal_pairs && gaps->terminal_pairs) {
-            sum->from = gaps->from;
-            sum->to = gaps->to;
-        }
-        sum->terminal_pairs += gaps->terminal_pairs;
-        sum->other_pairs += gaps->other_pairs;
+        updown_add_gaps(&sum->pairs, &gaps->pairs);
         sum->stray_count += gaps->stray_count;
-        for (size_t i = 0; i < gaps->strays.items.count; i++)
-            if (sum->strays.items.count < NEXT_HOPS_STRAYS_TOP)
-                vec_push(&sum->strays.items, gaps->strays.items.items[i]);
+        for (size_t i = 0; i < gaps->strays.count; i++)
+            if (sum->strays.count < NEXT_HOPS_STRAYS_TOP)
+                vec_push(&sum->strays, gaps->strays.items[i]);
     }
 }
 
 void next_hops_gaps_release(struct next_hops_gaps *gaps)
 {
-    vec_release(&gaps->strays.items);
+    vec_release(&gaps->strays);
     *gaps = (struct next_hops_gaps){0};
 }
 
@@ -463,15 +402,13 @@ void next_hops_init(struct next_hops *next_hops, const struct network *network,
 {
     uint32_t switches = (uint32_t)network->switches.count, slots = network->first_edge[switches];
     *next_hops = (struct next_hops){
-        .network = network,
-        .updown = updown,
-        .switch_count = switches,
-        .slot_count = slots,
-        .edge = mem_alloc(slots * sizeof *next_hops->edge),
-        .to = mem_alloc(slots * sizeof *next_hops->to),
-        .port = mem_alloc(slots),
-        .first_down = mem_alloc(switches * sizeof *next_hops->first_down),
-        .by_rank = updown ? mem_alloc(slots * sizeof *next_hops->by_rank) : NULL};
+        .network = network, .updown = updown, .switch_count = switches, .slot_count = slots};
+    struct arena *memory = &next_hops->memory;
+    next_hops->edge = arena_alloc(memory, slots * sizeof *next_hops->edge);
+    next_hops->to = arena_alloc(memory, slots * sizeof *next_hops->to);
+    next_hops->port = arena_alloc(memory, slots);
+    next_hops->first_down = arena_alloc(memory, switches * sizeof *next_hops->first_down);
+    next_hops->by_rank = arena_alloc(memory, updown ? slots * sizeof *next_hops->by_rank : 0);
     next_hops_lay_slots(next_hops, workers, keys);
     size_t tile_bytes = slots * sizeof *next_hops->lanes;
     size_t limit = tile_bytes ? memory_bytes / tile_bytes : 1;
@@ -481,27 +418,16 @@ void next_hops_init(struct next_hops *next_hops, const struct network *network,
         limit = next_hops_tiles(next_hops);
     next_hops->tile_limit = (uint32_t)limit;
     next_hops->lanes = mem_alloc_large(limit * tile_bytes);
-    next_hops->gaps = mem_zalloc(limit, sizeof *next_hops->gaps);
-    next_hops->unfinished = mem_zalloc(limit, sizeof *next_hops->unfinished);
+    next_hops->gaps = arena_alloc(memory, limit * sizeof *next_hops->gaps);
+    next_hops->unfinished = arena_alloc(memory, limit * sizeof *next_hops->unfinished);
 }
 
 void next_hops_release(struct next_hops *next_hops)
 {
-    mem_free(next_hops->edge);
-    mem_free(next_hops->to);
-    mem_free(next_hops->port);
-    mem_free(next_hops->first_down);
-    mem_free(next_hops->by_rank);
     mem_free(next_hops->lanes);
     for (uint32_t tile = 0; tile < next_hops->tile_limit; tile++)
         next_hops_gaps_release(&next_hops->gaps[tile]);
-    mem_free(next_hops->gaps);
-    mem_free(next_hops->unfinished);
+    arena_release(&next_hops->memory);
     down_up_pivots_release(&next_hops->down_up_pivots);
     *next_hops = (struct next_hops){0};
-}
-
-uint32_t next_hops_tiles(const struct next_hops *next_hops)
-{
-    return (next_hops->switch_count + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES;
 }

@@ -20,23 +20,19 @@ enum { NEXT_HOPS_LANES = 64 };
 struct next_hops_stray {
     uint32_t from, to;
 };
-struct next_hops_strays {
-    VEC(struct next_hops_stray) items;
-};
 enum { NEXT_HOPS_STRAYS_TOP = 1 << 20 }; /* more are counted, but not listed */
 
 struct next_hops_gaps {
-    uint64_t terminal_pairs;        /* pairs of terminals without a legal route */
-    uint64_t other_pairs;           /* the same for a terminal and a switch without terminals */
-    uint64_t stray_count;           /* the pairs of switches that these are */
-    struct next_hops_strays strays; /* they themselves, destination by destination */
-    uint32_t from, to;              /* the first of the terminal pairs: their switches */
+    struct updown_gaps pairs;
+    uint64_t stray_count;               /* pairs of switches: of the other pairs */
+    VEC(struct next_hops_stray) strays; /* these pairs, destination by destination */
 };
 
 struct next_hops {
     const struct network *network;
     const struct updown *updown; /* NULL: minimal routes, any direction */
     uint32_t switch_count, slot_count;
+    struct arena memory;
 
     /* Slots: a row for each switch, at network->first_edge; those that lead up come first. */
     uint32_t *edge;       /* by slot: the edge of the network */
@@ -65,7 +61,10 @@ void next_hops_lay_slots(struct next_hops *next_hops, const struct workers *work
 /* Keys that make another order at each switch, by a seed; the caller frees them. */
 uint64_t *next_hops_scatter(const struct network *network, uint64_t seed);
 void next_hops_release(struct next_hops *next_hops);
-uint32_t next_hops_tiles(const struct next_hops *next_hops); /* in all */
+static inline uint32_t next_hops_tiles(const struct next_hops *next_hops) /* in all */
+{
+    return (next_hops->switch_count + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES;
+}
 /* Computes the tiles from first_tile on, as many as fit. */
 void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
                        uint32_t first_tile);

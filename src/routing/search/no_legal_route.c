@@ -21,14 +21,13 @@
 struct strays {
     const struct network *network;
     struct routes *routes;
-    struct cdg cdg;                    /* a layer for each lane but the first */
-    unsigned lane_limit;               /* of layers */
+    struct cdg cdg;                    /* a layer for each VL but VL 0 */
     VEC(struct cdg_dependency) needed; /* of a pair, in both directions */
     uint64_t operations;
 };
 
-/* What a packet from a switch to a LID waits for on its way. */
-static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
+/* Adds the dependencies of a path from a switch to a LID. */
+static void trace_path(struct strays *strays, uint32_t at, uint32_t lid)
 {
     const struct network *network = strays->network;
     uint32_t in = NETWORK_NONE;
@@ -44,89 +43,64 @@ static void trace_way(struct strays *strays, uint32_t at, uint32_t lid)
     }
 }
 
-/* All that the pair needs on a lane, or nothing. */
-static bool fits_lane(struct strays *strays, unsigned lane)
-{
-    bool fits = true;
-    cdg_begin(&strays->cdg);
-    for (size_t i = 0; i < strays->needed.count && fits; i++)
-        fits = cdg_insert(&strays->cdg, lane, strays->needed.items[i].in,
-                          strays->needed.items[i].out) != CDG_REFUSED;
-    if (fits)
-        cdg_commit(&strays->cdg);
-    else
-        cdg_undo(&strays->cdg);
-    return fits;
-}
-
-/* For all LIDs at a switch, its own and those of its terminals. */
-static void each_lid(struct strays *strays, uint32_t from, uint32_t to,
-                     void (*visit)(struct strays *, uint32_t from, uint32_t lid, unsigned lane),
-                     unsigned lane)
+/* Paths to all LIDs at a switch. Packets from one switch to another are management and do not
+ * count. */
+static void trace_paths(struct strays *strays, uint32_t from, uint32_t to)
 {
     const struct network *network = strays->network;
     const struct network_switch *target = &network->switches.items[to];
-    for (uint32_t k = 0; target->lid && k < UINT32_C(1) << target->lmc; k++)
-        visit(strays, from, target->lid + k, lane);
+    bool counts = target->lid && network_terminal_count(network, from);
+    for (uint32_t k = 0; counts && k < UINT32_C(1) << target->lmc; k++)
+        trace_path(strays, from, target->lid + k);
     for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
-            visit(strays, from, terminal->lid + k, lane);
+            trace_path(strays, from, terminal->lid + k);
     }
 }
 
-/* What two switches say to each other does not count as traffic. */
-static void trace_lid(struct strays *strays, uint32_t from, uint32_t lid, unsigned lane)
+/* Puts both directions of a pair on the first VL that takes them; false if none below `vls` does.
+ */
+static bool place_pair(struct strays *strays, unsigned vls, uint32_t a, uint32_t b)
 {
-    (void)lane;
-    if (!(strays->network->owner[lid] & NETWORK_SWITCH) ||
-        network_terminal_count(strays->network, from))
-        trace_way(strays, from, lid);
-}
-
-static void write_level(struct strays *strays, uint32_t from, uint32_t lid, unsigned lane)
-{
-    strays->routes->service_levels[(size_t)from * strays->routes->stride + lid] = (uint8_t)lane;
-}
-
-/* Both directions of a pair go to the same lane; false if there is none left. */
-static bool place_pair(struct strays *strays, uint32_t a, uint32_t b)
-{
+    struct routes *routes = strays->routes;
+    bool fits = false;
     strays->needed.count = 0;
-    each_lid(strays, a, b, trace_lid, 0);
-    each_lid(strays, b, a, trace_lid, 0);
-    for (unsigned lane = 0; lane < strays->lane_limit; lane++) {
-        if (lane == strays->cdg.count) {
+    trace_paths(strays, a, b);
+    trace_paths(strays, b, a);
+    for (unsigned layer = 0; layer + 1 < vls && !fits; layer++) {
+        if (layer == strays->cdg.count) {
             cdg_open(&strays->cdg);
-            cdg_order_by_rank(&strays->cdg, lane, strays->routes->ranks);
+            cdg_order_by_rank(&strays->cdg, layer, routes->ranks);
         }
-        if (!fits_lane(strays, lane))
+        fits = true;
+        cdg_begin(&strays->cdg);
+        for (size_t i = 0; i < strays->needed.count && fits; i++)
+            fits = cdg_insert(&strays->cdg, layer, strays->needed.items[i].in,
+                              strays->needed.items[i].out) != CDG_REFUSED;
+        if (!cdg_end(&strays->cdg, fits))
             continue;
-        each_lid(strays, a, b, write_level, lane + 1);
-        each_lid(strays, b, a, write_level, lane + 1);
-        return true;
+        uint8_t *levels = routes->service_levels, sl = (uint8_t)(layer + 1);
+        routes_fill_switch(levels + (size_t)a * routes->stride, strays->network, b, sl);
+        routes_fill_switch(levels + (size_t)b * routes->stride, strays->network, a, sl);
     }
-    return false;
+    return fits;
 }
 
-/* A way without a legal order has none backwards either, so the list has every pair twice: the one
- * from the switch with terminals is taken. */
-static bool place_stray(struct strays *strays, const struct next_hops_stray *stray)
+static int find_vls(const struct network *network, unsigned vls, const struct next_hops_gaps *gaps,
+                    struct routes *routes, struct err *err)
 {
-    return !network_terminal_count(strays->network, stray->from) ||
-           place_pair(strays, stray->from, stray->to);
-}
-
-static int find_lanes(const struct network *network, unsigned lanes,
-                      const struct next_hops_strays *list, struct routes *routes, struct err *err)
-{
-    struct strays strays = {.network = network, .routes = routes, .lane_limit = lanes - 1};
+    struct strays strays = {.network = network, .routes = routes};
     bool placed = true;
     cdg_init(&strays.cdg, network);
     routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
-    for (size_t i = 0; i < list->items.count && placed; i++)
-        placed = place_stray(&strays, &list->items.items[i]);
+    for (size_t i = 0; i < gaps->strays.count && placed; i++) {
+        /* A pair has no legal route back either, so the list has it twice. */
+        const struct next_hops_stray *stray = &gaps->strays.items[i];
+        if (network_terminal_count(network, stray->from))
+            placed = place_pair(&strays, vls, stray->from, stray->to);
+    }
     routes->operations += strays.operations;
     routes->vls = (uint8_t)(1 + strays.cdg.count);
     routes->reversible = true;
@@ -134,33 +108,27 @@ static int find_lanes(const struct network *network, unsigned lanes,
     snprintf(routes->note + length, sizeof routes->note - length,
              "; %zu pairs of a switch with and one without hosts have no route up and down: they "
              "go by lanes from 1 on",
-             list->items.count);
+             gaps->strays.count);
     cdg_release(&strays.cdg);
     vec_release(&strays.needed);
     return placed ? 0
                   : err_set(err, EDEADLK,
                             "%s: %zu pairs of a switch with and one without hosts have no route up "
                             "and down, and %u virtual lanes are too few to keep them apart",
-                            routes->engine, list->items.count, lanes);
+                            routes->engine, gaps->strays.count, vls);
 }
 
 int no_legal_route_settle(const struct network *network, const struct engine_options *options,
                           const struct next_hops_gaps *gaps, struct routes *routes, struct err *err)
 {
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     struct engine_options proved = *options;
     proved.leave_proof = false;
-    int rc = 0;
-    if (gaps->stray_count == 0) {
-        rc = engine_settle(network, options, false, routes, err);
-    } else if (lanes == 1 || gaps->stray_count > NEXT_HOPS_STRAYS_TOP) {
-        rc = engine_settle(network, &proved, true, routes, err);
-    } else {
-        rc = find_lanes(network, lanes, &gaps->strays, routes, err);
-        if (rc)
-            engine_refuse(routes);
-        else
-            rc = engine_settle(network, options, false, routes, err);
-    }
+    if (gaps->stray_count && (vls == 1 || gaps->stray_count > NEXT_HOPS_STRAYS_TOP))
+        return engine_settle(network, &proved, true, routes, err);
+    int rc = gaps->stray_count ? find_vls(network, vls, gaps, routes, err) : 0;
+    if (!rc)
+        return engine_settle(network, options, false, routes, err);
+    engine_refuse(routes);
     return rc;
 }

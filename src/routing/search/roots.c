@@ -16,9 +16,8 @@
 static void choose_centres(struct roots *roots, const struct network *network)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *distance = mem_alloc(switches * sizeof *distance);
-    uint32_t *queue = mem_alloc(switches * sizeof *queue);
-    uint32_t *part = mem_alloc(switches * sizeof *part);
+    uint32_t *distance = mem_alloc(3 * switches * sizeof *distance);
+    uint32_t *queue = distance + switches, *part = queue + switches;
     uint32_t parts = network_parts(network, part);
     struct best {
         uint32_t at, far;
@@ -44,8 +43,6 @@ static void choose_centres(struct roots *roots, const struct network *network)
     for (uint32_t i = 0; i < parts; i++)
         vec_push(&roots->switches, best[i].at);
     mem_free(best);
-    mem_free(part);
-    mem_free(queue);
     mem_free(distance);
 }
 
@@ -53,10 +50,9 @@ static void choose_centres(struct roots *roots, const struct network *network)
 static bool choose_top_stage(struct roots *roots, const struct network *network)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *stage = mem_alloc(switches * sizeof *stage);
-    uint32_t *queue = mem_alloc(switches * sizeof *queue);
+    uint32_t *stage = mem_alloc(2 * switches * sizeof *stage);
     bool staged = true;
-    network_stages(network, stage, queue);
+    network_stages(network, stage, stage + switches);
     for (uint32_t at = 0; at < switches && staged; at++) {
         bool top = stage[at] != NETWORK_NONE && stage[at] > 0;
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
@@ -69,7 +65,6 @@ static bool choose_top_stage(struct roots *roots, const struct network *network)
             vec_push(&roots->switches, at);
     }
     mem_free(stage);
-    mem_free(queue);
     if (!staged || roots->switches.count == 0)
         vec_release(&roots->switches);
     return roots->switches.count > 0;
@@ -90,43 +85,29 @@ static int choose_listed(struct roots *roots, const struct network *network,
     return 0;
 }
 
-static void note_root(struct roots *roots, const struct network *network, const char *why)
-{
-    char label[NETWORK_LABEL_BYTES];
-    if (roots->switches.count == 0)
-        return;
-    network_label(network, NETWORK_SWITCH | roots->switches.items[0], label);
-    snprintf(roots->note, sizeof roots->note, "root %.80s, %s", label, why);
-}
-
 int roots_choose(struct roots *roots, const struct network *network,
                  const struct engine_options *options, enum root_choice fallback, struct err *err)
 {
     enum root_choice choice = options->root == ROOT_DEFAULT ? fallback : options->root;
+    char label[NETWORK_LABEL_BYTES];
     *roots = (struct roots){0};
     if (network->switches.count == 0)
         return 0;
-    switch (choice) {
-    case ROOT_LIST: return choose_listed(roots, network, options, err);
-    case ROOT_DETECT:
-        if (choose_top_stage(roots, network)) {
-            snprintf(roots->note, sizeof roots->note, "%zu roots, the top stage of a tree",
-                     roots->switches.count);
-            return 0;
-        }
-        choose_centres(roots, network);
-        note_root(roots, network, "the centre of the graph");
-        return 0;
-    case ROOT_CENTRE:
-        choose_centres(roots, network);
-        note_root(roots, network, "the centre of the graph");
-        return 0;
-    case ROOT_DEFAULT:
-    case ROOT_MANAGER:
-        vec_push(&roots->switches, network->manager == NETWORK_NONE ? 0 : network->manager);
-        note_root(roots, network, "the manager's switch");
+    if (choice == ROOT_LIST)
+        return choose_listed(roots, network, options, err);
+    if (choice == ROOT_DETECT && choose_top_stage(roots, network)) {
+        snprintf(roots->note, sizeof roots->note, "%zu roots, the top stage of a tree",
+                 roots->switches.count);
         return 0;
     }
+    bool centre = choice == ROOT_DETECT || choice == ROOT_CENTRE;
+    if (centre)
+        choose_centres(roots, network);
+    else
+        vec_push(&roots->switches, network->manager == NETWORK_NONE ? 0 : network->manager);
+    network_label(network, NETWORK_SWITCH | roots->switches.items[0], label);
+    snprintf(roots->note, sizeof roots->note, "root %.80s, %s", label,
+             centre ? "the centre of the graph" : "the manager's switch");
     return 0;
 }
 

@@ -56,27 +56,6 @@ static const struct network_edge *find_flaw(const struct tree *tree, const struc
     return NULL;
 }
 
-/* Levels counted from the top down become levels from the bottom up. */
-static void turn_over(struct tree *tree, uint32_t switches)
-{
-    uint32_t deepest = 0;
-    for (uint32_t at = 0; at < switches; at++)
-        deepest = tree->level[at] > deepest ? tree->level[at] : deepest;
-    for (uint32_t at = 0; at < switches; at++)
-        tree->level[at] = deepest - tree->level[at];
-}
-
-/* `used`: by switch whether its part has terminals. */
-static void level_from_terminals(struct tree *tree, const struct network *network, uint32_t *queue,
-                                 bool *used)
-{
-    uint32_t count = network_stages(network, tree->level, queue);
-    tree->operations += network_count_edges(network, queue, count);
-    for (uint32_t at = 0; at < network->switches.count; at++)
-        used[at] = tree->level[at] != NETWORK_NONE;
-    level_other_parts(tree, network, queue);
-}
-
 static void level_from_roots(struct tree *tree, const struct network *network,
                              const uint32_t *roots, uint32_t count, uint32_t *queue)
 {
@@ -87,7 +66,11 @@ static void level_from_roots(struct tree *tree, const struct network *network,
     }
     spread_levels(tree, network, queue, count);
     level_other_parts(tree, network, queue);
-    turn_over(tree, (uint32_t)network->switches.count);
+    uint32_t deepest = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        deepest = tree->level[at] > deepest ? tree->level[at] : deepest;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        tree->level[at] = deepest - tree->level[at];
 }
 
 /* How far the nearest nine tenths of the terminals are, by switch; NETWORK_NONE if they cannot be
@@ -172,20 +155,6 @@ static int refuse_flaw(const struct tree *tree, const struct network *network, u
                    tree->level[from], tree->level[edge->to]);
 }
 
-/* By switch: whether its part has terminals. */
-static void find_used_parts(const struct network *network, bool *used)
-{
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *part = mem_alloc(switches * sizeof *part);
-    bool *by_part = mem_zalloc(network_parts(network, part), sizeof *by_part);
-    for (uint32_t at = 0; at < switches; at++)
-        by_part[part[at]] |= network_terminal_count(network, at) > 0;
-    for (uint32_t at = 0; at < switches; at++)
-        used[at] = by_part[part[at]];
-    mem_free(by_part);
-    mem_free(part);
-}
-
 static void count_tops(struct tree *tree, const struct network *network, const bool *used)
 {
     tree->levels = tree->tops = 0;
@@ -207,11 +176,16 @@ int tree_recognise(struct tree *tree, const struct network *network,
     const struct network_edge *flaw = NULL;
     int rc = 0;
     *tree = (struct tree){.level = mem_zalloc(switches, sizeof *tree->level)};
+    uint32_t count = network_stages(network, tree->level, queue);
+    for (uint32_t at = 0; at < switches; at++) /* whether its part has terminals */
+        used[at] = tree->level[at] != NETWORK_NONE;
     if (options->root == ROOT_LIST) {
-        find_used_parts(network, used);
         rc = level_from_list(tree, network, options, queue, err);
+        if (!rc && (flaw = find_flaw(tree, network, used, &from)))
+            rc = refuse_flaw(tree, network, from, flaw, err);
     } else {
-        level_from_terminals(tree, network, queue, used);
+        tree->operations += network_count_edges(network, queue, count);
+        level_other_parts(tree, network, queue);
         flaw = find_flaw(tree, network, used, &from);
         if (flaw) {
             int first = refuse_flaw(tree, network, from, flaw, err);
@@ -219,8 +193,6 @@ int tree_recognise(struct tree *tree, const struct network *network,
             rc = find_flaw(tree, network, used, &from) ? first : 0;
         }
     }
-    if (!rc && options->root == ROOT_LIST && (flaw = find_flaw(tree, network, used, &from)))
-        rc = refuse_flaw(tree, network, from, flaw, err);
     if (!rc)
         count_tops(tree, network, used);
     mem_free(used);
@@ -243,7 +215,6 @@ void tree_directions(const struct tree *tree, const struct network *network, str
     for (uint32_t at = 0; at < switches; at++)
         level[at] = tree->levels - 1 - tree->level[at];
     updown_init_levels(updown, network, level);
-    mem_free(level);
 }
 
 /* Subtrees. */
@@ -303,15 +274,19 @@ static void sort_groups(const struct numbering *numbering, uint32_t *order, uint
     mem_free(old);
 }
 
-/* Switches with terminals, in the order of the tree: level by level, what hangs together below that
- * level is brought together. */
-static uint32_t order_switches(const struct tree *tree, const struct network *network,
-                               uint32_t *order)
+/* Level by level, switches with terminals that hang together below that level are brought together.
+ */
+uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
 {
-    uint32_t switches = (uint32_t)network->switches.count, count = 0;
-    struct numbering numbering = {.group = mem_alloc(switches * sizeof *numbering.group),
-                                  .least = mem_alloc(switches * sizeof *numbering.least)};
-    uint64_t *keys = mem_alloc(switches * sizeof *keys);
+    uint32_t switches = (uint32_t)network->switches.count, leaves = 0, count = 0;
+    uint32_t *terminals = mem_alloc(network->terminals.count * sizeof *terminals);
+    struct arena memory = {0};
+    struct numbering numbering = {
+        .group = arena_alloc(&memory, switches * sizeof *numbering.group),
+        .least = arena_alloc(&memory, switches * sizeof *numbering.least),
+    };
+    uint32_t *order = arena_alloc(&memory, switches * sizeof *order);
+    uint64_t *keys = arena_alloc(&memory, switches * sizeof *keys);
     for (uint32_t at = 0; at < switches; at++) {
         numbering.group[at] = at;
         numbering.least[at] = NETWORK_NONE;
@@ -321,30 +296,19 @@ static uint32_t order_switches(const struct tree *tree, const struct network *ne
                 numbering.least[at] = lid;
         }
         if (network_terminal_count(network, at))
-            order[count++] = at;
+            order[leaves++] = at;
     }
-    for (uint32_t level = 0; level < tree->levels && count; level++) {
+    for (uint32_t level = 0; level < tree->levels && leaves; level++) {
         for (uint32_t at = 0; at < switches; at++)
             if (tree->level[at] == level)
                 join_neighbours(&numbering, tree, network, at, false);
-        sort_groups(&numbering, order, count, keys);
+        sort_groups(&numbering, order, leaves, keys);
     }
-    mem_free(keys);
-    mem_free(numbering.group);
-    mem_free(numbering.least);
-    return count;
-}
-
-uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
-{
-    uint32_t *switches = mem_alloc(network->switches.count * sizeof *switches), count = 0;
-    uint32_t *terminals = mem_alloc(network->terminals.count * sizeof *terminals);
-    uint32_t leaves = order_switches(tree, network, switches);
     for (uint32_t k = 0; k < leaves; k++)
-        for (uint32_t i = network->first_terminal[switches[k]];
-             i < network->first_terminal[switches[k] + 1]; i++)
+        for (uint32_t i = network->first_terminal[order[k]];
+             i < network->first_terminal[order[k] + 1]; i++)
             terminals[count++] = network->terminals_at[i];
-    mem_free(switches);
+    arena_release(&memory);
     return terminals;
 }
 

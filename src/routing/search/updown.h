@@ -21,9 +21,8 @@ struct updown {
 
 void updown_init(struct updown *updown, const struct network *network, const uint32_t *roots,
                  size_t root_count);
-/* The same with levels that the caller has, 0 at the top. */
-void updown_init_levels(struct updown *updown, const struct network *network,
-                        const uint32_t *level);
+/* The same with given levels, 0 at the top, which become its own. */
+void updown_init_levels(struct updown *updown, const struct network *network, uint32_t *level);
 void updown_release(struct updown *updown);
 
 /* The rank that a terminal would have: how many switches have a lower key than its own, which is
@@ -37,9 +36,17 @@ static inline bool updown_is_up(const struct updown *updown, uint32_t from, uint
     return updown->rank[to] < updown->rank[from];
 }
 
-/* -ENETUNREACH, with a message: so many pairs of terminals have no up*-down* route, the first of
- * them from one switch to another. */
-int updown_refuse(const struct network *network, uint64_t pairs, uint32_t from, uint32_t to,
-                  struct err *err);
+/* Pairs that have no legal route. */
+struct updown_gaps {
+    uint64_t terminal_pairs; /* of terminals */
+    uint64_t other_pairs;    /* of a terminal and a switch without terminals */
+    uint32_t from, to;       /* switches: the first of the terminal pairs */
+};
+/* Counts the pairs of what is at these two switches. */
+void updown_count_gap(struct updown_gaps *gaps, const struct network *network, uint32_t from,
+                      uint32_t to);
+void updown_add_gaps(struct updown_gaps *sum, const struct updown_gaps *gaps);
+/* -ENETUNREACH with a message. */
+int updown_refuse(const struct network *network, const struct updown_gaps *gaps, struct err *err);
 
 #endif

@@ -45,16 +45,6 @@ static bool may_go(const struct planner *planner, enum strategy strategy, uint32
     return true;
 }
 
-static void acknowledge(struct planner *planner, const struct update_wave *wave)
-{
-    for (uint32_t i = wave->first; i < wave->first + wave->count; i++) {
-        const struct table_update *update = &planner->plan->updates.items[i];
-        memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
-               PHASE_ACKED, update->lid_count);
-        planner->pending[update->at]--;
-    }
-}
-
 /* One pass over what is left; false if it could add nothing to a new wave. */
 static bool make_wave(struct planner *planner, enum strategy strategy, bool drain)
 {
@@ -75,17 +65,14 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     if (wave.count == 0)
         return false;
     vec_push(&plan->waves, wave);
-    acknowledge(planner, &wave);
+    for (uint32_t i = wave.first; i < plan->updates.count; i++) {
+        const struct table_update *update = &plan->updates.items[i];
+        memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
+               PHASE_ACKED, update->lid_count);
+        planner->pending[update->at]--;
+    }
     planner->forgetful = false;
     return true;
-}
-
-static bool entries_differ(const struct planner *planner, uint32_t at, uint32_t lid, uint32_t count)
-{
-    for (uint32_t end = lid + count; lid < end; lid++)
-        if (planner_old(planner, at, lid) != planner_new(planner, at, lid))
-            return true;
-    return false;
 }
 
 /* Adds what differs in a stretch of a table, as runs of pieces of the given size. */
@@ -94,7 +81,11 @@ static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, ui
 {
     size_t start = planner->left.count;
     for (uint32_t end = lid + count; lid < end; lid += piece) {
-        if (!entries_differ(planner, at, lid, piece))
+        uint32_t same = 0;
+        while (same < piece &&
+               planner_old(planner, at, lid + same) == planner_new(planner, at, lid + same))
+            same++;
+        if (same == piece)
             continue;
         struct table_update *last = planner->left.count > start && join
                                         ? &planner->left.items[planner->left.count - 1]
@@ -223,24 +214,19 @@ static void plan_by(struct planner *planner, enum strategy strategy, bool drains
         settle(planner);
 }
 
-static uint64_t entries_of(const struct table_update *updates, size_t count)
-{
-    uint64_t entries = 0;
-    for (size_t i = 0; i < count; i++)
-        entries += updates[i].lid_count;
-    return entries;
-}
-
 /* Less is better: lanes to hold, what is stuck, then drains, then waves. What is written during a
  * hold costs less than the time of a drain. */
 static bool is_better(const struct update_plan *plan, const struct update_plan *other, bool hold)
 {
-    const uint64_t costs[2][4] = {
-        {(uint64_t)__builtin_popcount(plan->stuck_lanes), hold ? update_plan_drains(plan) : 0,
-         entries_of(plan->stuck.items, plan->stuck.count), update_plan_drains(plan)},
-        {(uint64_t)__builtin_popcount(other->stuck_lanes), hold ? update_plan_drains(other) : 0,
-         entries_of(other->stuck.items, other->stuck.count), update_plan_drains(other)},
-    };
+    uint64_t costs[2][4] = {{0}};
+    for (int i = 0; i < 2; i++) {
+        const struct update_plan *one = i ? other : plan;
+        costs[i][0] = (uint64_t)__builtin_popcount(one->stuck_lanes);
+        costs[i][1] = hold ? update_plan_drains(one) : 0;
+        for (size_t k = 0; k < one->stuck.count; k++)
+            costs[i][2] += one->stuck.items[k].lid_count;
+        costs[i][3] = update_plan_drains(one);
+    }
     for (int i = 0; i < 4; i++)
         if (costs[0][i] != costs[1][i])
             return costs[0][i] < costs[1][i];

@@ -1,308 +1,260 @@
-/* Levels that change before tables do, so that fewer lanes have to be held.
+/* Service levels that change before tables do, so that fewer VLs have to be held.
  *
- * What dooms a lane is that packets of old levels, by new tables, close a circle there. Mostly that
- * is the work of few pairs. If these go to another lane while the old tables are still in place,
- * one on which neither their old paths nor their new ones close a circle, nothing has to be held
- * for them. Pairs that have no such lane come together on as few lanes as can be, those with little
- * traffic first. Such a lane is held, and then laid anew for new paths, the difficult ones first;
- * if not all find a lane, one more is held.
+ * A VL is unsafe if packets of old levels can form a dependency cycle on it by the new tables.
+ * Mostly few pairs cause that. If these use another VL while the old tables are still in place, one
+ * on which neither their old paths nor their new ones close a cycle, no VL has to be held for them.
+ * Pairs that have no such VL are gathered on as few VLs as possible, those with little traffic
+ * first. Such a VL is held, and then assigned again for new paths, the difficult ones first; if a
+ * path fits on no VL, one more is held.
  *
- * So there are two graphs for each lane: what old tables give rise to, with old levels and with the
- * first ones that replace them; and what new tables do, with the first and with the last. The plan
- * itself is made, and its lanes are judged, by those who know nothing of this. */
+ * So each VL has two graphs: one of the old tables, with old levels and the first levels that
+ * replace them, and one of the new tables, with the first and the last levels. update_plan_make()
+ * makes the plan itself and decides which VLs are held. */
 #include "routing/update/path_groups.h"
 #include "routing/update/planner.h"
 
 #include <string.h>
 
-enum { HOMELESS_MOST = 256 }; /* with as many as these no lane is spared, and it takes long */
+enum { UNPLACED_MOST = 256 }; /* with that many, no VL is spared and the search takes long */
 
-struct mover {
+struct sl_planner {
     const struct network *network;
     const struct routes *before;
     struct routes *after;
     struct path_groups groups;
-    unsigned lanes;
-    struct cdg old, new; /* a layer for each lane */
+    unsigned vls;
+    struct cdg old, new; /* a layer for each VL */
     uint8_t *first;      /* levels, as before->service_levels */
     uint8_t *last;       /* as after->service_levels */
     uint64_t pairs[UPDATE_PLAN_VLS];
-    uint16_t doomed; /* lanes */
-    VEC(struct path_group) changed, homeless;
-    unsigned lane;  /* of the group that is being laid */
-    uint16_t found; /* old lanes of the group that is being looked at */
+    uint16_t held; /* VLs */
+    VEC(struct path_group) changed, unplaced;
 };
 
-static bool note_old_lane(void *context, uint32_t from, uint32_t lid)
+/* The VL of the old packets of the group that was read; UPDATE_PLAN_VLS if they have several. */
+static unsigned old_vl(const struct sl_planner *planner)
 {
-    struct mover *mover = context;
-    mover->found |= (uint16_t)(1u << update_level(mover->before, from, lid));
-    return true;
+    uint16_t vls = path_groups_vls(&planner->groups, planner->before);
+    return vls & (vls - 1) ? UPDATE_PLAN_VLS : (unsigned)__builtin_ctz(vls);
 }
 
-/* The one lane that the group's packets had; more than there are if they had several. */
-static unsigned old_lane(struct mover *mover, struct path_group group)
+static unsigned last_vl(const struct sl_planner *planner)
 {
-    mover->found = 0;
-    path_group_each(&mover->groups, group, note_old_lane, mover);
-    bool one = (mover->found & (mover->found - 1)) == 0;
-    return one ? (unsigned)__builtin_ctz(mover->found) : UPDATE_PLAN_VLS;
+    const struct group_path *path = &planner->groups.paths[0];
+    return planner->last[(size_t)path->from * planner->after->stride + path->lid];
 }
 
-static bool path_stays(void *context, uint32_t from, uint32_t lid)
+/* Whether the paths of the group that was read are the same by both tables. */
+static bool paths_stay(const struct sl_planner *planner)
 {
-    struct mover *mover = context;
-    return update_path_stays(&mover->new, mover->before, mover->after, from, lid);
-}
-
-static bool put_new(void *context, uint32_t from, uint32_t lid)
-{
-    struct mover *mover = context;
-    return update_lay_path(&mover->new, mover->lane, mover->after, from, lid, false);
-}
-
-static bool add_new(void *context, uint32_t from, uint32_t lid)
-{
-    struct mover *mover = context;
-    return update_lay_path(&mover->new, mover->lane, mover->after, from, lid, true);
-}
-
-static bool add_old(void *context, uint32_t from, uint32_t lid)
-{
-    struct mover *mover = context;
-    return update_lay_path(&mover->old, mover->lane, mover->before, from, lid, true);
-}
-
-static bool set_first(void *context, uint32_t from, uint32_t lid)
-{
-    struct mover *mover = context;
-    if (lid < mover->before->stride)
-        mover->first[(size_t)from * mover->before->stride + lid] = (uint8_t)mover->lane;
-    return true;
-}
-
-static bool set_last(void *context, uint32_t from, uint32_t lid)
-{
-    struct mover *mover = context;
-    mover->last[(size_t)from * mover->after->stride + lid] = (uint8_t)mover->lane;
-    return true;
-}
-
-/* Paths that stay stay on their lane. */
-static void sort_group(void *context, struct path_group group)
-{
-    struct mover *mover = context;
-    mover->lane = old_lane(mover, group);
-    if (mover->lane < mover->lanes && path_group_each(&mover->groups, group, path_stays, mover)) {
-        path_group_each(&mover->groups, group, put_new, mover);
-        path_group_each(&mover->groups, group, set_last, mover);
-    } else {
-        vec_push(&mover->changed, group);
+    const struct network *network = planner->network;
+    for (size_t i = 0; i < planner->groups.count; i++) {
+        uint32_t at = planner->groups.paths[i].from, lid = planner->groups.paths[i].lid;
+        for (size_t hops = 0; at != NETWORK_NONE; hops++) {
+            uint8_t port = routes_port(planner->after, at, lid);
+            if (port != routes_port(planner->before, at, lid) || hops > network->switches.count)
+                return false;
+            uint32_t out = cdg_leaving(&planner->new, at, port);
+            at = out == NETWORK_NONE ? NETWORK_NONE : network->edges[out].to;
+        }
     }
-}
-
-/* Whether the group's new paths, its old ones, or both, fit on a lane; then they are there. */
-static bool take_lane(struct mover *mover, struct path_group group, unsigned lane, bool old,
-                      bool new)
-{
-    if (lane >= mover->lanes)
-        return false;
-    mover->lane = lane;
-    cdg_begin(&mover->new);
-    cdg_begin(&mover->old);
-    bool fits = (!new || path_group_each(&mover->groups, group, add_new, mover)) &&
-                (!old || path_group_each(&mover->groups, group, add_old, mover));
-    if (!fits) {
-        cdg_undo(&mover->new);
-        cdg_undo(&mover->old);
-        return false;
-    }
-    cdg_commit(&mover->new);
-    cdg_commit(&mover->old);
-    if (old)
-        path_group_each(&mover->groups, group, set_first, mover);
-    if (new)
-        path_group_each(&mover->groups, group, set_last, mover);
     return true;
 }
 
-/* Those that cannot stay on their lane go to another, those with few pairs first. */
-static void move_changed(struct mover *mover)
+/* Puts the new paths of the group that was read, its old ones, or both on a VL, if they fit. */
+static bool take_vl(struct sl_planner *planner, unsigned vl, bool old, bool new)
+{
+    const struct path_groups *groups = &planner->groups;
+    if (vl >= planner->vls)
+        return false;
+    cdg_begin(&planner->new);
+    cdg_begin(&planner->old);
+    bool fits = (!new || path_groups_lay(groups, &planner->new, vl, planner->after, true)) &&
+                (!old || path_groups_lay(groups, &planner->old, vl, planner->before, true));
+    cdg_end(&planner->new, fits);
+    cdg_end(&planner->old, fits);
+    if (fits && old)
+        path_groups_set(groups, planner->before, planner->first, vl);
+    if (fits && new)
+        path_groups_set(groups, planner->after, planner->last, vl);
+    return fits;
+}
+
+/* Groups that cannot stay on their VL get another one, those with few pairs first. */
+static void move_changed(struct sl_planner *planner)
 {
     size_t left = 0;
-    for (size_t i = 0; i < mover->changed.count; i++) {
-        struct path_group group = mover->changed.items[i];
-        if (!take_lane(mover, group, old_lane(mover, group), false, true))
-            mover->changed.items[left++] = group;
+    for (size_t i = 0; i < planner->changed.count; i++) {
+        path_groups_read(&planner->groups, planner->changed.items[i]);
+        if (!take_vl(planner, old_vl(planner), false, true))
+            planner->changed.items[left++] = planner->changed.items[i];
     }
-    mover->changed.count = left;
-    for (size_t i = 0; i < left && mover->homeless.count < HOMELESS_MOST; i++) {
-        struct path_group group = mover->changed.items[i];
+    planner->changed.count = left;
+    for (size_t i = 0; i < left && planner->unplaced.count < UNPLACED_MOST; i++) {
         bool placed = false;
-        for (unsigned lane = mover->lanes; lane-- > 0 && !placed;)
-            placed = take_lane(mover, group, lane, true, true);
+        path_groups_read(&planner->groups, planner->changed.items[i]);
+        for (unsigned vl = planner->vls; vl-- > 0 && !placed;)
+            placed = take_vl(planner, vl, true, true);
         if (!placed)
-            vec_push(&mover->homeless, group);
+            vec_push(&planner->unplaced, planner->changed.items[i]);
     }
 }
 
-/* Of those that are not held. */
-static uint16_t rarest_lane(const struct mover *mover)
+/* The VL with the fewest pairs, as a bit, of those that are not held. */
+static uint16_t rarest_vl(const struct sl_planner *planner)
 {
     unsigned best = UPDATE_PLAN_VLS;
-    for (unsigned lane = 0; lane < mover->lanes; lane++)
-        if (!(mover->doomed >> lane & 1) &&
-            (best == UPDATE_PLAN_VLS || mover->pairs[lane] < mover->pairs[best]))
-            best = lane;
+    for (unsigned vl = 0; vl < planner->vls; vl++)
+        if (!(planner->held >> vl & 1) &&
+            (best == UPDATE_PLAN_VLS || planner->pairs[vl] < planner->pairs[best]))
+            best = vl;
     return (uint16_t)(1u << best);
 }
 
-/* They come together on lanes that are held, as few as can be. */
-static void gather_homeless(struct mover *mover)
+/* Puts the old paths of unplaced groups on VLs that are held, as few as possible. */
+static void gather_unplaced(struct sl_planner *planner)
 {
-    uint16_t candidates = rarest_lane(mover);
-    for (size_t i = 0; i < mover->homeless.count; i++) {
-        struct path_group group = mover->homeless.items[i];
-        unsigned own = old_lane(mover, group);
+    uint16_t candidates = rarest_vl(planner);
+    for (size_t i = 0; i < planner->unplaced.count; i++) {
+        path_groups_read(&planner->groups, planner->unplaced.items[i]);
+        unsigned own = old_vl(planner);
         bool placed = false;
-        for (unsigned lane = mover->lanes; lane-- > 0 && !placed;) {
-            bool may = ((mover->doomed | candidates) >> lane & 1) != 0;
-            placed = may && (lane == own || take_lane(mover, group, lane, true, false));
+        for (unsigned vl = planner->vls; vl-- > 0 && !placed;) {
+            bool may = ((planner->held | candidates) >> vl & 1) != 0;
+            placed = may && (vl == own || take_vl(planner, vl, true, false));
             if (placed)
-                mover->doomed |= (uint16_t)(1u << lane);
+                planner->held |= (uint16_t)(1u << vl);
         }
         if (!placed)
-            mover->doomed |= mover->found;
+            planner->held |= path_groups_vls(&planner->groups, planner->before);
     }
 }
 
-static bool note_last_lane(void *context, uint32_t from, uint32_t lid)
+/* A VL for the new paths of the group that was read: the one given, or one that is held, or any. */
+static bool find_last_vl(struct sl_planner *planner, unsigned first)
 {
-    struct mover *mover = context;
-    mover->lane = mover->last[(size_t)from * mover->after->stride + lid];
-    return false;
+    bool found = take_vl(planner, first, false, true);
+    for (unsigned i = 0; i < 2 * planner->vls && !found; i++) {
+        unsigned vl = i % planner->vls;
+        bool held = planner->held >> vl & 1;
+        found = held == (i < planner->vls) && take_vl(planner, vl, false, true);
+    }
+    return found;
 }
 
-static void clear_out(void *context, struct path_group group)
+/* Assigns the VLs that are held again, for new paths, the difficult ones first. */
+static bool assign_held_vls(struct sl_planner *planner)
 {
-    struct mover *mover = context;
-    path_group_each(&mover->groups, group, note_last_lane, mover);
-    if (mover->doomed >> mover->lane & 1)
-        vec_push(&mover->changed, group);
-}
-
-/* The lane for new paths: the one given, or one that is held, or any. */
-static bool find_last(struct mover *mover, struct path_group group, unsigned first)
-{
-    if (take_lane(mover, group, first, false, true))
-        return true;
-    for (unsigned lane = 0; lane < mover->lanes; lane++)
-        if ((mover->doomed >> lane & 1) && take_lane(mover, group, lane, false, true))
-            return true;
-    for (unsigned lane = 0; lane < mover->lanes; lane++)
-        if (!(mover->doomed >> lane & 1) && take_lane(mover, group, lane, false, true))
-            return true;
-    return false;
-}
-
-/* Lanes that are held are laid anew for new paths, the difficult ones first. */
-static bool lay_doomed_lanes(struct mover *mover)
-{
-    mover->changed.count = 0;
-    mover->lane = UPDATE_PLAN_VLS; /* not yet on any */
-    for (size_t i = 0; i < mover->homeless.count; i++)
-        path_group_each(&mover->groups, mover->homeless.items[i], set_last, mover);
-    path_groups_each(&mover->groups, clear_out, mover);
-    for (unsigned lane = 0; lane < mover->lanes; lane++)
-        if (mover->doomed >> lane & 1)
-            cdg_clear(&mover->new, lane);
-    for (size_t i = 0; i < mover->homeless.count; i++)
-        if (!find_last(mover, mover->homeless.items[i], UPDATE_PLAN_VLS))
+    struct path_groups *groups = &planner->groups;
+    planner->changed.count = 0;
+    for (size_t i = 0; i < planner->unplaced.count; i++) {
+        path_groups_read(groups, planner->unplaced.items[i]);
+        path_groups_set(groups, planner->after, planner->last, UPDATE_PLAN_VLS);
+    }
+    for (struct path_group group = {0}; path_groups_next(groups, &group);) {
+        path_groups_read(groups, group);
+        if (planner->held >> last_vl(planner) & 1)
+            vec_push(&planner->changed, group);
+    }
+    for (unsigned vl = 0; vl < planner->vls; vl++)
+        if (planner->held >> vl & 1)
+            cdg_clear(&planner->new, vl);
+    for (size_t i = 0; i < planner->unplaced.count; i++) {
+        path_groups_read(groups, planner->unplaced.items[i]);
+        if (!find_last_vl(planner, UPDATE_PLAN_VLS))
             return false;
-    for (size_t i = 0; i < mover->changed.count; i++) {
-        path_group_each(&mover->groups, mover->changed.items[i], note_last_lane, mover);
-        if (!find_last(mover, mover->changed.items[i], mover->lane))
+    }
+    for (size_t i = 0; i < planner->changed.count; i++) {
+        path_groups_read(groups, planner->changed.items[i]);
+        if (!find_last_vl(planner, last_vl(planner)))
             return false;
     }
     return true;
 }
 
-/* With fewer lanes to hold than `limit`. */
-static bool house_the_rest(struct mover *mover, int limit)
+/* Finds VLs for the unplaced groups with fewer VLs to hold than `limit`. */
+static bool place_unplaced(struct sl_planner *planner, int limit)
 {
-    if (mover->homeless.count == 0)
+    if (planner->unplaced.count == 0)
         return true;
-    if (mover->homeless.count == HOMELESS_MOST)
+    if (planner->unplaced.count == UNPLACED_MOST)
         return false;
-    for (gather_homeless(mover); __builtin_popcount(mover->doomed) < limit;
-         mover->doomed |= rarest_lane(mover))
-        if (lay_doomed_lanes(mover))
+    for (gather_unplaced(planner); __builtin_popcount(planner->held) < limit;
+         planner->held |= rarest_vl(planner))
+        if (assign_held_vls(planner))
             return true;
     return false;
 }
 
-static bool lay_old_paths(struct mover *mover)
+/* Fills both graphs: with all old paths, and with the new paths that stay as they are, on their VL.
+ * The other groups are `changed`. False if a graph has a cycle. */
+static bool lay_old_paths(struct sl_planner *planner)
 {
-    const struct network *network = mover->network;
+    const struct network *network = planner->network;
     bool acyclic = true;
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         for (uint32_t from = 0; from < network->switches.count; from++) {
-            unsigned lane = update_level(mover->before, from, lid);
-            if (network->owner[lid] == NETWORK_NONE || lane >= mover->lanes)
+            unsigned vl = update_level(planner->before, from, lid);
+            if (network->owner[lid] == NETWORK_NONE || vl >= planner->vls)
                 continue;
-            mover->pairs[lane]++;
-            update_lay_path(&mover->old, lane, mover->before, from, lid, false);
+            planner->pairs[vl]++;
+            update_lay_path(&planner->old, vl, planner->before, from, lid, false);
         }
-    path_groups_each(&mover->groups, sort_group, mover);
-    for (unsigned lane = 0; lane < mover->lanes; lane++)
-        acyclic &= cdg_sort(&mover->old, lane) && cdg_sort(&mover->new, lane);
+    for (struct path_group group = {0}; path_groups_next(&planner->groups, &group);) {
+        path_groups_read(&planner->groups, group);
+        unsigned vl = old_vl(planner);
+        if (vl < planner->vls && paths_stay(planner)) {
+            path_groups_lay(&planner->groups, &planner->new, vl, planner->after, false);
+            path_groups_set(&planner->groups, planner->after, planner->last, vl);
+        } else {
+            vec_push(&planner->changed, group);
+        }
+    }
+    for (unsigned vl = 0; vl < planner->vls; vl++)
+        acyclic &= cdg_sort(&planner->old, vl) && cdg_sort(&planner->new, vl);
     return acyclic;
 }
 
-static void init_mover(struct mover *mover)
+static uint8_t *copy_levels(const struct routes *routes)
 {
-    const struct routes *before = mover->before, *after = mover->after;
-    mover->lanes = before->vls < after->vls ? before->vls : after->vls;
-    mover->lanes = mover->lanes < UPDATE_PLAN_VLS ? mover->lanes : UPDATE_PLAN_VLS;
-    size_t old_cells = (size_t)before->switch_count * before->stride;
-    size_t new_cells = (size_t)after->switch_count * after->stride;
-    mover->first = mem_alloc(old_cells + 1);
-    mover->last = mem_alloc(new_cells + 1);
-    memcpy(mover->first, before->service_levels, old_cells);
-    memcpy(mover->last, after->service_levels, new_cells);
-    path_groups_init(&mover->groups, mover->network, after->reversible);
-    cdg_init(&mover->old, mover->network);
-    cdg_init(&mover->new, mover->network);
-    while (mover->old.count < mover->lanes) {
-        cdg_open(&mover->old);
-        cdg_open(&mover->new);
-    }
+    size_t cells = (size_t)routes->switch_count * routes->stride;
+    return memcpy(mem_alloc(cells + 1), routes->service_levels, cells);
 }
 
 /* Returns the first levels, or NULL; `*last` are those for the new routes. */
 static uint8_t *move_levels(const struct network *network, const struct routes *before,
                             struct routes *after, uint8_t **last, int limit)
 {
-    struct mover mover = {.network = network, .before = before, .after = after};
-    init_mover(&mover);
-    bool moved = lay_old_paths(&mover);
-    if (moved) {
-        move_changed(&mover);
-        moved = mover.changed.count > 0 && house_the_rest(&mover, limit);
+    struct sl_planner planner = {.network = network, .before = before, .after = after};
+    planner.vls = before->vls < after->vls ? before->vls : after->vls;
+    planner.vls = planner.vls < UPDATE_PLAN_VLS ? planner.vls : UPDATE_PLAN_VLS;
+    planner.first = copy_levels(before);
+    planner.last = copy_levels(after);
+    path_groups_init(&planner.groups, network, after->reversible);
+    cdg_init(&planner.old, network);
+    cdg_init(&planner.new, network);
+    while (planner.old.count < planner.vls) {
+        cdg_open(&planner.old);
+        cdg_open(&planner.new);
     }
-    after->operations += mover.old.reordering + mover.new.reordering;
-    cdg_release(&mover.old);
-    cdg_release(&mover.new);
-    path_groups_release(&mover.groups);
-    vec_release(&mover.changed);
-    vec_release(&mover.homeless);
+    bool moved = lay_old_paths(&planner);
+    if (moved) {
+        move_changed(&planner);
+        moved = planner.changed.count > 0 && place_unplaced(&planner, limit);
+    }
+    after->operations += planner.old.reordering + planner.new.reordering;
+    cdg_release(&planner.old);
+    cdg_release(&planner.new);
+    path_groups_release(&planner.groups);
+    vec_release(&planner.changed);
+    vec_release(&planner.unplaced);
     if (!moved) {
-        mem_free(mover.first);
-        mem_free(mover.last);
+        mem_free(planner.first);
+        mem_free(planner.last);
         return NULL;
     }
-    *last = mover.last;
-    return mover.first;
+    *last = planner.last;
+    return planner.first;
 }
 
 static void swap_levels(struct routes *routes, uint8_t **levels)
@@ -358,9 +310,7 @@ void update_plan_make_with_levels(struct update_plan *plan, const struct network
         update_plan_make(plan, network, before, after);
         return;
     }
-    size_t cells = (size_t)after->switch_count * after->stride;
-    uint8_t *own = mem_alloc(cells + 1);
-    memcpy(own, after->service_levels, cells);
+    uint8_t *own = copy_levels(after);
     update_plan_keep_levels(network, before, after);
     update_plan_make(plan, network, before, after);
     if (plan->stuck_lanes) {

@@ -1,118 +1,94 @@
-/* Service levels that stay as they were, as far as that spares lanes a hold.
+/* Service levels that stay as they were, as far as that spares a VL a hold.
  *
- * While tables change, and until all sources have heard of new service levels, packets of old
- * levels travel the new paths. A lane whose packets can do so without a circle need not be held,
- * unless new packets come there that close one: an engine that computes everything anew puts pairs
- * on other lanes than before for no reason but the order in which it met them. So all pairs on such
- * a lane get their old level back. Those of other lanes, which have to be held anyway, stay where
- * the engine has put them; but where that is a lane that need not be held, they go there only if
- * they close no circle, or else to any lane where they do not. If one fits nowhere, the engine's
- * levels stay, all of them. */
+ * While tables change, and until all sources use the new service levels, packets of old levels
+ * travel the new paths. A VL whose packets can do so without a cycle need not be held, unless new
+ * packets on it close one: an engine that computes from scratch puts pairs on other VLs than before
+ * for no reason but the order in which it meets them. So all pairs on such a VL get their old level
+ * back. Pairs of other VLs, which have to be held anyway, stay where the engine has put them; but
+ * if that is a VL that need not be held, they go there only if they close no cycle, or else to any
+ * VL where they close none. If one fits nowhere, the engine's levels stay, all of them. */
 #include "routing/update/path_groups.h"
 #include "routing/update/planner.h"
 
 #include <string.h>
 
-struct keeper {
+struct sl_keeper {
     const struct network *network;
     const struct routes *before;
     struct routes *after;
     struct path_groups groups;
-    unsigned lanes;
-    uint16_t free;               /* lanes that keep their pairs */
-    struct cdg cdg;              /* a layer for each lane */
+    unsigned vls;
+    uint16_t free;               /* VLs that keep their pairs */
+    struct cdg cdg;              /* a layer for each VL */
     uint8_t *levels;             /* as after->service_levels */
-    VEC(struct path_group) rest; /* those that are still to be laid */
-    bool check;                  /* for cycles, while paths are laid */
-    unsigned lane;               /* of the group that is being laid */
-    uint16_t found;              /* old lanes of the group that is being looked at */
+    VEC(struct path_group) rest; /* groups without a VL so far */
 };
 
-static bool lay_path(void *context, uint32_t from, uint32_t lid)
+/* The group that was read gets a VL; with `check`, false if it closes a cycle there. */
+static bool take_vl(struct sl_keeper *keeper, unsigned vl, bool check)
 {
-    struct keeper *keeper = context;
-    keeper->levels[(size_t)from * keeper->after->stride + lid] = (uint8_t)keeper->lane;
-    return update_lay_path(&keeper->cdg, keeper->lane, keeper->after, from, lid, keeper->check);
+    path_groups_set(&keeper->groups, keeper->after, keeper->levels, vl);
+    return path_groups_lay(&keeper->groups, &keeper->cdg, vl, keeper->after, check);
 }
 
-static bool lay_group(struct keeper *keeper, struct path_group group, unsigned lane)
+/* The engine's VL for the group that was read. */
+static unsigned engine_vl(const struct sl_keeper *keeper)
 {
-    keeper->lane = lane;
-    return path_group_each(&keeper->groups, group, lay_path, keeper);
+    const struct group_path *last = &keeper->groups.paths[keeper->groups.count - 1];
+    return update_level(keeper->after, last->from, last->lid);
 }
 
-static bool note_old_lane(void *context, uint32_t from, uint32_t lid)
-{
-    struct keeper *keeper = context;
-    keeper->found |= (uint16_t)(1u << update_level(keeper->before, from, lid));
-    keeper->lane = update_level(keeper->after, from, lid);
-    return true;
-}
-
-/* Its one old lane if that need not be held; else the engine's, if that is held and has room for
- * all that the engine put there; else it is left for later. */
-static void sort_group(void *context, struct path_group group)
-{
-    struct keeper *keeper = context;
-    keeper->found = 0;
-    path_group_each(&keeper->groups, group, note_old_lane, keeper);
-    bool one = (keeper->found & (keeper->found - 1)) == 0;
-    if (one && (keeper->found & keeper->free))
-        lay_group(keeper, group, (unsigned)__builtin_ctz(keeper->found));
-    else if (keeper->free >> keeper->lane & 1)
-        vec_push(&keeper->rest, group);
-    else
-        lay_group(keeper, group, keeper->lane);
-}
-
-static bool sort_graphs(struct keeper *keeper)
+/* A group keeps its one old VL if that need not be held; else it takes the engine's, if that is
+ * held and has room for all that the engine put there; else it is left for place_rest(). False if a
+ * VL has a cycle then. */
+static bool keep_old_vls(struct sl_keeper *keeper)
 {
     bool acyclic = true;
-    for (unsigned lane = 0; lane < keeper->lanes; lane++)
-        acyclic &= cdg_sort(&keeper->cdg, lane);
+    for (struct path_group group = {0}; path_groups_next(&keeper->groups, &group);) {
+        path_groups_read(&keeper->groups, group);
+        uint16_t vls = path_groups_vls(&keeper->groups, keeper->before);
+        if ((vls & (vls - 1)) == 0 && (vls & keeper->free))
+            take_vl(keeper, (unsigned)__builtin_ctz(vls), false);
+        else if (keeper->free >> engine_vl(keeper) & 1)
+            vec_push(&keeper->rest, group);
+        else
+            take_vl(keeper, engine_vl(keeper), false);
+    }
+    for (unsigned vl = 0; vl < keeper->vls; vl++)
+        acyclic &= cdg_sort(&keeper->cdg, vl);
     return acyclic;
 }
 
-/* The lanes on which packets of old levels can travel the new tables without a circle. */
-static void find_free_lanes(struct keeper *keeper)
+/* Finds the VLs on which packets of old levels can travel the new tables without a cycle. */
+static void find_free_vls(struct sl_keeper *keeper)
 {
     const struct network *network = keeper->network;
     uint16_t used = 0;
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         for (uint32_t from = 0; from < network->switches.count; from++) {
-            unsigned lane = update_level(keeper->before, from, lid);
-            if (network->owner[lid] == NETWORK_NONE || lane >= keeper->lanes)
+            unsigned vl = update_level(keeper->before, from, lid);
+            if (network->owner[lid] == NETWORK_NONE || vl >= keeper->vls)
                 continue;
-            used |= (uint16_t)(1u << lane);
-            update_lay_path(&keeper->cdg, lane, keeper->after, from, lid, false);
+            used |= (uint16_t)(1u << vl);
+            update_lay_path(&keeper->cdg, vl, keeper->after, from, lid, false);
         }
-    for (unsigned lane = 0; lane < keeper->lanes; lane++) {
-        if ((used >> lane & 1) && cdg_sort(&keeper->cdg, lane))
-            keeper->free |= (uint16_t)(1u << lane);
-        cdg_clear(&keeper->cdg, lane);
+    for (unsigned vl = 0; vl < keeper->vls; vl++) {
+        if ((used >> vl & 1) && cdg_sort(&keeper->cdg, vl))
+            keeper->free |= (uint16_t)(1u << vl);
+        cdg_clear(&keeper->cdg, vl);
     }
 }
 
-static bool take_lane(struct keeper *keeper, struct path_group group, unsigned lane)
+/* The engine's VL first, then any. */
+static bool place_rest(struct sl_keeper *keeper)
 {
-    cdg_begin(&keeper->cdg);
-    bool fits = lay_group(keeper, group, lane);
-    if (fits)
-        cdg_commit(&keeper->cdg);
-    else
-        cdg_undo(&keeper->cdg);
-    return fits;
-}
-
-static bool place_rest(struct keeper *keeper)
-{
-    keeper->check = true;
     for (size_t i = 0; i < keeper->rest.count; i++) {
-        struct path_group group = keeper->rest.items[i];
-        path_group_each(&keeper->groups, group, note_old_lane, keeper);
-        bool placed = take_lane(keeper, group, keeper->lane);
-        for (unsigned lane = 0; lane < keeper->lanes && !placed; lane++)
-            placed = take_lane(keeper, group, lane);
+        bool placed = false;
+        path_groups_read(&keeper->groups, keeper->rest.items[i]);
+        for (unsigned k = 0; k <= keeper->vls && !placed; k++) {
+            cdg_begin(&keeper->cdg);
+            placed = cdg_end(&keeper->cdg, take_vl(keeper, k ? k - 1 : engine_vl(keeper), true));
+        }
         if (!placed)
             return false;
     }
@@ -122,23 +98,18 @@ static bool place_rest(struct keeper *keeper)
 bool update_plan_keep_levels(const struct network *network, const struct routes *before,
                              struct routes *after)
 {
-    struct keeper keeper = {.network = network, .before = before, .after = after};
+    struct sl_keeper keeper = {.network = network, .before = before, .after = after};
     size_t cells = (size_t)after->switch_count * after->stride;
     if (!before->service_levels || !after->service_levels || after->vls < 2)
         return false;
-    keeper.lanes = after->vls < UPDATE_PLAN_VLS ? after->vls : UPDATE_PLAN_VLS;
-    keeper.levels = mem_alloc(cells + 1);
-    memcpy(keeper.levels, after->service_levels, cells);
+    keeper.vls = after->vls < UPDATE_PLAN_VLS ? after->vls : UPDATE_PLAN_VLS;
+    keeper.levels = memcpy(mem_alloc(cells + 1), after->service_levels, cells);
     cdg_init(&keeper.cdg, network);
-    while (keeper.cdg.count < keeper.lanes)
+    while (keeper.cdg.count < keeper.vls)
         cdg_open(&keeper.cdg);
     path_groups_init(&keeper.groups, network, after->reversible);
-    find_free_lanes(&keeper);
-    bool kept = keeper.free != 0;
-    if (kept) {
-        path_groups_each(&keeper.groups, sort_group, &keeper);
-        kept = sort_graphs(&keeper) && place_rest(&keeper);
-    }
+    find_free_vls(&keeper);
+    bool kept = keeper.free && keep_old_vls(&keeper) && place_rest(&keeper);
     if (kept)
         memcpy(after->service_levels, keeper.levels, cells);
     after->operations +=

@@ -1,11 +1,14 @@
 #include "routing/update/path_groups.h"
 
+#include "routing/update/planner.h"
+
 void path_groups_init(struct path_groups *groups, const struct network *network, bool reversible)
 {
     uint32_t switches = (uint32_t)network->switches.count;
     *groups = (struct path_groups){.network = network, .reversible = reversible};
     groups->first_lid = mem_zalloc(switches + 2u, sizeof *groups->first_lid);
     groups->lids = mem_alloc((network->top_lid + 1u) * sizeof *groups->lids);
+    groups->paths = mem_alloc(2 * (network->top_lid + 1u) * sizeof *groups->paths);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         if (network->owner[lid] != NETWORK_NONE)
             groups->first_lid[network_switch_of(network, network->owner[lid]) + 2]++;
@@ -21,43 +24,65 @@ void path_groups_release(struct path_groups *groups)
 {
     mem_free(groups->first_lid);
     mem_free(groups->lids);
+    mem_free(groups->paths);
 }
 
-void path_groups_each(const struct path_groups *groups,
-                      void (*visit)(void *context, struct path_group group), void *context)
+static bool has_lids(const struct path_groups *groups, uint32_t at)
+{
+    return groups->first_lid[at + 1] > groups->first_lid[at];
+}
+
+bool path_groups_next(const struct path_groups *groups, struct path_group *group)
 {
     const struct network *network = groups->network;
     uint32_t switches = (uint32_t)network->switches.count;
-    for (uint32_t from = 0; from < switches; from++) {
-        if (groups->reversible) {
-            bool has = groups->first_lid[from + 1] > groups->first_lid[from];
-            for (uint32_t to = from + 1; to < switches && has; to++)
-                if (groups->first_lid[to + 1] > groups->first_lid[to])
-                    visit(context, (struct path_group){from, to});
-            continue;
-        }
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            if (network->owner[lid] != NETWORK_NONE)
-                visit(context, (struct path_group){from, lid});
-    }
+    uint32_t end = groups->reversible ? switches : network->top_lid + 1u;
+    for (; group->from < switches; group->from++, group->to = groups->reversible ? group->from : 0)
+        while (++group->to < end)
+            if (groups->reversible ? has_lids(groups, group->from) && has_lids(groups, group->to)
+                                   : network->owner[group->to] != NETWORK_NONE)
+                return true;
+    return false;
 }
 
-static bool each_to(const struct path_groups *groups, uint32_t from, uint32_t to,
-                    bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context)
+void path_groups_read(struct path_groups *groups, struct path_group group)
 {
-    for (uint32_t i = groups->first_lid[to]; i < groups->first_lid[to + 1]; i++)
-        if (!visit(context, from, groups->lids[i]))
+    groups->count = 0;
+    if (!groups->reversible) {
+        groups->paths[groups->count++] = (struct group_path){group.from, group.to};
+        return;
+    }
+    for (uint32_t i = groups->first_lid[group.to]; i < groups->first_lid[group.to + 1]; i++)
+        groups->paths[groups->count++] = (struct group_path){group.from, groups->lids[i]};
+    for (uint32_t i = groups->first_lid[group.from]; i < groups->first_lid[group.from + 1]; i++)
+        groups->paths[groups->count++] = (struct group_path){group.to, groups->lids[i]};
+}
+
+bool path_groups_lay(const struct path_groups *groups, struct cdg *cdg, unsigned layer,
+                     const struct routes *tables, bool check)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (!update_lay_path(cdg, layer, tables, groups->paths[i].from, groups->paths[i].lid,
+                             check))
             return false;
     return true;
 }
 
-bool path_group_each(const struct path_groups *groups, struct path_group group,
-                     bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context)
+uint16_t path_groups_vls(const struct path_groups *groups, const struct routes *routes)
 {
-    if (!groups->reversible)
-        return visit(context, group.from, group.to);
-    return each_to(groups, group.from, group.to, visit, context) &&
-           each_to(groups, group.to, group.from, visit, context);
+    uint16_t vls = 0;
+    for (size_t i = 0; i < groups->count; i++)
+        vls |= (uint16_t)(1u << update_level(routes, groups->paths[i].from, groups->paths[i].lid));
+    return vls;
+}
+
+void path_groups_set(const struct path_groups *groups, const struct routes *routes, uint8_t *levels,
+                     unsigned vl)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (groups->paths[i].lid < routes->stride)
+            levels[(size_t)groups->paths[i].from * routes->stride + groups->paths[i].lid] =
+                (uint8_t)vl;
 }
 
 bool update_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
@@ -77,22 +102,6 @@ bool update_lay_path(struct cdg *cdg, unsigned layer, const struct routes *table
             return false;
         at = network->edges[out].to;
         in = out;
-    }
-    return false;
-}
-
-bool update_path_stays(const struct cdg *cdg, const struct routes *before,
-                       const struct routes *after, uint32_t from, uint32_t lid)
-{
-    uint32_t at = from;
-    for (size_t hops = 0; hops <= cdg->network->switches.count; hops++) {
-        uint8_t port = routes_port(after, at, lid);
-        if (port != routes_port(before, at, lid))
-            return false;
-        uint32_t out = cdg_leaving(cdg, at, port);
-        if (out == NETWORK_NONE)
-            return true;
-        at = cdg->network->edges[out].to;
     }
     return false;
 }

@@ -1,5 +1,5 @@
-/* What must have one service level: a source switch and a LID, or, with reversible routes, all that
- * two switches and their terminals send each other. For those who lay paths on lanes. */
+/* Groups of paths that must have one SL: the paths from a switch to a LID or, with reversible
+ * routes, all paths between two switches and their terminals. */
 #ifndef WEFT_ROUTING_UPDATE_PATH_GROUPS_H
 #define WEFT_ROUTING_UPDATE_PATH_GROUPS_H
 
@@ -16,25 +16,33 @@ struct path_groups {
     bool reversible;
     uint32_t *first_lid; /* by switch, one more at the end: rows of lids */
     uint16_t *lids;      /* of the switch and its terminals */
+    struct group_path {
+        uint32_t from, lid;
+    } * paths;    /* of the group that was read last */
+    size_t count; /* of these; at least one */
 };
 
 void path_groups_init(struct path_groups *groups, const struct network *network, bool reversible);
 void path_groups_release(struct path_groups *groups);
 
-/* All of them, whose packets can pass from one switch to another. */
-void path_groups_each(const struct path_groups *groups,
-                      void (*visit)(void *context, struct path_group group), void *context);
-/* All paths of one: from a switch to a LID. Stops, and returns false, where `visit` does. */
-bool path_group_each(const struct path_groups *groups, struct path_group group,
-                     bool (*visit)(void *context, uint32_t from, uint32_t lid), void *context);
+/* All groups whose packets can pass from one switch to another, one after the other: the first call
+ * gets {0, 0}. False after the last one. */
+bool path_groups_next(const struct path_groups *groups, struct path_group *group);
+void path_groups_read(struct path_groups *groups, struct path_group group);
 
-/* Notes the dependencies of a path in a layer; with `check` inserts them, and false if one closes a
- * cycle. Paths between switches without terminals are management, and none
- * (verify.h). */
+/* For the group that was read. Adds the dependencies of its paths to a layer; with `check`, false
+ * if one closes a cycle. */
+bool path_groups_lay(const struct path_groups *groups, struct cdg *cdg, unsigned layer,
+                     const struct routes *tables, bool check);
+/* The VLs (bits) of its paths by the service levels of the routes. */
+uint16_t path_groups_vls(const struct path_groups *groups, const struct routes *routes);
+/* Sets the level of its paths in `levels`, which has the layout of routes->service_levels. */
+void path_groups_set(const struct path_groups *groups, const struct routes *routes, uint8_t *levels,
+                     unsigned vl);
+
+/* Adds the dependencies of one path, as path_groups_lay(). A path between switches without
+ * terminals is management and has none (verify.h). */
 bool update_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
                      uint32_t lid, bool check);
-/* Whether packets go the same way by both tables. */
-bool update_path_stays(const struct cdg *cdg, const struct routes *before,
-                       const struct routes *after, uint32_t from, uint32_t lid);
 
 #endif

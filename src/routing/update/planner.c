@@ -4,15 +4,11 @@
 
 #include <string.h>
 
-static bool carries(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return !planner->carry[lid] || bitset_has(planner->carry[lid], at);
-}
-
 static uint16_t lanes_at(const struct planner *planner, uint32_t at, uint32_t lid)
 {
-    return planner->levels ? planner->levels[(size_t)at * planner->stride + lid]
-                           : carries(planner, at, lid);
+    if (planner->levels)
+        return planner->levels[(size_t)at * planner->stride + lid];
+    return !planner->carry[lid] || bitset_has(planner->carry[lid], at);
 }
 
 /* The channel by which packets leave a switch; NETWORK_NONE: to a terminal, or nowhere. */
@@ -96,16 +92,6 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
     return true;
 }
 
-static void undo(struct planner *planner)
-{
-    cdg_undo(&planner->cdg);
-    planner->looping = false;
-    while (planner->raised.count) {
-        struct update_raised raised = planner->raised.items[--planner->raised.count];
-        planner->levels[raised.cell] = raised.lanes;
-    }
-}
-
 bool planner_try(struct planner *planner, const struct table_update *update)
 {
     uint32_t end = update->first_lid + update->lid_count;
@@ -120,11 +106,16 @@ bool planner_try(struct planner *planner, const struct table_update *update)
         planner->plan->operations += edges + 1;
         if (!add_arrivals(planner, update->at, lid, port) ||
             !add_departures(planner, update->at, lid, port) || planner->looping) {
-            undo(planner);
+            cdg_end(&planner->cdg, false);
+            planner->looping = false;
+            for (; planner->raised.count; planner->raised.count--) {
+                struct update_raised *raised = &planner->raised.items[planner->raised.count - 1];
+                planner->levels[raised->cell] = raised->lanes;
+            }
             return false;
         }
     }
-    cdg_commit(&planner->cdg);
+    cdg_end(&planner->cdg, true);
     planner->raised.count = 0;
     memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid, PHASE_SENT,
            update->lid_count);
@@ -144,13 +135,6 @@ static unsigned present_ports(const struct planner *planner, uint32_t at, uint32
     if (phase >= PHASE_SENT)
         ports[count++] = planner_new(planner, at, lid);
     return count;
-}
-
-static bool is_source(const struct network *network, uint32_t from, uint32_t lid)
-{
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
-    bool is_terminal = owner != NETWORK_NONE && !(owner & NETWORK_SWITCH);
-    return is_terminal || network_terminal_count(network, from) > 0;
 }
 
 /* Follows packets from where they are, as far as they bring their lane to where it was not. */
@@ -182,16 +166,10 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
     for (uint32_t lid = 0; lid < planner->stride; lid++)
         for (uint32_t from = 0; from < network->switches.count; from++) {
             unsigned level = update_level(routes, from, lid);
-            if (level < planner->lanes && is_source(network, from, lid))
+            bool to_terminal = !(network_owner(network, lid) & NETWORK_SWITCH); /* nor to none */
+            if (level < planner->lanes && (to_terminal || network_terminal_count(network, from)))
                 follow(planner, from, lid, (uint16_t)(1u << level));
         }
-}
-
-/* As add(), without a look at cycles. */
-static inline void note(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
-{
-    for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
-        cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
 }
 
 /* What packets that leave `at` by a port wait for at the next switch. */
@@ -204,37 +182,18 @@ static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t
         return;
     uint32_t to = planner->network->edges[in].to;
     for (unsigned count = present_ports(planner, to, lid, ports); count-- > 0;)
-        note(planner, in, leaving(planner, to, ports[count]), lanes);
-}
-
-/* The port by which a switch sends while nothing is being written. */
-static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
-                                                        : planner_old(planner, at, lid);
-}
-
-/* The same as below for one graph, while nothing is being written. */
-static void put_one_table(struct planner *planner, uint32_t at)
-{
-    for (uint32_t lid = 0; lid < planner->stride; lid++) {
-        uint32_t in = leaving(planner, at, settled_port(planner, at, lid));
-        if (in == NETWORK_NONE || !carries(planner, at, lid))
-            continue;
-        uint32_t to = planner->network->edges[in].to;
-        note(planner, in, leaving(planner, to, settled_port(planner, to, lid)), 1);
-    }
+        for (unsigned left = lanes, out = leaving(planner, to, ports[count]);
+             left && out != NETWORK_NONE; left &= left - 1)
+            cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
 }
 
 static void put_tables(struct planner *planner)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
     planner->plan->operations += (uint64_t)switches * planner->stride;
-    for (uint32_t at = 0; at < switches && !planner->levels; at++)
-        put_one_table(planner, at);
-    for (uint32_t at = 0; at < switches && planner->levels; at++)
+    for (uint32_t at = 0; at < switches; at++)
         for (uint32_t lid = 0; lid < planner->stride; lid++) {
-            uint16_t lanes = planner->levels[(size_t)at * planner->stride + lid];
+            uint16_t lanes = lanes_at(planner, at, lid);
             uint8_t ports[2];
             for (unsigned count = lanes ? present_ports(planner, at, lid, ports) : 0; count-- > 0;)
                 put_next(planner, at, lid, ports[count], lanes);
@@ -310,11 +269,11 @@ uint16_t planner_finish(struct planner *planner)
 
 /* For a switch's LID: the switches where traffic of terminals can come by, in the old tables, the
  * new ones or a mixture. */
-static uint64_t *find_carriers(const struct planner *planner, uint32_t lid, uint32_t *queue)
+static uint64_t *find_carriers(struct planner *planner, uint32_t lid, uint32_t *queue)
 {
     const struct network *network = planner->network;
     uint32_t switches = (uint32_t)network->switches.count, tail = 0;
-    uint64_t *bits = mem_zalloc(BITSET_WORDS(switches), sizeof *bits);
+    uint64_t *bits = arena_alloc(&planner->memory, BITSET_WORDS(switches) * sizeof *bits);
     for (uint32_t at = 0; at < switches; at++) {
         if (network_terminal_count(network, at) == 0)
             continue;
@@ -369,12 +328,13 @@ void planner_init(struct planner *planner)
     size_t cells = (size_t)planner->network->switches.count * planner->stride;
     planner->every_lane = lanes_of(planner->before);
     planner->lanes = 1;
-    planner->phase = mem_alloc(cells);
-    planner->pending = mem_alloc(planner->network->switches.count * sizeof *planner->pending);
-    planner->carry = mem_zalloc(planner->stride, sizeof *planner->carry);
+    planner->phase = arena_alloc(&planner->memory, cells);
+    planner->pending =
+        arena_alloc(&planner->memory, planner->network->switches.count * sizeof *planner->pending);
+    planner->carry = arena_alloc(&planner->memory, planner->stride * sizeof *planner->carry);
     if (planner->before->service_levels && planner->every_lane > 1) {
         planner->lanes = 32u - (unsigned)__builtin_clz(planner->every_lane);
-        planner->levels = mem_alloc(cells * sizeof *planner->levels);
+        planner->levels = arena_alloc(&planner->memory, cells * sizeof *planner->levels);
     }
     cdg_init(&planner->cdg, planner->network);
     while (planner->cdg.count < planner->lanes)
@@ -385,12 +345,7 @@ void planner_init(struct planner *planner)
 
 void planner_release(struct planner *planner)
 {
-    for (size_t lid = 0; lid < planner->stride; lid++)
-        mem_free(planner->carry[lid]);
-    mem_free(planner->carry);
-    mem_free(planner->phase);
-    mem_free(planner->pending);
-    mem_free(planner->levels);
+    arena_release(&planner->memory);
     vec_release(&planner->left);
     vec_release(&planner->raised);
     vec_release(&planner->flows);

@@ -41,6 +41,7 @@ struct planner {
     const struct network *network;
     const struct routes *before, *after;
     struct update_plan *plan;
+    struct arena memory;
     struct cdg cdg;      /* a layer for each lane */
     bool looping;        /* an entry leads over a cable from a switch to itself */
     unsigned lanes;      /* layers */

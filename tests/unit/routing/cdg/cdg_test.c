@@ -173,7 +173,7 @@ static void a_trial_that_is_undone_leaves_no_trace_in_any_layer(void **state)
                 new.layer = i % 2;
                 insert(&bench, new);
             }
-            cdg_undo(&bench.cdg);
+            cdg_end(&bench.cdg, false);
             for (unsigned layer = 0; layer < 2; layer++) {
                 uint64_t *after = copy_sets(&bench.cdg, layer);
                 assert_memory_equal(before[layer], after, bytes);
@@ -194,7 +194,7 @@ static void what_is_committed_stays(void **state)
     for (unsigned round = 0; round < 50; round++) {
         cdg_begin(&bench.cdg);
         refused += insert_many(&bench, 20);
-        cdg_commit(&bench.cdg);
+        cdg_end(&bench.cdg, true);
     }
     assert_true(refused > 0);
     bench_release(&bench);
@@ -373,31 +373,6 @@ static void a_lost_switch_takes_its_channels_along(void **state)
     network_release(&before);
 }
 
-static void what_is_not_retained_makes_room(void **state)
-{
-    unsigned refused = 0;
-    (void)state;
-    for (uint64_t seed = 0; seed < 20; seed++) {
-        struct bench bench;
-        bench_init(&bench, seed);
-        for (unsigned round = 0; round < 10; round++) {
-            refused += insert_many(&bench, bench.cdg.channels);
-            uint64_t *set = cdg_set_new(&bench.cdg);
-            size_t channels = bench.cdg.channels;
-            for (size_t i = 0; i < channels * channels; i++) {
-                bench.edges[i] &= rng_below(&bench.rng, 2) == 0;
-                if (bench.edges[i])
-                    cdg_set_add(&bench.cdg, set, (uint32_t)(i / channels),
-                                (uint32_t)(i % channels));
-            }
-            cdg_retain(&bench.cdg, 0, set);
-            mem_free(set);
-        }
-        bench_release(&bench);
-    }
-    assert_true(refused > 100);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,7 +385,6 @@ int main(void)
         cmocka_unit_test(an_order_by_rank_agrees_with_up_and_down),
         cmocka_unit_test(a_graph_follows_its_network),
         cmocka_unit_test(a_lost_switch_takes_its_channels_along),
-        cmocka_unit_test(what_is_not_retained_makes_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void with_an_escape_tree_there_is_always_a_way(void **state)
             bed.tree.up = NULL;
             if (nue_tree_grow(&bed.tree) != NUE_STUCK) {
                 assert_routes_fit(&bed, seed);
-                nue_tree_undo(&bed.tree);
+                cdg_end(bed.tree.cdg, false);
                 continue;
             }
             stuck++;
@@ -122,7 +122,7 @@ static void a_limit_of_detours_is_kept(void **state)
             bed.tree.limit = UINT64_MAX;
             if (nue_tree_grow(&bed.tree) != NUE_DETOURS)
                 continue;
-            nue_tree_undo(&bed.tree);
+            cdg_end(bed.tree.cdg, false);
             /* What was refused for good meanwhile may make it find a better way. */
             bed.tree.limit = bed.tree.detour;
             enum nue_result result = nue_tree_grow(&bed.tree);
@@ -130,7 +130,7 @@ static void a_limit_of_detours_is_kept(void **state)
             if (result == NUE_STUCK)
                 continue;
             assert_true(bed.tree.detour < bed.tree.limit);
-            nue_tree_undo(&bed.tree);
+            cdg_end(bed.tree.cdg, false);
         }
         bed_release(&bed);
     }
