@@ -1,15 +1,14 @@
 /* The walk over all tables.
  *
- * Every thread has a slice of the work: it takes blocks of LIDs as long as there are any, with
- * counts and a dependency graph of its own, which are added up in the end. For one LID every switch
- * has one next step, so the walks of all sources form a forest: each switch is resolved once, in
- * O(switches) for the LID. Going through the forest from the far end, traffic is added up towards
- * the destination, which gives the loads, and the lanes that it arrives on, which gives the
- * dependencies.
+ * Every thread takes blocks of LIDs until none is left. It has counts and a dependency graph of its
+ * own, which are added up in the end. For one LID every switch has one next step, so the walks of
+ * all sources form a forest: each switch is resolved once, in O(switches) for the LID. Going
+ * through the forest from the far end, traffic is added up towards the destination, which gives the
+ * loads, and the VLs that it arrives on, which gives the dependencies.
  *
- * LIDs that all switches deliver take the short way of walk.h.
+ * walk.h checks the LIDs that all switches deliver, and is faster.
  *
- * Left out: the links between terminals and their switches. Nothing waits behind a terminal, and
+ * Left out: the links between terminals and their switches. No packet waits behind a terminal, and
  * their load does not depend on the tables. */
 #include "routing/check/verify.h"
 
@@ -42,10 +41,10 @@ struct slice {
     struct verify_report sum;   /* without `cycle` */
     VEC(uint32_t) finding_lids; /* of its findings: they ascend */
     struct dependency_graph dependencies;
-    struct walk walk; /* for LIDs that are in order; the rest is for all others */
+    struct walk walk; /* for LIDs that every switch delivers; the fields below are for all others */
     uint8_t *state;
     uint32_t *next;  /* by switch, where STEP_MOVE leads */
-    uint16_t *lanes; /* by switch: lanes on which this traffic leaves it */
+    uint16_t *lanes; /* by switch: VLs on which this traffic leaves it */
     uint32_t *hops;
     uint64_t *weight;
     uint32_t *stack, *order;
@@ -70,7 +69,7 @@ static enum step take_step(const struct check *check, const struct verify_target
     return STEP_MOVE;
 }
 
-/* Follows one source again, for a person. */
+/* Adds a finding: the path from one source. */
 static void note_walk(const struct check *check, struct slice *slice,
                       const struct verify_target *target, uint32_t from, const char *what)
 {
@@ -99,7 +98,8 @@ static void note_walk(const struct check *check, struct slice *slice,
     text_release(&text);
 }
 
-/* Follows the entries from a switch to one that is resolved, and resolves all on the way. */
+/* Follows the entries from a switch to one that is resolved, and resolves all switches on the
+ * path. */
 static void resolve(const struct check *check, struct slice *slice,
                     const struct verify_target *target, uint32_t from)
 {
@@ -139,7 +139,7 @@ static void resolve(const struct check *check, struct slice *slice,
 static uint64_t senders_at(const struct check *check, const struct verify_target *target,
                            uint32_t from)
 {
-    uint32_t offset = 0; /* by which these terminals send to the target */
+    uint32_t offset = 0; /* LID offset that these terminals use for the target */
     if (!target->is_switch && check->routes->offsets)
         offset = check->routes->offsets[(size_t)target->at * check->switch_count + from];
     if (target->offset != offset)
@@ -190,8 +190,7 @@ static uint8_t level_of_source(const struct check *check, const struct verify_ta
     return 0;
 }
 
-/* Service levels by which an end point may send to the target: its own, and that of the way back.
- */
+/* SLs by which an end point may send to the target: its own, and that of the opposite direction. */
 static uint16_t levels_of_source(const struct check *check, const struct verify_target *target,
                                  uint32_t end_point, uint32_t at)
 {
@@ -212,7 +211,7 @@ static unsigned lane_at(const struct check *check, uint32_t at, uint8_t in, uint
     return lane < check->vls ? lane : LANES_DISCARD;
 }
 
-/* Lanes on which the switch's own senders of service level `sl` leave it; *levels gathers all. */
+/* VLs on which the switch's own senders of SL `sl` leave it; *levels collects the SLs of all. */
 static uint16_t lanes_of_senders(const struct check *check, const struct verify_target *target,
                                  uint32_t at, uint8_t sl, uint16_t *levels)
 {
@@ -397,7 +396,7 @@ static void add_slice(struct verify_report *report, struct dependency_graph *gra
     vec_release(&slice->finding_lids);
 }
 
-/* The first of all slices' findings, in order of LIDs whoever found them. */
+/* Merges the first findings of all slices, in order of LIDs. */
 static void merge_findings(const struct check *check, struct verify_report *report)
 {
     size_t *taken = mem_zalloc(check->slices, sizeof *taken);
@@ -482,8 +481,8 @@ void verify_routes(const struct network *network, const struct routes *routes,
     mem_free(check.back);
 }
 
-/* For every LID in use each switch is resolved, counted, and met on the way back with its load and
- * with its lanes; the rest grows with the links alone. */
+/* For every LID in use each switch is resolved, counted, and visited for its load and for its VLs;
+ * the rest grows with the links alone. */
 uint64_t verify_operations(const struct network *network, const struct routes *routes)
 {
     uint64_t lids = 0, switches = network->switches.count;

@@ -1,4 +1,4 @@
-/* All entries that are concerned are sorted by LID, and looked at LID by LID. */
+/* Entries that the change concerns are sorted by LID and checked LID by LID. */
 #include "routing/check/verify_change.h"
 
 #include "base/bitset.h"
@@ -55,8 +55,8 @@ void verify_change_begin(struct verify_change *change, const struct network *bef
         compare_ports(&networks, old, change->is_new);
         had_terminals[to_new[old]] = network_terminal_count(before, old) > 0;
     }
-    /* A new switch, or one that has its first terminals: these send to LIDs to which nothing that
-     * counts was sent from there. */
+    /* The terminals of a new switch, or the first ones of a switch, send to LIDs to which no
+     * packets that count were sent from there. */
     for (uint32_t at = 0; at < network->switches.count; at++)
         if (change->is_new[network->switches.items[at].first_port] ||
             (!had_terminals[at] && network_terminal_count(network, at)))
@@ -84,18 +84,18 @@ void verify_change_release(struct verify_change *change)
 
 enum age { OLD, NEW };
 
-/* A switch and its entry for the LID; means nothing where `column` is that of another LID. */
+/* A switch and its entry for the LID; valid if `column` is the walk's. */
 struct place {
     uint32_t column;
     uint32_t wave, drains; /* when the entry is written, and how many drains come before that */
-    uint16_t lanes[2];     /* of traffic that may leave by the old and by the new entry, ever */
+    uint16_t lanes[2];     /* VLs of packets that may leave by the old and by the new entry */
     bool is_planned, is_changed, is_unchecked, is_done, arrives;
     bool has_lanes[2], is_followed[2];
     uint8_t before; /* the old entry, if it is changed */
 };
 
-/* A switch that forwards by its old or by its new entry, and the last wave that may have been
- * written before a packet is there. */
+/* A switch that forwards by its old or by its new entry, and the last wave that may be written
+ * before a packet is there. */
 struct state {
     uint32_t at;
     enum age age;
@@ -110,7 +110,7 @@ struct walk {
     struct dependency_graph *graph;
     uint32_t *part; /* by switch: its connected part */
     uint32_t lid, owner;
-    bool one_lane; /* every switch sends to the LID, and there is one lane */
+    bool one_lane; /* every switch sends to the LID, and there is one VL */
     uint32_t column;
     struct place *places; /* by switch */
     VEC(uint32_t) path;
@@ -118,7 +118,7 @@ struct walk {
     uint32_t query;
     struct asked {
         uint32_t query, wave;
-    } * asked; /* [switch * 2 + age]: the last query that came by, and the last wave of it */
+    } * asked; /* [switch * 2 + age]: the last query that visited it, and its last wave */
     VEC(struct dependency_channel) heads; /* of new dependencies */
 };
 
@@ -141,15 +141,15 @@ static inline uint8_t entry_at(const struct walk *walk, uint32_t at, enum age ag
                                               : routes_port(walk->routes, at, walk->lid);
 }
 
-/* Whether a switch sends to a neighbour, by its old entry or its new one. */
+/* Whether a switch sends by a port, by its old entry or its new one. */
 static inline bool sends_by(const struct walk *walk, uint32_t at, uint8_t port)
 {
     return routes_port(walk->routes, at, walk->lid) == port ||
            (is_changed(walk, at) && walk->places[at].before == port);
 }
 
-/* The port behind an entry, if it is a link to another switch. An old entry never led over a link
- * that is new: that carries no traffic before the plan is carried out. */
+/* The port of an entry, if it is a link to another switch. An old entry never led over a new link:
+ * that carries no packets before the plan is executed. */
 static inline const struct network_port *link_of(const struct walk *walk, uint32_t at, uint8_t port,
                                                  enum age age)
 {
@@ -159,7 +159,7 @@ static inline const struct network_port *link_of(const struct walk *walk, uint32
     return was_link ? link : NULL;
 }
 
-/* The first age that a switch has; one whose entry stays has only NEW. */
+/* OLD, or NEW for a switch whose entry does not change. */
 static enum age first_age(const struct walk *walk, uint32_t at)
 {
     return is_changed(walk, at) ? OLD : NEW;
@@ -178,7 +178,7 @@ static bool can_follow(const struct walk *walk, uint32_t from, enum age from_age
 
 /* ---- delivery ---- */
 
-/* True if the walk ends at the owner; what arrives is remembered. */
+/* True if the path ends at the owner. The result is stored by switch. */
 static bool arrives(struct walk *walk, uint32_t at)
 {
     const struct network_port *link;
@@ -203,7 +203,7 @@ static bool arrives(struct walk *walk, uint32_t at)
     return true;
 }
 
-/* Whether anybody at a switch sends to the LID: to an alias, those whose offset it has. */
+/* Whether terminals at a switch send to the LID: to an alias, those with its offset. */
 static bool must_arrive(const struct walk *walk, uint32_t from)
 {
     uint32_t end = network_switch_of(walk->network, walk->owner);
@@ -228,7 +228,7 @@ static int check_arrival(struct walk *walk, uint32_t from, struct err *err)
 
 /* ---- dependencies ---- */
 
-/* The lanes on which traffic that counts begins at a switch (see verify.h). */
+/* The VLs on which traffic that counts begins at a switch (see verify.h). */
 static uint16_t own_lanes(const struct walk *walk, uint32_t at)
 {
     const struct routes *routes = walk->routes;
@@ -241,7 +241,7 @@ static uint16_t own_lanes(const struct walk *walk, uint32_t at)
     return level < walk->graph->vls ? (uint16_t)(1u << level) : 0;
 }
 
-/* Puts a state into the queue of a query, unless it was there with as late a wave. */
+/* Adds a state to the queue of a query, unless it is there with an equal or later wave. */
 static void put_in_queue(struct walk *walk, uint32_t at, enum age age, uint32_t wave)
 {
     struct asked *asked = &walk->asked[at * 2 + age];
@@ -251,7 +251,7 @@ static void put_in_queue(struct walk *walk, uint32_t at, enum age age, uint32_t 
     vec_push(&walk->queue, ((struct state){at, age, wave}));
 }
 
-/* All who may have sent what a switch forwards by its entry of this age, one step back. */
+/* Queues all states that may send what a switch forwards by its entry of this age. */
 static void queue_senders(struct walk *walk, struct state state)
 {
     const struct network *network = walk->network;
@@ -274,7 +274,7 @@ static void queue_senders(struct walk *walk, struct state state)
     }
 }
 
-/* The lanes of all traffic that counts and that a switch may forward by its entry of this age
+/* The VLs of all traffic that counts and that a switch may forward by its entry of this age
  * before a wave later than this one is written. */
 static uint16_t lanes_through(struct walk *walk, uint32_t at, enum age age, uint32_t wave)
 {
@@ -297,7 +297,7 @@ static uint16_t lanes_through(struct walk *walk, uint32_t at, enum age age, uint
     return lanes;
 }
 
-/* Notes that packets which arrive by a port may wait for another one. */
+/* Adds a dependency: packets that arrive by a port may wait for another one. */
 static void add_dependency(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
 {
     unsigned vls = walk->graph->vls;
@@ -312,8 +312,8 @@ static void add_dependency(struct walk *walk, uint32_t at, uint8_t in, uint8_t o
     }
 }
 
-/* What a switch forwards by its entry of one age to the next one, which forwards it by its entry of
- * another age, if that is possible. */
+/* Adds the dependency of packets that one switch forwards by its entry of one age and the next
+ * switch by its entry of another, if that is possible. */
 static void add_pair(struct walk *walk, uint32_t from, enum age from_age, uint32_t to, uint8_t in,
                      enum age to_age)
 {
@@ -325,12 +325,13 @@ static void add_pair(struct walk *walk, uint32_t from, enum age from_age, uint32
         add_dependency(walk, to, in, out, lanes_through(walk, from, from_age, wave));
 }
 
-/* What comes to a switch and leaves it by its entry of this age. */
+/* Adds the dependencies of packets that arrive at a switch and leave it by its entry of this
+ * age. */
 static void add_arrivals(struct walk *walk, uint32_t at, enum age age)
 {
     const struct network *network = walk->network;
     uint8_t out = entry_at(walk, at, age);
-    const uint64_t *known = dependency_row(walk->graph, at, 0, 0) + out / 64; /* one lane */
+    const uint64_t *known = dependency_row(walk->graph, at, 0, 0) + out / 64; /* one VL */
     size_t words = dependency_row_words(walk->graph, at);
     if (!link_of(walk, at, out, age))
         return;
@@ -347,8 +348,9 @@ static void add_arrivals(struct walk *walk, uint32_t at, enum age age)
     }
 }
 
-/* How traffic goes on that leaves a switch by its entry of this age, up to the destination. Where
- * every switch sends, the next step is enough: what follows is known, or it has its own turn. */
+/* Adds the dependencies of packets that leave a switch by its entry of this age, up to the
+ * destination. If every switch sends to the LID, the next hop is enough: the following hops are in
+ * the graph or are checked themselves. */
 static void add_onwards(struct walk *walk, uint32_t at, enum age age)
 {
     walk->onwards.count = 0;
@@ -370,8 +372,8 @@ static void add_onwards(struct walk *walk, uint32_t at, enum age age)
     }
 }
 
-/* The old entry of a switch needs no look if it was checked: what packets do that met old entries
- * only is known, and what they do that met a new one is noted where they met it. */
+/* A checked old entry needs no second check: dependencies between old entries are in the graph, and
+ * those of an old and a new entry are added at the new one. */
 static int check_entry(struct walk *walk, uint32_t at, struct err *err)
 {
     int rc = check_arrival(walk, at, err);
@@ -386,8 +388,8 @@ static int check_entry(struct walk *walk, uint32_t at, struct err *err)
 
 /* ---- all LIDs ---- */
 
-/* An entry that is concerned, and why: it is in the plan (in this wave), it is changed (from what
- * it was before), nobody has checked it, or its port leads elsewhere than before. */
+/* An entry that the change concerns, and why: it is in the plan (in this wave), it changes (from
+ * `before`), it was never checked, or its port leads elsewhere than before. */
 struct item {
     uint32_t at;
     uint16_t lid;
@@ -418,7 +420,7 @@ static void list_new_links(const struct walk *walk, uint32_t at, struct items *i
     }
 }
 
-/* In the order in which they are to be read: the plan, the changes, the rest. */
+/* In the order in which read_changes() reads them: the plan, the changes, the rest. */
 static void list_items(const struct walk *walk, const struct table_change *changes, size_t count,
                        const struct update_plan *plan, struct items *items)
 {
@@ -462,10 +464,10 @@ static void sort_items(struct items *items)
     items->sorted = mem_alloc((count + 1) * sizeof *items->sorted);
     for (size_t i = 0; i < count; i++)
         items->sorted[next[items->list.items[i].lid + 1]++] = items->list.items[i];
-    items->first = next; /* each is the end of the row before it now */
+    items->first = next; /* each is the end of the row before it */
 }
 
-/* Reads what the plan and the changes say of one LID. */
+/* Reads the items of one LID. */
 static int read_changes(struct walk *walk, const struct item *items, size_t count,
                         const uint32_t *drains, struct err *err)
 {

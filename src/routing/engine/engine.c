@@ -1,4 +1,4 @@
-/* What all engines end with: the user's own routes, and the proof. */
+/* The last step of all engines: user routes, and the proof. */
 #include "routing/engine/engine.h"
 
 #include "routing/check/verify.h"

@@ -1,4 +1,4 @@
-/* Each switch has one next step, so every walk ends in the tree that earlier walks have made. */
+/* Each switch has one next hop, so every walk ends in the tree of earlier walks. */
 #include "routing/engines/column.h"
 
 #include "routing/engines/sssp.h"
@@ -39,7 +39,7 @@ static bool find_target(struct column *column, const struct network *network, ui
            !sssp_first_lid(network, column->target);
 }
 
-/* Walks to a switch that is known, and makes all on the way known. */
+/* Walks to a switch that is resolved, and resolves all switches on the path. */
 static void walk(struct column *column, const struct cdg *cdg, const struct routes *routes,
                  uint32_t at)
 {

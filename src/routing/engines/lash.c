@@ -2,17 +2,17 @@
  *
  * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area networks"
  * (2002): each pair of switches has one shortest route in each direction, and the pair goes to the
- * first layer that takes both without a cycle. Both directions are on one lane because the answer
- * to a packet takes its service level. A switch is one destination: all its LIDs go the same ways.
+ * first layer that takes both without a cycle. Both directions are on one VL because the reply to a
+ * packet uses its SL. A switch is one destination: all its LIDs have the same paths.
  *
- * Which shortest routes is left open there, and decides about both the loads and the lanes. Two
- * sets are made, one as in sssp, by the routes that links carry so far, and one by the lowest
- * ports, which is dimension order on meshes with their cables in order. The one with the lower
- * loads is laid over the lanes; the other gets its turn if that takes too many.
+ * The paper does not say which shortest routes, and these decide both loads and VLs. Two sets are
+ * computed, one as in sssp, by the routes that links carry so far, and one by the lowest ports,
+ * which is dimension order on meshes with their cables in order. The set with the lower loads is
+ * assigned to VLs; the other one if that takes too many.
  *
- * Pairs with terminals at both ends choose first, then those with terminals at one. Pairs without
- * any are not dealt out: what switches say to each other does not count as traffic. Then the layers
- * share the lanes that are left, pair by pair. */
+ * Pairs with terminals at both ends come first, then those with terminals at one. Pairs without any
+ * are not assigned: packets between switches are management. Then the layers share the VLs that are
+ * left, pair by pair. */
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
@@ -31,7 +31,7 @@ struct lash {
     struct routes *routes;
     struct cdg cdg;
     uint32_t switches;
-    const uint8_t *ports; /* of the trees that are being laid over the lanes */
+    const uint8_t *ports; /* of the trees that are assigned to VLs */
     unsigned used;        /* layers */
     struct layers_pairs pairs;
 };
@@ -122,7 +122,7 @@ static bool place_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b
     return true;
 }
 
-/* All pairs of which so many have terminals. */
+/* All pairs in which this many switches have terminals. */
 static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
 {
     const struct network *network = lash->network;
@@ -151,7 +151,7 @@ static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned lim
     return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
 }
 
-/* All LIDs of a switch and of its terminals go the way of the switch. */
+/* All LIDs of a switch and of its terminals have the paths of the switch. */
 static void write_ports(struct lash *lash)
 {
     const struct network *network = lash->network;
@@ -169,7 +169,7 @@ static void write_ports(struct lash *lash)
         routes_fill_own(lash->routes, network, at);
 }
 
-/* The better trees, or the others if these take too many lanes. */
+/* The set of trees with the lower loads, or the other one if that takes too many VLs. */
 static unsigned lay_pairs(struct lash *lash, const struct engine_options *options, unsigned lanes)
 {
     struct lash_trees balanced, lowest;

@@ -57,8 +57,7 @@ void layers_describe_one_way(struct routes *routes)
 
 /* ---- pairs of switches ---- */
 
-/* From every switch to all others. Distances beyond what a byte holds count as that: they only
- * decide the order. */
+/* From every switch to all others. Distances saturate at UINT8_MAX: they only decide the order. */
 static void find_distances(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;
@@ -128,8 +127,8 @@ static bool add_route(struct layers_pairs *pairs, uint32_t from, uint32_t target
     return true;
 }
 
-/* From one switch to all LIDs at another. Those of a switch with terminals take the ways of its
- * first terminal, and all of a switch without terminals the same. */
+/* Adds the routes from one switch to all LIDs at another. The LIDs of a switch with terminals have
+ * the paths of its first terminal; all LIDs of a switch without terminals have the same paths. */
 static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t target)
 {
     const struct network *network = pairs->network;
@@ -146,8 +145,8 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
            !network_terminal_count(network, from) || add_route(pairs, from, target, node->lid);
 }
 
-/* All pairs at this distance that wait for this level, of which so many switches have terminals.
- * Returns how many are sent on to the next. */
+/* All pairs at this distance that are left for this layer, in which this many switches have
+ * terminals. Returns how many move to the next layer. */
 static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
                           unsigned distance)
 {
@@ -185,8 +184,8 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
     }
     memset(pairs->level, 0, switches * switches);
     memset(pairs->weight, 0, sizeof pairs->weight);
-    /* Layers take fewer and fewer pairs, apart from chance where there are few: with too many left,
-     * the search ends early. */
+    /* Each layer takes fewer pairs than the one before, apart from chance where few are left: the
+     * search ends early if too many are left. */
     while (left && layers < limit && (left <= MANY || left <= (before - left) * (limit - layers))) {
         before = left;
         left = 0;
@@ -199,7 +198,7 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
     return left ? limit + 1 : layers;
 }
 
-/* From pairs of switches to pairs of a switch and a LID. */
+/* Writes the level of each pair of a switch and a LID. */
 static void write_levels(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;

@@ -1,27 +1,27 @@
-/* nue: routes that never need more lanes than there are.
+/* nue: routes that never need more VLs than there are.
  *
  * Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach to deadlock-free
- * high-performance routing" (2016): destinations are dealt out to the lanes, and the routes to each
- * are searched in the complete dependency graph of its lane, which forbids what would close a cycle
- * with the routes that are there. An escape tree in each graph from the start makes sure that there
- * is always a way, on a single lane, too.
+ * high-performance routing" (2016): destinations are assigned to the VLs, and the routes to each
+ * are searched in the complete dependency graph of its VL, which forbids what would close a cycle
+ * with the routes that are there. An escape tree in each graph from the start guarantees a path,
+ * even on a single VL.
  *
  * What is done differently:
  * - Hops come before weights, as in sssp, so that the search needs no priority queue (nue_tree.c).
- * - Escape trees cost freedom, and many networks never need them. Lanes start without; if a
- *   destination gets stuck on all of them, everything starts again with trees in place, and with
- * the destinations in random order: where lanes are short, neighbours one after the other would
- * take the same links for themselves.
- * - A destination goes to the lane of its neighbours (nue_lanes.c) only if its routes are all
- * shortest there; else to that lane of all where the sum of detours is least.
- * - Where loads come out uneven, trees are taken back and chosen again, as in sssp.
+ * - Escape trees restrict routes, and many networks never need them. VLs start without; if a
+ *   destination gets stuck on all of them, the computation starts again with escape trees and with
+ *   the destinations in random order: with few VLs, consecutive neighbours would take the same
+ *   links.
+ * - A destination goes to the VL of its neighbours (nue_lanes.c) only if its routes are all
+ *   shortest there; else to the VL where the sum of detours is least.
+ * - If loads are uneven, trees are removed and chosen again, as in sssp.
  *
- * Lanes of destinations part the two directions of a pair, and most clients use one service level
- * for both. So lanes are only how routes are found: the finished tables are laid over the lanes
- * again, by pairs of switches (layers.h). What was found with many lanes does not always fit;
- * what was found with one does, as it has no cycle at all. Where `reversible` (engine.h) asks for
- * it, routes are then found again with one lane; else they stay on the lanes of their destinations,
- * and the note says so. (With two or four lanes they hardly ever fit either.) */
+ * VLs by destination separate the two directions of a pair, and most clients use one SL for both.
+ * So these VLs only serve to find routes: the finished tables are assigned to VLs again, by pairs
+ * of switches (layers.h). Routes found with many VLs do not always fit; routes found with one VL
+ * do, as they have no cycle at all. With `reversible` (engine.h) routes are then computed again
+ * with one VL; else they stay on the VLs of their destinations, and the note says so. (With two or
+ * four VLs they hardly ever fit either.) */
 #include "routing/engines/column.h"
 #include "routing/engines/layers.h"
 #include "routing/engines/nue_lanes.h"
@@ -32,7 +32,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ORDERS = 4, ORDERS_ENTRIES = 1 << 20 }; /* that are tried, in tables no larger than that */
+enum {
+    ORDERS = 4,
+    ORDERS_ENTRIES = 1 << 20
+}; /* orders that are tried, in tables of at most this size */
 
 struct nue {
     const struct network *network;
@@ -44,12 +47,12 @@ struct nue {
     uint32_t *weight; /* by channel */
     uint16_t *factor; /* by channel: what a route counts there; NULL: 1 */
     uint32_t *flow;   /* by switch */
-    uint32_t *up;     /* [lane * switches + switch]: to the parent in the lane's escape tree */
-    uint8_t *home;    /* by switch: the lane of its terminals, if nothing is against it */
+    uint32_t *up;     /* [lane * switches + switch]: to the parent in the VL's escape tree */
+    uint8_t *home;    /* by switch: the preferred VL of its terminals */
     uint8_t *lane_of; /* by LID */
     uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
-    unsigned lanes;   /* to find routes with */
-    bool escape;      /* lanes have escape trees */
+    unsigned lanes;   /* VLs of the search for routes */
+    bool escape;      /* VLs have escape trees */
     uint64_t load[ENGINE_VLS_MAX];
 };
 
@@ -75,7 +78,7 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
     nue->tree.routes = nue->routes;
 }
 
-/* Every terminal sends this much along a tree. */
+/* Adds this much load from every terminal along a tree. */
 static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const uint32_t *out,
                   int32_t amount)
 {
@@ -103,7 +106,7 @@ static enum nue_result try_lane(struct nue *nue, unsigned lane, uint64_t limit)
     return nue_tree_grow(&nue->tree);
 }
 
-/* The lane with the least load of those that were not tried. */
+/* The VL with the least load of those that were not tried. */
 static unsigned next_lane(const struct nue *nue, unsigned tried)
 {
     unsigned best = nue->lanes;
@@ -113,7 +116,7 @@ static unsigned next_lane(const struct nue *nue, unsigned tried)
     return best;
 }
 
-/* The tree of the LID that is set in `tree`, on the lane where it makes the least detours. */
+/* Grows the tree of the LID that is set in `tree`, on the VL with the least detours. */
 static bool grow_anywhere(struct nue *nue, unsigned home)
 {
     unsigned best = nue->lanes, tried = 0;
@@ -164,7 +167,7 @@ static void aim_at(struct nue *nue, const struct network_terminal *terminal, uin
     tree->lid = terminal->lid + offset;
 }
 
-/* The LIDs `offset` of all terminals. False if one is stuck on all lanes. */
+/* Places the LIDs `offset` of all terminals. False if one is stuck on all VLs. */
 static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t count,
                          uint32_t offset)
 {
@@ -183,7 +186,7 @@ static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t
     return true;
 }
 
-/* One LID once more, on its lane, under the weights of all others. */
+/* Chooses the tree of one LID again, on its VL, under the weights of all others. */
 static void choose_lid_again(struct nue *nue, uint32_t lid)
 {
     const struct column *column = &nue->column;
@@ -198,8 +201,8 @@ static void choose_lid_again(struct nue *nue, uint32_t lid)
     write_column(nue, lid, 1);
 }
 
-/* Every terminal's first LID, or only those whose trees cross a link above the limit. The latter
- * have sources that see each other: see sssp.c. */
+/* Every terminal's first LID, or only those whose trees cross a link above the limit. With a limit,
+ * sources see each other's load: see sssp.c. */
 static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
                          uint64_t limit)
 {
@@ -222,7 +225,7 @@ static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t
     nue->tree.turns = NULL;
 }
 
-/* LIDs of switches without terminals. */
+/* Places LIDs of switches without terminals. */
 static bool place_switches(struct nue *nue)
 {
     const struct network *network = nue->network;
@@ -239,7 +242,7 @@ static bool place_switches(struct nue *nue)
     return true;
 }
 
-/* What switches without terminals send to terminals. */
+/* Settles the routes from switches without terminals to terminals. */
 static bool settle_idle(struct nue *nue)
 {
     const struct network *network = nue->network;
@@ -262,7 +265,7 @@ static bool settle_idle(struct nue *nue)
     return true;
 }
 
-/* Those of switches with terminals go the ways of the first terminal. */
+/* The LIDs of switches with terminals have the paths of the first terminal. */
 static void copy_switches(struct nue *nue)
 {
     const struct network *network = nue->network;
@@ -299,7 +302,7 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     return true;
 }
 
-/* One row of lanes for all sources, but for those that moved. */
+/* One row of VLs for all sources, except those that moved. */
 static void write_levels(struct nue *nue)
 {
     struct routes *routes = nue->routes;
@@ -337,7 +340,8 @@ static void describe(const struct nue *nue)
     }
 }
 
-/* Would all routes fit on one lane? Leaves their dependencies in the first, which is empty. */
+/* Whether all routes fit on one VL. Leaves their dependencies in the first layer, which must be
+ * empty. */
 static bool fits_one_lane(struct nue *nue)
 {
     struct column *column = &nue->column;
@@ -354,7 +358,7 @@ static bool fits_one_lane(struct nue *nue)
     return cdg_sort(&nue->cdg, 0);
 }
 
-/* Lays the tables over so many lanes, by pairs; false if they are too few. */
+/* Assigns the tables to this many VLs, by pairs; false if they are too few. */
 static bool lay_pairs(struct nue *nue, unsigned lanes)
 {
     struct layers_pairs pairs;
@@ -363,7 +367,7 @@ static bool lay_pairs(struct nue *nue, unsigned lanes)
     cdg_close(&nue->cdg, 1);
     unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
     if (layers <= lanes) {
-        cdg_close(&nue->cdg, 0); /* levels take as much memory as tables do */
+        cdg_close(&nue->cdg, 0); /* frees memory for the levels, which are as large as the tables */
         nue->routes->vls = (uint8_t)lanes;
         if (lanes > 1)
             layers_pairs_spread(&pairs, layers, lanes);
@@ -373,7 +377,7 @@ static bool lay_pairs(struct nue *nue, unsigned lanes)
     return layers <= lanes;
 }
 
-/* False if a destination is stuck on all lanes; with escape trees none is. */
+/* False if a destination is stuck on all VLs; with escape trees none is. */
 static bool place_with(struct nue *nue, const struct engine_options *options)
 {
     uint32_t count;
@@ -392,8 +396,8 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
     return placed;
 }
 
-/* With escape trees. On a single lane it is a matter of luck which links are the last ones allowed:
- * of several orders that with the least largest load is taken. */
+/* With escape trees. On a single VL, the order of destinations decides which links are allowed
+ * last: of several orders the one with the smallest maximum load is taken. */
 static void place_best(struct nue *nue, const struct engine_options *options)
 {
     struct engine_options tried = *options;
@@ -423,8 +427,8 @@ static void place_best(struct nue *nue, const struct engine_options *options)
     mem_free(best_detour);
 }
 
-/* Tables found with so many lanes, and laid over those that there are; false if they do not fit but
- * should. */
+/* Computes tables with options->max_vls VLs, and assigns them to `lanes` VLs; false if they do not
+ * fit and must be reversible. */
 static bool find_routes(struct routes *routes, const struct network *network,
                         const struct engine_options *options, unsigned lanes)
 {

@@ -1,10 +1,9 @@
-/* Lanes for nue.
+/* VLs for nue.
  *
- * Destinations on one lane get along best if they are close to each other: their routes use the
- * same links in the same direction. The paper has the network partitioned; here it is cut in two
- * between switches that lie farthest apart, the halves are cut again, and so on. For the same
- * reason the escape tree of a lane grows from the switch that is nearest to those at home there:
- * detours along the tree are short for them. */
+ * Destinations share a VL best if they are close to each other: their routes use the same links in
+ * the same direction. The paper has the network partitioned; here it is cut in two between switches
+ * that lie farthest apart, the halves are cut again, and so on. For the same reason the escape tree
+ * of a VL grows from the switch that is nearest to the switches that prefer this VL. */
 #include "routing/engines/nue_lanes.h"
 
 #include "base/sort.h"
@@ -18,7 +17,8 @@ struct division {
     uint64_t *keys;
 };
 
-/* Of those that can be reached; the last one that was looked from if there is no other. */
+/* The switch of the set that is farthest away, of those that can be reached; `from` if there is
+ * none. */
 static uint32_t find_farthest(const struct division *division, const uint32_t *set, uint32_t count,
                               uint32_t from)
 {
@@ -30,7 +30,7 @@ static uint32_t find_farthest(const struct division *division, const uint32_t *s
     return best;
 }
 
-/* Sorts a set from one of its ends to the other; what belongs to other parts comes last. */
+/* Sorts a set from one of its ends to the other; switches of other parts come last. */
 static void sort_between_ends(struct division *division, uint32_t *set, uint32_t count)
 {
     const struct network *network = division->network;
@@ -96,13 +96,13 @@ struct escape {
     const uint8_t *home;
     uint32_t *part;
     uint32_t *distance, *queue;
-    uint32_t *root; /* [part * lanes + lane] */
+    uint32_t *root; /* [part * VLs + lane] */
     uint64_t operations;
 };
 
-/* For every part and lane the switch with the least sum of distances to those at home on the lane,
- * then to all. A switch with terminals comes before one without: on a fat tree, routes along a tree
- * that grows from a leaf turn up again at this one leaf only, which is in nobody's way. */
+/* For every part and VL, the switch with the least sum of distances to the switches that prefer the
+ * VL, then to all. A switch with terminals comes before one without: on a fat tree, routes along a
+ * tree that grows from a leaf turn up again at this one leaf only. */
 static void find_roots(struct escape *escape, uint32_t parts)
 {
     const struct network *network = escape->cdg->network;

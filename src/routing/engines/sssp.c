@@ -1,23 +1,22 @@
 /* sssp: single-source shortest paths with growing weights.
  *
  * Hoefler, Schneider and Lumsdaine, "Optimized routing for large-scale InfiniBand networks" (2009):
- * destination after destination gets a tree of shortest routes in which a link weighs as much as
- * routes cross it already; then the weights grow by the new routes. Weights start so high there
- * that no detour ever pays, so hops come first. Here that is made use of: which links lead closer
- * to a switch does not depend on weights and is found once, breadth first, for all terminals of the
- * switch; what is left for each LID is one pass over these links in order of distance, with sums in
- * place of a priority queue.
+ * each destination in turn gets a tree of shortest routes in which the weight of a link is the
+ * number of routes that cross it; then the weights grow by the new routes. Initial weights exclude
+ * detours, so hops come first. Therefore the links that lead closer to a switch do not depend on
+ * weights: they are found once, breadth first, for all terminals of the switch. Each LID then takes
+ * one pass over these links in order of distance, without a priority queue.
  *
- * The first destinations choose among links without any weight, and choose badly. Where the loads
- * come out uneven, every terminal's tree is therefore taken back and chosen again, under the
- * weights of all others, twice over. What is uneven then are links that serve a terminal too many,
- * as on a leaf of a fat tree that lost a link: all come to a terminal by the same link, the
- * lightest one, since sources do not see each other. Trees that cross such links are chosen once
- * more, with every source in sight of those before it.
+ * The first destinations choose among links without any weight, and choose badly. If the loads are
+ * uneven, every terminal's tree is therefore removed and chosen again, under the weights of all
+ * others, twice. The remaining uneven links serve one terminal too many, as on a leaf of a fat tree
+ * that lost a link: all sources reach a terminal by the same link, the lightest one, since the load
+ * of one source does not affect another. Trees that cross such links are chosen once more, source
+ * by source, each with the load of those before it.
  *
- * Routes are counted from terminal to terminal. Switches' own LIDs are given routes but weigh
- * nothing. The further LIDs of a terminal keep away from the links of its earlier ones as far as
- * shortest ways allow, and only then look at the weights.
+ * Routes are counted from terminal to terminal. Switches' own LIDs get routes but add no weight.
+ * The further LIDs of a terminal avoid the links of its earlier ones as far as shortest paths
+ * allow; weights come second.
  *
  * Shortest routes need not be free of deadlock. As with minhop the tables are proved to be, or
  * refused with the cycle, unless cycles are explicitly allowed. */
@@ -148,8 +147,8 @@ void sssp_load(struct sssp *sssp, int32_t amount)
     sssp->operations += sssp->reached;
 }
 
-/* Notes the dependencies of the routes chosen; `everywhere`: each switch is a source, not only
- * those with terminals. */
+/* Adds the dependencies of the chosen routes; `everywhere`: each switch is a source, not only those
+ * with terminals. */
 static void note_choice(struct sssp *sssp, bool everywhere)
 {
     const struct network *network = sssp->network;
@@ -257,8 +256,8 @@ static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_
     sssp->operations += (uint64_t)sssp->first_way[sssp->reached] * (1 + lid - first_lid);
 }
 
-/* Chooses and loads at once: each switch, from the target outwards, sees what those before it have
- * put on the links. */
+/* Chooses and adds load at once: each switch, from the target outwards, sees the load of those
+ * before it. */
 static void choose_in_turn(struct sssp *sssp)
 {
     const struct network *network = sssp->network;
@@ -283,7 +282,8 @@ static void choose_in_turn(struct sssp *sssp)
     }
 }
 
-/* Every terminal's first LID once more, or only those whose trees cross a link above the limit. */
+/* Chooses every terminal's first LID again, or only those whose trees cross a link above the
+ * limit. */
 static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
                          uint32_t count, uint64_t limit)
 {

@@ -11,7 +11,7 @@ static void use_lane(struct lanes *lanes, unsigned lane)
         lanes->count = lane + 1;
 }
 
-/* Where lines come from and where their entries go. */
+/* State of the reader. */
 struct lanes_reader {
     struct lanes *lanes;
     struct line_reader *lines;
@@ -64,7 +64,7 @@ static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid
     if (sl >= LANES_SLS)
         return line_reader_error(reader->lines, "a service level is 0 to 15");
     if (dlid > lanes->network->top_lid)
-        return 0; /* nobody has it */
+        return 0; /* unused */
     uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
     if (!*row)
         *row = arena_alloc(&lanes->memory, lanes->network->top_lid + 1u);
@@ -107,7 +107,7 @@ static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t i
 {
     struct lanes *lanes = reader->lanes;
     if (!(end_point & NETWORK_SWITCH))
-        return 0; /* an adapter's choice does not bind the switch that follows */
+        return 0; /* an adapter's VL does not affect the switch that follows */
     uint32_t at = end_point & ~NETWORK_SWITCH;
     size_t ports = lanes->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)

@@ -1,4 +1,4 @@
-/* Update plans as text, for `weft verify --transition` and for people. */
+/* Update plans as text, for `weft verify --transition`. */
 #include "routing/files/update_plan_text.h"
 
 #include "base/map.h"
@@ -42,7 +42,7 @@ struct order_reader {
     struct update_plan *plan;
     struct map by_guid;
     struct line_reader *lines;
-    bool open;  /* the last wave takes more updates */
+    bool open;  /* further updates belong to the last wave */
     bool drain; /* before the next wave */
 };
 
@@ -114,7 +114,7 @@ static int take_hold(struct order_reader *reader, struct cursor *line)
     }
     if (!plan->stuck_lanes)
         return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
-    reader->drain = false; /* a hold has one */
+    reader->drain = false; /* a hold includes one */
     return 0;
 }
 
@@ -148,7 +148,7 @@ int update_plan_read(struct update_plan *plan, const struct network *network,
     while (line_reader_next(lines, &line))
         take_line(&reader, &line);
     if (reader.drain)
-        open_wave(&reader); /* before sources hear of new service levels */
+        open_wave(&reader); /* before sources use new service levels */
     map_release(&reader.by_guid);
     if (lines->status)
         update_plan_release(plan);

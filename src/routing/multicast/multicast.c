@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A group on its way to a tree. */
+/* The computation of one group's tree. */
 struct task {
     struct multicast_base *base;
     const struct multicast_member *members;
@@ -33,7 +33,8 @@ static void mark(struct multicast_base *base, uint32_t at, unsigned port)
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-/* Members that the tree reaches get their ports, the others are named. `reached` by switch. */
+/* Marks the ports of members that the tree reaches, lists the others, and writes the masks.
+ * `reached` by switch. */
 static void finish(const struct task *task, const bool *reached)
 {
     const struct network *network = task->base->network;
@@ -62,8 +63,8 @@ static void finish(const struct task *task, const bool *reached)
 
 /* ---- a tree of its own ---- */
 
-/* The switch with the most members below it, then the least sum of distances, then the lowest lot.
- */
+/* The switch with the most members below it, then the least sum of distances, then the lowest
+ * hash. */
 static uint32_t choose_root(const struct task *task)
 {
     struct multicast_base_scratch *scratch = &task->base->scratch;
@@ -92,7 +93,7 @@ static uint32_t choose_root(const struct task *task)
     return best;
 }
 
-/* Switches below the root with their depth, breadth first; how many. */
+/* Finds switches below the root with their depth, breadth first. Returns their number. */
 static uint32_t descend(const struct task *task, uint32_t root)
 {
     struct multicast_base *base = task->base;
@@ -106,7 +107,7 @@ static uint32_t descend(const struct task *task, uint32_t root)
         uint32_t at = queue[head++];
         left -= base->scratch.weight[at] != 0;
         if (!left)
-            break; /* the rest of this depth has been queued with it or is not needed */
+            break; /* all members are found: deeper switches are not needed */
         for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
             uint32_t to = network->edges[i].to;
             if (base->rank[to] < base->rank[at] || depth[to] != NETWORK_NONE || !base->usable[to])
@@ -118,7 +119,8 @@ static uint32_t descend(const struct task *task, uint32_t root)
     return tail;
 }
 
-/* The link to a switch that is one nearer to the root: rather one that is in the tree anyway. */
+/* The link to a switch that is one hop nearer to the root, preferably one that is in the tree
+ * already. */
 static const struct network_edge *choose_parent(const struct task *task, uint32_t at,
                                                 const bool *reached)
 {
@@ -166,7 +168,7 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
 
 /* ---- a part of the shared tree ---- */
 
-/* The piece with the most members; how many. */
+/* The piece with the most members, and their number. */
 static uint32_t choose_piece(const struct task *task, uint32_t *members)
 {
     const struct multicast_base *base = task->base;

@@ -1,16 +1,16 @@
-/* What the trees of multicast groups are made of: an order of the switches, the distances that it
- * allows, and a tree for those who cannot have one of their own.
+/* Common parts of multicast trees: an order of the switches, the distances that it allows, and a
+ * shared tree for groups that cannot have one of their own.
  *
  * The order is that of the unicast engine if it has one, else that of updown.h from detected roots.
- * It is of use only if unicast's packets and packets that turn in every way that it allows cannot
- * wait for each other in a circle. Mostly unicast itself never turns from down to up, and that is
- * plain; where it does now and then (strays of a damaged tree), a graph of channels decides.
+ * It can be used only if unicast together with all turns that it allows has no dependency cycle.
+ * That holds if unicast never turns from down to up; else (strays of a damaged tree) a CDG decides.
  *
- * The shared tree grows from the top switch: down as far as that goes, then one link up, and on.
- * Each link makes channels wait for channels, at the switch where it joins the tree; links that
- * would close a circle are left out. What cannot be joined to a piece starts one of its own; then
- * other tops are tried, and if need be the order is given up for all, so that only unicast counts.
- * That is decided once for all groups: those who share and those who do not must go together. */
+ * The shared tree grows from the top switch: down as far as possible, then one link up, and so on.
+ * Each link adds dependencies at the switch where it joins the tree; links that would close a cycle
+ * are left out. Switches that cannot be joined start another piece; then other tops are tried, and
+ * at last the order is dropped for all groups, so that only unicast counts. That is decided once
+ * for all groups, since groups with a tree of their own and groups that share one must not form a
+ * cycle together. */
 #include "routing/multicast/multicast_base.h"
 
 #include "routing/search/roots.h"
@@ -20,12 +20,13 @@
 
 /* ---- unicast ---- */
 
-/* With one lane, two entries for a LID of a terminal, one behind the other, are a dependency. */
+/* With one VL, two entries for a terminal's LID, one behind the other, are a dependency. */
 static void note_entries(struct multicast_base *base, uint32_t at)
 {
     const struct network *network = base->network;
     const uint8_t *row = routes_row(base->routes, at), *next[PORT_NONE + 1] = {0};
-    uint64_t onward[PORT_NONE + 1][BITSET_WORDS(PORT_NONE + 1)] = {{0}}; /* ports, by port */
+    uint64_t onward[PORT_NONE + 1][BITSET_WORDS(PORT_NONE + 1)] = {
+        {0}}; /* output ports at the next switch, by output port */
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
         next[network->edges[e].port] = routes_row(base->routes, network->edges[e].to);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
@@ -41,8 +42,8 @@ static void note_entries(struct multicast_base *base, uint32_t at)
         }
 }
 
-/* What terminals of `from` send to this LID, as far as it has not been met on the way of others,
- * who have left the LID in `met`. */
+/* Adds the dependencies of packets from the terminals of `from` to this LID, up to a switch that
+ * was visited for it: `met` has the last LID by switch. */
 static void note_packets(struct multicast_base *base, uint32_t from, uint32_t lid, uint32_t *met)
 {
     const struct cdg *cdg = &base->cdg;
@@ -103,7 +104,7 @@ static void choose_rank(struct multicast_base *base)
     roots_release(&roots);
 }
 
-/* Whether a packet from one switch over another to a third turns from down to up. */
+/* Whether a packet over these three switches turns from down to up. */
 static bool turns_up(const struct multicast_base *base, uint32_t from, uint32_t at, uint32_t to)
 {
     return base->rank[at] > base->rank[from] && base->rank[to] < base->rank[at];
@@ -123,7 +124,7 @@ static bool unicast_is_in_order(const struct multicast_base *base)
     return true;
 }
 
-/* Every turn that the order allows, between switches that can be used. */
+/* Adds every turn that the order allows, between usable switches. */
 static void add_order(struct multicast_base *base)
 {
     const struct network *network = base->network;
@@ -221,7 +222,7 @@ static bool attach(struct multicast_base *base, bool *taken, uint32_t at, uint32
     return true;
 }
 
-/* Links of one direction out of `at`; how many were attached, at most `most`. */
+/* Attaches links of one direction out of `at`, at most `most`. Returns their number. */
 static unsigned grow_from(struct multicast_base *base, bool *taken, uint32_t at, bool upwards,
                           unsigned most)
 {
@@ -249,7 +250,7 @@ static void grow_piece(struct multicast_base *base, bool *taken, uint32_t top)
     }
 }
 
-/* Tops are tried in the order of their ranks, from one on that is given. */
+/* Grows all pieces. Tops are tried in the order of their ranks, beginning with `first`. */
 static void share(struct multicast_base *base, bool ordered, uint32_t first)
 {
     uint32_t count = (uint32_t)base->network->switches.count;
@@ -279,7 +280,7 @@ void multicast_base_share(struct multicast_base *base)
 
 /* ---- whether the order is of use ---- */
 
-/* Of the switches in the scratch queue, how many have terminals. */
+/* The number of switches with terminals, of the first `found` in the scratch queue. */
 static uint32_t count_homes(const struct multicast_base *base, uint32_t found)
 {
     uint32_t homes = 0;
@@ -288,7 +289,8 @@ static uint32_t count_homes(const struct multicast_base *base, uint32_t found)
     return homes;
 }
 
-/* Whether in every part some switch has all below it that have terminals; `parts` counts them. */
+/* Whether in every part some switch has all switches with terminals below it; `parts` is the number
+ * of parts. */
 static bool has_tops(struct multicast_base *base, uint32_t *parts)
 {
     const struct network *network = base->network;
@@ -320,8 +322,8 @@ static bool has_tops(struct multicast_base *base, uint32_t *parts)
     return all;
 }
 
-/* Where everybody can have a tree by the order, nothing else needs to be looked at. Else attempt 0
- * is to share by the order, and the others are to share without, from other tops. */
+/* If every group can have a tree by the order, no shared tree is needed now. Else attempt 0 shares
+ * a tree by the order, and the others without it, from other tops. */
 static void settle_order(struct multicast_base *base)
 {
     enum { ATTEMPTS = 9 };

@@ -1,18 +1,18 @@
 /* The repair of one column.
  *
  * Every switch's entry leads to one other switch, so a column is a forest. Its roots are the
- * destination and the ends: switches whose entry does not lead where it did.
+ * destination and the ends: switches whose entry does not lead to where it led.
  *
- * At first each end is settled as near to the destination as it was, if it can be: whoever sends
- * to it need not hear of that. If an end is left, the tree behind it is broken: its switches are
- * found by asking neighbours whether they arrive. They are then settled in order of their distance,
- * as Dijkstra's algorithm does it, starting from neighbours that arrive. The first hop that the
+ * First each end gets a hop that keeps its distance to the destination, if possible: switches that
+ * send to it do not change then. If an end is left, the tree behind it is broken: its switches are
+ * found by following the entries of neighbours. They then get hops in order of their distance, as
+ * in Dijkstra's algorithm, starting from neighbours whose routes arrive. The first hop that the
  * dependency graph accepts is taken.
  *
- * Where the engine gave directions, hops that agree with them come first, at any distance, then
- * those that need a drain, and only then hops against the directions: each of these makes the next
- * ones harder to find. Engines without directions promise shortest routes or the like, so there
- * every hop is tried at its own distance. */
+ * If the engine has directions, hops that agree with them come first, at any distance, then those
+ * that need a drain, and last hops against the directions: each of these makes the next ones harder
+ * to find. Engines without directions promise shortest routes or the like, so every hop is tried at
+ * its own distance. */
 #include "routing/repair/repair_column.h"
 
 #include <string.h>
@@ -43,12 +43,12 @@ void repair_column_release(struct repair_column *column)
 
 /* ---- entries ---- */
 
-/* Moves what a terminal's LID adds to the load of a switch's links. */
+/* Moves the load of a terminal's LID from the old link of a switch to the new one. */
 static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = column->network;
     const struct network_switch *node = &network->switches.items[at];
-    if (network_owner(network, lid) & NETWORK_SWITCH) /* or none */
+    if (network_owner(network, lid) & NETWORK_SWITCH) /* or unused */
         return;
     uint64_t *load = column->repair->state.load + node->first_port, sum = 0;
     for (uint32_t e = network->first_edge[at];
@@ -98,7 +98,7 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
 
 /* ---- what is broken ---- */
 
-/* Does anybody send to this very LID from here? */
+/* Whether terminals of this switch, or the switch itself, use this LID. */
 static bool is_wanted(const struct repair_column *column, uint32_t at)
 {
     const struct routes *routes = column->routes;
@@ -129,7 +129,7 @@ void repair_column_add_end(struct repair_column *column, const struct repair_end
     cell->is_end = true;
 }
 
-/* Follows the entries until it is clear whether they arrive. */
+/* Follows the entries until a switch whose state is known. */
 static void resolve(struct repair_column *column, uint32_t at)
 {
     column->stack.count = 0;
@@ -158,7 +158,7 @@ static void resolve(struct repair_column *column, uint32_t at)
     }
 }
 
-/* Hops from a switch to the destination's, or NETWORK_NONE as long as it does not arrive. */
+/* Hops from a switch to the destination's, or NETWORK_NONE if its route does not arrive. */
 static uint32_t hops_from(struct repair_column *column, uint32_t at)
 {
     struct repair_cell *cell = repair_column_cell(column, at);
@@ -167,7 +167,7 @@ static uint32_t hops_from(struct repair_column *column, uint32_t at)
     return cell->state == CELL_ARRIVES ? cell->hops : NETWORK_NONE;
 }
 
-/* It could be that near; noted once, the nearest. */
+/* Lists a switch by its possible distance, unless it is listed with a smaller one. */
 static void put_level(struct repair_column *column, uint32_t hops, uint32_t at)
 {
     if (column->cells[at].level <= hops)
@@ -186,9 +186,9 @@ static void clear_levels(struct repair_column *column)
 
 /* ---- what is not counted ---- */
 
-/* A route that arrives may still be one whose dependencies are not in the graph: its address was
- * gone meanwhile. The nearest switches come first, so that whoever leads to a refused one is
- * refused, too. */
+/* The dependencies of a route that arrives may be missing in the graph, if its LID was unused
+ * meanwhile. The nearest switches come first: a switch that sends to a broken one is broken,
+ * too. */
 static void confirm(struct repair_column *column, uint32_t at)
 {
     struct repair_arrivals arrivals;
@@ -251,16 +251,16 @@ static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
  * after a drain. */
 enum how { AT_ONCE, DETOUR, LATE };
 
-/* A hop that was looked for, and how it is rated. Less is better: hops after which the route agrees
- * with the order of channels, hops that agree with what comes to the switch, the old port, links
- * with less load, lower ports. */
+/* A candidate hop and its rating. Less is better: hops that agree with the order of channels, hops
+ * that agree with the channels that arrive at the switch, the old port, links with less load, lower
+ * ports. */
 struct choice {
     uint32_t hop; /* NETWORK_NONE: there is none */
     uint64_t rating;
 };
 
-/* The best hop of those that make a switch this near, are rated after `after`, and agree with the
- * order or not. What takes longest to tell is asked last. */
+/* The best hop at this distance, of those with a rating above `after` that agree with the order or
+ * not. The most expensive test comes last. */
 static struct choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
                                  const struct repair_arrivals *arrivals, uint64_t after,
                                  bool agreeing)
@@ -295,7 +295,7 @@ static struct choice best_choice(struct repair_column *column, uint32_t at, uint
     return best;
 }
 
-/* The best hop that is rated after `choice`, which becomes that one. */
+/* Replaces `choice` by the best hop with a higher rating; false if there is none. */
 static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops,
                         const struct repair_arrivals *arrivals, struct choice *choice)
 {
@@ -308,8 +308,8 @@ static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops
     return choice->hop != NETWORK_NONE;
 }
 
-/* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
- */
+/* Tries to give a neighbour whose route arrives another hop at the same distance, so that this
+ * switch may send to it. */
 static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
                        const struct repair_arrivals *arrivals)
 {
@@ -341,8 +341,8 @@ static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
     return false;
 }
 
-/* How near it could be, through a neighbour that arrives, if that is more than `hops`; NETWORK_NONE
- * as things are. */
+/* The smallest distance above `hops` through a neighbour whose route arrives; NETWORK_NONE if there
+ * is none. */
 static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     const struct network *network = column->network;
@@ -356,7 +356,7 @@ static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t h
     return later;
 }
 
-/* Tries the next hops that make it this near, the best first; true if one was taken. */
+/* Tries the hops at this distance, the best first; true if one was taken. */
 static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct repair_arrivals arrivals;
@@ -382,8 +382,8 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
     return false;
 }
 
-/* Notes for each broken switch how near it could be. Neighbours that are asked for that may turn
- * out to be broken themselves. Returns how many there are. */
+/* Lists each broken switch by its possible distance. The search may find further broken switches.
+ * Returns the number of broken switches. */
 static size_t offer_levels(struct repair_column *column)
 {
     size_t left = 0;
@@ -401,7 +401,7 @@ static size_t offer_levels(struct repair_column *column)
     return left;
 }
 
-/* One round; false if somebody is left. */
+/* One round; false if a switch is left. */
 static bool settle_broken(struct repair_column *column, bool reorder, bool drains)
 {
     size_t left = offer_levels(column);
@@ -424,7 +424,7 @@ static bool settle_broken(struct repair_column *column, bool reorder, bool drain
     return left == 0;
 }
 
-/* What could not be settled: not connected, or not wanted, or a failure. */
+/* Switches that are left: not connected, or without traffic to this LID; else the repair fails. */
 static bool is_repaired(struct repair_column *column)
 {
     bool repaired = true;
@@ -445,7 +445,8 @@ static bool is_repaired(struct repair_column *column)
     return repaired;
 }
 
-/* Those whose packets are waited for have another entry now, or it was for nothing. */
+/* Writes the waits of late hops. False if the switch whose packets they wait for keeps its
+ * entry. */
 static bool note_late(struct repair_column *column)
 {
     for (size_t i = 0; i < column->late.count; i++) {
@@ -464,7 +465,7 @@ bool repair_column_finish(struct repair_column *column)
     if (column->hopeless)
         return false;
     column->keep = true;
-    bool settled = settle_broken(column, false, false); /* the ends, as near as they were */
+    bool settled = settle_broken(column, false, false); /* the ends, at their old distance */
     column->keep = false;
     for (size_t i = 0; i < column->behind.count; i++)
         column->cells[column->behind.items[i]].state = CELL_NEW;

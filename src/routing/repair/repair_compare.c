@@ -1,5 +1,4 @@
-/* What a change touches: links, switches and addresses that are not what they were, and the entries
- * that led to them. */
+/* Finds links, switches and LIDs that have changed, and the entries that led to them. */
 #include "routing/repair/repair.h"
 
 #include <string.h>
@@ -24,7 +23,7 @@ static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t
     return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
 }
 
-/* Marks ports whose link is another one, and carries over the load of the others. */
+/* Marks ports whose link has changed, and copies the load of the others. */
 static void compare_ports(const struct comparison *comparison, uint32_t old, const uint64_t *load)
 {
     const struct network *network = comparison->network;
@@ -42,7 +41,7 @@ static void compare_ports(const struct comparison *comparison, uint32_t old, con
     }
 }
 
-/* How many hops the route of an entry had; 0 if that cannot be told. */
+/* The number of hops of an entry's old route; 0 if it did not arrive. */
 static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
 {
     const struct network *before = comparison->before;
@@ -55,7 +54,7 @@ static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint3
     return at == end ? hops : 0;
 }
 
-/* Entries of one switch that lead out of ports which are not what they were. */
+/* Finds entries of one switch that lead out of changed ports. */
 static void find_ends(const struct comparison *comparison, uint32_t old)
 {
     const struct network *network = comparison->network;

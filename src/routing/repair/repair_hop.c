@@ -1,5 +1,5 @@
-/* The dependencies of a hop: which traffic comes to a switch, on which lanes, and which channels it
- * waits for when it leaves by the hop and goes on to the destination. */
+/* The dependencies of a hop: the packets that arrive at a switch, their VLs, and the channels that
+ * they wait for on the path by this hop to the destination. */
 #include "routing/repair/repair_column.h"
 
 static uint16_t all_lanes(const struct repair_column *column)
@@ -7,13 +7,13 @@ static uint16_t all_lanes(const struct repair_column *column)
     return (uint16_t)((1u << column->cdg->count) - 1);
 }
 
-/* The channel by which a switch sends on, or NETWORK_NONE. */
+/* The channel by which a switch forwards the LID, or NETWORK_NONE. */
 static uint32_t channel_from(const struct repair_column *column, uint32_t at)
 {
     return cdg_leaving(column->cdg, at, repair_column_port(column, at));
 }
 
-/* The lanes on which traffic to the LID that counts begins at a switch. */
+/* The VLs of packets to the LID that begin at a switch and count. */
 static uint16_t own_lanes(const struct repair_column *column, uint32_t at)
 {
     const struct routes *routes = column->routes;
@@ -25,13 +25,13 @@ static uint16_t own_lanes(const struct repair_column *column, uint32_t at)
     return (uint16_t)(1u << (level & 15)) & all_lanes(column);
 }
 
-/* The lanes of all traffic that leaves a switch by its old entry. */
+/* The VLs of all packets that leave a switch by its old entry. */
 static uint16_t lanes_from(struct repair_column *column, uint32_t at)
 {
     const struct network *network = column->network;
     if (repair_column_cell(column, at)->lanes != LANES_UNKNOWN)
         return column->cells[at].lanes;
-    column->cells[at].lanes = 0; /* old tables may have loops that nobody is sent into */
+    column->cells[at].lanes = 0; /* old tables may have loops that no packet enters */
     uint16_t lanes = own_lanes(column, at);
     for (uint32_t e = network->first_edge[at];
          lanes != all_lanes(column) && e < network->first_edge[at + 1]; e++) {
@@ -92,7 +92,7 @@ static bool insert(struct repair_column *column, uint32_t in, uint32_t out, uint
     return true;
 }
 
-/* All that follows a hop, on these lanes, up to the destination. */
+/* Inserts all dependencies behind a hop, on these VLs, up to the destination. */
 static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t lanes)
 {
     uint32_t at = column->network->edges[hop].to;
@@ -111,7 +111,7 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
                     const struct repair_arrivals *arrivals)
 {
     const struct repair_cell *cell = &column->cells[at];
-    /* What arrives and leaves by old entries has been counted. */
+    /* dependencies between old entries are in the graph */
     bool counted =
         column->network->edges[hop].port == cell->old && !column->uncounted && !cell->is_end;
     cdg_begin(column->cdg);
@@ -121,8 +121,8 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     return cdg_end(column->cdg, fine);
 }
 
-/* The same, but what an old entry may have sent here and must not go on this way is waited for. Its
- * sender cannot keep that entry then. */
+/* The same, but packets of old entries that must not use this hop are drained first: their sender
+ * must get another entry. */
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
                          const struct repair_arrivals *arrivals)
 {
@@ -138,8 +138,8 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
     return true;
 }
 
-/* Inserts the dependencies of the old entries, whether they arrive or not: they carry traffic that
- * is not in the graph. False if one closes a cycle. */
+/* Inserts the dependencies of the old entries, whether they arrive or not: their packets are not in
+ * the graph. False if one closes a cycle. */
 bool repair_count_traffic(struct repair_column *column)
 {
     const struct network *network = column->network;
@@ -181,9 +181,9 @@ bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
     return true;
 }
 
-/* Switches on the route that get a new entry forward by the old one until it is there. That does
- * not matter if it agrees with the order, or if the old one leads to a dead link (unless this
- * traffic `arrived` so far); otherwise this entry has to wait. */
+/* A switch on the route that gets a new entry forwards by its old one until then. That is safe if
+ * it agrees with the order, or if the old one leads to a dead link (unless these packets `arrived`
+ * so far); otherwise this entry must wait. */
 void repair_find_waits(struct repair_column *column, uint32_t at,
                        const struct repair_arrivals *arrivals, bool arrived)
 {

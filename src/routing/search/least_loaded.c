@@ -1,18 +1,18 @@
-/* Loads are what the routes so far put on each link, counted in pairs of terminals.
+/* Balances routes by the load of links, counted in pairs of terminals.
  *
- * One destination after the other: from its switch outwards every switch takes the way with the
- * least load from there to the destination, added up over all links; then the traffic of all
- * terminals is added up along the chosen ways, from the far end inwards. That is the idea of SSSP
- * routing (Hoefler, Schneider and Lumsdaine, "Optimized routing for large-scale InfiniBand
- * networks", 2009) kept to the ways that next_hops.h allows, so that routes stay as short as their
- * engine promises. The first to choose know little of the others, so all choose twice: a second
- * time, one by one, when the routes of all others are there. Every choice depends on those before
- * it: there is no work for a second thread but the search for ways.
+ * One destination after the other: from its switch outwards, every switch takes the path with the
+ * least sum of loads; then the traffic of all terminals is added to the chosen paths, from the
+ * farthest switch inwards. That is the idea of SSSP routing (Hoefler, Schneider and Lumsdaine,
+ * "Optimized routing for large-scale InfiniBand networks", 2009) restricted to the next hops of
+ * next_hops.h, so that routes stay as short as their engine promises. The first destinations choose
+ * before the loads of the others, so each one chooses a second time, with the routes of all others
+ * in place. Every choice depends on those before it: only the search for next hops uses several
+ * threads.
  *
  * Terminals that the options list come first, in that order; then switch by switch. A terminal with
- * several LIDs gets the first of them when all terminals of its switch do, then the second, and so
- * on; ways that it uses already cost more than any load, so that its routes share as little as they
- * can. A port with weight w counts w-fold. */
+ * several LIDs gets a route for the first of them together with all terminals of its switch, then
+ * for the second, and so on; links that it uses already cost more than any load, so that its routes
+ * share few links. A port with weight w counts w-fold. */
 #include "routing/search/least_loaded.h"
 
 #include "base/bitset.h"
@@ -26,17 +26,17 @@ struct weigh {
     const struct network *network;
     struct routes *routes;
     struct next_hops next_hops;
-    struct arena memory;       /* of all that follows */
+    struct arena memory;       /* of all arrays */
     uint64_t *load;            /* by slot */
     uint16_t *weight;          /* by slot, or NULL: all 1 */
     uint32_t *slot_of_channel; /* by port of the network; of links between switches */
-    uint64_t *fixed;           /* [switch * stride + LID]: entries that the user gave; or NULL */
-    uint64_t *done;            /* by terminal: is served in this round */
+    uint64_t *fixed;           /* bits, [switch * stride + LID]: entries of user routes; or NULL */
+    uint64_t *done;            /* bits by terminal: has its routes in this round */
 
-    /* The ways to one destination switch. */
-    uint32_t destination;   /* whose these are, or NETWORK_NONE */
-    uint32_t *order;        /* switches that have one, nearest first; the destination's is first */
-    uint32_t count;         /* of them */
+    /* The next hops to one destination switch. */
+    uint32_t destination; /* the destination switch, or NETWORK_NONE */
+    uint32_t *order;      /* switches with a next hop, nearest first; the destination comes first */
+    uint32_t count;       /* of switches in `order` */
     uint32_t *first_choice; /* by switch, one more at the end: its slots in `choices` */
     uint32_t *choices;
     uint32_t *depth, *stack, *by_depth; /* scratch, by switch */
@@ -45,12 +45,12 @@ struct weigh {
     uint64_t *cost;   /* by switch: load from here on */
     uint32_t *chosen; /* by switch: slot */
     uint64_t *flow;   /* by switch: pairs whose route leaves it */
-    uint64_t *used;   /* by slot, a bit: of the routes of one terminal so far */
-    bool recalls;     /* there are any */
+    uint64_t *used;   /* bits by slot: used by the routes of one terminal so far */
+    bool recalls;     /* `used` has bits */
     uint64_t operations;
 };
 
-/* Slots that are ways to the destination, by switch. */
+/* Lists the slots that are next hops to the destination, by switch. */
 static void list_choices(struct weigh *weigh, uint32_t destination)
 {
     const struct next_hops *next_hops = &weigh->next_hops;
@@ -68,7 +68,7 @@ static void list_choices(struct weigh *weigh, uint32_t destination)
     weigh->operations += next_hops->slot_count;
 }
 
-/* How many steps away each switch is. All its ways are of the same length, so one tells. */
+/* Finds the distance of each switch. All its next hops have the same distance, so one is enough. */
 static void measure_depths(struct weigh *weigh, uint32_t destination)
 {
     const struct next_hops *next_hops = &weigh->next_hops;
@@ -135,7 +135,7 @@ static void choose_ways(struct weigh *weigh)
     weigh->operations += weigh->first_choice[weigh->next_hops.switch_count] + weigh->count;
 }
 
-/* What leaves each switch, from the far end inwards. */
+/* Adds up the pairs whose routes leave each switch, from the farthest inwards. */
 static void count_flows(struct weigh *weigh)
 {
     for (uint32_t i = 0; i < weigh->count; i++)
@@ -147,7 +147,7 @@ static void count_flows(struct weigh *weigh)
     weigh->operations += 2 * (uint64_t)weigh->count;
 }
 
-/* Adds what the routes of a LID put on the links, or takes it away (`sign` is -1). */
+/* Adds the load of a LID's routes to the links, or removes it (`sign` is -1). */
 static void add_loads(struct weigh *weigh, uint32_t lid, int sign)
 {
     count_flows(weigh);
@@ -169,7 +169,7 @@ static void write_entries(struct weigh *weigh, uint16_t lid, uint8_t lmc)
     weigh->operations += weigh->count;
 }
 
-/* Where the routes of a terminal's earlier LIDs run, read from the tables. */
+/* Marks the links of a terminal's earlier LIDs, from the tables. */
 static void recall_used(struct weigh *weigh, const struct network_terminal *terminal,
                         uint32_t offset)
 {
@@ -185,7 +185,7 @@ static void recall_used(struct weigh *weigh, const struct network_terminal *term
     weigh->operations += (uint64_t)offset * weigh->first_choice[weigh->next_hops.switch_count];
 }
 
-/* Takes the loads of a LID's routes off the links. */
+/* Removes the load of a LID's routes. */
 static void remove_loads(struct weigh *weigh, uint32_t lid)
 {
     for (uint32_t i = 1; i < weigh->count; i++) {
@@ -213,7 +213,8 @@ static void serve_lid(struct weigh *weigh, const struct network_terminal *termin
     weigh->recalls = false;
 }
 
-/* All LIDs of those that are not served yet: the first of each, then the second of each. */
+/* All LIDs of terminals that have no routes in this round yet: the first of each, then the second
+ * of each. */
 static void serve(struct weigh *weigh, const uint32_t *terminals, size_t count, bool again)
 {
     const struct network *network = weigh->network;
@@ -250,13 +251,13 @@ static void serve_tiles(struct weigh *weigh, const uint32_t *first, size_t first
         const struct network_switch *node = &network->switches.items[at];
         if (!node->lid)
             continue;
-        turn_to(weigh, at); /* the switch's own LID carries next to no traffic: it is not counted */
+        turn_to(weigh, at); /* no load for the switch's own LID: it carries little traffic */
         choose_ways(weigh);
         write_entries(weigh, node->lid, node->lmc);
     }
 }
 
-/* The user's entries are load from the start: at least that of the switch's own terminals. */
+/* User routes are load from the start: at least that of the switch's own terminals. */
 static void count_user_routes(struct weigh *weigh, const struct user_routes *user)
 {
     const struct network *network = weigh->network;

@@ -1,37 +1,37 @@
 /* Breadth-first search for 64 destinations at once, in three rounds.
  *
- * A switch settles a lane in the first ring where a neighbour of the ring before has that lane; all
- * such neighbours are ways. Each ring is pulled: only switches beside the last ring look at their
- * links, so the work never exceeds that of 64 separate searches.
+ * A switch settles a destination in the first ring where a neighbour of the ring before has it; all
+ * such neighbours are next hops. Each ring is pulled: only switches next to the last ring visit
+ * their links, so the work never exceeds that of 64 separate searches.
  *
- * With directions (FERa's rule for tables that do not look at the input port): who can reach the
- * destination by going down all the way must do so, even where a route up would be shorter; all
- * others go up along a shortest such route. Hence first a search along links down, whose rings are
- * kept, and then one along links up that takes up those rings as it meets them.
+ * With directions (FERa's rule for tables without regard to the input port), a switch that can
+ * reach the destination by going down all the way must do so, even where a route up would be
+ * shorter; all others go up along a shortest such route. Hence first a search along links down,
+ * whose rings are stored, and then one along links up that merges these rings at their distance.
  *
- * With several roots some switches have no legal route (root to root in a fat tree, say). These are
- * strays: they are sent towards the nearest switch that has one, in a third round; where terminals
- * are concerned, to one where they may turn (down_up_pivots.h). */
+ * With several roots some switches have no legal route (root to root in a fat tree, for example). A
+ * third round sends these strays towards the nearest switch that has one; those of terminals to a
+ * switch where they may turn (down_up_pivots.h). */
 #include "routing/search/next_hops.h"
 
 #include <string.h>
 
-enum { DENSE = 4 }; /* from 1/DENSE of all switches on, looking for neighbours does not pay */
+enum { DENSE = 4 }; /* from 1/DENSE of all switches on, all switches are visited */
 
-/* One tile's scratch; words by switch. */
+/* Scratch of one tile. Words have one bit for each destination of the tile, by switch. */
 struct search {
     struct next_hops *next_hops;
     struct arena memory;
     uint64_t *lanes;   /* the tile's words, by slot */
-    uint64_t *settled; /* lanes that have their ways */
-    uint64_t *front;   /* lanes settled in the last ring */
-    uint64_t *fresh;   /* lanes settled in this ring, of those in `touched` */
-    uint32_t *active;  /* switches with a front */
-    uint32_t *touched; /* switches that look for a front beside them */
+    uint64_t *settled; /* destinations that have their next hops */
+    uint64_t *front;   /* destinations settled in the last ring */
+    uint64_t *fresh;   /* destinations settled in this ring, by index in `touched` */
+    uint32_t *active;  /* switches with bits in `front` */
+    uint32_t *touched; /* switches next to those */
     uint32_t *mark;    /* the ring in which a switch was touched last */
     uint32_t active_count, touched_count, ring;
-    uint64_t all;                    /* lanes in use */
-    VEC(struct ring_entry) descents; /* the rings of the search along links down, one by one */
+    uint64_t all;                    /* all destinations of the tile */
+    VEC(struct ring_entry) descents; /* the rings of the search along links down */
     VEC(size_t) first_descent;       /* by ring, one more at the end */
     uint64_t operations;
 };
@@ -60,7 +60,7 @@ static uint32_t lane_count(const struct next_hops *next_hops, uint32_t tile)
     return left < NEXT_HOPS_LANES ? left : NEXT_HOPS_LANES;
 }
 
-/* Whoever may find something new: the neighbours, on this side, of those in front. */
+/* Lists the neighbours, on this side, of the last ring: only these can settle destinations. */
 static void touch_neighbours(struct search *search, enum side side)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -85,7 +85,7 @@ static void touch_neighbours(struct search *search, enum side side)
     }
 }
 
-/* Each touched switch takes what its neighbours on this side have. */
+/* Each touched switch settles the destinations of its neighbours on this side. */
 static void pull_front(struct search *search, enum side side)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -104,7 +104,7 @@ static void pull_front(struct search *search, enum side side)
     }
 }
 
-/* The ring is complete: it becomes the front. */
+/* The touched switches become the front. */
 static void settle_ring(struct search *search)
 {
     for (uint32_t i = 0; i < search->active_count; i++)
@@ -158,8 +158,8 @@ static void search_up(struct search *search)
 
 /* Strays. */
 
-/* By switch the lanes in which it is a stray: connected by cables, but without a legal route. They
- * are also listed as active. */
+/* By switch the destinations for which it is a stray: connected, but without a legal route. Such
+ * switches are listed as active. */
 static uint64_t *find_strays(struct search *search, uint32_t tile)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -185,7 +185,7 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
     const struct next_hops *next_hops = search->next_hops;
     uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
     struct next_hops_gaps *gaps = &next_hops->gaps[tile];
-    uint64_t terminals = 0; /* lanes of destinations that have some */
+    uint64_t terminals = 0; /* destinations with terminals */
     for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
         terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + lane) > 0)
                      << lane;
@@ -203,8 +203,8 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
     }
 }
 
-/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour: in
- * the order of slots, or in that of by_rank. */
+/* Sets next hops for open destinations that a neighbour on this side has, each by the first such
+ * neighbour: in the order of slots, or in that of by_rank. Returns these destinations. */
 static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
                              const uint64_t *have, const uint32_t *by_rank)
 {
@@ -245,8 +245,8 @@ static void place_rings(struct search *search, uint64_t *stray)
     }
 }
 
-/* Strays that can climb until they are above the turnabout, and then come down to somebody there
- * who has a legal route. */
+/* Strays that can go up to a switch above the pivot, and then down to one there that has a legal
+ * route. */
 static void place_by_turnabout(struct search *search, unsigned index, uint64_t *stray)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -317,8 +317,8 @@ static void compute_tile(void *context, size_t index)
         search_up(&search);
         uint64_t *stray = find_strays(&search, tile);
         count_gaps(&search, tile, stray);
-        /* Strays of a whole tree are switches among themselves, and any path will do. Those that
-         * matter are left until it is known where they may turn. */
+        /* Without strays of terminals any path will do. Strays of terminals are left for
+         * finish_tile(): the pivots must be known. */
         if (next_hops->gaps[tile].stray_count == 0) {
             place_rings(&search, stray);
         } else {
@@ -347,7 +347,7 @@ static void finish_tile(void *context, size_t index)
     for (unsigned i = 0; i < next_hops->down_up_pivots.count; i++)
         place_by_turnabout(&search, i, stray);
     mem_free(stray);
-    /* The rest go to whoever has a route by now. */
+    /* The rest go to any switch that has a route by now. */
     for (uint32_t slot = 0, at = 0; slot < next_hops->slot_count; slot++) {
         while (slot == next_hops->network->first_edge[at + 1])
             at++;

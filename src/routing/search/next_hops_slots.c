@@ -1,11 +1,10 @@
-/* Slots: in which order the links of a switch stand, and which of them are the ways to a
- * destination. */
+/* The order of a switch's slots, and sets of destinations with the same next hops. */
 #include "base/map.h"
 #include "routing/search/next_hops.h"
 
 #include <string.h>
 
-/* One side of a row, sorted by insertion: rows are short, and mostly in order already. */
+/* One direction of a row, sorted by insertion: rows are short, and mostly in order. */
 static uint32_t add_slots(struct next_hops *next_hops, uint32_t at, bool up, uint32_t slot,
                           const uint64_t *keys)
 {
@@ -28,7 +27,7 @@ static uint32_t add_slots(struct next_hops *next_hops, uint32_t at, bool up, uin
     return slot + count;
 }
 
-/* The slots of a switch, the farthest up first: by insertion, since they are so nearly. */
+/* Sorts the slots of a switch, the farthest up first; mostly they are in order. */
 static void rank_slots(struct next_hops *next_hops, uint32_t at)
 {
     const uint32_t *first = next_hops->network->first_edge, *rank = next_hops->updown->rank;
@@ -42,7 +41,7 @@ static void rank_slots(struct next_hops *next_hops, uint32_t at)
     }
 }
 
-/* Rows of slots are laid by many, each some of them. */
+/* Parallel jobs fill this many rows each. */
 enum { ROWS_TOGETHER = 64 };
 struct laying {
     struct next_hops *next_hops;
@@ -90,7 +89,7 @@ uint64_t *next_hops_scatter(const struct network *network, uint64_t seed)
 
 /* Fans. */
 
-/* Adds slots that all have the same lanes: fans that these cut in two are split. */
+/* Adds slots that all have the same destinations: a fan with some of these is split. */
 static void refine_fans(struct fans *fans, uint64_t lanes, const uint64_t *slots)
 {
     unsigned before = fans->count;

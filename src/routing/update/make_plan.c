@@ -1,21 +1,20 @@
 /* Planning an update: which entries may be written together, and when to wait.
  *
  * The planner keeps the graph of all dependencies that can have arisen since the last drain and
- * tries to add the updates one by one; an update whose new dependencies would close a cycle is put
- * off. What is left is tried again in the next wave, when more switches have acknowledged and their
- * old entries no longer count; if a whole pass adds nothing, a drain lets the planner forget all
- * that earlier tables left behind; if even that does not help, the remaining tables are split, into
- * blocks and then into single entries; what still cannot go is reported as stuck, together with the
- * lanes on which writing it, all at once and after a drain, could close a circle.
+ * tries to add the updates one by one; an update whose new dependencies would close a cycle is
+ * postponed. Postponed updates are tried again in the next wave, when more switches have
+ * acknowledged and their old entries no longer count; if a whole pass adds nothing, a drain removes
+ * the dependencies of earlier tables; if that does not help, the remaining tables are split, into
+ * blocks and then into single entries. Entries that are left are reported as stuck, together with
+ * the VLs on which they could close a cycle if they were all written at once after a drain.
  *
  * The order in which updates are tried is a strategy. For up*-down* tables children go before
  * parents, and parents only when all their children have acknowledged: PIRa followed by FERa needs
- * no drain then. The way back goes better from the root, and tables without directions in no
- * particular order; each is tried until one has neither drains nor stuck entries.
+ * no drain then. The opposite change works better from the root, and tables without directions in
+ * no particular order; each strategy is tried until one has neither drains nor stuck entries.
  *
- * A drain is over when all packets are gone that an entry sent on which is there no more. From
- * where they are, the present tables lead them to an end in so many hops; the plan says how many.
- */
+ * A drain ends when all packets that replaced entries have sent are gone. The plan has the number
+ * of hops that the present tables need for that. */
 #include "routing/update/make_plan.h"
 
 #include "routing/update/planner.h"
@@ -25,12 +24,12 @@
 
 enum {
     WORK_LIMIT = 2000000000,
-    SPLIT_MOST = 4096, /* blocks; if lanes are held anyway, more are not worth the time */
+    SPLIT_MOST = 4096, /* blocks; if VLs are held anyway, more are not worth the time */
 };
 
 enum strategy { CHILDREN_FIRST, PARENTS_FIRST, ANY_ORDER };
 
-/* Have all neighbours that should go first acknowledged? */
+/* Whether all neighbours that must be written first have acknowledged. */
 static bool may_go(const struct planner *planner, enum strategy strategy, uint32_t at)
 {
     const struct network *network = planner->network;
@@ -45,7 +44,7 @@ static bool may_go(const struct planner *planner, enum strategy strategy, uint32
     return true;
 }
 
-/* One pass over what is left; false if it could add nothing to a new wave. */
+/* One pass over the postponed updates; false if it added none to a new wave. */
 static bool make_wave(struct planner *planner, enum strategy strategy, bool drain)
 {
     struct update_plan *plan = planner->plan;
@@ -75,7 +74,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     return true;
 }
 
-/* Adds what differs in a stretch of a table, as runs of pieces of the given size. */
+/* Adds the differences in a range of a table, as runs of pieces of the given size. */
 static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, uint32_t count,
                           uint32_t piece, bool join)
 {
@@ -99,7 +98,7 @@ static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, ui
     }
 }
 
-/* Everything that differs, in whole blocks, in the strategy's order. */
+/* Lists all differences, in whole blocks, in the strategy's order. */
 static void gather_updates(struct planner *planner, enum strategy strategy)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
@@ -129,8 +128,7 @@ static void split_left(struct planner *planner, uint32_t piece)
     mem_free(whole);
 }
 
-/* How far a packet may have to go that somebody sent on by an entry which is there no more: those
- * written since the last drain. */
+/* The most hops that packets of entries replaced since the last drain still have to travel. */
 static uint32_t hops_to_drain(const struct planner *planner)
 {
     const struct network *network = planner->network;
@@ -153,7 +151,7 @@ static uint32_t hops_to_drain(const struct planner *planner)
     return most;
 }
 
-/* Waves until nothing is left or nothing helps. */
+/* Adds waves until no update is left or none fits. */
 static void make_waves(struct planner *planner, enum strategy strategy, bool drains)
 {
     uint32_t piece = planner->stride;
@@ -178,8 +176,8 @@ static void make_waves(struct planner *planner, enum strategy strategy, bool dra
     }
 }
 
-/* What comes after the waves: all that is left, after a drain, with sources held on some lanes; or
- * only a drain, if sources must not hear of new service levels before. */
+/* The end of the plan: all updates that are left, after a drain, with sources held on some VLs; or
+ * only a drain, if sources must not use new service levels before it. */
 static void settle(struct planner *planner)
 {
     struct update_plan *plan = planner->plan;
@@ -214,8 +212,8 @@ static void plan_by(struct planner *planner, enum strategy strategy, bool drains
         settle(planner);
 }
 
-/* Less is better: lanes to hold, what is stuck, then drains, then waves. What is written during a
- * hold costs less than the time of a drain. */
+/* Less is better: VLs to hold, stuck entries, then drains, then waves. Entries written during a
+ * hold cost less than the time of a drain. */
 static bool is_better(const struct update_plan *plan, const struct update_plan *other, bool hold)
 {
     uint64_t costs[2][4] = {{0}};
@@ -233,7 +231,7 @@ static bool is_better(const struct update_plan *plan, const struct update_plan *
     return plan->waves.count < other->waves.count;
 }
 
-/* One more plan; the better one is kept. */
+/* Makes another plan and keeps the better one. */
 static void try_plan(struct planner *planner, enum strategy strategy, bool drains, bool hold)
 {
     struct update_plan *plan = planner->plan;
@@ -266,8 +264,8 @@ static void plan_with(struct planner *planner)
             try_plan(planner, (enum strategy)strategy, true, lanes);
 }
 
-/* Packets on lanes that are held leave by the tables that are there before the stuck entries are
- * written, however far they have to go. */
+/* Packets on held VLs leave by the tables without the stuck entries; they may need as many hops as
+ * the longest path. */
 static void add_hops_to_empty(struct update_plan *plan, const struct planner *planner)
 {
     const struct network *network = planner->network;

@@ -20,7 +20,7 @@ static inline uint32_t leaving(struct planner *planner, uint32_t at, uint8_t por
     return channel;
 }
 
-/* Packets that arrive by `in` may leave by `out`. */
+/* Adds a dependency on these VLs: packets that arrive by `in` may leave by `out`. */
 static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
 {
     for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
@@ -29,7 +29,7 @@ static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint1
     return true;
 }
 
-/* Packets that came to `at` by any table since the last drain, and now leave by `port`. */
+/* Adds packets that any table since the last drain sent to `at`, and that now leave by `port`. */
 static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = planner->network;
@@ -46,7 +46,7 @@ static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uin
     return true;
 }
 
-/* Lanes that had no packets to the LID at this switch before. */
+/* The VLs that had no packets to the LID at this switch before. */
 static uint16_t raise_lanes(struct planner *planner, uint32_t at, uint32_t lid, uint16_t lanes)
 {
     if (!planner->levels)
@@ -60,8 +60,8 @@ static uint16_t raise_lanes(struct planner *planner, uint32_t at, uint32_t lid, 
     return lanes & (uint16_t)~held;
 }
 
-/* Packets that leave by the new port and are forwarded by whatever the next switch has now; and so
- * on, as far as they bring lanes to where those were not. */
+/* Adds packets that leave by the new port and are forwarded by the entries of the next switch; and
+ * so on, as far as they add VLs there. */
 static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     planner->flows.count = 0;
@@ -74,7 +74,7 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
         uint32_t to = planner->network->edges[flow.channel].to;
         enum phase phase = planner_phase(planner, to, lid);
         if (planner->levels && to == at)
-            phase = PHASE_SENT; /* a way back to where the update is just being tried */
+            phase = PHASE_SENT; /* back at the switch of the update that is tried */
         uint32_t old = NETWORK_NONE, new = NETWORK_NONE;
         if (phase <= PHASE_SENT)
             old = leaving(planner, to, planner_old(planner, to, lid));
@@ -124,7 +124,7 @@ bool planner_try(struct planner *planner, const struct table_update *update)
 
 /* ---- whole tables ---- */
 
-/* The ports by which a switch may send now: one, or two while it is being written. */
+/* The ports by which a switch may forward now: one, or two while its entry is written. */
 static unsigned present_ports(const struct planner *planner, uint32_t at, uint32_t lid,
                               uint8_t ports[2])
 {
@@ -137,7 +137,7 @@ static unsigned present_ports(const struct planner *planner, uint32_t at, uint32
     return count;
 }
 
-/* Follows packets from where they are, as far as they bring their lane to where it was not. */
+/* Follows packets from a switch, as far as they add their VL. */
 static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_t lane)
 {
     planner->stack.count = 0;
@@ -157,7 +157,7 @@ static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_
     }
 }
 
-/* On which lanes packets come by where, by the present tables, if sources have these levels. */
+/* Finds the VLs of packets at each switch by the present tables, if sources have these levels. */
 static void follow_levels(struct planner *planner, const struct routes *routes)
 {
     const struct network *network = planner->network;
@@ -166,13 +166,14 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
     for (uint32_t lid = 0; lid < planner->stride; lid++)
         for (uint32_t from = 0; from < network->switches.count; from++) {
             unsigned level = update_level(routes, from, lid);
-            bool to_terminal = !(network_owner(network, lid) & NETWORK_SWITCH); /* nor to none */
+            bool to_terminal =
+                !(network_owner(network, lid) & NETWORK_SWITCH); /* nor is it unused */
             if (level < planner->lanes && (to_terminal || network_terminal_count(network, from)))
                 follow(planner, from, lid, (uint16_t)(1u << level));
         }
 }
 
-/* What packets that leave `at` by a port wait for at the next switch. */
+/* Adds the dependencies of packets that leave `at` by a port, at the next switch. */
 static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port,
                      uint16_t lanes)
 {
@@ -231,7 +232,7 @@ bool planner_begin(struct planner *planner)
     return planner_forget(planner);
 }
 
-/* Adds what new tables do with packets of new levels. */
+/* Adds packets of new levels by the new tables. Returns the VLs with a cycle. */
 static uint16_t put_new_levels(struct planner *planner)
 {
     memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
@@ -249,7 +250,7 @@ uint16_t planner_doomed_lanes(struct planner *planner)
     return put_new_levels(planner);
 }
 
-/* With one graph new levels add nothing: it has all packets, on any lane. */
+/* With one graph new levels add nothing: it has all packets, on any VL. */
 uint16_t planner_finish(struct planner *planner)
 {
     if (!planner->levels)
@@ -267,8 +268,8 @@ uint16_t planner_finish(struct planner *planner)
 
 /* ---- which traffic counts ---- */
 
-/* For a switch's LID: the switches where traffic of terminals can come by, in the old tables, the
- * new ones or a mixture. */
+/* For a switch's LID: the switches that packets of terminals can pass, by the old tables, the new
+ * ones or a mixture. */
 static uint64_t *find_carriers(struct planner *planner, uint32_t lid, uint32_t *queue)
 {
     const struct network *network = planner->network;
@@ -294,9 +295,9 @@ static uint64_t *find_carriers(struct planner *planner, uint32_t lid, uint32_t *
     return bits;
 }
 
-/* Traffic between switches is management. On one lane it counts like all other traffic, unless that
- * alone makes the old or the new tables cyclic (up*-down* with several roots has such tables):
- * then, as in verify.h, only traffic with a terminal at one end does. */
+/* Traffic between switches is management. With one graph it counts like all other traffic, unless
+ * it alone makes the old or the new tables cyclic (as up*-down* with several roots can): then, as
+ * in verify.h, only traffic with a terminal at one end counts. */
 static void choose_traffic(struct planner *planner)
 {
     const struct network *network = planner->network;
