@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { WAVE_NEVER = UINT32_MAX, LANES_MOST = 16 };
+enum { WAVE_NEVER = UINT32_MAX, VLS_MOST = 16 };
 
 struct transition {
     const struct network *network;
@@ -29,8 +29,8 @@ struct transition {
     uint32_t stride;
     uint32_t *wave;      /* [switch * stride + LID] */
     uint32_t first, end; /* the waves of this stretch */
-    unsigned lanes;      /* number of VLs */
-    unsigned lane;       /* VL of the packets that are followed */
+    unsigned vls;        /* number of VLs */
+    unsigned vl;         /* VL of the packets that are followed */
     uint16_t held;       /* VLs without packets of old levels */
     bool changed;        /* packets of new levels are followed, after all waves */
     struct dependency_graph graph;
@@ -100,25 +100,25 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
             out > node->port_count ||
             (out && network->ports.items[node->first_port + out].peer == NETWORK_NONE);
         if (network_link_at(network, to, out))
-            dependency_add(&transition->graph, to, link->peer_port, transition->lane, out,
-                           transition->lane);
+            dependency_add(&transition->graph, to, link->peer_port, transition->vl, out,
+                           transition->vl);
         reach(transition, to * 2 + i, since);
     }
 }
 
 /* The VLs on which packets from a switch to a LID may be. */
-static unsigned lanes_of_source(const struct routes *routes, uint32_t at, uint32_t lid)
+static unsigned vls_of_source(const struct routes *routes, uint32_t at, uint32_t lid)
 {
     if (routes->service_levels && lid < routes->stride)
-        return 1u << routes->service_levels[(size_t)at * routes->stride + lid] % LANES_MOST;
+        return 1u << routes->service_levels[(size_t)at * routes->stride + lid] % VLS_MOST;
     if (routes->service_levels || routes->vls <= 1)
         return 1;
-    return (1u << (routes->vls < LANES_MOST ? routes->vls : LANES_MOST)) - 1;
+    return (1u << (routes->vls < VLS_MOST ? routes->vls : VLS_MOST)) - 1;
 }
 
 /* Starts at every switch where packets to the LID on this VL may begin: all switches; for the LID
  * of a switch, or an unused LID, those with terminals. */
-static void add_lane(struct transition *transition, uint32_t lid, const struct routes *levels)
+static void add_vl(struct transition *transition, uint32_t lid, const struct routes *levels)
 {
     const struct network *network = transition->network;
     uint32_t switches = (uint32_t)network->switches.count;
@@ -127,7 +127,7 @@ static void add_lane(struct transition *transition, uint32_t lid, const struct r
     transition->queue.count = 0;
     memset(transition->since, 0xFF, switches * 2u * sizeof *transition->since);
     for (uint32_t at = 0; at < switches; at++)
-        if ((lanes_of_source(levels, at, lid) >> transition->lane & 1) &&
+        if ((vls_of_source(levels, at, lid) >> transition->vl & 1) &&
             (!only_terminals || network_terminal_count(network, at) > 0))
             for (uint32_t way = 0; way < 2; way++)
                 reach(transition, at * 2 + way, transition->first);
@@ -142,12 +142,12 @@ static void add_lane(struct transition *transition, uint32_t lid, const struct r
 /* All packets that sources send by these service levels. */
 static void add_packets(struct transition *transition, const struct routes *levels, unsigned held)
 {
-    for (unsigned lane = 0; lane < transition->lanes; lane++) {
-        if (held >> lane & 1)
+    for (unsigned vl = 0; vl < transition->vls; vl++) {
+        if (held >> vl & 1)
             continue;
-        transition->lane = lane;
+        transition->vl = vl;
         for (uint32_t lid = 1; lid < transition->stride; lid++)
-            add_lane(transition, lid, levels);
+            add_vl(transition, lid, levels);
     }
 }
 
@@ -159,7 +159,7 @@ static bool stretch_is_safe(struct transition *transition, uint32_t first, uint3
     transition->first = first;
     transition->end = end;
     transition->holes = 0;
-    dependency_init(&transition->graph, transition->network, transition->lanes);
+    dependency_init(&transition->graph, transition->network, transition->vls);
     add_packets(transition, transition->before, transition->held);
     transition->changed = true;
     if (change)
@@ -233,19 +233,19 @@ static void check_stretches(struct transition *transition, const struct update_p
         last = first;
         first = end;
     }
-    if (report->safe && (transition->lanes > 1 || plan->stuck.count))
+    if (report->safe && (transition->vls > 1 || plan->stuck.count))
         check_end(transition, plan, last, report);
 }
 
 /* The number of VLs that any packet uses. With one, new levels add nothing to old ones. */
-static unsigned count_lanes(const struct routes *before, const struct routes *after)
+static unsigned count_vls(const struct routes *before, const struct routes *after)
 {
     unsigned used = 0;
     for (int i = 0; i < 2; i++) {
         const struct routes *routes = i ? after : before;
         for (uint32_t at = 0; at < routes->switch_count; at++)
             for (uint32_t lid = 0; lid < routes->stride; lid++)
-                used |= lanes_of_source(routes, at, lid);
+                used |= vls_of_source(routes, at, lid);
     }
     return used ? 32u - (unsigned)__builtin_clz(used) : 1;
 }
@@ -259,7 +259,7 @@ static void describe(const struct network *network, struct transition_report *re
     case TRANSITION_HOLD: text_puts(&text, "while lanes are held"); break;
     case TRANSITION_LEVELS: text_puts(&text, "when service levels change"); break;
     }
-    text_puts(&text, ": circle on ");
+    text_puts(&text, ": cycle on ");
     verify_write_cycle(network, report->cycle.cycle.items, report->cycle.cycle.count, &text);
     vec_push(&report->cycle.findings, arena_strdup(&report->cycle.strings, text.data));
     text_release(&text);
@@ -275,7 +275,7 @@ void verify_transition(const struct network *network, const struct routes *befor
         .before = before,
         .after = after,
         .stride = before->stride > after->stride ? before->stride : after->stride,
-        .lanes = count_lanes(before, after),
+        .vls = count_vls(before, after),
     };
     struct routes first = *before;
     first.service_levels = plan->first_levels;
@@ -290,8 +290,8 @@ void verify_transition(const struct network *network, const struct routes *befor
                 routes_port(before, at, lid) != routes_port(after, at, lid);
     report->drains = update_plan_drains(plan);
     if (plan->first_levels) {
-        transition.lanes = LANES_MOST;
-        dependency_init(&transition.graph, network, transition.lanes);
+        transition.vls = VLS_MOST;
+        dependency_init(&transition.graph, network, transition.vls);
         add_packets(&transition, before, 0);
         add_packets(&transition, &first, 0);
         report->safe = !dependency_find_cycle(&transition.graph, &report->cycle);

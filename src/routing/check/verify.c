@@ -23,8 +23,8 @@ enum state { STATE_NEW, STATE_OPEN, STATE_DELIVERED, STATE_LOST, STATE_LOOP };
 struct check {
     const struct network *network;
     const struct routes *routes;
-    const struct lanes *lanes;
-    uint16_t *back; /* see walk.h; or NULL */
+    const struct lanes *map; /* NULL: VLs by the service levels of the routes */
+    uint16_t *back;          /* see walk.h; or NULL */
     bool reversible;
     uint32_t switch_count;
     unsigned vls, slices;
@@ -43,8 +43,8 @@ struct slice {
     struct dependency_graph dependencies;
     struct walk walk; /* for LIDs that every switch delivers; the fields below are for all others */
     uint8_t *state;
-    uint32_t *next;  /* by switch, where STEP_MOVE leads */
-    uint16_t *lanes; /* by switch: VLs on which this traffic leaves it */
+    uint32_t *next; /* by switch, where STEP_MOVE leads */
+    uint16_t *vls;  /* by switch: VLs on which this traffic leaves it */
     uint32_t *hops;
     uint64_t *weight;
     uint32_t *stack, *order;
@@ -183,8 +183,8 @@ static void count_delivery(const struct check *check, struct slice *slice,
 static uint8_t level_of_source(const struct check *check, const struct verify_target *target,
                                uint32_t end_point, uint32_t at)
 {
-    if (check->lanes)
-        return lanes_sl(check->lanes, end_point, target->lid);
+    if (check->map)
+        return lanes_sl(check->map, end_point, target->lid);
     if (check->routes->service_levels)
         return check->routes->service_levels[(size_t)at * check->routes->stride + target->lid];
     return 0;
@@ -205,19 +205,19 @@ static uint16_t levels_of_source(const struct check *check, const struct verify_
     return levels;
 }
 
-static unsigned lane_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
+static unsigned vl_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
-    unsigned lane = check->lanes ? lanes_vl(check->lanes, at, in, out, sl) : sl;
-    return lane < check->vls ? lane : LANES_DISCARD;
+    unsigned vl = check->map ? lanes_vl(check->map, at, in, out, sl) : sl;
+    return vl < check->vls ? vl : LANES_DISCARD;
 }
 
 /* VLs on which the switch's own senders of SL `sl` leave it; *levels collects the SLs of all. */
-static uint16_t lanes_of_senders(const struct check *check, const struct verify_target *target,
-                                 uint32_t at, uint8_t sl, uint16_t *levels)
+static uint16_t vls_of_senders(const struct check *check, const struct verify_target *target,
+                               uint32_t at, uint8_t sl, uint16_t *levels)
 {
     const struct network *network = check->network;
     uint8_t out = routes_port(check->routes, at, target->lid);
-    uint16_t lanes = 0;
+    uint16_t vls = 0;
     if (check->vls == 1) {
         *levels = 1;
         return !target->is_switch || network_terminal_count(network, at) > 0;
@@ -227,19 +227,19 @@ static uint16_t lanes_of_senders(const struct check *check, const struct verify_
         uint16_t own = levels_of_source(check, target, terminal, at);
         *levels |= own;
         if (own >> sl & 1)
-            lanes |= (uint16_t)(1u << lane_at(check, at, network->terminals.items[terminal].port,
-                                              out, sl));
+            vls |= (uint16_t)(1u << vl_at(check, at, network->terminals.items[terminal].port, out,
+                                          sl));
     }
     if (!target->is_switch) {
         uint16_t own = levels_of_source(check, target, NETWORK_SWITCH | at, at);
         *levels |= own;
         if (own >> sl & 1)
-            lanes |= (uint16_t)(1u << lane_at(check, at, 0, out, sl));
+            vls |= (uint16_t)(1u << vl_at(check, at, 0, out, sl));
     }
-    return lanes & (uint16_t) ~(1u << LANES_DISCARD);
+    return vls & (uint16_t) ~(1u << LANES_DISCARD);
 }
 
-/* The packets that leave `from` on `lanes` arrive at the next switch and wait there. */
+/* The packets that leave `from` on `vls` arrive at the next switch and wait there. */
 static void add_dependencies(const struct check *check, struct slice *slice,
                              const struct verify_target *target, uint32_t from, uint8_t sl)
 {
@@ -250,28 +250,28 @@ static void add_dependencies(const struct check *check, struct slice *slice,
     uint8_t port = routes_port(check->routes, from, target->lid);
     uint8_t in = network->ports.items[network->switches.items[from].first_port + port].peer_port;
     uint8_t out = routes_port(check->routes, at, target->lid);
-    unsigned lane = check->vls == 1 ? 0 : lane_at(check, at, in, out, sl);
+    unsigned vl = check->vls == 1 ? 0 : vl_at(check, at, in, out, sl);
     if (check->key && check->key[at] > check->key[from] &&
         check->key[slice->next[at]] < check->key[at])
         slice->sum.down_up++;
-    if (lane == LANES_DISCARD)
+    if (vl == LANES_DISCARD)
         return;
-    for (unsigned lanes = slice->lanes[from]; lanes; lanes &= lanes - 1)
-        dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(lanes), out, lane);
-    slice->lanes[at] |= (uint16_t)(1u << lane);
+    for (unsigned vls = slice->vls[from]; vls; vls &= vls - 1)
+        dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(vls), out, vl);
+    slice->vls[at] |= (uint16_t)(1u << vl);
 }
 
 /* One service level, from the far end of the forest. */
 static void follow_level(const struct check *check, struct slice *slice,
                          const struct verify_target *target, uint8_t sl, uint16_t *levels)
 {
-    memset(slice->lanes, 0, check->switch_count * sizeof *slice->lanes);
+    memset(slice->vls, 0, check->switch_count * sizeof *slice->vls);
     for (uint32_t i = slice->order_count; i-- > 0;) {
         uint32_t at = slice->order[i];
-        slice->lanes[at] |= lanes_of_senders(check, target, at, sl, levels);
+        slice->vls[at] |= vls_of_senders(check, target, at, sl, levels);
         if (slice->state[at] == STATE_LOOP)
-            slice->lanes[at] |= 1;
-        if (slice->lanes[at])
+            slice->vls[at] |= 1;
+        if (slice->vls[at])
             add_dependencies(check, slice, target, at, sl);
     }
 }
@@ -319,7 +319,7 @@ static void check_slice(void *context, size_t index)
     uint32_t switches = check->switch_count, first;
     slice->state = arena_alloc(&slice->memory, switches);
     slice->next = arena_alloc(&slice->memory, switches * sizeof *slice->next);
-    slice->lanes = arena_alloc(&slice->memory, switches * sizeof *slice->lanes);
+    slice->vls = arena_alloc(&slice->memory, switches * sizeof *slice->vls);
     slice->hops = arena_alloc(&slice->memory, switches * sizeof *slice->hops);
     slice->weight = arena_alloc(&slice->memory, switches * sizeof *slice->weight);
     slice->stack = arena_alloc(&slice->memory, switches * sizeof *slice->stack);
@@ -434,7 +434,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
     struct check check = {
         .network = network,
         .routes = routes,
-        .lanes = options->lanes,
+        .map = options->lanes,
         .switch_count = (uint32_t)network->switches.count,
         .reversible = options->reversible,
         .vls = options->lanes ? options->lanes->count : routes->vls,
@@ -450,7 +450,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
         bool one_part = network_parts(network, check.part) == 1;
         if (options->root_count)
             label_keys(&check, options->roots, options->root_count);
-        check.quick = !check.lanes && !check.key && !routes->offsets && one_part;
+        check.quick = !check.map && !check.key && !routes->offsets && one_part;
         if (check.quick && check.reversible && check.vls > 1)
             check.back = walk_levels_back(network, routes);
         check.slice = mem_zalloc(check.slices, sizeof *check.slice);

@@ -12,13 +12,13 @@ struct multicast_check {
     struct dependency_graph graph;
     struct arena memory;
     bool layered;
-    bool circular;   /* unicast alone has a cycle: VLs are not checked */
+    bool cyclic;     /* unicast alone has a cycle: VLs are not checked */
     bool fresh;      /* a tree was added since the last check of VLs */
     uint16_t *masks; /* [switch * positions + position] of the tree under check */
     uint8_t *seen;   /* by port of the network: a packet left by it */
     uint32_t *queue; /* switch << 8 | port of entry */
     bool *visited;   /* by switch */
-    uint32_t *met;   /* [switch * VLs + lane]: the LID that was last followed there */
+    uint32_t *met;   /* [switch * VLs + vl]: the LID that was last followed there */
 };
 
 /* ---- unicast ---- */
@@ -64,7 +64,7 @@ static void add_unicast(struct multicast_check *check)
     check->met = NULL;
 }
 
-static bool find_circle(struct multicast_check *check, struct err *err)
+static bool find_vl_cycle(struct multicast_check *check, struct err *err)
 {
     struct verify_report report = {0};
     bool found = dependency_find_cycle(&check->graph, &report);
@@ -94,7 +94,7 @@ struct multicast_check *multicast_check_new(const struct network *network,
     check->queue = arena_alloc(&check->memory, switches * sizeof *check->queue);
     check->visited = arena_alloc(&check->memory, switches * sizeof *check->visited);
     add_unicast(check);
-    check->circular = find_circle(check, NULL);
+    check->cyclic = find_vl_cycle(check, NULL);
     return check;
 }
 
@@ -191,7 +191,7 @@ static int compare_members(struct multicast_check *check, const struct multicast
         for (unsigned port = 0; port <= node->port_count; port++)
             if (check->seen[node->first_port + port] &&
                 !network_link_at(network, tree->arms.items[i].at, port))
-                return err_set(err, EINVAL, "port %u of 0x%016llx gets what it did not ask for",
+                return err_set(err, EINVAL, "port %u of 0x%016llx gets packets but is no member",
                                port, (unsigned long long)node->guid);
     }
     return 0;
@@ -255,14 +255,14 @@ static int look_at(struct multicast_check *check, const bool *usable,
     return status ? status : compare_members(check, members, count, tree, err);
 }
 
-int multicast_check_tree(struct multicast_check *check, unsigned lane, const bool *usable,
+int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool *usable,
                          const struct multicast_member *members, size_t count,
                          const struct multicast_tree *tree, struct err *err)
 {
     unsigned own = check->layered ? check->routes->vls : 0; /* no unicast is on this VL */
     int status = look_at(check, usable, members, count, tree, err);
     if (!status) {
-        add_waits(check, check->layered && lane < own ? lane : own, tree);
+        add_waits(check, check->layered && vl < own ? vl : own, tree);
         check->fresh = true;
     }
     clean_up(check, tree);
@@ -271,7 +271,7 @@ int multicast_check_tree(struct multicast_check *check, unsigned lane, const boo
 
 int multicast_check_lanes(struct multicast_check *check, struct err *err)
 {
-    bool look = check->fresh && !check->circular;
+    bool look = check->fresh && !check->cyclic;
     check->fresh = false;
-    return look && find_circle(check, err) ? -EDEADLK : 0;
+    return look && find_vl_cycle(check, err) ? -EDEADLK : 0;
 }

@@ -23,7 +23,7 @@ void multicast_check_free(struct multicast_check *check); /* accepts NULL */
 
 /* Checks one group: 0, or -EINVAL with the reason. Adds the dependencies of its packets to the
  * graph of its VL. */
-int multicast_check_tree(struct multicast_check *check, unsigned lane, const bool *usable,
+int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool *usable,
                          const struct multicast_member *members, size_t count,
                          const struct multicast_tree *tree, struct err *err);
 /* Checks all groups so far together with unicast: -EDEADLK and the cycle, if there is one that

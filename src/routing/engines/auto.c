@@ -66,7 +66,7 @@ static int auto_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_auto = {
     .name = "auto",
-    .summary = "looks at the network and picks: ftree, dor, dfsssp, nue or updn",
+    .summary = "chooses by the topology: ftree, dor, dfsssp, nue or updn",
     .compute = auto_compute,
     .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,

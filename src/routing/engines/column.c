@@ -14,7 +14,7 @@ void column_init(struct column *column, const struct network *network)
     column->order = arena_alloc(&column->memory, (switches + 1) * sizeof *column->order);
     column->out = arena_alloc(&column->memory, switches * sizeof *column->out);
     column->next = arena_alloc(&column->memory, switches * sizeof *column->next);
-    column->way = arena_alloc(&column->memory, switches * sizeof *column->way);
+    column->path = arena_alloc(&column->memory, switches * sizeof *column->path);
     column->state = arena_alloc(&column->memory, switches);
 }
 
@@ -52,14 +52,14 @@ static void walk(struct column *column, const struct cdg *cdg, const struct rout
             break;
         }
         column->state[at] = COLUMN_OPEN;
-        column->way[length++] = at;
+        column->path[length++] = at;
         column->out[at] = out;
         column->next[at] = network->edges[out].to;
         at = column->next[at];
     }
     bool in = column->state[at] == COLUMN_IN;
     while (length) {
-        at = column->way[--length];
+        at = column->path[--length];
         column->state[at] = in ? COLUMN_IN : COLUMN_OUT;
         if (in)
             column->order[column->count++] = at;

@@ -12,7 +12,7 @@ struct column {
     uint32_t count;       /* switches that it delivers from */
     uint32_t *order;      /* these switches, each after its next hop; the target comes first */
     uint32_t *out, *next; /* by switch in `order` except the target: its channel and its next hop */
-    uint32_t *way;
+    uint32_t *path;
     uint8_t *state;
     struct arena memory;
 };

@@ -155,7 +155,7 @@ static bool is_terminal_lid(const struct network *network, uint32_t lid)
 }
 
 /* The routes of a layer to one LID share a VL, the one with the fewest routes so far. */
-static void spread_layers(const struct layering *layering, unsigned layers, unsigned lanes)
+static void spread_layers(const struct layering *layering, unsigned layers, unsigned vls)
 {
     const struct network *network = layering->network;
     struct layers_share share[ENGINE_VLS_MAX];
@@ -167,21 +167,21 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
             for (unsigned k = 0; k < layers && is_terminal_lid(network, block + i); k++)
                 sum[k] += weight[i][k];
     }
-    layers_share(share, sum, layers, lanes);
+    layers_share(share, sum, layers, vls);
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
-        uint8_t lane[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
+        uint8_t vl[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
         least_loaded_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++) {
             for (unsigned k = 0; k < layers; k++) {
                 unsigned best = layers_lightest(&share[k], load);
-                lane[i][k] = (uint8_t)best;
+                vl[i][k] = (uint8_t)best;
                 load[best] += is_terminal_lid(network, block + i) ? weight[i][k] : 0;
             }
         }
         for (uint32_t at = 0; at < network->switches.count; at++) {
             uint8_t *level = level_of(layering, at, block);
             for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
-                level[i] = lane[i][level[i]];
+                level[i] = vl[i][level[i]];
         }
     }
 }
@@ -203,15 +203,15 @@ static unsigned try_routes(struct layering *layering, const struct engine_option
 /* First the balanced routes. If these take too many VLs, those by the lowest ports, which are as
  * short and less balanced, but take few VLs on regular networks. Returns the layers that it
  * takes. */
-static unsigned lay_routes(struct layering *layering, const struct engine_options *options,
-                           unsigned lanes)
+static unsigned assign_routes(struct layering *layering, const struct engine_options *options,
+                              unsigned vls)
 {
     struct routes *routes = layering->routes;
-    unsigned layers = try_routes(layering, options, false, lanes);
-    if (layers <= lanes)
+    unsigned layers = try_routes(layering, options, false, vls);
+    if (layers <= vls)
         return layers;
     layers = try_routes(layering, options, true, ENGINE_VLS_MAX);
-    if (layers <= lanes) {
+    if (layers <= vls) {
         snprintf(routes->note, sizeof routes->note,
                  "lowest ports, since balanced routes take more lanes; ");
         return layers;
@@ -221,20 +221,20 @@ static unsigned lay_routes(struct layering *layering, const struct engine_option
 }
 
 /* Assigns the layers to VLs, by pairs if these fit. */
-static void take_lanes(struct layering *layering, const struct engine_options *options,
-                       unsigned layers, unsigned lanes)
+static void assign_vls(struct layering *layering, const struct engine_options *options,
+                       unsigned layers, unsigned vls)
 {
     struct routes *routes = layering->routes;
     unsigned paired =
-        layers == 1 || options->reversible ? layers : layers_pairs_deal(&layering->pairs, lanes);
-    if (paired <= lanes) {
-        layers_pairs_spread(&layering->pairs, paired, lanes);
-        layers_describe(routes, paired, lanes);
+        layers == 1 || options->reversible ? layers : layers_pairs_deal(&layering->pairs, vls);
+    if (paired <= vls) {
+        layers_pairs_spread(&layering->pairs, paired, vls);
+        layers_describe(routes, paired, vls);
         return;
     }
     copy_levels(layering);
-    spread_layers(layering, layers, lanes);
-    layers_describe(routes, layers, lanes);
+    spread_layers(layering, layers, vls);
+    layers_describe(routes, layers, vls);
     layers_describe_one_way(routes);
 }
 
@@ -242,7 +242,7 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
                           struct routes *routes, struct err *err)
 {
     struct layering layering = {.network = network, .routes = routes};
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     struct arena memory = {0};
     routes_init(routes, network, "dfsssp");
     routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
@@ -253,17 +253,17 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
     cdg_open(&layering.cdg);
     column_init(&layering.column, network);
     layers_pairs_init(&layering.pairs, &layering.cdg, routes);
-    unsigned layers = lay_routes(&layering, options, lanes);
-    if (layers <= lanes)
-        take_lanes(&layering, options, layers, lanes);
+    unsigned layers = assign_routes(&layering, options, vls);
+    if (layers <= vls)
+        assign_vls(&layering, options, layers, vls);
     routes->operations += cdg_operations(&layering.cdg);
     cdg_release(&layering.cdg);
     column_release(&layering.column);
     layers_pairs_release(&layering.pairs);
     arena_release(&memory);
-    if (layers > lanes) {
+    if (layers > vls) {
         engine_refuse(routes);
-        return layers_refusal("dfsssp", layers, lanes, err);
+        return layers_refusal("dfsssp", layers, vls, err);
     }
     return engine_settle(network, options, false, routes, err);
 }

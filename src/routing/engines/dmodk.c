@@ -161,16 +161,16 @@ static void fill_one_by_one(const struct filling *filling, const struct turns *t
 
 /* Fills entries for destinations with one next hop. Returns their number. */
 static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t port,
-                            uint64_t lanes, uint32_t first_destination)
+                            uint64_t targets, uint32_t first_destination)
 {
     const struct network *network = filling->network;
     uint8_t *table = routes_row(filling->routes, at);
     const uint16_t *own_lid = filling->own_lid + first_destination;
-    uint64_t bare = filling->bare[first_destination / NEXT_HOPS_LANES] & lanes;
-    uint32_t entries = (uint32_t)__builtin_popcountll(lanes);
+    uint64_t bare = filling->bare[first_destination / NEXT_HOPS_TILE] & targets;
+    uint32_t entries = (uint32_t)__builtin_popcountll(targets);
     for (uint64_t left = bare; left; left &= left - 1)
         table[own_lid[__builtin_ctzll(left)]] = port;
-    for (uint64_t left = lanes & ~bare; left; left &= left - 1) {
+    for (uint64_t left = targets & ~bare; left; left &= left - 1) {
         uint32_t destination = first_destination + (unsigned)__builtin_ctzll(left);
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
@@ -195,7 +195,7 @@ static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struc
     uint32_t entries = 0;
     struct turns turns;
     start_turns(filling, at, fan, &turns);
-    for (uint64_t left = fan->lanes; left; left &= left - 1) {
+    for (uint64_t left = fan->targets; left; left &= left - 1) {
         uint32_t destination = first_destination + (unsigned)__builtin_ctzll(left);
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
@@ -237,21 +237,21 @@ static void clear_lost(const struct filling *filling, uint32_t at, uint64_t lost
 static uint64_t fill_tile(const struct filling *filling, uint32_t tile, uint32_t at)
 {
     const struct next_hops *next_hops = &filling->next_hops;
-    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES,
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE,
              left = next_hops->switch_count - first;
     uint32_t start = filling->network->first_edge[at], end = filling->network->first_edge[at + 1];
-    const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
-    uint64_t entries = 0, all = left < NEXT_HOPS_LANES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+    const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
+    uint64_t entries = 0, all = left < NEXT_HOPS_TILE ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
     uint64_t once = 0, twice = 0;
     struct fans fans;
     for (uint32_t slot = start; slot < end; slot++) {
-        twice |= once & lanes[slot];
-        once |= lanes[slot];
+        twice |= once & targets[slot];
+        once |= targets[slot];
     }
     for (uint32_t slot = start; slot < end; slot++)
-        if (lanes[slot] & ~twice)
-            entries += fill_single(filling, at, filling->next_hops.port[slot], lanes[slot] & ~twice,
-                                   first);
+        if (targets[slot] & ~twice)
+            entries += fill_single(filling, at, filling->next_hops.port[slot],
+                                   targets[slot] & ~twice, first);
     next_hops_gather_fans(next_hops, tile, at, twice, &fans);
     for (unsigned i = 0; i < fans.count; i++)
         entries += fill_fan(filling, at, &fans.items[i], first);
@@ -276,11 +276,11 @@ static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t mo
     }
     uint32_t slots = network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
-        const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
+        const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
         operations += slots;
         if (model == NETWORK_NONE ||
-            memcmp(lanes + network->first_edge[at], lanes + network->first_edge[model],
-                   slots * sizeof *lanes) != 0)
+            memcmp(targets + network->first_edge[at], targets + network->first_edge[model],
+                   slots * sizeof *targets) != 0)
             operations += fill_tile(filling, tile, at);
     }
     routes_fill_own(filling->routes, filling->network, at);
@@ -424,7 +424,7 @@ static void prepare_part(void *context, size_t part)
             const struct network_switch *node = &filling->network->switches.items[at];
             bool bare = node->lid && !node->lmc && !network_terminal_count(filling->network, at);
             filling->own_lid[at] = node->lid;
-            filling->bare[at / NEXT_HOPS_LANES] |= (uint64_t)bare << at % NEXT_HOPS_LANES;
+            filling->bare[at / NEXT_HOPS_TILE] |= (uint64_t)bare << at % NEXT_HOPS_TILE;
         }
     } else if (preparation->updown) {
         tree_directions(filling->tree, filling->network, preparation->updown);

@@ -108,10 +108,11 @@ static void gather_bundles(struct dor *dor)
 }
 
 /* Whether all links along a line or ring to a place exist, up (0) or down (1). */
-static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t place, unsigned way)
+static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t place,
+                    unsigned direction)
 {
     while (grid_place(&dor->grid, at, d) != place) {
-        const struct bundle *bundle = bundle_at(dor, at, d, way);
+        const struct bundle *bundle = bundle_at(dor, at, d, direction);
         if (!bundle->count)
             return false;
         at = network_next(dor->network, at, dor->ports[bundle->first]);
@@ -134,15 +135,16 @@ static unsigned choose_side(const struct dor *dor, uint32_t at, unsigned d, uint
 }
 
 /* Up (0) or down (1) from a switch to the place of another in a line or ring. */
-static unsigned choose_way(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
+static unsigned choose_direction(const struct dor *dor, uint32_t at, unsigned d,
+                                 uint32_t destination)
 {
     uint32_t here = grid_place(&dor->grid, at, d), size = dor->grid.dimension[d].size;
     uint32_t place = grid_place(&dor->grid, destination, d);
     if (dor->grid.dimension[d].shape == GRID_LINE)
         return place < here;
     uint32_t up = (place + size - here) % size;
-    unsigned way = 2 * up == size ? choose_side(dor, at, d, destination) : 2 * up > size;
-    return dor->damaged && !is_open(dor, at, d, place, way) ? !way : way;
+    unsigned direction = 2 * up == size ? choose_side(dor, at, d, destination) : 2 * up > size;
+    return dor->damaged && !is_open(dor, at, d, place, direction) ? !direction : direction;
 }
 
 /* The links of the next hop, or NULL at the destination's own switch. */
@@ -153,7 +155,7 @@ static const struct bundle *next_step(const struct dor *dor, uint32_t at, uint32
         if (grid_place(&dor->grid, at, d) == place)
             continue;
         bool full = dor->grid.dimension[d].shape == GRID_FULL;
-        return bundle_at(dor, at, d, full ? place : choose_way(dor, at, d, destination));
+        return bundle_at(dor, at, d, full ? place : choose_direction(dor, at, d, destination));
     }
     return NULL;
 }
@@ -167,7 +169,7 @@ static uint8_t service_level(const struct dor *dor, uint32_t at, uint32_t destin
         uint32_t place = grid_place(&dor->grid, destination, d);
         if (dor->grid.dimension[d].shape != GRID_RING || here == place)
             continue;
-        bool crosses = choose_way(dor, at, d, destination) == 0 ? place < here : place > here;
+        bool crosses = choose_direction(dor, at, d, destination) == 0 ? place < here : place > here;
         level |= (uint8_t)(crosses << dor->ring_bit[d]);
     }
     return level;
@@ -239,7 +241,7 @@ static uint64_t count_missing(const struct dor *dor)
 }
 
 /* The first pair in order of index, so that the message does not depend on threads. */
-static int refuse_lost(const struct dor *dor, struct err *err)
+static int refuse_missing_link(const struct dor *dor, struct err *err)
 {
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     for (uint32_t at = 0; at < dor->grid.switch_count; at++) {
@@ -281,7 +283,7 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
     snprintf(dor->routes->note, sizeof dor->routes->note, "%s%s", dor->grid.name,
              missing ? ", with links missing" : "");
     workers_run(options->workers, network->switches.count, fill_row, dor);
-    return dor->lost_from == NETWORK_NONE ? 0 : refuse_lost(dor, err);
+    return dor->lost_from == NETWORK_NONE ? 0 : refuse_missing_link(dor, err);
 }
 
 /* Whether all pairs cross the same seams in both directions. If not, the note says so, or the

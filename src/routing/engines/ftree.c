@@ -42,7 +42,7 @@ static int ftree_compute(const struct network *network, const struct engine_opti
         char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
         engine_refuse(routes);
         rc = err_set(err, ENETUNREACH,
-                     "ftree: too much of the tree is missing: %llu pairs of ports have no way up "
+                     "ftree: too much of the tree is missing: %llu pairs of ports have no path up "
                      "and down again (the first from %.80s to %.80s)",
                      (unsigned long long)gaps.pairs.terminal_pairs,
                      network_label(network, NETWORK_SWITCH | gaps.pairs.from, from),

@@ -170,7 +170,7 @@ static void write_ports(struct lash *lash)
 }
 
 /* The set of trees with the lower loads, or the other one if that takes too many VLs. */
-static unsigned lay_pairs(struct lash *lash, const struct engine_options *options, unsigned lanes)
+static unsigned assign_pairs(struct lash *lash, const struct engine_options *options, unsigned vls)
 {
     struct lash_trees balanced, lowest;
     make_trees(lash, options, false, &balanced);
@@ -178,12 +178,12 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
     bool ordered = lowest.most < balanced.most ||
                    (lowest.most == balanced.most && lowest.squares < balanced.squares);
     unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
-    if (layers > lanes) {
+    if (layers > vls) {
         unsigned first = layers;
         layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
-        layers = layers > lanes && first < layers ? first : layers;
+        layers = layers > vls && first < layers ? first : layers;
     }
-    if (layers <= lanes)
+    if (layers <= vls)
         write_ports(lash);
     mem_free(balanced.ports);
     mem_free(lowest.ports);
@@ -193,7 +193,7 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
 static int lash_compute(const struct network *network, const struct engine_options *options,
                         struct routes *routes, struct err *err)
 {
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     struct lash lash = {
         .network = network,
         .routes = routes,
@@ -203,17 +203,17 @@ static int lash_compute(const struct network *network, const struct engine_optio
     cdg_init(&lash.cdg, network);
     cdg_open(&lash.cdg);
     layers_pairs_init(&lash.pairs, &lash.cdg, routes);
-    unsigned layers = lay_pairs(&lash, options, lanes);
+    unsigned layers = assign_pairs(&lash, options, vls);
     routes->operations += cdg_operations(&lash.cdg);
     cdg_release(&lash.cdg);
-    if (layers <= lanes) {
-        layers_pairs_spread(&lash.pairs, layers, lanes);
-        layers_describe(routes, layers, lanes);
+    if (layers <= vls) {
+        layers_pairs_spread(&lash.pairs, layers, vls);
+        layers_describe(routes, layers, vls);
     }
     layers_pairs_release(&lash.pairs);
-    if (layers > lanes) {
+    if (layers > vls) {
         engine_refuse(routes);
-        return layers_refusal("lash", layers, lanes, err);
+        return layers_refusal("lash", layers, vls, err);
     }
     return engine_settle(network, options, false, routes, err);
 }

@@ -15,13 +15,12 @@ enum { MANY = 1000 };
 
 /* ---- layers and VLs ---- */
 
-void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers,
-                  unsigned lanes)
+void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers, unsigned vls)
 {
-    assert(layers > 0 && layers <= lanes);
+    assert(layers > 0 && layers <= vls);
     for (unsigned i = 0; i < layers; i++)
         share[i].count = 1;
-    for (unsigned lane = layers; lane < lanes; lane++) {
+    for (unsigned vl = layers; vl < vls; vl++) {
         unsigned most = 0;
         for (unsigned i = 1; i < layers; i++)
             if (weight[i] * share[most].count > weight[most] * share[i].count)
@@ -32,20 +31,20 @@ void layers_share(struct layers_share *share, const uint64_t *weight, unsigned l
         share[i].first = first;
 }
 
-int layers_refusal(const char *engine, unsigned layers, unsigned lanes, struct err *err)
+int layers_refusal(const char *engine, unsigned layers, unsigned vls, struct err *err)
 {
     if (layers > ENGINE_VLS_MAX)
         return err_set(err, ENOSPC, "%s: needs more than %d lanes, has %u", engine, ENGINE_VLS_MAX,
-                       lanes);
-    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, lanes);
+                       vls);
+    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, vls);
 }
 
-void layers_describe(struct routes *routes, unsigned layers, unsigned lanes)
+void layers_describe(struct routes *routes, unsigned layers, unsigned vls)
 {
     size_t length = strlen(routes->note);
-    routes->vls = (uint8_t)lanes;
+    routes->vls = (uint8_t)vls;
     snprintf(routes->note + length, sizeof routes->note - length, "%u layer%s over %u lane%s",
-             layers, layers == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s");
+             layers, layers == 1 ? "" : "s", vls, vls == 1 ? "" : "s");
 }
 
 void layers_describe_one_way(struct routes *routes)
@@ -220,19 +219,19 @@ static void write_levels(struct layers_pairs *pairs)
     mem_free(target);
 }
 
-void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned lanes)
+void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned vls)
 {
     uint32_t switches = (uint32_t)pairs->network->switches.count;
     struct layers_share share[ENGINE_VLS_MAX];
     uint64_t load[ENGINE_VLS_MAX] = {0};
-    layers_share(share, pairs->weight, layers, lanes);
+    layers_share(share, pairs->weight, layers, vls);
     for (uint32_t a = 0; a < switches; a++) {
         for (uint32_t b = a + 1; b < switches; b++) {
             uint8_t *level = &pairs->level[(size_t)a * switches + b];
-            unsigned lane = layers_lightest(&share[layers > 1 ? *level : 0], load);
-            load[lane] += terminal_pairs(pairs, a, b);
-            *level = (uint8_t)lane;
-            pairs->level[(size_t)b * switches + a] = (uint8_t)lane;
+            unsigned vl = layers_lightest(&share[layers > 1 ? *level : 0], load);
+            load[vl] += terminal_pairs(pairs, a, b);
+            *level = (uint8_t)vl;
+            pairs->level[(size_t)b * switches + a] = (uint8_t)vl;
         }
     }
     write_levels(pairs);

@@ -21,20 +21,20 @@ struct layers_share {
 };
 /* Every layer gets a VL; each VL that is left goes to the layer with the most weight per VL. */
 void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers,
-                  unsigned lanes);
+                  unsigned vls);
 /* The VL of a share with the least load. */
 static inline unsigned layers_lightest(const struct layers_share *share, const uint64_t *load)
 {
     unsigned best = share->first;
-    for (unsigned lane = share->first + 1; lane < share->first + share->count; lane++)
-        best = load[lane] < load[best] ? lane : best;
+    for (unsigned vl = share->first + 1; vl < share->first + share->count; vl++)
+        best = load[vl] < load[best] ? vl : best;
     return best;
 }
 
 /* "dfsssp: needs 9 VLs, has 8"; above ENGINE_VLS_MAX the number is not exact. */
-int layers_refusal(const char *engine, unsigned layers, unsigned lanes, struct err *err);
+int layers_refusal(const char *engine, unsigned layers, unsigned vls, struct err *err);
 /* Adds to the note how many VLs the routes use, and why. */
-void layers_describe(struct routes *routes, unsigned layers, unsigned lanes);
+void layers_describe(struct routes *routes, unsigned layers, unsigned vls);
 /* Adds to the note that a pair's two directions may have different VLs. */
 void layers_describe_one_way(struct routes *routes);
 
@@ -61,6 +61,6 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit);
 /* Spreads the layers over the VLs, pair by pair, writes the service levels, and marks the routes as
  * reversible. Called once, at the end. A single layer need not have been assigned: all pairs are on
  * it. */
-void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned lanes);
+void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned vls);
 
 #endif

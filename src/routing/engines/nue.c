@@ -12,7 +12,7 @@
  *   destination gets stuck on all of them, the computation starts again with escape trees and with
  *   the destinations in random order: with few VLs, consecutive neighbours would take the same
  *   links.
- * - A destination goes to the VL of its neighbours (nue_lanes.c) only if its routes are all
+ * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all
  *   shortest there; else to the VL where the sum of detours is least.
  * - If loads are uneven, trees are removed and chosen again, as in sssp.
  *
@@ -24,8 +24,8 @@
  * four VLs they hardly ever fit either.) */
 #include "routing/engines/column.h"
 #include "routing/engines/layers.h"
-#include "routing/engines/nue_lanes.h"
 #include "routing/engines/nue_tree.h"
+#include "routing/engines/nue_vls.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
 
@@ -44,15 +44,15 @@ struct nue {
     struct cdg cdg;
     struct nue_tree tree;
     struct column column;
-    uint32_t *weight; /* by channel */
-    uint16_t *factor; /* by channel: what a route counts there; NULL: 1 */
-    uint32_t *flow;   /* by switch */
-    uint32_t *up;     /* [lane * switches + switch]: to the parent in the VL's escape tree */
-    uint8_t *home;    /* by switch: the preferred VL of its terminals */
-    uint8_t *lane_of; /* by LID */
-    uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
-    unsigned lanes;   /* VLs of the search for routes */
-    bool escape;      /* VLs have escape trees */
+    uint32_t *weight;   /* by channel */
+    uint16_t *factor;   /* by channel: what a route counts there; NULL: 1 */
+    uint32_t *flow;     /* by switch */
+    uint32_t *up;       /* [vl * switches + switch]: to the parent in the VL's escape tree */
+    uint8_t *preferred; /* by switch: the preferred VL of its terminals */
+    uint8_t *vl_of;     /* by LID */
+    uint32_t *detour;   /* by LID: hops above the shortest, of all switches with terminals */
+    unsigned vls;       /* VLs of the search for routes */
+    bool escape;        /* VLs have escape trees */
     uint64_t load[ENGINE_VLS_MAX];
 };
 
@@ -60,17 +60,17 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
 {
     const struct network *network = nue->network;
     size_t switches = network->switches.count;
-    nue->lanes = engine_vls(options);
+    nue->vls = engine_vls(options);
     cdg_init(&nue->cdg, network);
-    for (unsigned i = 0; i < nue->lanes; i++)
+    for (unsigned i = 0; i < nue->vls; i++)
         cdg_open(&nue->cdg);
     nue_tree_init(&nue->tree, network, &nue->cdg);
     column_init(&nue->column, network);
     nue->weight = arena_alloc(&nue->memory, nue->cdg.channels * sizeof *nue->weight);
     nue->flow = arena_alloc(&nue->memory, (switches + 1) * sizeof *nue->flow);
-    nue->up = arena_alloc(&nue->memory, switches * nue->lanes * sizeof *nue->up);
-    nue->home = arena_alloc(&nue->memory, switches);
-    nue->lane_of = arena_alloc(&nue->memory, network->top_lid + 1u);
+    nue->up = arena_alloc(&nue->memory, switches * nue->vls * sizeof *nue->up);
+    nue->preferred = arena_alloc(&nue->memory, switches);
+    nue->vl_of = arena_alloc(&nue->memory, network->top_lid + 1u);
     nue->detour = arena_alloc(&nue->memory, (network->top_lid + 1u) * sizeof *nue->detour);
     if (options->weights)
         nue->factor = port_weights_by_edge(options->weights, network);
@@ -93,37 +93,37 @@ static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const 
     nue->flow[order[0]] = 0;
 }
 
-static const uint32_t *escape_tree(const struct nue *nue, unsigned lane)
+static const uint32_t *escape_tree(const struct nue *nue, unsigned vl)
 {
-    return nue->escape ? nue->up + (size_t)lane * nue->network->switches.count : NULL;
+    return nue->escape ? nue->up + (size_t)vl * nue->network->switches.count : NULL;
 }
 
-static enum nue_result try_lane(struct nue *nue, unsigned lane, uint64_t limit)
+static enum nue_result try_vl(struct nue *nue, unsigned vl, uint64_t limit)
 {
     nue->tree.limit = limit;
-    nue->tree.lane = lane;
-    nue->tree.up = escape_tree(nue, lane);
+    nue->tree.vl = vl;
+    nue->tree.up = escape_tree(nue, vl);
     return nue_tree_grow(&nue->tree);
 }
 
 /* The VL with the least load of those that were not tried. */
-static unsigned next_lane(const struct nue *nue, unsigned tried)
+static unsigned next_vl(const struct nue *nue, unsigned tried)
 {
-    unsigned best = nue->lanes;
-    for (unsigned lane = 0; lane < nue->lanes; lane++)
-        if (!(tried >> lane & 1) && (best == nue->lanes || nue->load[lane] < nue->load[best]))
-            best = lane;
+    unsigned best = nue->vls;
+    for (unsigned vl = 0; vl < nue->vls; vl++)
+        if (!(tried >> vl & 1) && (best == nue->vls || nue->load[vl] < nue->load[best]))
+            best = vl;
     return best;
 }
 
 /* Grows the tree of the LID that is set in `tree`, on the VL with the least detours. */
-static bool grow_anywhere(struct nue *nue, unsigned home)
+static bool grow_on_best_vl(struct nue *nue, unsigned preferred)
 {
-    unsigned best = nue->lanes, tried = 0;
+    unsigned best = nue->vls, tried = 0;
     uint64_t least = UINT64_MAX;
-    for (unsigned lane = home; lane < nue->lanes; lane = next_lane(nue, tried)) {
-        enum nue_result result = try_lane(nue, lane, least);
-        tried |= 1u << lane;
+    for (unsigned vl = preferred; vl < nue->vls; vl = next_vl(nue, tried)) {
+        enum nue_result result = try_vl(nue, vl, least);
+        tried |= 1u << vl;
         if (result == NUE_SHORTEST) {
             nue_tree_keep(&nue->tree);
             return true;
@@ -131,10 +131,10 @@ static bool grow_anywhere(struct nue *nue, unsigned home)
         if (result == NUE_DETOURS) {
             cdg_end(&nue->cdg, false);
             least = nue->tree.detour;
-            best = lane;
+            best = vl;
         }
     }
-    if (best == nue->lanes || try_lane(nue, best, UINT64_MAX) == NUE_STUCK)
+    if (best == nue->vls || try_vl(nue, best, UINT64_MAX) == NUE_STUCK)
         return false;
     nue_tree_keep(&nue->tree);
     return true;
@@ -154,11 +154,11 @@ static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
 static void write_column(struct nue *nue, uint32_t lid, uint32_t count)
 {
     write_ports(nue, lid, count);
-    memset(nue->lane_of + lid, (int)nue->tree.lane, count);
+    memset(nue->vl_of + lid, (int)nue->tree.vl, count);
     nue->detour[lid] = (uint32_t)nue->tree.detour;
 }
 
-static void aim_at(struct nue *nue, const struct network_terminal *terminal, uint32_t offset)
+static void set_target(struct nue *nue, const struct network_terminal *terminal, uint32_t offset)
 {
     struct nue_tree *tree = &nue->tree;
     if (tree->target != terminal->at)
@@ -176,11 +176,11 @@ static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
         if (offset >> terminal->lmc)
             continue;
-        aim_at(nue, terminal, offset);
-        if (!grow_anywhere(nue, nue->home[terminal->at]))
+        set_target(nue, terminal, offset);
+        if (!grow_on_best_vl(nue, nue->preferred[terminal->at]))
             return false;
         carry(nue, tree->order, tree->reached, tree->choice, 1);
-        nue->load[tree->lane]++;
+        nue->load[tree->vl]++;
         write_column(nue, tree->lid, 1);
     }
     return true;
@@ -192,7 +192,7 @@ static void choose_lid_again(struct nue *nue, uint32_t lid)
     const struct column *column = &nue->column;
     struct nue_tree *tree = &nue->tree;
     carry(nue, column->order, column->count, column->out, -1);
-    if (try_lane(nue, nue->lane_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
+    if (try_vl(nue, nue->vl_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
         carry(nue, column->order, column->count, column->out, 1);
         return;
     }
@@ -210,7 +210,7 @@ static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t
     nue->tree.turns = limit ? mem_alloc(bytes + 1) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
-        aim_at(nue, terminal, 0);
+        set_target(nue, terminal, 0);
         column_read(&nue->column, &nue->cdg, nue->routes, terminal->lid);
         bool heavy = limit == 0;
         for (uint32_t k = 1; k < nue->column.count && !heavy; k++)
@@ -235,7 +235,7 @@ static bool place_switches(struct nue *nue)
             continue;
         nue_tree_aim(&nue->tree, at);
         nue->tree.first_lid = nue->tree.lid = target->lid;
-        if (!grow_anywhere(nue, nue->home[at]))
+        if (!grow_on_best_vl(nue, nue->preferred[at]))
             return false;
         write_column(nue, target->lid, UINT32_C(1) << target->lmc);
     }
@@ -243,7 +243,7 @@ static bool place_switches(struct nue *nue)
 }
 
 /* Settles the routes from switches without terminals to terminals. */
-static bool settle_idle(struct nue *nue)
+static bool settle_idle_switches(struct nue *nue)
 {
     const struct network *network = nue->network;
     struct nue_tree *tree = &nue->tree;
@@ -255,8 +255,8 @@ static bool settle_idle(struct nue *nue)
             continue;
         tree->target = nue->column.target;
         tree->first_lid = tree->lid = lid;
-        tree->lane = nue->lane_of[lid];
-        tree->up = escape_tree(nue, tree->lane);
+        tree->vl = nue->vl_of[lid];
+        tree->up = escape_tree(nue, tree->vl);
         nue_tree_load(tree, &nue->column);
         if (!nue_tree_settle(tree))
             return false;
@@ -275,7 +275,7 @@ static void copy_switches(struct nue *nue)
         if (!target->lid || !lid)
             continue;
         sssp_copy_column(nue->routes, network, at, lid);
-        memset(nue->lane_of + target->lid, nue->lane_of[lid], (size_t)1 << target->lmc);
+        memset(nue->vl_of + target->lid, nue->vl_of[lid], (size_t)1 << target->lmc);
     }
 }
 
@@ -296,7 +296,7 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     for (uint32_t offset = 1; offset < lids; offset++)
         if (!place_offset(nue, destinations, count, offset))
             return false;
-    if (!place_switches(nue) || !settle_idle(nue))
+    if (!place_switches(nue) || !settle_idle_switches(nue))
         return false;
     copy_switches(nue);
     return true;
@@ -307,20 +307,20 @@ static void write_levels(struct nue *nue)
 {
     struct routes *routes = nue->routes;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
-        if (nue->lane_of[lid] >= routes->vls)
-            routes->vls = nue->lane_of[lid] + 1;
+        if (nue->vl_of[lid] >= routes->vls)
+            routes->vls = nue->vl_of[lid] + 1;
     for (size_t i = 0; i < nue->tree.moved.count; i++)
-        if (nue->tree.moved.items[i].lane >= routes->vls)
-            routes->vls = nue->tree.moved.items[i].lane + 1;
+        if (nue->tree.moved.items[i].vl >= routes->vls)
+            routes->vls = nue->tree.moved.items[i].vl + 1;
     if (routes->vls > 1) {
         routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
         for (uint32_t at = 0; at < routes->switch_count; at++)
-            memcpy(routes->service_levels + (size_t)at * routes->stride, nue->lane_of,
+            memcpy(routes->service_levels + (size_t)at * routes->stride, nue->vl_of,
                    nue->network->top_lid + 1u);
     }
     for (size_t i = 0; i < nue->tree.moved.count; i++) {
         const struct nue_move *move = &nue->tree.moved.items[i];
-        routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->lane;
+        routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->vl;
     }
 }
 
@@ -333,16 +333,16 @@ static void describe(const struct nue *nue)
     snprintf(routes->note, sizeof routes->note, "%u lane%s, %llu hops of detours%s", routes->vls,
              routes->vls == 1 ? "" : "s", (unsigned long long)detours,
              nue->escape ? ", with escape trees" : "");
-    if (nue->lanes < routes->vls) {
+    if (nue->vls < routes->vls) {
         size_t length = strlen(routes->note);
         snprintf(routes->note + length, sizeof routes->note - length,
-                 ", found with %u so that both directions of a pair share one", nue->lanes);
+                 ", found with %u so that both directions of a pair share one", nue->vls);
     }
 }
 
 /* Whether all routes fit on one VL. Leaves their dependencies in the first layer, which must be
  * empty. */
-static bool fits_one_lane(struct nue *nue)
+static bool fits_one_vl(struct nue *nue)
 {
     struct column *column = &nue->column;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
@@ -359,22 +359,22 @@ static bool fits_one_lane(struct nue *nue)
 }
 
 /* Assigns the tables to this many VLs, by pairs; false if they are too few. */
-static bool lay_pairs(struct nue *nue, unsigned lanes)
+static bool assign_pairs(struct nue *nue, unsigned vls)
 {
     struct layers_pairs pairs;
     cdg_clear(&nue->cdg, 0);
     layers_pairs_init(&pairs, &nue->cdg, nue->routes);
     cdg_close(&nue->cdg, 1);
-    unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
-    if (layers <= lanes) {
+    unsigned layers = nue->vls == 1 || fits_one_vl(nue) ? 1 : layers_pairs_deal(&pairs, vls);
+    if (layers <= vls) {
         cdg_close(&nue->cdg, 0); /* frees memory for the levels, which are as large as the tables */
-        nue->routes->vls = (uint8_t)lanes;
-        if (lanes > 1)
-            layers_pairs_spread(&pairs, layers, lanes);
+        nue->routes->vls = (uint8_t)vls;
+        if (vls > 1)
+            layers_pairs_spread(&pairs, layers, vls);
         nue->routes->reversible = true;
     }
     layers_pairs_release(&pairs);
-    return layers <= lanes;
+    return layers <= vls;
 }
 
 /* False if a destination is stuck on all VLs; with escape trees none is. */
@@ -387,10 +387,10 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
     memset(nue->load, 0, sizeof nue->load);
     nue->tree.moved.count = 0;
     nue->tree.target = NETWORK_NONE;
-    for (unsigned i = 0; i < nue->lanes; i++)
+    for (unsigned i = 0; i < nue->vls; i++)
         cdg_clear(&nue->cdg, i);
     if (nue->escape)
-        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
+        nue->routes->operations += nue_add_escape_trees(&nue->cdg, nue->preferred, nue->up);
     bool placed = place_all(nue, destinations, count);
     mem_free(destinations);
     return placed;
@@ -403,8 +403,7 @@ static void place_best(struct nue *nue, const struct engine_options *options)
     struct engine_options tried = *options;
     size_t entries = (size_t)nue->routes->switch_count * nue->routes->stride;
     size_t detours = (nue->network->top_lid + 1u) * sizeof *nue->detour;
-    unsigned orders =
-        nue->lanes == 1 && !options->scatter && entries <= ORDERS_ENTRIES ? ORDERS : 1;
+    unsigned orders = nue->vls == 1 && !options->scatter && entries <= ORDERS_ENTRIES ? ORDERS : 1;
     uint8_t *best = mem_alloc(entries + 1), *best_detour = mem_alloc(detours);
     uint32_t least = UINT32_MAX, load = 0;
     for (unsigned i = 0; i < orders; i++) {
@@ -427,21 +426,21 @@ static void place_best(struct nue *nue, const struct engine_options *options)
     mem_free(best_detour);
 }
 
-/* Computes tables with options->max_vls VLs, and assigns them to `lanes` VLs; false if they do not
+/* Computes tables with options->max_vls VLs, and assigns them to `vls` VLs; false if they do not
  * fit and must be reversible. */
 static bool find_routes(struct routes *routes, const struct network *network,
-                        const struct engine_options *options, unsigned lanes)
+                        const struct engine_options *options, unsigned vls)
 {
     struct nue nue = {.network = network, .routes = routes};
     nue_init(&nue, options);
-    nue_divide(network, nue.lanes, nue.home);
+    nue_divide(network, nue.vls, nue.preferred);
     if (!place_with(&nue, options)) {
         nue.escape = true;
         place_best(&nue, options);
     }
     for (uint32_t at = 0; at < routes->switch_count; at++)
         routes_fill_own(routes, network, at);
-    bool paired = lay_pairs(&nue, lanes);
+    bool paired = assign_pairs(&nue, vls);
     if (!paired && !options->reversible)
         write_levels(&nue);
     describe(&nue);
@@ -460,13 +459,13 @@ static int nue_compute(const struct network *network, const struct engine_option
                        struct routes *routes, struct err *err)
 {
     struct engine_options tried = *options;
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     routes_init(routes, network, "nue");
-    tried.max_vls = lanes;
-    if (!find_routes(routes, network, &tried, lanes)) {
+    tried.max_vls = vls;
+    if (!find_routes(routes, network, &tried, vls)) {
         memset(routes->ports, PORT_NONE, (size_t)routes->switch_count * routes->stride);
         tried.max_vls = 1;
-        find_routes(routes, network, &tried, lanes);
+        find_routes(routes, network, &tried, vls);
     }
     return engine_settle(network, options, false, routes, err);
 }

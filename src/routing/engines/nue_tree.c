@@ -70,7 +70,7 @@ static bool add_dependency(struct nue_tree *tree, uint32_t in)
 {
     uint32_t at = tree->network->edges[in].to;
     return at == tree->target ||
-           cdg_insert(tree->cdg, tree->lane, in, tree->choice[at]) != CDG_REFUSED;
+           cdg_insert(tree->cdg, tree->vl, in, tree->choice[at]) != CDG_REFUSED;
 }
 
 /* The same, and all further dependencies on the path that no source has needed so far. */
@@ -113,7 +113,7 @@ static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighb
 {
     const struct network *network = tree->network;
     const struct cdg *cdg = tree->cdg;
-    const uint64_t *refused = cdg->layer[tree->lane].refused;
+    const uint64_t *refused = cdg->layer[tree->vl].refused;
     uint32_t first = network->first_edge[at], bit = 0;
     bool is_target = at == tree->target;
     if (tree->mark[at] & MARK_DEAD)
@@ -149,7 +149,7 @@ static bool find_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (tree->hops[to] != ring || tree->mark[to] & MARK_DEAD ||
-            (to != tree->target && cdg_refuses(tree->cdg, tree->lane, e, tree->choice[to])))
+            (to != tree->target && cdg_refuses(tree->cdg, tree->vl, e, tree->choice[to])))
             continue;
         uint64_t cost = cost_of(tree, e, at, to);
         if (cost >= tree->offer[at])
@@ -379,14 +379,14 @@ void nue_tree_load(struct nue_tree *tree, const struct column *column)
 }
 
 /* Finds the nearest neighbour that is not idle and whose path the VL accepts. */
-static bool find_company(struct nue_tree *tree, uint32_t at)
+static bool find_settled_neighbour(struct nue_tree *tree, uint32_t at)
 {
     const struct network *network = tree->network;
     uint32_t best = NETWORK_NONE;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (tree->mark[to] & MARK_IDLE ||
-            (to != tree->target && cdg_refuses(tree->cdg, tree->lane, e, tree->choice[to])))
+            (to != tree->target && cdg_refuses(tree->cdg, tree->vl, e, tree->choice[to])))
             continue;
         if (best == NETWORK_NONE || tree->hops[to] < tree->hops[network->edges[best].to])
             best = e;
@@ -397,17 +397,17 @@ static bool find_company(struct nue_tree *tree, uint32_t at)
 }
 
 /* Moves the route as it is to another VL. */
-static bool change_lane(struct nue_tree *tree, uint32_t from)
+static bool change_vl(struct nue_tree *tree, uint32_t from)
 {
-    for (unsigned lane = 0; lane < tree->cdg->count; lane++) {
+    for (unsigned vl = 0; vl < tree->cdg->count; vl++) {
         bool fits = true;
-        if (lane == tree->lane)
+        if (vl == tree->vl)
             continue;
         cdg_begin(tree->cdg);
         for (uint32_t at = from, to; fits && (to = next_switch(tree, at)) != tree->target; at = to)
-            fits = cdg_insert(tree->cdg, lane, tree->choice[at], tree->choice[to]) != CDG_REFUSED;
+            fits = cdg_insert(tree->cdg, vl, tree->choice[at], tree->choice[to]) != CDG_REFUSED;
         if (cdg_end(tree->cdg, fits)) {
-            vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)lane}));
+            vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)vl}));
             return true;
         }
     }
@@ -419,7 +419,7 @@ static bool settle(struct nue_tree *tree, uint32_t at)
 {
     uint32_t choice = tree->choice[at];
     bool added = add_way(tree, choice);
-    while (!added && find_company(tree, at))
+    while (!added && find_settled_neighbour(tree, at))
         added = add_dependency(tree, tree->choice[at]);
     if (added) {
         tree->mark[at] = 0;
@@ -427,7 +427,7 @@ static bool settle(struct nue_tree *tree, uint32_t at)
         return true;
     }
     tree->choice[at] = choice;
-    return tree->up ? escape(tree, at) : change_lane(tree, at);
+    return tree->up ? escape(tree, at) : change_vl(tree, at);
 }
 
 bool nue_tree_settle(struct nue_tree *tree)

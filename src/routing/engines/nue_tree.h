@@ -15,7 +15,7 @@ enum nue_result {
 /* A source that uses another VL than the LID's. */
 struct nue_move {
     uint32_t lid, from;
-    uint8_t lane;
+    uint8_t vl;
 };
 
 struct nue_tree {
@@ -27,7 +27,7 @@ struct nue_tree {
     const uint32_t *up; /* by switch: the channel to its parent in the escape tree; or NULL */
 
     /* What to find, set by the caller. */
-    unsigned lane;
+    unsigned vl;
     uint32_t target;
     const struct routes *routes;
     uint64_t limit;          /* of detours: NUE_STUCK from there on */

@@ -55,7 +55,7 @@ void sssp_init(struct sssp *sssp, const struct network *network,
     sssp->order = arena_alloc(memory, (switches + 1) * sizeof *sssp->order);
     sssp->distance = arena_alloc(memory, switches * sizeof *sssp->distance);
     sssp->next_hops = arena_alloc(memory, (edges + 1) * sizeof *sssp->next_hops);
-    sssp->first_way = arena_alloc(memory, (switches + 2) * sizeof *sssp->first_way);
+    sssp->first_hop = arena_alloc(memory, (switches + 2) * sizeof *sssp->first_hop);
     sssp->choice = arena_alloc(memory, switches * sizeof *sssp->choice);
     sssp->cost = arena_alloc(memory, switches * sizeof *sssp->cost);
     sssp->flow = arena_alloc(memory, switches * sizeof *sssp->flow);
@@ -78,17 +78,17 @@ void sssp_aim(struct sssp *sssp, uint32_t target)
     sssp->target = target;
     for (uint32_t i = 0; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i], closer = sssp->distance[at] - 1;
-        sssp->first_way[i] = next_hops;
+        sssp->first_hop[i] = next_hops;
         if (i == 0)
             continue;
         sssp->operations += network->first_edge[at + 1] - network->first_edge[at];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
-            sssp->next_hops[next_hops] = (struct sssp_way){.edge = e, .to = to};
+            sssp->next_hops[next_hops] = (struct sssp_hop){.edge = e, .to = to};
             next_hops += sssp->distance[to] == closer;
         }
     }
-    sssp->first_way[sssp->reached] = next_hops;
+    sssp->first_hop[sssp->reached] = next_hops;
     sssp->operations += sssp->reached + next_hops;
 }
 
@@ -99,33 +99,33 @@ void sssp_choose(struct sssp *sssp)
     cost[sssp->target] = 0;
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
-        const struct sssp_way *way = sssp->next_hops + sssp->first_way[i];
-        const struct sssp_way *end = sssp->next_hops + sssp->first_way[i + 1];
+        const struct sssp_hop *hop = sssp->next_hops + sssp->first_hop[i];
+        const struct sssp_hop *end = sssp->next_hops + sssp->first_hop[i + 1];
         uint64_t least = UINT64_MAX;
-        uint32_t edge = way->edge;
-        for (; way < end; way++) {
-            uint64_t sum = weight[way->edge] + cost[way->to];
-            edge = sum < least ? way->edge : edge;
+        uint32_t edge = hop->edge;
+        for (; hop < end; hop++) {
+            uint64_t sum = weight[hop->edge] + cost[hop->to];
+            edge = sum < least ? hop->edge : edge;
             least = sum < least ? sum : least;
         }
         cost[sssp->order[i]] = least;
         sssp->choice[sssp->order[i]] = edge;
     }
-    sssp->operations += sssp->first_way[sssp->reached];
+    sssp->operations += sssp->first_hop[sssp->reached];
 }
 
 void sssp_choose_lowest(struct sssp *sssp)
 {
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
-        const struct sssp_way *way = sssp->next_hops + sssp->first_way[i];
-        const struct sssp_way *end = sssp->next_hops + sssp->first_way[i + 1], *best = way;
-        for (; way < end; way++)
-            if (way->to == best->to && sssp->weight[way->edge] < sssp->weight[best->edge])
-                best = way;
+        const struct sssp_hop *hop = sssp->next_hops + sssp->first_hop[i];
+        const struct sssp_hop *end = sssp->next_hops + sssp->first_hop[i + 1], *best = hop;
+        for (; hop < end; hop++)
+            if (hop->to == best->to && sssp->weight[hop->edge] < sssp->weight[best->edge])
+                best = hop;
         sssp->choice[sssp->order[i]] = best->edge;
     }
-    sssp->operations += sssp->first_way[sssp->reached];
+    sssp->operations += sssp->first_hop[sssp->reached];
 }
 
 static void add_weight(struct sssp *sssp, uint32_t edge, uint32_t flow)
@@ -240,20 +240,20 @@ static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_
         uint32_t at = sssp->order[i];
         const uint8_t *row = routes_row(routes, at);
         uint64_t least = UINT64_MAX;
-        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
-            const struct sssp_way *way = &sssp->next_hops[k];
-            uint64_t sum = sssp->weight[way->edge] + sssp->cost[way->to];
+        for (uint32_t k = sssp->first_hop[i]; k < sssp->first_hop[i + 1]; k++) {
+            const struct sssp_hop *hop = &sssp->next_hops[k];
+            uint64_t sum = sssp->weight[hop->edge] + sssp->cost[hop->to];
             for (uint32_t earlier = first_lid; earlier < lid; earlier++)
-                if (row[earlier] == sssp->network->edges[way->edge].port)
+                if (row[earlier] == sssp->network->edges[hop->edge].port)
                     sum += apart;
             if (sum >= least)
                 continue;
             least = sum;
-            sssp->choice[at] = way->edge;
+            sssp->choice[at] = hop->edge;
         }
         sssp->cost[at] = least;
     }
-    sssp->operations += (uint64_t)sssp->first_way[sssp->reached] * (1 + lid - first_lid);
+    sssp->operations += (uint64_t)sssp->first_hop[sssp->reached] * (1 + lid - first_lid);
 }
 
 /* Chooses and adds load at once: each switch, from the target outwards, sees the load of those
@@ -264,7 +264,7 @@ static void choose_in_turn(struct sssp *sssp)
     for (uint32_t i = 1; i < sssp->reached; i++) {
         uint32_t from = sssp->order[i], terminals = network_terminal_count(network, from);
         uint64_t least = UINT64_MAX;
-        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
+        for (uint32_t k = sssp->first_hop[i]; k < sssp->first_hop[i + 1]; k++) {
             uint64_t sum = sssp->weight[sssp->next_hops[k].edge];
             for (uint32_t at = sssp->next_hops[k].to; at != sssp->target;
                  at = network->edges[sssp->choice[at]].to)
@@ -278,7 +278,7 @@ static void choose_in_turn(struct sssp *sssp)
              at = network->edges[sssp->choice[at]].to)
             add_weight(sssp, sssp->choice[at], terminals);
         sssp->operations +=
-            (uint64_t)sssp->distance[from] * (sssp->first_way[i + 1] - sssp->first_way[i] + 1);
+            (uint64_t)sssp->distance[from] * (sssp->first_hop[i + 1] - sssp->first_hop[i] + 1);
     }
 }
 

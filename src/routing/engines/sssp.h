@@ -6,7 +6,7 @@
 #include "routing/engine/engine.h"
 
 /* A link of a switch that leads one hop closer to the target. */
-struct sssp_way {
+struct sssp_hop {
     uint32_t edge, to;
 };
 
@@ -24,8 +24,8 @@ struct sssp {
     uint32_t reached;   /* switches that have one, the target included */
     uint32_t *order;    /* these, by distance; the target comes first */
     uint32_t *distance; /* by switch, or NETWORK_NONE */
-    struct sssp_way *next_hops;
-    uint32_t *first_way; /* by place in `order`, one more at the end */
+    struct sssp_hop *next_hops;
+    uint32_t *first_hop; /* by place in `order`, one more at the end */
 
     /* One route for each switch, made by sssp_choose(). */
     uint32_t *choice; /* by switch: its edge, or NETWORK_NONE */

@@ -142,7 +142,7 @@ static int updn_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_updn = {
     .name = "updn",
-    .summary = "up*-down* with detected or given roots, balanced over equal ways",
+    .summary = "up*-down* with detected or given roots, balanced over equal paths",
     .compute = updn_compute,
     .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,

@@ -15,7 +15,7 @@ struct task {
     struct multicast_tree *tree;
 };
 
-static uint64_t lot(const struct task *task, uint32_t at, unsigned port)
+static uint64_t tie_hash(const struct task *task, uint32_t at, unsigned port)
 {
     return hash_mix(task->salt ^ hash_mix(task->base->network->switches.items[at].guid + port));
 }
@@ -87,7 +87,8 @@ static uint32_t choose_root(const struct task *task)
         if (best == NETWORK_NONE || scratch->count[at] > scratch->count[best] ||
             (scratch->count[at] == scratch->count[best] &&
              (scratch->sum[at] < scratch->sum[best] ||
-              (scratch->sum[at] == scratch->sum[best] && lot(task, at, 0) < lot(task, best, 0)))))
+              (scratch->sum[at] == scratch->sum[best] &&
+               tie_hash(task, at, 0) < tie_hash(task, best, 0)))))
             best = at;
     }
     return best;
@@ -127,16 +128,16 @@ static const struct network_edge *choose_parent(const struct task *task, uint32_
     const struct network *network = task->base->network;
     const uint32_t *depth = task->base->scratch.depth;
     const struct network_edge *best = NULL;
-    uint64_t best_lot = 0;
+    uint64_t best_hash = 0;
     for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
         const struct network_edge *edge = &network->edges[i];
         if (depth[edge->to] != depth[at] - 1 || task->base->rank[edge->to] > task->base->rank[at] ||
             (best && reached[best->to] && !reached[edge->to]))
             continue;
-        uint64_t its_lot = lot(task, edge->to, edge->to_port);
-        if (!best || reached[edge->to] > reached[best->to] || its_lot < best_lot) {
+        uint64_t its_hash = tie_hash(task, edge->to, edge->to_port);
+        if (!best || reached[edge->to] > reached[best->to] || its_hash < best_hash) {
             best = edge;
-            best_lot = its_lot;
+            best_hash = its_hash;
         }
     }
     return best;
@@ -218,7 +219,7 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
 
 /* ---- choosing ---- */
 
-static void grow(const struct task *task, uint32_t usable, bool *reached)
+static void choose_tree(const struct task *task, uint32_t usable, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t root = NETWORK_NONE, own = 0, shared = 0;
@@ -257,7 +258,7 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
             vec_push(&base->scratch.places, at);
     }
     if (usable)
-        grow(&task, usable, reached);
+        choose_tree(&task, usable, reached);
     finish(&task, reached);
     for (size_t i = 0; i < base->scratch.places.count; i++)
         base->scratch.weight[base->scratch.places.items[i]] = 0;

@@ -22,11 +22,11 @@
 /* State that all trees of a network share, for one VL and one set of switches. */
 struct multicast_base;
 
-/* `usable` (by switch): whether it can carry these groups. `lane`: the VL of the groups, by the
+/* `usable` (by switch): whether it can carry these groups. `vl`: the VL of the groups, by the
  * routes' service levels. Routes with one VL count on every VL; a VL that the routes do not use has
  * no unicast. Network and routes must outlive the result. */
 struct multicast_base *multicast_base_new(const struct network *network,
-                                          const struct routes *routes, unsigned lane,
+                                          const struct routes *routes, unsigned vl,
                                           const bool *usable);
 void multicast_base_free(struct multicast_base *base); /* accepts NULL */
 

@@ -76,7 +76,7 @@ static void note_routes(struct multicast_base *base)
         for (uint32_t from = 0; from < network->switches.count; from++)
             if (network_terminal_count(network, from) &&
                 (!layered ||
-                 routes->service_levels[(size_t)from * routes->stride + lid] == base->lane))
+                 routes->service_levels[(size_t)from * routes->stride + lid] == base->vl))
                 note_packets(base, from, lid, met);
     }
 }
@@ -281,12 +281,12 @@ void multicast_base_share(struct multicast_base *base)
 /* ---- whether the order is of use ---- */
 
 /* The number of switches with terminals, of the first `found` in the scratch queue. */
-static uint32_t count_homes(const struct multicast_base *base, uint32_t found)
+static uint32_t count_with_terminals(const struct multicast_base *base, uint32_t found)
 {
-    uint32_t homes = 0;
+    uint32_t leaves = 0;
     for (uint32_t i = 0; i < found; i++)
-        homes += network_terminal_count(base->network, base->scratch.queue[i]) > 0;
-    return homes;
+        leaves += network_terminal_count(base->network, base->scratch.queue[i]) > 0;
+    return leaves;
 }
 
 /* Whether in every part some switch has all switches with terminals below it; `parts` is the number
@@ -297,13 +297,13 @@ static bool has_tops(struct multicast_base *base, uint32_t *parts)
     uint32_t count = (uint32_t)network->switches.count, topped = 0;
     uint32_t *distance = base->scratch.depth, *queue = base->scratch.queue;
     uint32_t *part = mem_zalloc(count + 1, sizeof *part);
-    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes);
+    uint32_t *leaves = mem_zalloc(count + 1, sizeof *leaves);
     *parts = 0;
     for (uint32_t at = 0; at < count; at++) {
         if (!base->usable[at] || part[at])
             continue;
         uint32_t found = network_distances_if(network, at, distance, queue, may_go, base);
-        homes[++*parts] = count_homes(base, found);
+        leaves[++*parts] = count_with_terminals(base, found);
         while (found-- > 0)
             part[queue[found]] = *parts;
     }
@@ -312,12 +312,12 @@ static bool has_tops(struct multicast_base *base, uint32_t *parts)
         if (!base->usable[at] || done[part[at]])
             continue;
         uint32_t found = network_distances_if(network, at, distance, queue, may_descend, base);
-        done[part[at]] = count_homes(base, found) == homes[part[at]];
+        done[part[at]] = count_with_terminals(base, found) == leaves[part[at]];
         topped += done[part[at]];
     }
     bool all = topped == *parts;
     mem_free(done);
-    mem_free(homes);
+    mem_free(leaves);
     mem_free(part);
     return all;
 }
@@ -328,16 +328,16 @@ static void settle_order(struct multicast_base *base)
 {
     enum { ATTEMPTS = 9 };
     uint32_t parts, fewest = UINT32_MAX, best = 0, last = 0;
-    bool of_use = unicast_is_in_order(base);
-    if (!of_use) {
-        of_use = make_graph(base, true);
+    bool usable_order = unicast_is_in_order(base);
+    if (!usable_order) {
+        usable_order = make_graph(base, true);
         cdg_close(&base->cdg, 0);
     }
     bool topped = has_tops(base, &parts);
-    base->ordered = of_use;
-    if (of_use && topped)
+    base->ordered = usable_order;
+    if (usable_order && topped)
         return;
-    for (uint32_t attempt = of_use ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
+    for (uint32_t attempt = usable_order ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
         share(base, attempt == 0, attempt ? attempt - 1 : 0);
         last = attempt;
         if (base->piece_count < fewest) {
@@ -347,13 +347,13 @@ static void settle_order(struct multicast_base *base)
     }
     if (last != best)
         share(base, best == 0, best ? best - 1 : 0);
-    base->ordered = best == 0 && of_use;
+    base->ordered = best == 0 && usable_order;
 }
 
 /* ---- memory ---- */
 
 struct multicast_base *multicast_base_new(const struct network *network,
-                                          const struct routes *routes, unsigned lane,
+                                          const struct routes *routes, unsigned vl,
                                           const bool *usable)
 {
     struct multicast_base *base = mem_zalloc(1, sizeof *base);
@@ -361,8 +361,8 @@ struct multicast_base *multicast_base_new(const struct network *network,
     struct arena *memory = &base->memory;
     size_t count = network->switches.count;
     base->network = network;
-    base->lane = lane;
-    if (routes && (routes->vls <= 1 || lane < routes->vls))
+    base->vl = vl;
+    if (routes && (routes->vls <= 1 || vl < routes->vls))
         base->routes = routes;
     base->usable = arena_alloc(memory, count * sizeof *usable);
     memcpy(base->usable, usable, count * sizeof *usable);

@@ -11,7 +11,7 @@ struct multicast_base {
     const struct network *network;
     const struct routes *routes; /* NULL: no unicast on this VL */
     struct arena memory;
-    unsigned lane;
+    unsigned vl;
     bool *usable;
     bool ordered; /* unicast and all turns of the rank's order have no cycle together */
     uint32_t *rank;

@@ -115,10 +115,10 @@ static void close_unused_entries(struct repair_column *column)
 {
     const struct network *network = column->network;
     const struct repair *repair = column->repair;
-    VEC(uint32_t) nobodys = {0};
+    VEC(uint32_t) unused = {0};
     for (uint32_t lid = 1; lid <= column->routes->top_lid; lid++)
         if (network_owner(network, lid) == NETWORK_NONE)
-            vec_push(&nobodys, lid);
+            vec_push(&unused, lid);
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         const uint8_t *row = routes_row(column->routes, at);
@@ -128,11 +128,11 @@ static void close_unused_entries(struct repair_column *column)
                 repair->tidy ||
                 (repair->is_new[node->first_port + port] &&
                  network->ports.items[node->first_port + port].peer != NETWORK_NONE);
-        for (size_t i = 0; any && i < nobodys.count; i++)
-            if (close[row[nobodys.items[i]]])
-                repair_change_entry(column, at, nobodys.items[i], PORT_NONE);
+        for (size_t i = 0; any && i < unused.count; i++)
+            if (close[row[unused.items[i]]])
+                repair_change_entry(column, at, unused.items[i], PORT_NONE);
     }
-    vec_release(&nobodys);
+    vec_release(&unused);
 }
 
 /* By LID; entries of one LID keep their order. */

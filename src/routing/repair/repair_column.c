@@ -189,7 +189,7 @@ static void clear_levels(struct repair_column *column)
 /* The dependencies of a route that arrives may be missing in the graph, if its LID was unused
  * meanwhile. The nearest switches come first: a switch that sends to a broken one is broken,
  * too. */
-static void confirm(struct repair_column *column, uint32_t at)
+static void confirm_route(struct repair_column *column, uint32_t at)
 {
     struct repair_arrivals arrivals;
     uint32_t hop = cdg_leaving(column->cdg, at, column->cells[at].old);
@@ -221,14 +221,14 @@ void repair_column_search(struct repair_column *column)
             put_level(column, column->cells[at].hops, at);
     for (uint32_t hops = 1; hops <= column->top_level; hops++)
         for (size_t i = 0; i < column->level[hops].count; i++)
-            confirm(column, column->level[hops].items[i]);
+            confirm_route(column, column->level[hops].items[i]);
     clear_levels(column);
 }
 
 /* ---- choosing ---- */
 
-static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
-                   const struct repair_arrivals *arrivals, uint32_t hops)
+static void take_hop(struct repair_column *column, uint32_t at, uint32_t hop,
+                     const struct repair_arrivals *arrivals, uint32_t hops)
 {
     const struct network *network = column->network;
     struct repair_cell *cell = &column->cells[at];
@@ -343,7 +343,7 @@ static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
 
 /* The smallest distance above `hops` through a neighbour whose route arrives; NETWORK_NONE if there
  * is none. */
-static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
+static uint32_t next_distance(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     const struct network *network = column->network;
     uint32_t later = NETWORK_NONE;
@@ -373,7 +373,7 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
             if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
                 : how == DETOUR ? try_detour(column, at, hop, &arrivals)
                                 : repair_try_hop_late(column, at, hop, &arrivals)) {
-                settle(column, at, hop, &arrivals, hops);
+                take_hop(column, at, hop, &arrivals, hops);
                 column->refused = refused;
                 return true;
             }
@@ -384,7 +384,7 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 
 /* Lists each broken switch by its possible distance. The search may find further broken switches.
  * Returns the number of broken switches. */
-static size_t offer_levels(struct repair_column *column)
+static size_t list_broken(struct repair_column *column)
 {
     size_t left = 0;
     for (size_t i = 0; i < column->broken.count; i++) {
@@ -394,7 +394,7 @@ static size_t offer_levels(struct repair_column *column)
             continue;
         left++;
         cell->level = LEVEL_NONE;
-        uint32_t hops = column->keep ? cell->hops : later_than(column, at, 0);
+        uint32_t hops = column->keep ? cell->hops : next_distance(column, at, 0);
         if (hops != 0 && hops != NETWORK_NONE)
             put_level(column, hops, at);
     }
@@ -402,9 +402,9 @@ static size_t offer_levels(struct repair_column *column)
 }
 
 /* One round; false if a switch is left. */
-static bool settle_broken(struct repair_column *column, bool reorder, bool drains)
+static bool repair_broken(struct repair_column *column, bool reorder, bool drains)
 {
-    size_t left = offer_levels(column);
+    size_t left = list_broken(column);
     column->reorder = reorder;
     column->drains = drains;
     column->refused = false;
@@ -416,7 +416,7 @@ static bool settle_broken(struct repair_column *column, bool reorder, bool drain
             column->cells[at].level = LEVEL_NONE;
             if (try_level(column, at, hops))
                 left--;
-            else if (!column->keep && (later = later_than(column, at, hops)) != NETWORK_NONE)
+            else if (!column->keep && (later = next_distance(column, at, hops)) != NETWORK_NONE)
                 put_level(column, later, at);
         }
     }
@@ -465,16 +465,16 @@ bool repair_column_finish(struct repair_column *column)
     if (column->hopeless)
         return false;
     column->keep = true;
-    bool settled = settle_broken(column, false, false); /* the ends, at their old distance */
+    bool settled = repair_broken(column, false, false); /* the ends, at their old distance */
     column->keep = false;
     for (size_t i = 0; i < column->behind.count; i++)
         column->cells[column->behind.items[i]].state = CELL_NEW;
     if (!settled) {
         if (!column->repair->state.directed)
-            settle_broken(column, true, true);
-        else if (!settle_broken(column, false, false) &&
-                 !(column->refused && settle_broken(column, false, true)))
-            settle_broken(column, true, true);
+            repair_broken(column, true, true);
+        else if (!repair_broken(column, false, false) &&
+                 !(column->refused && repair_broken(column, false, true)))
+            repair_broken(column, true, true);
     }
     column->repair->broken += column->broken.count;
     return is_repaired(column) && note_late(column);

@@ -14,7 +14,7 @@ enum repair_cell_state {
     CELL_BROKEN,  /* it needs another entry, or the same one again */
     CELL_UNUSED,  /* it has no route and needs none */
 };
-enum { LANES_UNKNOWN = 0x8000, LEVEL_NONE = UINT16_MAX };
+enum { VLS_UNKNOWN = 0x8000, LEVEL_NONE = UINT16_MAX };
 
 /* A switch's cell of the column; valid if `epoch` is the column's. */
 struct repair_cell {
@@ -22,7 +22,7 @@ struct repair_cell {
     uint32_t changed; /* its index in repair->entries, or NETWORK_NONE */
     uint16_t hops;    /* to the destination's switch if its route arrives, else before the change */
     uint16_t level;   /* the possible distance by which it is listed, if it is broken */
-    uint16_t lanes;   /* VLs of packets that leave by the old entry, or LANES_UNKNOWN */
+    uint16_t vls;     /* VLs of packets that leave by the old entry, or VLS_UNKNOWN */
     uint8_t state;    /* enum repair_cell_state */
     uint8_t old;      /* the old entry */
     bool is_end;      /* its entry does not lead to where it led */
@@ -89,7 +89,7 @@ static inline struct repair_cell *repair_column_cell(struct repair_column *colum
                                      .old = repair_column_port(column, at),
                                      .changed = NETWORK_NONE,
                                      .level = LEVEL_NONE,
-                                     .lanes = LANES_UNKNOWN};
+                                     .vls = VLS_UNKNOWN};
     return cell;
 }
 
@@ -100,7 +100,7 @@ struct repair_arrivals {
     uint16_t together; /* VLs, with those of the switch's own packets */
     struct {
         uint32_t from, channel;
-        uint16_t lanes;
+        uint16_t vls;
     } items[NETWORK_TOP_PORT + 1];
 };
 
@@ -115,7 +115,7 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
                          const struct repair_arrivals *arrivals);
 bool repair_count_traffic(struct repair_column *column);
-bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t lanes);
+bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t vls);
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals);
 void repair_find_waits(struct repair_column *column, uint32_t at,

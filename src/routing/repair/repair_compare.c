@@ -10,7 +10,7 @@ struct comparison {
     const uint32_t *to_new;
 };
 
-static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t now)
+static bool same_end_point(const struct comparison *comparison, uint32_t old, uint32_t now)
 {
     const uint32_t *to_new = comparison->to_new;
     if (old == NETWORK_NONE || now == NETWORK_NONE ||
@@ -34,7 +34,7 @@ static void compare_ports(const struct comparison *comparison, uint32_t old, con
         const struct network_port *was = &comparison->before->ports.items[a->first_port + port];
         const struct network_port *is = &network->ports.items[b->first_port + port];
         bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
-        bool same = same_end(comparison, was->peer, is->peer) &&
+        bool same = same_end_point(comparison, was->peer, is->peer) &&
                     (!is_link || was->peer_port == is->peer_port);
         repair->is_new[b->first_port + port] = !same;
         repair->state.load[b->first_port + port] = same ? load[a->first_port + port] : 0;
@@ -105,7 +105,7 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
                 vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         if (network->owner[lid] != NETWORK_NONE &&
-            !same_end(&comparison, network_owner(before, lid), network->owner[lid]))
+            !same_end_point(&comparison, network_owner(before, lid), network->owner[lid]))
             vec_push(&repair->lids, (uint16_t)lid);
     cdg_move(&repair->state.cdg, &state->cdg, network, to_new);
     return true;

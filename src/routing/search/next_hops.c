@@ -22,7 +22,7 @@ enum { DENSE = 4 }; /* from 1/DENSE of all switches on, all switches are visited
 struct search {
     struct next_hops *next_hops;
     struct arena memory;
-    uint64_t *lanes;   /* the tile's words, by slot */
+    uint64_t *targets; /* the tile's words, by slot */
     uint64_t *settled; /* destinations that have their next hops */
     uint64_t *front;   /* destinations settled in the last ring */
     uint64_t *fresh;   /* destinations settled in this ring, by index in `touched` */
@@ -37,7 +37,7 @@ struct search {
 };
 struct ring_entry {
     uint32_t at;
-    uint64_t lanes;
+    uint64_t targets;
 };
 
 /* A range of a switch's slots: those up, those down, or all. */
@@ -54,10 +54,10 @@ static inline struct range slots_of(const struct next_hops *next_hops, uint32_t 
     };
 }
 
-static uint32_t lane_count(const struct next_hops *next_hops, uint32_t tile)
+static uint32_t target_count(const struct next_hops *next_hops, uint32_t tile)
 {
-    uint32_t left = next_hops->switch_count - (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
-    return left < NEXT_HOPS_LANES ? left : NEXT_HOPS_LANES;
+    uint32_t left = next_hops->switch_count - (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
+    return left < NEXT_HOPS_TILE ? left : NEXT_HOPS_TILE;
 }
 
 /* Lists the neighbours, on this side, of the last ring: only these can settle destinations. */
@@ -96,7 +96,7 @@ static void pull_front(struct search *search, enum side side)
         uint64_t open = ~search->settled[at], fresh = 0;
         for (uint32_t slot = slots.first; slot < slots.end; slot++) {
             uint64_t found = front[next_hops->to[slot]] & open;
-            search->lanes[slot] |= found;
+            search->targets[slot] |= found;
             fresh |= found;
         }
         search->fresh[i] = fresh;
@@ -148,7 +148,7 @@ static void search_up(struct search *search)
             struct ring_entry *entry = &search->descents.items[i];
             if (!search->front[entry->at])
                 search->active[search->active_count++] = entry->at;
-            search->front[entry->at] |= entry->lanes;
+            search->front[entry->at] |= entry->targets;
         }
         touch_neighbours(search, SIDE_DOWN);
         pull_front(search, SIDE_UP);
@@ -164,31 +164,30 @@ static uint64_t *find_strays(struct search *search, uint32_t tile)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
-    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
     uint64_t *stray = mem_alloc(next_hops->switch_count * sizeof *stray);
-    uint64_t *lanes_of_part = mem_zalloc(updown->part_count, sizeof *lanes_of_part);
-    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
-        lanes_of_part[updown->part[first + lane]] |= UINT64_C(1) << lane;
+    uint64_t *targets_of_part = mem_zalloc(updown->part_count, sizeof *targets_of_part);
+    for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++)
+        targets_of_part[updown->part[first + bit]] |= UINT64_C(1) << bit;
     search->active_count = 0;
     for (uint32_t at = 0; at < next_hops->switch_count; at++) {
-        stray[at] = lanes_of_part[updown->part[at]] & ~search->settled[at];
+        stray[at] = targets_of_part[updown->part[at]] & ~search->settled[at];
         if (stray[at])
             search->active[search->active_count++] = at;
     }
     search->operations += next_hops->switch_count;
-    mem_free(lanes_of_part);
+    mem_free(targets_of_part);
     return stray;
 }
 
 static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *stray)
 {
     const struct next_hops *next_hops = search->next_hops;
-    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
     struct next_hops_gaps *gaps = &next_hops->gaps[tile];
     uint64_t terminals = 0; /* destinations with terminals */
-    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
-        terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + lane) > 0)
-                     << lane;
+    for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++)
+        terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + bit) > 0) << bit;
     for (uint32_t i = 0; i < search->active_count; i++) {
         uint32_t at = search->active[i];
         uint64_t left =
@@ -215,7 +214,7 @@ static uint64_t follow_first(struct search *search, uint32_t at, enum side side,
     for (; left && i < slots.end; i++) {
         uint32_t slot = by_rank ? by_rank[i] : i;
         uint64_t found = have[next_hops->to[slot]] & left;
-        search->lanes[slot] |= found;
+        search->targets[slot] |= found;
         left &= ~found;
     }
     search->operations += i - slots.first;
@@ -247,7 +246,7 @@ static void place_rings(struct search *search, uint64_t *stray)
 
 /* Strays that can go up to a switch above the pivot, and then down to one there that has a legal
  * route. */
-static void place_by_turnabout(struct search *search, unsigned index, uint64_t *stray)
+static void place_by_pivot(struct search *search, unsigned index, uint64_t *stray)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
@@ -280,7 +279,7 @@ static void search_init(struct search *search, struct next_hops *next_hops, uint
     uint32_t switches = next_hops->switch_count;
     *search = (struct search){
         .next_hops = next_hops,
-        .lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count,
+        .targets = next_hops->targets + (size_t)tile * next_hops->slot_count,
         .settled = settled,
     };
     search->front = arena_alloc(&search->memory, switches * sizeof *search->front);
@@ -302,15 +301,15 @@ static void search_release(struct search *search)
 static void compute_tile(void *context, size_t index)
 {
     struct next_hops *next_hops = context;
-    uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
     struct search search;
     search_init(&search, next_hops, tile, mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
-    memset(search.lanes, 0, next_hops->slot_count * sizeof *search.lanes);
+    memset(search.targets, 0, next_hops->slot_count * sizeof *search.targets);
     next_hops_gaps_release(&next_hops->gaps[tile]);
-    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++) {
-        search.settled[first + lane] = search.front[first + lane] = UINT64_C(1) << lane;
-        search.active[search.active_count++] = first + lane;
-        search.all |= UINT64_C(1) << lane;
+    for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++) {
+        search.settled[first + bit] = search.front[first + bit] = UINT64_C(1) << bit;
+        search.active[search.active_count++] = first + bit;
+        search.all |= UINT64_C(1) << bit;
     }
     if (next_hops->updown) {
         search_down(&search);
@@ -345,13 +344,13 @@ static void finish_tile(void *context, size_t index)
     next_hops->unfinished[index] = NULL;
     uint64_t *stray = find_strays(&search, (uint32_t)index);
     for (unsigned i = 0; i < next_hops->down_up_pivots.count; i++)
-        place_by_turnabout(&search, i, stray);
+        place_by_pivot(&search, i, stray);
     mem_free(stray);
     /* The rest go to any switch that has a route by now. */
     for (uint32_t slot = 0, at = 0; slot < next_hops->slot_count; slot++) {
         while (slot == next_hops->network->first_edge[at + 1])
             at++;
-        search.settled[at] |= search.lanes[slot];
+        search.settled[at] |= search.targets[slot];
     }
     stray = find_strays(&search, (uint32_t)index);
     place_rings(&search, stray);
@@ -410,21 +409,21 @@ void next_hops_init(struct next_hops *next_hops, const struct network *network,
     next_hops->first_down = arena_alloc(memory, switches * sizeof *next_hops->first_down);
     next_hops->by_rank = arena_alloc(memory, updown ? slots * sizeof *next_hops->by_rank : 0);
     next_hops_lay_slots(next_hops, workers, keys);
-    size_t tile_bytes = slots * sizeof *next_hops->lanes;
+    size_t tile_bytes = slots * sizeof *next_hops->targets;
     size_t limit = tile_bytes ? memory_bytes / tile_bytes : 1;
     if (limit < workers_count(workers))
         limit = workers_count(workers);
     if (limit > next_hops_tiles(next_hops))
         limit = next_hops_tiles(next_hops);
     next_hops->tile_limit = (uint32_t)limit;
-    next_hops->lanes = mem_alloc_large(limit * tile_bytes);
+    next_hops->targets = mem_alloc_large(limit * tile_bytes);
     next_hops->gaps = arena_alloc(memory, limit * sizeof *next_hops->gaps);
     next_hops->unfinished = arena_alloc(memory, limit * sizeof *next_hops->unfinished);
 }
 
 void next_hops_release(struct next_hops *next_hops)
 {
-    mem_free(next_hops->lanes);
+    mem_free(next_hops->targets);
     for (uint32_t tile = 0; tile < next_hops->tile_limit; tile++)
         next_hops_gaps_release(&next_hops->gaps[tile]);
     arena_release(&next_hops->memory);

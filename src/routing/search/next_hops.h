@@ -13,7 +13,7 @@
 #include "routing/search/down_up_pivots.h"
 #include "routing/search/updown.h"
 
-enum { NEXT_HOPS_LANES = 64 };
+enum { NEXT_HOPS_TILE = 64 };
 
 /* Switches without a legal route, one with and one without terminals. */
 struct next_hops_stray {
@@ -42,7 +42,7 @@ struct next_hops {
 
     uint32_t first_tile, tile_count;      /* tiles in memory */
     uint32_t tile_limit;                  /* how many tiles fit */
-    uint64_t *lanes;                      /* [tile * slot_count + slot] */
+    uint64_t *targets;                    /* [tile * slot_count + slot] */
     struct next_hops_gaps *gaps;          /* by tile; all zero without directions */
     uint64_t operations;                  /* of all tiles computed so far */
     struct down_up_pivots down_up_pivots; /* chosen when a tile has strays of terminals */
@@ -63,7 +63,7 @@ uint64_t *next_hops_scatter(const struct network *network, uint64_t seed);
 void next_hops_release(struct next_hops *next_hops);
 static inline uint32_t next_hops_tiles(const struct next_hops *next_hops) /* in all */
 {
-    return (next_hops->switch_count + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES;
+    return (next_hops->switch_count + NEXT_HOPS_TILE - 1) / NEXT_HOPS_TILE;
 }
 /* Computes the tiles from first_tile on, as many as fit. */
 void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
@@ -73,9 +73,9 @@ void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps
 void next_hops_gaps_release(struct next_hops_gaps *gaps);
 
 /* Destinations of a tile that have the same next hops at a switch. */
-enum { FANS_LIMIT = NEXT_HOPS_LANES, FAN_WORDS = (NETWORK_TOP_PORT + 63) / 64 };
+enum { FANS_LIMIT = NEXT_HOPS_TILE, FAN_WORDS = (NETWORK_TOP_PORT + 63) / 64 };
 struct fan {
-    uint64_t lanes;
+    uint64_t targets;
     uint64_t slots[FAN_WORDS]; /* bits: places in the switch's row of slots */
 };
 struct fans {

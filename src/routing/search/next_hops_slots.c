@@ -90,27 +90,27 @@ uint64_t *next_hops_scatter(const struct network *network, uint64_t seed)
 /* Fans. */
 
 /* Adds slots that all have the same destinations: a fan with some of these is split. */
-static void refine_fans(struct fans *fans, uint64_t lanes, const uint64_t *slots)
+static void refine_fans(struct fans *fans, uint64_t targets, const uint64_t *slots)
 {
     unsigned before = fans->count;
-    for (unsigned i = 0; i < before && lanes; i++) {
+    for (unsigned i = 0; i < before && targets; i++) {
         struct fan *fan = &fans->items[i];
-        uint64_t common = fan->lanes & lanes;
+        uint64_t common = fan->targets & targets;
         if (!common)
             continue;
-        lanes &= ~common;
-        if (common != fan->lanes) {
-            fan->lanes &= ~common;
+        targets &= ~common;
+        if (common != fan->targets) {
+            fan->targets &= ~common;
             fans->items[fans->count] = *fan;
             fan = &fans->items[fans->count++];
-            fan->lanes = common;
+            fan->targets = common;
         }
         for (int word = 0; word < FAN_WORDS; word++)
             fan->slots[word] |= slots[word];
     }
-    if (!lanes)
+    if (!targets)
         return;
-    fans->items[fans->count].lanes = lanes;
+    fans->items[fans->count].targets = targets;
     memcpy(fans->items[fans->count].slots, slots, sizeof fans->items->slots);
     fans->count++;
 }
@@ -120,11 +120,11 @@ void next_hops_gather_fans(const struct next_hops *next_hops, uint32_t tile, uin
 {
     uint32_t first = next_hops->network->first_edge[at],
              end = next_hops->network->first_edge[at + 1];
-    const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
+    const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
     fans->count = 0;
     for (uint32_t slot = first; slot < end;) {
-        uint64_t slots[FAN_WORDS] = {0}, same = lanes[slot] & wanted;
-        for (; slot < end && (lanes[slot] & wanted) == same; slot++)
+        uint64_t slots[FAN_WORDS] = {0}, same = targets[slot] & wanted;
+        for (; slot < end && (targets[slot] & wanted) == same; slot++)
             slots[(slot - first) / 64] |= UINT64_C(1) << (slot - first) % 64;
         if (same)
             refine_fans(fans, same, slots);

@@ -30,7 +30,7 @@ enum {
 enum strategy { CHILDREN_FIRST, PARENTS_FIRST, ANY_ORDER };
 
 /* Whether all neighbours that must be written first have acknowledged. */
-static bool may_go(const struct planner *planner, enum strategy strategy, uint32_t at)
+static bool may_write(const struct planner *planner, enum strategy strategy, uint32_t at)
 {
     const struct network *network = planner->network;
     const uint32_t *ranks = planner->after->ranks;
@@ -53,7 +53,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     uint32_t kept = 0;
     for (size_t i = 0; i < planner->left.count; i++) {
         struct table_update update = planner->left.items[i];
-        if (plan->work < WORK_LIMIT && may_go(planner, strategy, update.at) &&
+        if (plan->work < WORK_LIMIT && may_write(planner, strategy, update.at) &&
             planner_try(planner, &update))
             vec_push(&plan->updates, update);
         else
@@ -70,7 +70,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
                PHASE_ACKED, update->lid_count);
         planner->pending[update->at]--;
     }
-    planner->forgetful = false;
+    planner->drained_last = false;
     return true;
 }
 
@@ -159,9 +159,9 @@ static void make_waves(struct planner *planner, enum strategy strategy, bool dra
     while (planner->left.count && planner->plan->work < WORK_LIMIT) {
         if (make_wave(planner, strategy, drain)) {
             drain = false;
-        } else if (drains && !planner->forgetful) {
+        } else if (drains && !planner->drained_last) {
             planner->drain_hops = hops_to_drain(planner);
-            if (!planner_forget(planner))
+            if (!planner_drain(planner))
                 break;
             drain = true;
         } else if (strategy != ANY_ORDER) {
@@ -178,38 +178,38 @@ static void make_waves(struct planner *planner, enum strategy strategy, bool dra
 
 /* The end of the plan: all updates that are left, after a drain, with sources held on some VLs; or
  * only a drain, if sources must not use new service levels before it. */
-static void settle(struct planner *planner)
+static void end_plan(struct planner *planner)
 {
     struct update_plan *plan = planner->plan;
     struct update_wave last = {.first = (uint32_t)plan->updates.count,
                                .drain = true,
                                .drain_hops = hops_to_drain(planner)};
-    uint16_t lanes = planner_finish(planner);
+    uint16_t vls = planner_finish(planner);
     bool drained = planner->left.count > 0;
-    if (lanes && !drained && plan->waves.count) {
-        planner_forget(planner);
-        lanes = planner_finish(planner);
+    if (vls && !drained && plan->waves.count) {
+        planner_drain(planner);
+        vls = planner_finish(planner);
         drained = true;
     }
     for (size_t i = 0; i < planner->left.count; i++)
-        if (lanes)
+        if (vls)
             vec_push(&plan->stuck, planner->left.items[i]);
         else
             vec_push(&plan->updates, planner->left.items[i]);
     last.count = (uint32_t)plan->updates.count - last.first;
-    if (drained && !lanes)
+    if (drained && !vls)
         vec_push(&plan->waves, last);
-    plan->stuck_lanes = lanes;
-    plan->stuck_hops = lanes ? last.drain_hops : 0;
+    plan->stuck_lanes = vls;
+    plan->stuck_hops = vls ? last.drain_hops : 0;
 }
 
-static void plan_by(struct planner *planner, enum strategy strategy, bool drains)
+static void make_plan_by(struct planner *planner, enum strategy strategy, bool drains)
 {
     gather_updates(planner, strategy);
     if (planner_begin(planner))
         make_waves(planner, strategy, drains);
     if (planner->left.count || planner->levels)
-        settle(planner);
+        end_plan(planner);
 }
 
 /* Less is better: VLs to hold, stuck entries, then drains, then waves. Entries written during a
@@ -237,7 +237,7 @@ static void try_plan(struct planner *planner, enum strategy strategy, bool drain
     struct update_plan *plan = planner->plan;
     struct update_plan other = {.work = plan->work, .operations = plan->operations};
     planner->plan = &other;
-    plan_by(planner, strategy, drains);
+    make_plan_by(planner, strategy, drains);
     planner->plan = plan;
     plan->work = other.work;
     plan->operations = other.operations;
@@ -249,24 +249,24 @@ static void try_plan(struct planner *planner, enum strategy strategy, bool drain
     update_plan_release(&other);
 }
 
-static void plan_with(struct planner *planner)
+static void choose_plan(struct planner *planner)
 {
     const struct update_plan *plan = planner->plan;
     bool ranked = planner->after->ranks;
-    uint16_t lanes = planner_doomed_lanes(planner);
-    plan_by(planner, ranked && !lanes ? CHILDREN_FIRST : ANY_ORDER, !lanes);
-    if (lanes && plan->stuck_lanes == lanes)
+    uint16_t vls = planner_unsafe_vls(planner);
+    make_plan_by(planner, ranked && !vls ? CHILDREN_FIRST : ANY_ORDER, !vls);
+    if (vls && plan->stuck_lanes == vls)
         return;
-    if (lanes)
+    if (vls)
         try_plan(planner, ranked ? CHILDREN_FIRST : ANY_ORDER, true, true);
     for (int strategy = PARENTS_FIRST; ranked && strategy <= ANY_ORDER; strategy++)
         if (plan->stuck_lanes || update_plan_drains(plan))
-            try_plan(planner, (enum strategy)strategy, true, lanes);
+            try_plan(planner, (enum strategy)strategy, true, vls);
 }
 
 /* Packets on held VLs leave by the tables without the stuck entries; they may need as many hops as
  * the longest path. */
-static void add_hops_to_empty(struct update_plan *plan, const struct planner *planner)
+static void add_drain_hops(struct update_plan *plan, const struct planner *planner)
 {
     const struct network *network = planner->network;
     size_t cells = (size_t)network->switches.count * planner->stride;
@@ -298,9 +298,9 @@ void update_plan_make(struct update_plan *plan, const struct network *network,
     if (network->switches.count == 0)
         return;
     planner_init(&planner);
-    plan_with(&planner);
+    choose_plan(&planner);
     if (plan->stuck_lanes)
-        add_hops_to_empty(plan, &planner);
+        add_drain_hops(plan, &planner);
     plan->operations += planner.cdg.reordering;
     planner_release(&planner);
 }

@@ -29,12 +29,12 @@ enum phase {
 /* Packets to a LID that leave a switch by a channel, on some VLs. */
 struct update_flow {
     uint32_t channel; /* or NETWORK_NONE: to no switch */
-    uint16_t lanes;
+    uint16_t vls;
 };
 /* A cell of `levels` before the update that is tried. */
 struct update_raised {
     size_t cell;
-    uint16_t lanes;
+    uint16_t vls;
 };
 
 struct planner {
@@ -42,10 +42,10 @@ struct planner {
     const struct routes *before, *after;
     struct update_plan *plan;
     struct arena memory;
-    struct cdg cdg;      /* a layer for each VL */
-    bool looping;        /* an entry leads over a cable from a switch to itself */
-    unsigned lanes;      /* layers */
-    uint16_t every_lane; /* bits of all VLs of old packets */
+    struct cdg cdg;   /* a layer for each VL */
+    bool looping;     /* an entry leads over a cable from a switch to itself */
+    unsigned vls;     /* layers */
+    uint16_t all_vls; /* bits of all VLs of old packets */
     uint32_t stride;
     uint8_t *phase;   /* [switch * stride + LID] */
     uint64_t **carry; /* with one graph: by LID, for LIDs of switches: bits of the switches that
@@ -57,7 +57,7 @@ struct planner {
     VEC(uint32_t) stack;              /* scratch: switches */
     VEC(struct table_update) left;
     uint32_t *pending;   /* by switch: updates that are left or not yet acknowledged */
-    bool forgetful;      /* nothing was written since the last drain */
+    bool drained_last;   /* nothing was written since the last drain */
     uint32_t drain_hops; /* of the last drain */
 };
 
@@ -90,11 +90,11 @@ void planner_release(struct planner *planner);
 
 /* The VLs that must be held with any order: packets of old levels on new tables, together with
  * those of new levels, have a cycle there. None with one graph. */
-uint16_t planner_doomed_lanes(struct planner *planner);
+uint16_t planner_unsafe_vls(struct planner *planner);
 /* Begins with old tables. False if they have a cycle. */
 bool planner_begin(struct planner *planner);
 /* After a drain only the present tables count. False if they have a cycle. */
-bool planner_forget(struct planner *planner);
+bool planner_drain(struct planner *planner);
 /* Adds all dependencies of an update from its sending on; removes them and returns false if they
  * close a cycle. */
 bool planner_try(struct planner *planner, const struct table_update *update);
