@@ -3,6 +3,7 @@
 
 #include "base/sort.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ void cdg_release(struct cdg *cdg)
 
 void cdg_open_without_order(struct cdg *cdg)
 {
+    assert(cdg->count < CDG_LAYERS_MAX);
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
     layer->after = mem_map(layer_bytes(cdg));
@@ -145,6 +147,7 @@ void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks)
 
 void cdg_clear(struct cdg *cdg, unsigned index)
 {
+    assert(index < cdg->count && !cdg->on_trial);
     size_t bytes = cdg_row(cdg, cdg->channels) * sizeof(uint64_t);
     struct cdg_layer *layer = &cdg->layer[index];
     memset(layer->after, 0, bytes);
@@ -207,6 +210,7 @@ static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
 
 bool cdg_sort(struct cdg *cdg, unsigned index)
 {
+    assert(index < cdg->count && !cdg->on_trial);
     uint32_t *dependents = mem_zalloc(cdg->channels + 1, sizeof *dependents);
     uint64_t count = 0;
     bool sorted = mirror(cdg, &cdg->layer[index], dependents, &count);
@@ -441,6 +445,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
 
 void cdg_begin(struct cdg *cdg)
 {
+    assert(!cdg->on_trial);
     cdg->on_trial = true;
     cdg->added.count = cdg->blocked.count = 0;
 }
@@ -449,6 +454,7 @@ static void end_trial(struct cdg *cdg, bool keep,
                       bool (*wanted)(const void *context, struct cdg_dependency added),
                       const void *context)
 {
+    assert(cdg->on_trial);
     bool all = true;
     for (size_t i = 0; i < cdg->added.count; i++) {
         struct cdg_dependency added = cdg->added.items[i];

@@ -1,6 +1,7 @@
 /* Moving a graph to a changed network. */
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The number that each old channel has in the changed network; NETWORK_NONE: its link is gone. */
@@ -105,6 +106,7 @@ static void move_order(struct cdg *cdg, unsigned index, const struct cdg *from, 
 void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *network,
               const uint32_t *to_new)
 {
+    assert(!from->on_trial);
     cdg_init(cdg, network);
     uint32_t *map = map_channels(cdg, from, to_new);
     while (cdg->count < from->count) {

@@ -24,6 +24,7 @@ static size_t lay_out(struct dependency_graph *graph, const struct network *netw
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
 {
+    assert(vls > 0);
     size_t words = lay_out(graph, network, vls);
     graph->bits = mem_zalloc(words + 1, sizeof *graph->bits);
 }
@@ -203,6 +204,7 @@ static bool descend(struct search *search, struct node start, struct node *found
 static void shorten(const struct dependency_graph *graph, struct node start,
                     struct verify_report *report)
 {
+    assert(start.from < graph->network->switches.count);
     struct search seen;
     VEC(struct node) queue = {0};
     VEC(size_t) parent = {0};

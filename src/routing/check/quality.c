@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SLICES_PER_WORKER = 4, LOW_PERCENT = 5 };
@@ -230,6 +231,7 @@ static void list_terminals(struct measure *measure)
 void quality_measure(const struct network *network, const struct routes *routes,
                      const struct quality_options *options, struct quality *quality)
 {
+    assert(routes->switch_count == network->switches.count);
     struct measure measure = {
         .network = network,
         .routes = routes,

@@ -19,6 +19,7 @@
 
 #include "routing/check/dependency.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { WAVE_NEVER = UINT32_MAX, VLS_MOST = 16 };
@@ -269,6 +270,8 @@ void verify_transition(const struct network *network, const struct routes *befor
                        const struct routes *after, const struct update_plan *plan,
                        struct transition_report *report)
 {
+    assert(before->switch_count == network->switches.count &&
+           after->switch_count == network->switches.count);
     uint32_t switches = (uint32_t)network->switches.count;
     struct transition transition = {
         .network = network,

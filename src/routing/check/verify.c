@@ -14,6 +14,7 @@
 
 #include "routing/check/walk.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -431,6 +432,7 @@ static void find_cycle(const struct check *check, const struct dependency_graph 
 void verify_routes(const struct network *network, const struct routes *routes,
                    const struct verify_options *options, struct verify_report *report)
 {
+    assert(routes->switch_count == network->switches.count);
     struct check check = {
         .network = network,
         .routes = routes,

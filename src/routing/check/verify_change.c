@@ -544,6 +544,7 @@ int verify_change(struct verify_change *change, const struct routes *routes,
                   const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err)
 {
+    assert(routes->switch_count == change->network->switches.count);
     const struct network *network = change->network;
     size_t switches = network->switches.count;
     struct arena memory = {0};

@@ -4,6 +4,7 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { HOPS_UNKNOWN = 0x7FFFFFFF, OUTPUTS = 256, OUTPUT_WORDS = OUTPUTS / 64 };
@@ -11,6 +12,7 @@ enum { HOPS_UNKNOWN = 0x7FFFFFFF, OUTPUTS = 256, OUTPUT_WORDS = OUTPUTS / 64 };
 void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
                unsigned vls, const uint16_t *back)
 {
+    assert(network->switches.count > 0 && vls > 0);
     uint32_t switches = (uint32_t)network->switches.count;
     *walk = (struct walk){
         .network = network,

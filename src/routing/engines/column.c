@@ -3,6 +3,7 @@
 
 #include "routing/engines/sssp.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { COLUMN_NEW, COLUMN_OPEN, COLUMN_IN, COLUMN_OUT };
@@ -69,6 +70,7 @@ static void walk(struct column *column, const struct cdg *cdg, const struct rout
 bool column_read(struct column *column, const struct cdg *cdg, const struct routes *routes,
                  uint32_t lid)
 {
+    assert(lid > 0 && lid <= cdg->network->top_lid);
     uint32_t switches = (uint32_t)cdg->network->switches.count;
     if (!find_target(column, cdg->network, lid))
         return false;

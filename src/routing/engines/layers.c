@@ -103,6 +103,7 @@ static uint64_t terminal_pairs(const struct layers_pairs *pairs, uint32_t a, uin
 
 void layers_pairs_set(struct layers_pairs *pairs, uint32_t a, uint32_t b, unsigned layer)
 {
+    assert(a < b && layer < ENGINE_VLS_MAX);
     pairs->level[(size_t)a * pairs->network->switches.count + b] = (uint8_t)layer;
     pairs->weight[layer] += terminal_pairs(pairs, a, b);
 }
@@ -174,6 +175,7 @@ static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned wi
 
 unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
 {
+    assert(limit > 0 && limit <= ENGINE_VLS_MAX);
     size_t switches = pairs->network->switches.count;
     uint64_t left = switches * switches, before = 2 * left;
     unsigned layers = 0;

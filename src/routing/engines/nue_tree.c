@@ -331,6 +331,7 @@ static void add_idle(struct nue_tree *tree)
 
 enum nue_result nue_tree_grow(struct nue_tree *tree)
 {
+    assert(tree->vl < tree->cdg->count && tree->target < tree->network->switches.count);
     size_t switches = tree->network->switches.count;
     memset(tree->hops, 0xFF, switches * sizeof *tree->hops);
     memset(tree->choice, 0xFF, switches * sizeof *tree->choice);

@@ -8,6 +8,7 @@
 
 #include "base/sort.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct division {
@@ -75,6 +76,7 @@ static void divide(struct division *division, uint32_t *set, uint32_t count, uns
 
 void nue_divide(const struct network *network, unsigned vls, uint8_t *preferred)
 {
+    assert(vls > 0 && vls <= ENGINE_VLS_MAX);
     uint32_t switches = (uint32_t)network->switches.count;
     struct arena memory = {0};
     uint32_t *set = arena_alloc(&memory, switches * sizeof *set);

@@ -27,6 +27,7 @@
 
 #include "base/rng.h"
 
+#include <assert.h>
 #include <string.h>
 
 void sssp_weigh_user_routes(const struct network *network, const struct engine_options *options,
@@ -72,6 +73,7 @@ void sssp_release(struct sssp *sssp)
 
 void sssp_aim(struct sssp *sssp, uint32_t target)
 {
+    assert(target < sssp->network->switches.count);
     const struct network *network = sssp->network;
     uint32_t next_hops = 0;
     sssp->reached = network_distances(network, target, sssp->distance, sssp->order);

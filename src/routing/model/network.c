@@ -100,6 +100,8 @@ uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t l
 
 void network_name(struct network *network, uint32_t end_point, const char *name)
 {
+    assert((end_point & ~NETWORK_SWITCH) <
+           (end_point & NETWORK_SWITCH ? network->switches.count : network->terminals.count));
     const char *copy = arena_strdup(&network->strings, name);
     if (end_point & NETWORK_SWITCH)
         *vec_at(&network->switch_names, end_point & ~NETWORK_SWITCH) = copy;

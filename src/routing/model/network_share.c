@@ -6,6 +6,7 @@
  * instead of rebuilt, since there may be tens of thousands. */
 #include "routing/model/network.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The index of the terminal at its port, or in the terminal before it. */
@@ -122,6 +123,7 @@ static void renumber(struct network *network, uint32_t from, uint32_t to)
 
 void network_drop_terminal(struct network *network, uint32_t terminal)
 {
+    assert(terminal < network->terminals.count);
     uint32_t last = (uint32_t)network->terminals.count - 1;
     *link_to(network, terminal) = network->terminals.items[terminal].sharer;
     remove_from_row(network, terminal);
@@ -135,6 +137,7 @@ void network_drop_terminal(struct network *network, uint32_t terminal)
 
 void network_move_terminal(struct network *network, uint32_t terminal, uint32_t beside)
 {
+    assert(terminal < network->terminals.count && beside < network->terminals.count);
     struct network_terminal *moving = &network->terminals.items[terminal];
     struct network_terminal *there = &network->terminals.items[beside];
     if (terminal == beside)

@@ -16,6 +16,7 @@
 #include "routing/search/roots.h"
 #include "routing/search/updown.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- unicast ---- */
@@ -181,6 +182,7 @@ static bool may_go(const void *context, uint32_t at, uint32_t to)
 
 const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to)
 {
+    assert(to < base->network->switches.count);
     size_t switches = base->network->switches.count;
     if (base->climbs[to])
         return base->climbs[to];

@@ -20,6 +20,7 @@
 #include "routing/search/flood.h"
 #include "routing/search/roots.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint64_t ports_in_use(const struct network *network, uint32_t at)
@@ -183,6 +184,7 @@ uint64_t paper_steps_dr(const struct network *network, const struct updown *updo
 uint64_t paper_steps(const struct network *network, const struct engine *engine,
                      const struct engine_options *options)
 {
+    assert(engine->paper_steps);
     struct roots roots;
     struct updown updown;
     struct err unfit;

@@ -3,6 +3,7 @@
 
 #include "routing/repair/repair_column.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -165,6 +166,8 @@ static void sort_entries(struct repair *repair, uint32_t lids)
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
                   struct err *err)
 {
+    assert(repair->state.load && repair->is_new);
+    assert(routes->switch_count == network->switches.count);
     struct repair_column column;
     struct columns columns = {0};
     repair->whole = true;

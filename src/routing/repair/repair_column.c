@@ -15,6 +15,7 @@
  * its own distance. */
 #include "routing/repair/repair_column.h"
 
+#include <assert.h>
 #include <string.h>
 
 void repair_column_init(struct repair_column *column, const struct network *network,
@@ -66,6 +67,7 @@ static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, 
 
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
+    assert(at < column->routes->switch_count && lid < column->routes->stride);
     uint8_t *entry = routes_row(column->routes, at) + lid;
     struct table_change change = {at, (uint16_t)lid, *entry, port};
     shift_load(column, at, lid, port);
@@ -76,6 +78,7 @@ uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t
 
 void repair_column_begin(struct repair_column *column, uint32_t lid)
 {
+    assert(network_owner(column->network, lid) != NETWORK_NONE);
     const struct network *network = column->network;
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
     column->epoch++;

@@ -14,6 +14,7 @@
  * switch where they may turn (down_up_pivots.h). */
 #include "routing/search/next_hops.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { DENSE = 4 }; /* from 1/DENSE of all switches on, all switches are visited */
@@ -361,6 +362,7 @@ static void finish_tile(void *context, size_t index)
 void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
                        uint32_t first_tile)
 {
+    assert(first_tile <= next_hops_tiles(next_hops));
     bool finished = true;
     next_hops->first_tile = first_tile;
     next_hops->tile_count = next_hops_tiles(next_hops) - first_tile;

@@ -13,6 +13,7 @@
 
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,7 @@ static int find_vls(const struct network *network, unsigned vls, const struct ne
 int no_legal_route_settle(const struct network *network, const struct engine_options *options,
                           const struct next_hops_gaps *gaps, struct routes *routes, struct err *err)
 {
+    assert(routes->ranks || gaps->stray_count == 0);
     unsigned vls = engine_vls(options);
     struct engine_options proved = *options;
     proved.leave_proof = false;

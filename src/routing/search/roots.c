@@ -7,6 +7,7 @@
  * pairs without a legal route. */
 #include "routing/search/roots.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,6 +89,7 @@ static int choose_listed(struct roots *roots, const struct network *network,
 int roots_choose(struct roots *roots, const struct network *network,
                  const struct engine_options *options, enum root_choice fallback, struct err *err)
 {
+    assert(fallback != ROOT_DEFAULT);
     enum root_choice choice = options->root == ROOT_DEFAULT ? fallback : options->root;
     char label[NETWORK_LABEL_BYTES];
     *roots = (struct roots){0};

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/sort.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -210,6 +211,7 @@ void tree_release(struct tree *tree)
 
 void tree_directions(const struct tree *tree, const struct network *network, struct updown *updown)
 {
+    assert(tree->levels || network->switches.count == 0);
     uint32_t switches = (uint32_t)network->switches.count;
     uint32_t *level = mem_alloc(switches * sizeof *level);
     for (uint32_t at = 0; at < switches; at++)

@@ -19,6 +19,7 @@
 
 #include "routing/update/planner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -291,6 +292,8 @@ static void add_drain_hops(struct update_plan *plan, const struct planner *plann
 void update_plan_make(struct update_plan *plan, const struct network *network,
                       const struct routes *before, const struct routes *after)
 {
+    assert(before->switch_count == network->switches.count &&
+           after->switch_count == network->switches.count);
     uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
     struct planner planner = {
         .network = network, .before = before, .after = after, .plan = plan, .stride = stride};

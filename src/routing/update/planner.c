@@ -2,6 +2,7 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint16_t vls_at(const struct planner *planner, uint32_t at, uint32_t lid)
@@ -94,6 +95,8 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
 
 bool planner_try(struct planner *planner, const struct table_update *update)
 {
+    assert(update->at < planner->network->switches.count && update->lid_count > 0 &&
+           update->first_lid + update->lid_count <= (int)planner->stride);
     uint32_t end = update->first_lid + update->lid_count;
     cdg_begin(&planner->cdg);
     for (uint32_t lid = update->first_lid; lid < end; lid++) {

@@ -120,8 +120,10 @@ static void a_limit_of_detours_is_kept(void **state)
             nue_tree_aim(&bed.tree, target);
             bed.tree.up = bed.up;
             bed.tree.limit = UINT64_MAX;
-            if (nue_tree_grow(&bed.tree) != NUE_DETOURS)
+            if (nue_tree_grow(&bed.tree) == NUE_SHORTEST) {
+                nue_tree_keep(&bed.tree);
                 continue;
+            }
             cdg_end(bed.tree.cdg, false);
             /* What was refused for good meanwhile may make it find a better way. */
             bed.tree.limit = bed.tree.detour;
