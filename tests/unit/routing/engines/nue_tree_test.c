@@ -82,7 +82,7 @@ static void assert_routes_fit(const struct bed *bed, uint64_t seed)
     }
 }
 
-static void with_an_escape_tree_there_is_always_a_way(void **state)
+static void with_an_escape_tree_there_is_always_a_path(void **state)
 {
     unsigned stuck = 0, detours = 0;
     (void)state;
@@ -125,7 +125,7 @@ static void a_limit_of_detours_is_kept(void **state)
                 continue;
             }
             cdg_end(bed.tree.cdg, false);
-            /* What was refused for good meanwhile may make it find a better way. */
+            /* Dependencies that stay refused may lead it to a better tree. */
             bed.tree.limit = bed.tree.detour;
             enum nue_result result = nue_tree_grow(&bed.tree);
             limited += result == NUE_STUCK;
@@ -139,7 +139,7 @@ static void a_limit_of_detours_is_kept(void **state)
     assert_true(limited > 10);
 }
 
-static void neighbours_share_a_lane_and_lanes_share_the_terminals(void **state)
+static void neighbours_share_a_vl_and_vls_have_equal_numbers_of_terminals(void **state)
 {
     struct topology topology;
     struct network network;
@@ -169,9 +169,9 @@ static void neighbours_share_a_lane_and_lanes_share_the_terminals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_an_escape_tree_there_is_always_a_way),
+        cmocka_unit_test(with_an_escape_tree_there_is_always_a_path),
         cmocka_unit_test(a_limit_of_detours_is_kept),
-        cmocka_unit_test(neighbours_share_a_lane_and_lanes_share_the_terminals),
+        cmocka_unit_test(neighbours_share_a_vl_and_vls_have_equal_numbers_of_terminals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
