@@ -23,34 +23,16 @@ void ask_prepare(struct request *request, enum ask ask)
         snprintf(request->attach, sizeof request->attach, "%s", attach);
 }
 
-/* Programs print "can't open port" and leave their users to guess why: say it, but once. */
-static void complain(const char *path, int error)
-{
-    static bool said;
-    if (said)
-        return;
-    said = true;
-    fprintf(stderr, "weft: no fabric server at '%s': %s (" WEFT_SOCKET_VARIABLE " names it)\n",
-            path, strerror(error));
-}
-
+/* Programs print "can't open port" without the reason: print it, but once. */
 static int connect_to_server(void)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = protocol_socket_path(address.sun_path, sizeof address.sun_path);
-    if (length < 0 || (size_t)length >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    /* Binding to nothing but the family lets the kernel choose a name: the handle. */
-    if (bind(fd, (struct sockaddr *)&address, sizeof address.sun_family) < 0 ||
-        connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        int error = errno;
-        close(fd);
-        complain(address.sun_path, error);
-        return -error;
-    }
+    static bool said;
+    struct sockaddr_un address;
+    int fd = endpoint_connect(NULL, &address);
+    if (fd < 0 && !said)
+        fprintf(stderr, "weft: no fabric server at '%s': %s (" WEFT_SOCKET_VARIABLE " names it)\n",
+                address.sun_path, strerror(-fd));
+    said |= fd < 0;
     return fd;
 }
 

@@ -290,18 +290,24 @@ WEFT_EXPORT int umad_get_fd(int fd)
     return fd;
 }
 
+/* About an opened port: the result, or -errno with errno set. */
+static int ask_about(int fd, struct request *request)
+{
+    int result = ask_handle(fd, &request->handle);
+    if (result == 0)
+        result = ask_server(request, NULL, 0);
+    if (result < 0)
+        errno = -result;
+    return result;
+}
+
 /* The agent's number, or -errno with errno set. */
 static int register_agent(int fd, const struct registration *registration)
 {
     struct request request;
     ask_prepare(&request, ASK_REGISTER);
     request.registration = *registration;
-    int result = ask_handle(fd, &request.handle);
-    if (result == 0)
-        result = ask_server(&request, NULL, 0);
-    if (result < 0)
-        errno = -result;
-    return result;
+    return ask_about(fd, &request);
 }
 
 WEFT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
@@ -364,13 +370,7 @@ WEFT_EXPORT int umad_unregister(int fd, int agentid)
     struct request request;
     ask_prepare(&request, ASK_UNREGISTER);
     request.agent = (uint32_t)agentid;
-    int result = ask_handle(fd, &request.handle);
-    if (result == 0)
-        result = ask_server(&request, NULL, 0);
-    if (result >= 0)
-        return 0;
-    errno = -result;
-    return -1;
+    return ask_about(fd, &request) < 0 ? -1 : 0;
 }
 
 /* ---- the buffer's accessors that depend on the device's ABI ---- */
@@ -421,18 +421,13 @@ WEFT_EXPORT int umad_send(int fd, int agentid, void *umad, int length, int timeo
     return -EIO;
 }
 
-static int wait_readable(int fd, int timeout_ms)
+WEFT_EXPORT int umad_poll(int fd, int timeout_ms)
 {
     struct pollfd descriptor = {.fd = fd, .events = POLLIN};
     int count = poll(&descriptor, 1, timeout_ms);
     if (count == 1)
         return 0;
     return count == 0 ? -ETIMEDOUT : -EIO;
-}
-
-WEFT_EXPORT int umad_poll(int fd, int timeout_ms)
-{
-    return wait_readable(fd, timeout_ms);
 }
 
 /* Looks at the next packet without taking it; copies as much of it as fits. Returns its true
@@ -460,23 +455,14 @@ static ssize_t await_packet(int fd, void *umad, size_t room, int timeout_ms)
         return got;
     }
     spins = spins / 2 > SPINS_LEAST ? spins / 2 : SPINS_LEAST;
-    int result = wait_readable(fd, timeout_ms);
+    int result = umad_poll(fd, timeout_ms);
     return result < 0 ? result : peek(fd, umad, room);
-}
-
-/* Programs that receive in a loop, OpenSM for one, would spin on a connection that is dead. */
-static void pause_for_dead_server(int timeout_ms)
-{
-    int wait =
-        timeout_ms < 0 || timeout_ms > DEAD_SERVER_PAUSE_MS ? DEAD_SERVER_PAUSE_MS : timeout_ms;
-    struct timespec duration = {.tv_nsec = wait * 1000000L};
-    nanosleep(&duration, NULL);
 }
 
 /* Takes the packet at hand, with the memory that came along if the message is a long one. */
 static int take_packet(int fd, struct mad_head *head, size_t length)
 {
-    union descriptor_room control;
+    union descriptor_buffer control;
     struct iovec piece = {head, MESSAGE_PACKET_BYTES};
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,
@@ -508,7 +494,10 @@ WEFT_EXPORT int umad_recv(int fd, void *umad, int *length, int timeout_ms)
     size_t room = (size_t)*length < MESSAGE_INLINE ? (size_t)*length : MESSAGE_INLINE;
     ssize_t got = await_packet(fd, umad, sizeof *head + room, timeout_ms);
     if (got == -EPIPE) {
-        pause_for_dead_server(timeout_ms);
+        /* Programs that receive in a loop, OpenSM for one, would spin on a dead connection. */
+        bool longer = timeout_ms < 0 || timeout_ms > DEAD_SERVER_PAUSE_MS;
+        long pause_ms = longer ? DEAD_SERVER_PAUSE_MS : timeout_ms;
+        nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000L}, NULL);
         return receive_failed(EIO);
     }
     if (got < 0)

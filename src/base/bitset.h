@@ -1,4 +1,4 @@
-/* Fixed-size bit sets over dense indices; the words belong to the caller. */
+/* Fixed-size bit sets over dense indices; the caller owns the words. */
 #ifndef WEFT_BASE_BITSET_H
 #define WEFT_BASE_BITSET_H
 

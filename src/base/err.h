@@ -1,8 +1,7 @@
-/* One error type for everything a person must read.
+/* The error type for messages that a person reads.
  *
- * Functions return 0 or a negative errno; where a person has to be told why, they also take a
- * `struct err` and fill it. An error that stems from a file names the file and the line, so that
- * an editor can jump there. */
+ * Functions return 0 or a negative errno; those whose errors need an explanation also fill a
+ * `struct err`. An error in a file has its name and line, so that an editor can jump there. */
 #ifndef WEFT_BASE_ERR_H
 #define WEFT_BASE_ERR_H
 

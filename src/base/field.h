@@ -1,4 +1,4 @@
-/* Numbers in the fields of a struct, for tables that say where a field is and how long. */
+/* Integer members of a struct by offset and size, for tables of options. */
 #ifndef WEFT_BASE_FIELD_H
 #define WEFT_BASE_FIELD_H
 

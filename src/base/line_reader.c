@@ -10,20 +10,8 @@
 
 /* ---- lines ---- */
 
-static void load(struct line_reader *reader)
-{
-    enum { LIMIT = 64 << 20 };
-    size_t limit = reader->limit ? reader->limit : LIMIT;
-    reader->status = file_read(reader->file, limit, &reader->content, reader->err);
-    reader->is_file = false;
-    if (strcmp(reader->file, "-") == 0)
-        reader->file = "standard input";
-    reader->text = reader->content.data;
-    reader->length = reader->content.length;
-}
-
-/* There are no more lines. */
-static bool end(struct line_reader *reader)
+/* After the last line. Returns false. */
+static bool finish_reading(struct line_reader *reader)
 {
     text_release(&reader->content);
     text_release(&reader->buffer);
@@ -34,10 +22,18 @@ static bool end(struct line_reader *reader)
 bool line_reader_next_line(struct line_reader *reader)
 {
     assert(reader->file && (reader->text || !reader->length));
-    if (reader->is_file)
-        load(reader);
+    if (reader->is_file) {
+        enum { LIMIT = 64 << 20 };
+        size_t limit = reader->limit ? reader->limit : LIMIT;
+        reader->status = file_read(reader->file, limit, &reader->content, reader->err);
+        reader->is_file = false;
+        if (strcmp(reader->file, "-") == 0)
+            reader->file = "standard input";
+        reader->text = reader->content.data;
+        reader->length = reader->content.length;
+    }
     if (reader->status || reader->length == 0)
-        return end(reader);
+        return finish_reading(reader);
     const char *newline = memchr(reader->text, '\n', reader->length);
     size_t length = newline ? (size_t)(newline - reader->text) : reader->length;
     reader->line = reader->text;
@@ -74,8 +70,8 @@ int line_reader_take(struct line_reader *reader, int status)
     return status;
 }
 
-/* Takes the word at `*at` of the line. The copy keeps it: the character behind the word, which the
- * line still has, becomes its NUL there. */
+/* Takes the word at `*at` of the line. In the copy, a NUL replaces the character behind the
+ * word. */
 static int split_word(struct line_reader *reader, struct cursor *cursor, char *copy, size_t *at)
 {
     const char *line = reader->line;
@@ -127,7 +123,7 @@ bool line_reader_next(struct line_reader *reader, struct cursor *cursor)
                                    : reader->copy;
         reader->status = split_line(reader, cursor, copy);
         if (reader->status)
-            return end(reader);
+            return finish_reading(reader);
         if (cursor->count)
             return true;
     }
@@ -159,7 +155,7 @@ static void list_names(struct text *out, const char *const *names, size_t count)
 int word_unknown(struct cursor *cursor, const struct word *word, const char *what,
                  const char *const *names, size_t count)
 {
-    enum { LISTED = 12 }; /* more than these are not read by anybody */
+    enum { LISTED = 12 }; /* longer lists are not useful */
     struct text message = {0};
     const char *near = count ? nearest_word(word->text, names, count) : NULL;
     text_printf(&message, "'%.80s' is no %s", word->text, what);

@@ -1,21 +1,20 @@
-/* The reader of line-based text: one for every file format of weft that has a statement a line.
+/* The reader of line-based text, for all file formats with one statement per line.
  *
  * A line is words separated by whitespace. "Double quotes" keep whitespace (and '#') inside a word,
  * '#' starts a comment. A `struct line_reader` walks over the lines of a text; a `struct cursor`
- * walks over the words of one line. Each cursor_take function takes the next word as what its name
- * says, or fills the error with file, line and column, what was expected there and, where there is
- * a choice of words, the nearest one. After the first error of a line a cursor takes nothing more:
- * words are empty, numbers 0, and every function returns that error. So a statement can be read
- * straight through, and its last cursor_take_end() tells whether all of it was right.
+ * walks over the words of one line. Each cursor_take function takes and converts the next word. If
+ * it fails, the error has file, line and column, the expected word and, for a choice of words, the
+ * nearest one. After the first error of a line a cursor takes nothing more: words are empty,
+ * numbers 0, and every function returns that error. A statement can therefore be read without
+ * checks up to cursor_take_end(), which returns the status of the line.
  *
  *     while (line_reader_next(reader, &cursor))
  *         reader->status = read_statement(&cursor);
  *     return reader->status;
  *
- * Who calls a parser says where the lines come from: from_file(path, err) or from_text(name,
- * string, err). The file is read, and given back, while the lines are asked for: so they must be
- * asked for until there are no more, as above. Formats that are not made of words use
- * line_reader_next_line() and split the line themselves. */
+ * The caller of a parser selects the source: from_file(path, err) or from_text(name, string, err).
+ * The reader frees its memory after the last line, so all lines must be read, as above. Formats
+ * that do not consist of words use line_reader_next_line(). */
 #ifndef WEFT_BASE_LINE_READER_H
 #define WEFT_BASE_LINE_READER_H
 
@@ -29,7 +28,7 @@
 enum { WORDS_PER_LINE = 512 /* at most */ };
 
 struct word {
-    const char *text; /* NULL: there is none */
+    const char *text; /* NULL: no word */
     unsigned line, column;
 };
 
@@ -46,12 +45,12 @@ struct cursor {
 /* ---- lines ---- */
 
 struct line_reader {
-    const char *file; /* for errors */
-    const char *text; /* where the next line begins */
-    size_t length;    /* of what is left of the text */
-    bool is_file;     /* there is no text yet: it is the content of `file`; "-" is standard input */
-    size_t limit;     /* bytes of a file, at most; 0: 64 MiB */
-    struct arena *arena; /* owns the words; NULL: they are gone when the next line is read */
+    const char *file;    /* for errors */
+    const char *text;    /* where the next line begins */
+    size_t length;       /* bytes that are left of the text */
+    bool is_file;        /* the text is still to be read from `file`; "-" is standard input */
+    size_t limit;        /* bytes of a file, at most; 0: 64 MiB */
+    struct arena *arena; /* owns the words; NULL: they are valid until the next line is read */
     struct err *err;
     int status;       /* negative after an error: no more lines are read */
     unsigned number;  /* of the current line, counted from 1 */
@@ -68,15 +67,15 @@ struct line_reader {
 #define from_bytes(name, bytes, count, error)                                                      \
     (&(struct line_reader){.file = (name), .text = (bytes), .length = (count), .err = (error)})
 
-/* Goes to the next line that has words and splits it. False at the end of the text, and after an
- * error: reader->status tells which. */
+/* Reads the next line with words and splits it. False at the end of the text, or after an error
+ * (reader->status). */
 bool line_reader_next(struct line_reader *reader, struct cursor *cursor);
-/* Goes to the next line, empty ones and comments included. */
+/* Reads the next line, empty ones and comments included. */
 bool line_reader_next_line(struct line_reader *reader);
 /* Sets the error and the reader's status: "FILE:LINE: message"; -EINVAL. */
 int line_reader_error(struct line_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Takes over a status. An error that names no file is about the current line. */
+/* Sets the reader's status. An error without a file gets the current file and line. */
 int line_reader_take(struct line_reader *reader, int status);
 
 /* ---- errors about words ---- */
@@ -90,10 +89,10 @@ int word_unknown(struct cursor *cursor, const struct word *word, const char *wha
 
 /* ---- the words of a line ---- */
 
-/* The next word, if it is this one. */
+/* Takes the next word if it equals `text`. */
 bool cursor_accept(struct cursor *cursor, const char *text);
 bool cursor_is_done(const struct cursor *cursor);
-/* The next word without taking it; where the line ends, if there is none. */
+/* The next word, which is not taken; the end of the line if there is none. */
 struct word cursor_next(const struct cursor *cursor);
 
 /* 0, or an error when the next word is missing or is something else. */

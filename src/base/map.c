@@ -86,17 +86,12 @@ void map_release(struct map *map)
     *map = (struct map){0};
 }
 
-static uint64_t name_hash(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash_mix(hash);
-}
-
 static struct name_slot *name_find(const struct name_map *map, const char *name)
 {
-    size_t at = name_hash(name) & (map->size - 1);
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (const char *c = name; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    size_t at = hash_mix(hash) & (map->size - 1);
     while (map->slots[at].name && strcmp(map->slots[at].name, name) != 0)
         at = (at + 1) & (map->size - 1);
     return &map->slots[at];

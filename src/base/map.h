@@ -1,8 +1,8 @@
 /* Hash maps from a 64-bit key or a string to a 32-bit index.
  *
- * Open addressing, linear probing, power-of-two sizes. They answer "which index has this GUID";
- * nothing ever iterates over them, so that no result can depend on hash order. Removal shifts the
- * following run back instead of leaving tombstones. */
+ * Open addressing, linear probing, power-of-two sizes. No code
+ * iterates over a map, so that no result depends on hash order. Removal shifts the following run
+ * back instead of leaving tombstones. */
 #ifndef WEFT_BASE_MAP_H
 #define WEFT_BASE_MAP_H
 
@@ -24,13 +24,13 @@ struct map {
 };
 
 uint32_t map_get(const struct map *map, uint64_t key); /* MAP_NONE if absent */
-/* Stores unless the key is there; returns the value now held. */
+/* Adds the key unless it is present; returns its value. */
 uint32_t map_add(struct map *map, uint64_t key, uint32_t value);
 void map_set(struct map *map, uint64_t key, uint32_t value);
 bool map_remove(struct map *map, uint64_t key);
 void map_release(struct map *map);
 
-/* The same for strings. The keys are not copied: they must outlive the map. */
+/* A map from strings. It does not copy the keys: they must outlive the map. */
 struct name_map {
     struct name_slot {
         const char *name;
@@ -50,7 +50,7 @@ static inline uint64_t hash_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Of bytes, a multiple of eight. */
+/* `count` must be a multiple of eight. */
 static inline uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
 {
     uint64_t word;

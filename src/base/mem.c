@@ -37,16 +37,16 @@ void *mem_alloc(size_t bytes)
     return checked(malloc(bytes), 1, bytes);
 }
 
-/* A page fault can take microseconds: with small pages, more than writing what is on them. Asking
- * for aligned memory would spare the ends their small pages, but the library's heap does not keep
- * such pieces for the next time. */
+/* A page fault can take microseconds: with small pages, longer than writing the page. Aligned
+ * memory would have no small pages at its ends, but malloc() does not reuse freed aligned blocks.
+ */
 void *mem_alloc_large(size_t bytes)
 {
     const uintptr_t page = (uintptr_t)2 << 20;
     void *memory = mem_alloc(bytes);
     uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1);
     uintptr_t end = ((uintptr_t)memory + bytes) & ~(page - 1);
-    if (first < end) /* a hint only: it may be refused */
+    if (first < end) /* a hint: its result does not matter */
         madvise((void *)first, end - first, MADV_HUGEPAGE);
     return memory;
 }
@@ -102,14 +102,14 @@ void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes)
     return mem_realloc(items, grown, bytes);
 }
 
-void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool insert)
+void mem_shift(void *items, size_t *count, size_t index, size_t bytes, bool insert)
 {
-    assert(place < *count + insert);
-    char *at = (char *)items + place * bytes;
+    assert(index < *count + insert);
+    char *at = (char *)items + index * bytes;
     if (insert)
-        memmove(at + bytes, at, (*count - place) * bytes);
+        memmove(at + bytes, at, (*count - index) * bytes);
     else
-        memmove(at, at + bytes, (*count - place - 1) * bytes);
+        memmove(at, at + bytes, (*count - index - 1) * bytes);
     *count += insert ? 1 : (size_t)-1;
 }
 

@@ -11,19 +11,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A daemon's handler is called before the program ends, by whichever thread could not allocate. It
- * may leave a line in a log and end the process; it must not allocate. NULL: none. */
+/* Sets a handler that the failing thread calls before the program ends. The handler may write to a
+ * log and exit; it must not allocate. NULL: no handler. */
 void mem_on_failure(void (*handler)(void));
 
 void *mem_alloc(size_t bytes);
-/* The same for what is large and written all over at once: of large pages, if there are any. */
+/* For large memory that is written completely at once: in huge pages, if the kernel has any. */
 void *mem_alloc_large(size_t bytes);
-/* Pages straight from the system, zeroed, which go back there at once: for what is large and needed
- * for a while only. As many bytes must be given up as were asked for. */
+/* Zeroed pages of the kernel, which mem_unmap() returns to it: for large memory with a short life.
+ * Both calls must have the same size. */
 void *mem_map(size_t bytes);
 void mem_unmap(void *memory, size_t bytes);
 void *mem_zalloc(size_t count, size_t bytes);
-/* The same, beginning on a cache line. */
+/* mem_zalloc(), aligned to a cache line. */
 void *mem_zalloc_lines(size_t count, size_t bytes);
 void *mem_realloc(void *old, size_t count, size_t bytes);
 char *mem_strdup(const char *text);
@@ -38,20 +38,20 @@ char *mem_strdup(const char *text);
     ((vec)->items = mem_reserve((vec)->items, &(vec)->capacity, (wanted), sizeof *(vec)->items))
 #define vec_push(vec, item)                                                                        \
     (vec_reserve((vec), (vec)->count + 1), (void)((vec)->items[(vec)->count++] = (item)))
-/* The address of the item at a place. It and all before it are made, zeroed, if there are fewer. */
-#define vec_at(vec, place)                                                                         \
-    (vec_reserve((vec), (size_t)(place) + 1),                                                      \
-     mem_extend((vec)->items, &(vec)->count, (size_t)(place) + 1, sizeof *(vec)->items),           \
-     (vec)->items + (place))
-/* At a place; the others keep their order. */
-#define vec_insert(vec, place, item)                                                               \
+/* The address of the item at an index. Extends the array by zeroed items up to that index. */
+#define vec_at(vec, index)                                                                         \
+    (vec_reserve((vec), (size_t)(index) + 1),                                                      \
+     mem_extend((vec)->items, &(vec)->count, (size_t)(index) + 1, sizeof *(vec)->items),           \
+     (vec)->items + (index))
+/* Insertion and removal keep the order of the other items. */
+#define vec_insert(vec, index, item)                                                               \
     (vec_reserve((vec), (vec)->count + 1),                                                         \
-     mem_shift((vec)->items, &(vec)->count, (place), sizeof *(vec)->items, true),                  \
-     (void)((vec)->items[place] = (item)))
-#define vec_remove(vec, place)                                                                     \
-    mem_shift((vec)->items, &(vec)->count, (place), sizeof *(vec)->items, false)
-/* The least `at` below `count` for which `before`, a condition on `at`, does not hold; `count` if
- * it holds for all. It must hold for all before that one. */
+     mem_shift((vec)->items, &(vec)->count, (index), sizeof *(vec)->items, true),                  \
+     (void)((vec)->items[index] = (item)))
+#define vec_remove(vec, index)                                                                     \
+    mem_shift((vec)->items, &(vec)->count, (index), sizeof *(vec)->items, false)
+/* Binary search: sets `at` to the least index below `count` for which the condition `before` does
+ * not hold, or to `count`. `before` must hold for all lower indices. */
 #define lower_bound(at, count, before)                                                             \
     for (size_t low_ = 0, high_ = (count); (at) = low_ + (high_ - low_) / 2, low_ < high_;)        \
         if (before)                                                                                \
@@ -61,13 +61,13 @@ char *mem_strdup(const char *text);
 #define vec_release(vec)                                                                           \
     (mem_free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
 
-/* Grow `items` so that it holds `wanted` elements; doubles, so that pushes cost O(1) each. */
+/* Grows `items` to hold `wanted` elements; doubles the size, so that a push costs O(1). */
 void *mem_grow(void *items, size_t *capacity, size_t wanted, size_t bytes);
 static inline void *mem_reserve(void *items, size_t *capacity, size_t wanted, size_t bytes)
 {
     return wanted <= *capacity ? items : mem_grow(items, capacity, wanted, bytes);
 }
-/* Items from `count` to `wanted` become zero; there must be room for them. */
+/* Zeroes the items from `count` to `wanted`; there must be room for them. */
 static inline void mem_extend(void *items, size_t *count, size_t wanted, size_t bytes)
 {
     if (wanted <= *count)
@@ -75,16 +75,16 @@ static inline void mem_extend(void *items, size_t *count, size_t wanted, size_t 
     memset((char *)items + *count * bytes, 0, (wanted - *count) * bytes);
     *count = wanted;
 }
-/* Makes room for an item at a place, or takes the one there out. */
-void mem_shift(void *items, size_t *count, size_t place, size_t bytes, bool insert);
-/* Of what waits in an array, `taken` are through: gives their room back now and then. Returns how
- * many such there are then. */
+/* Makes room for an item at an index, or removes the item there. */
+void mem_shift(void *items, size_t *count, size_t index, size_t bytes, bool insert);
+/* For an array used as a queue, whose first `taken` items are consumed: removes them when they are
+ * many, or all. Returns the number of consumed items that are left. */
 size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes);
 #define vec_drop_taken(vec, taken)                                                                 \
     mem_drop_taken((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
 void mem_free(void *memory);
 
-/* An arena: many small pieces with one owner and one end. */
+/* An arena: many allocations that are released together. */
 struct arena {
     struct arena_block *head;
 };

@@ -1,5 +1,5 @@
-/* Damerau and Levenshtein's distance in its restricted form (no letter takes part in two swaps),
- * three rows at a time. Words longer than a name ever is are near to nothing. */
+/* The restricted Damerau-Levenshtein distance (a letter is swapped once at most), in three rows of
+ * the table. Words above LONGEST letters match nothing. */
 #include "base/nearest.h"
 
 #include <assert.h>
@@ -8,12 +8,12 @@
 
 enum { LONGEST = 64, FAR = LONGEST * 2 };
 
-static unsigned smallest(unsigned a, unsigned b)
+static unsigned lesser(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-static unsigned distance(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
     size_t columns = strlen(b);
     unsigned rows[3][LONGEST + 1];
@@ -28,10 +28,10 @@ static unsigned distance(const char *a, const char *b)
         row[0] = (unsigned)i + 1;
         for (size_t j = 0; j < columns; j++) {
             int x = tolower((unsigned char)a[i]), y = tolower((unsigned char)b[j]);
-            row[j + 1] = smallest(last[j] + (x != y), smallest(last[j + 1], row[j]) + 1);
+            row[j + 1] = lesser(last[j] + (x != y), lesser(last[j + 1], row[j]) + 1);
             if (i && j && x == tolower((unsigned char)b[j - 1]) &&
                 y == tolower((unsigned char)a[i - 1]))
-                row[j + 1] = smallest(row[j + 1], before[j - 1] + 1);
+                row[j + 1] = lesser(row[j + 1], before[j - 1] + 1);
         }
     }
     return rows[i % 3][columns];
@@ -41,12 +41,12 @@ const char *nearest_word(const char *text, const char *const *words, size_t coun
 {
     assert(text && (words || !count));
     const char *best = NULL;
-    unsigned least = (unsigned)smallest((unsigned)strnlen(text, LONGEST), LONGEST) / 3 + 2;
+    unsigned least = (unsigned)lesser((unsigned)strnlen(text, LONGEST), LONGEST) / 3 + 2;
     for (size_t i = 0; i < count; i++) {
-        unsigned slips = distance(text, words[i]);
-        if (slips < least && slips < strlen(words[i])) {
+        unsigned edits = edit_distance(text, words[i]);
+        if (edits < least && edits < strlen(words[i])) {
             best = words[i];
-            least = slips;
+            least = edits;
         }
     }
     return best;

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Of `count` words the one that the fewest slips of the finger (a letter wrong, missing, too many,
- * or two swapped) lead to from `text`; the first of equals. NULL when none is so near that it may
- * be meant: a third of the letters or so. */
+/* The word with the least edit distance to `text` (a letter replaced, missing, added, or two
+ * swapped), the first of several. NULL if the distance is more than about a third of the letters.
+ */
 const char *nearest_word(const char *text, const char *const *words, size_t count);
 
 #endif

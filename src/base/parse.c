@@ -27,7 +27,7 @@ bool parse_decimal(const char *text, double *value, const char **rest)
     char *end;
     at += strspn(at, "0123456789");
     if (at == text)
-        return false; /* strtod() would take much else for a number */
+        return false; /* strtod() accepts signs, blanks, "inf" and "nan" */
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         return false;
     *value = strtod(text, &end);
@@ -35,7 +35,7 @@ bool parse_decimal(const char *text, double *value, const char **rest)
     return *value <= DBL_MAX;
 }
 
-/* At most six digits behind the point. */
+/* At most six decimals. */
 bool parse_percent(const char *text, uint64_t *parts)
 {
     uint64_t millionths = 0, scale = 1000000;

@@ -1,4 +1,4 @@
-/* Numbers as people write them. Each returns false if the text is anything else. */
+/* Numbers in text. Each function returns false if the text is anything else. */
 #ifndef WEFT_BASE_PARSE_H
 #define WEFT_BASE_PARSE_H
 
@@ -8,8 +8,8 @@
 /* A decimal or 0x… number. */
 bool parse_number(const char *text, uint64_t *number);
 bool parse_bounded(const char *text, uint64_t low, uint64_t high, uint64_t *number);
-/* Digits, a point, an exponent: "0.5", "20e3"; no sign. What follows it (a unit, or "") goes to
- * `rest`. */
+/* Digits, a point, an exponent: "0.5", "20e3"; no sign. `rest` is the text behind it: a unit, or
+ * "". */
 bool parse_decimal(const char *text, double *value, const char **rest);
 bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
 

@@ -1,9 +1,9 @@
-/* A pool: things that come and go, known by number, in one array that grows.
+/* A pool of items, identified by number, in one growing array.
  *
  * `POOL(struct packet) packets = {0};`, then `number = pool_take(&packets)` and
- * `pool_give(&packets, number)`. Things need a field `uint32_t next`, which is the pool's while
- * nobody has them. The array moves when it grows: a pointer into it holds until the next is taken.
- * What is taken has what it had when it was given back, or zeros. */
+ * `pool_give(&packets, number)`. Items need a field `uint32_t next`, which the pool uses while they
+ * are free. The array moves when it grows: a pointer to an item is valid until the next
+ * pool_take(). A taken item is zeroed, or has the contents with which it was given back. */
 #ifndef WEFT_BASE_POOL_H
 #define WEFT_BASE_POOL_H
 
@@ -16,7 +16,7 @@
     struct {                                                                                       \
         type *items;                                                                               \
         size_t count, capacity;                                                                    \
-        uint32_t free; /* 1 + the number of the first free one; 0: there is none */                \
+        uint32_t free; /* 1 + the number of the first free item; 0: none is free */                \
     }
 #define pool_take(pool)                                                                            \
     ((pool)->free ? pool_reuse(&(pool)->free, &(pool)->items[(pool)->free - 1].next)               \

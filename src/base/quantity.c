@@ -8,11 +8,11 @@
 
 /* ---- units ---- */
 
-/* How a unit is shown. Symbols take their prefix at once (ms), words with a blank (k packets). */
+/* Symbols follow their prefix directly (ms), words after a blank (k packets). */
 static const struct unit {
     const char *name, *shown;
     bool symbol;
-    bool whole; /* counted things: whole numbers keep their digits */
+    bool whole; /* a count: whole numbers keep their digits */
 } units[] = {
     {.name = "s", .shown = "s", .symbol = true},
     {.name = "bits/s", .shown = "bit/s", .symbol = true},
@@ -38,8 +38,8 @@ static const struct prefix {
                 {1e3, "k"},   {1e6, "M"},  {1e9, "G"},  {1e12, "T"}, {1e15, "P"}};
 enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], NO_PREFIX = 4 };
 
-/* The largest one that leaves a whole part once the value is rounded to three digits. Words have no
- * small ones: nobody says millipackets. Seconds have no large ones. */
+/* The largest prefix with a whole part once the value is rounded to three digits. Words have no
+ * small prefixes (no millipackets), seconds no large ones. */
 static unsigned prefix_of(double value, const struct unit *unit)
 {
     unsigned first = unit->symbol ? 0 : NO_PREFIX;
@@ -55,12 +55,8 @@ static unsigned prefix_of(double value, const struct unit *unit)
 
 static void put_unit(char *buffer, size_t size, const char *prefix, const struct unit *unit)
 {
-    if (unit->symbol)
-        snprintf(buffer, size, "%s%.30s", prefix, unit->shown);
-    else if (!unit->shown[0] || !prefix[0])
-        snprintf(buffer, size, "%s%.30s", prefix, unit->shown);
-    else
-        snprintf(buffer, size, "%s %.30s", prefix, unit->shown);
+    bool parted = !unit->symbol && unit->shown[0] && prefix[0];
+    snprintf(buffer, size, "%s%s%.30s", prefix, parted ? " " : "", unit->shown);
 }
 
 /* ---- numbers ---- */
@@ -88,7 +84,7 @@ const char *quantity_number(double value, unsigned decimals, char buffer[QUANTIT
     return buffer;
 }
 
-/* Decimals for three significant digits of a number that is not scaled any more. */
+/* Decimals for three significant digits of a scaled number. */
 static unsigned three_digits(double value)
 {
     unsigned decimals = 2;
@@ -102,27 +98,50 @@ static unsigned three_digits(double value)
     return decimals;
 }
 
-const char *quantity_text(double value, const char *unit_name, char buffer[QUANTITY_BYTES])
+/* `brief`: without zeros behind the point, and without words as units. */
+static const char *put_quantity(double value, const char *unit_name, bool brief,
+                                char buffer[QUANTITY_BYTES])
 {
     char number[QUANTITY_BYTES], shown[QUANTITY_BYTES];
     struct unit unit = unit_of(unit_name);
-    unsigned prefix = NO_PREFIX, decimals = 0;
+    unsigned prefix = NO_PREFIX;
     if (!isfinite(value))
         return quantity_number(value, 0, buffer);
-    if (strcmp(unit_name, "share") == 0) {
+    bool is_share = strcmp(unit_name, "share") == 0;
+    bool is_whole = value == floor(value) && fabs(value) < 1e7;
+    if (is_share) {
         value *= 100;
         unit.shown = "%";
-        decimals = value == floor(value) ? 0 : three_digits(value);
-    } else if (!unit.whole || value != floor(value) || fabs(value) >= 1e7) {
+        is_whole = value == floor(value);
+    } else if (brief ? unit.symbol || fabs(value) >= 99999.5 : !unit.whole || !is_whole) {
         prefix = prefix_of(value, &unit);
         value /= prefixes[prefix].factor;
-        decimals = three_digits(value);
+        is_whole = false;
     }
-    quantity_number(value, decimals, number);
+    quantity_number(value, is_whole ? 0 : three_digits(value), number);
+    size_t length = strlen(number);
+    if (brief && strchr(number, '.')) {
+        while (number[length - 1] == '0')
+            length--;
+        length -= number[length - 1] == '.';
+    }
+    if (brief && !unit.symbol && !is_share)
+        unit.shown = "";
     put_unit(shown, sizeof shown, prefixes[prefix].name, &unit);
-    snprintf(buffer, QUANTITY_BYTES, "%.24s%s%.36s", number, shown[0] && unit_name[0] ? " " : "",
-             shown);
+    bool parted = shown[0] && (brief || unit_name[0]);
+    snprintf(buffer, QUANTITY_BYTES, "%.*s%s%.36s", (int)(length < 24 ? length : 24), number,
+             parted ? " " : "", shown);
     return buffer;
+}
+
+const char *quantity_text(double value, const char *unit, char buffer[QUANTITY_BYTES])
+{
+    return put_quantity(value, unit, false, buffer);
+}
+
+const char *quantity_short(double value, const char *unit, char buffer[QUANTITY_BYTES])
+{
+    return put_quantity(value, unit, true, buffer);
 }
 
 const char *quantity_moment(uint64_t ps, char buffer[QUANTITY_BYTES])
@@ -140,41 +159,6 @@ bool quantity_is_symbol(const char *unit)
     return strcmp(unit, "share") == 0 || unit_of(unit).symbol;
 }
 
-/* Drops zeros behind the point. */
-static void trim(char *number)
-{
-    size_t length = strlen(number);
-    if (!strchr(number, '.'))
-        return;
-    while (number[length - 1] == '0')
-        number[--length] = '\0';
-    if (number[length - 1] == '.')
-        number[--length] = '\0';
-}
-
-const char *quantity_short(double value, const char *unit_name, char buffer[QUANTITY_BYTES])
-{
-    char number[QUANTITY_BYTES], shown[QUANTITY_BYTES];
-    struct unit unit = unit_of(unit_name);
-    unsigned prefix = NO_PREFIX;
-    if (!isfinite(value))
-        return quantity_number(value, 0, buffer);
-    if (strcmp(unit_name, "share") == 0) {
-        value *= 100;
-        unit.shown = "%";
-    } else if (unit.symbol || fabs(value) >= 99999.5) {
-        prefix = prefix_of(value, &unit);
-    }
-    value /= prefixes[prefix].factor;
-    quantity_number(value, three_digits(value), number);
-    trim(number);
-    if (!quantity_is_symbol(unit_name))
-        unit.shown = "";
-    put_unit(shown, sizeof shown, prefixes[prefix].name, &unit);
-    snprintf(buffer, QUANTITY_BYTES, "%.24s%s%.36s", number, shown[0] ? " " : "", shown);
-    return buffer;
-}
-
 /* ---- axes ---- */
 
 struct quantity_scale quantity_scale(double most, const char *unit_name)
@@ -188,7 +172,7 @@ struct quantity_scale quantity_scale(double most, const char *unit_name)
     }
     unsigned prefix = isfinite(most) ? prefix_of(most, &unit) : NO_PREFIX;
     if (!unit.symbol && fabs(most) < (unit_name[0] ? 10000 : 1e7))
-        prefix = NO_PREFIX; /* 2,500 needs no help */
+        prefix = NO_PREFIX; /* 2,500 is short enough */
     scale.factor = prefixes[prefix].factor;
     put_unit(scale.name, sizeof scale.name, prefixes[prefix].name, &unit);
     return scale;
@@ -204,7 +188,7 @@ const char *quantity_mean_on(const struct quantity_scale *scale, double mean, do
     if (!isfinite(mean) || !isfinite(half_width))
         return quantity_number(mean, decimals, buffer);
     if (half_width > 0 && three_digits(half_width) > decimals)
-        decimals++; /* a little closer, so that the width is not nothing */
+        decimals++; /* so that the width is not 0 */
     snprintf(buffer, QUANTITY_BYTES, "%.28s ± %.28s", quantity_number(mean, decimals, one),
              quantity_number(half_width, decimals, other));
     return buffer;
@@ -220,7 +204,7 @@ static double power_of_ten(int exponent)
     return power;
 }
 
-/* The step and its exponent: 1, 2 or 5 times ten to that. */
+/* The step, and the exponent of its power of ten. */
 static double round_step(double span, unsigned wanted, int *exponent)
 {
     double raw = span / (wanted ? wanted : 1);

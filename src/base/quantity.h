@@ -1,8 +1,8 @@
-/* Numbers as people read them: three digits, a prefix, a unit; and the round numbers of an axis.
+/* Numbers for people: three significant digits, an SI prefix, a unit; and round ticks for axes.
  *
  * Units are those of results.h: "s", "bits/s", "bytes", "share", or a word such as "packets" and
- * "packets/s". Shares become percent; whole counts keep all their digits up to seven. Nothing here
- * decides what a simulation does, so doubles will do. */
+ * "packets/s". Shares become percent; whole counts keep all their digits up to seven. Doubles
+ * suffice, since no simulation depends on these numbers. */
 #ifndef WEFT_BASE_QUANTITY_H
 #define WEFT_BASE_QUANTITY_H
 
@@ -15,13 +15,13 @@ enum { QUANTITY_BYTES = 64, TICKS_MOST = 32 };
 /* "1.25 ms", "41.2 k packets/s", "75,123 packets", "0.05 %"; no number: an en dash. Returns
  * buffer. */
 const char *quantity_text(double value, const char *unit, char buffer[QUANTITY_BYTES]);
-/* A moment of the run, with all the digits it needs: "60.1812 s". */
+/* A time of the run with all its digits: "60.1812 s". */
 const char *quantity_moment(uint64_t ps, char buffer[QUANTITY_BYTES]);
-/* As short as it can be said beside a bar or a tick: "86.5 ms", "12,000", "2 M". Words are left to
- * the axis; is_symbol tells which units are said. */
+/* The short form beside a bar or a tick: "86.5 ms", "12,000", "2 M". It has a unit only if
+ * quantity_is_symbol(). */
 const char *quantity_short(double value, const char *unit, char buffer[QUANTITY_BYTES]);
 bool quantity_is_symbol(const char *unit);
-/* The number alone, with `decimals` behind the point, a true minus and commas. */
+/* The number without a unit, with `decimals`, a minus sign (U+2212) and commas. */
 const char *quantity_number(double value, unsigned decimals, char buffer[QUANTITY_BYTES]);
 
 /* How an axis shows values up to `most`: divided by `factor`, in the unit `name` ("ms"). */
@@ -30,19 +30,19 @@ struct quantity_scale {
     char name[QUANTITY_BYTES];
 };
 struct quantity_scale quantity_scale(double most, const char *unit);
-/* "4.15 ± 0.27" on that scale, for columns whose heading says the unit. */
+/* "4.15 ± 0.27" on that scale, for columns whose heading has the unit. */
 const char *quantity_mean_on(const struct quantity_scale *scale, double mean, double half_width,
                              char buffer[QUANTITY_BYTES]);
 
-/* Round positions in [low, high]: steps of 1, 2 or 5 times a power of ten, no more than `wanted`
- * of them or so; powers of ten for logarithmic axes, with 2 and 5 where there are few. */
+/* Round positions in [low, high], about `wanted` of them: in steps of 1, 2 or 5 times a power of
+ * ten. Logarithmic axes have powers of ten, with their multiples by 2 and 5 where there are few. */
 struct quantity_ticks {
     double at[TICKS_MOST];
-    unsigned count, decimals; /* decimals that tell neighbours apart */
+    unsigned count, decimals; /* decimals that distinguish neighbours */
 };
 struct quantity_ticks quantity_ticks(double low, double high, unsigned wanted);
 struct quantity_ticks quantity_ticks_log(double low, double high);
-/* The next round number from `value` up, for the end of an axis that begins at nothing. */
+/* The next round number from `value` up, for the end of an axis that begins at 0. */
 double quantity_round_up(double value, unsigned wanted);
 
 #endif

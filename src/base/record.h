@@ -1,8 +1,8 @@
-/* A record that is said once, for people and for programs.
+/* A record that prints as text for people, or as JSON for programs.
  *
- * Each field has a key and a piece of text with its value (a printf format; of a flag, the words
- * that stand there if it is true). Asked for JSON, a record is an object with all keys; asked for
- * text, it is the pieces, one after the other. A key or a piece that is NULL says nothing. */
+ * Each field has a key and a piece of text with its value (a printf format; for a flag, the words
+ * to print if it is true). As JSON, a record is an object with all keys; as text, it is the pieces,
+ * one after the other. A NULL key or piece prints nothing. */
 #ifndef WEFT_BASE_RECORD_H
 #define WEFT_BASE_RECORD_H
 
@@ -30,7 +30,7 @@ void record_number(struct record *record, const char *key, const char *format, u
 void record_real(struct record *record, const char *key, const char *format, double value);
 void record_flag(struct record *record, const char *key, const char *words, bool value);
 void record_guid(struct record *record, const char *key, const char *format, uint64_t value);
-/* For people only. */
+/* In text only. */
 void record_text(struct record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -38,7 +38,7 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
     text_reserve(text, 128);
     size_t room = text->capacity - text->length;
     int wanted = vsnprintf(text->data + text->length, room, format, arguments);
-    assert(wanted >= 0); /* a format that cannot be printed is a mistake in the program */
+    assert(wanted >= 0);
     if (wanted >= 0 && (size_t)wanted >= room) {
         text_reserve(text, (size_t)wanted);
         vsnprintf(text->data + text->length, (size_t)wanted + 1, format, again);
@@ -71,16 +71,16 @@ int text_read(struct text *text, FILE *file, size_t limit)
     return 0;
 }
 
-static bool is_character(char byte)
+static bool starts_character(char byte)
 {
-    return ((unsigned char)byte & 0xc0) != 0x80; /* else it goes on with one */
+    return ((unsigned char)byte & 0xc0) != 0x80; /* not a continuation byte of UTF-8 */
 }
 
 size_t text_width(const char *string)
 {
     size_t width = 0;
     for (; *string; string++)
-        width += is_character(*string);
+        width += starts_character(*string);
     return width;
 }
 
@@ -90,7 +90,7 @@ size_t text_fit(const char *string, size_t width)
     for (; string[at]; at++) {
         if (string[at] == ' ')
             best = at;
-        if (is_character(string[at]) && length++ == width)
+        if (starts_character(string[at]) && length++ == width)
             return best ? best : at;
     }
     return at;
@@ -154,7 +154,7 @@ void text_release(struct text *text)
     *text = (struct text){0};
 }
 
-/* Bytes of the UTF-8 sequence at `s`, 0 if there is none (RFC 3629: no overlong forms, no
+/* The length of the UTF-8 sequence at `s`; 0 if it is invalid (RFC 3629: no overlong forms, no
  * surrogates, nothing beyond U+10FFFF). */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -169,7 +169,8 @@ static size_t utf8_length(const unsigned char *s)
     return bad ? 0 : length;
 }
 
-/* Names come from files and from the wire: bytes that are no UTF-8 would make it no JSON. */
+/* Names come from files and from the wire. Bytes that are not UTF-8, which JSON forbids, become
+ * U+FFFD. */
 static void json_escape(struct text *out, const char *value)
 {
     text_putc(out, '"');
@@ -188,18 +189,13 @@ static void json_escape(struct text *out, const char *value)
     text_putc(out, '"');
 }
 
-static void json_newline(struct json *json)
-{
-    if (json->pretty && json->depth)
-        text_printf(json->out, "\n%*s", (int)json->depth * 2, "");
-}
-
-/* Comma, line break and key: whatever stands before a value. */
+/* Writes what precedes a value: comma, line break, key. */
 static void json_lead(struct json *json, const char *key)
 {
     if (json->comma)
         text_putc(json->out, ',');
-    json_newline(json);
+    if (json->pretty && json->depth)
+        text_printf(json->out, "\n%*s", (int)json->depth * 2, "");
     json->comma = true;
     if (key) {
         json_escape(json->out, key);
@@ -207,7 +203,7 @@ static void json_lead(struct json *json, const char *key)
     }
 }
 
-static void json_open(struct json *json, const char *key, char bracket)
+void json_open(struct json *json, const char *key, char bracket)
 {
     json_lead(json, key);
     text_putc(json->out, bracket);
@@ -215,7 +211,7 @@ static void json_open(struct json *json, const char *key, char bracket)
     json->comma = false;
 }
 
-static void json_close(struct json *json, char bracket)
+void json_close(struct json *json, char bracket)
 {
     bool filled = json->comma;
     assert(json->depth > 0);
@@ -226,26 +222,6 @@ static void json_close(struct json *json, char bracket)
     json->comma = true;
     if (!json->depth)
         text_putc(json->out, '\n');
-}
-
-void json_begin_object(struct json *json, const char *key)
-{
-    json_open(json, key, '{');
-}
-
-void json_begin_array(struct json *json, const char *key)
-{
-    json_open(json, key, '[');
-}
-
-void json_end_object(struct json *json)
-{
-    json_close(json, '}');
-}
-
-void json_end_array(struct json *json)
-{
-    json_close(json, ']');
 }
 
 void json_string(struct json *json, const char *key, const char *value)

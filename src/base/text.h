@@ -21,32 +21,34 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 /* Reads the whole of a file; 0 or -errno (-EFBIG above `limit` bytes). */
 int text_read(struct text *text, FILE *file, size_t limit);
-/* For terminals: widths are characters of UTF-8, not bytes.
- * How many bytes of a string fit into a line of that width, cut between words where possible. */
+/* For terminals: widths are in UTF-8 characters, not bytes. text_fit() returns how many bytes of a
+ * string fit into a line of that width, cut between words where possible. */
 size_t text_fit(const char *string, size_t width);
 size_t text_width(const char *string);
 /* Pads with blanks to that width, in front or behind. */
 void text_put_padded(struct text *text, const char *string, size_t width, bool in_front);
-/* Lines of at most 80 characters that begin at column `indent`, where the text is now. Words that
- * are longer stay whole. */
+/* Lines of at most 80 characters that begin at column `indent`, where the text ends now. Longer
+ * words are not split. */
 void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* A word for the shell, in quotes where it needs them. */
+/* A word for the shell, quoted if necessary. */
 void text_put_shell_word(struct text *text, const char *word);
 void text_clear(struct text *text);
 void text_release(struct text *text);
 
-/* JSON writer. Commas and nesting are its business; keys are NULL inside arrays. */
+/* JSON writer. It writes commas and indentation; keys are NULL inside arrays. */
 struct json {
     struct text *out;
     unsigned depth;
     bool comma;  /* something was written at this depth */
     bool pretty; /* two-space indentation */
 };
-void json_begin_object(struct json *json, const char *key);
-void json_begin_array(struct json *json, const char *key);
-void json_end_object(struct json *json);
-void json_end_array(struct json *json);
+#define json_begin_object(json, key) json_open(json, key, '{')
+#define json_begin_array(json, key)  json_open(json, key, '[')
+#define json_end_object(json)        json_close(json, '}')
+#define json_end_array(json)         json_close(json, ']')
+void json_open(struct json *json, const char *key, char bracket);
+void json_close(struct json *json, char bracket);
 void json_string(struct json *json, const char *key, const char *value);
 void json_stringf(struct json *json, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -50,7 +50,7 @@ const char *time_text(uint64_t ps, char buffer[TIME_TEXT_BYTES])
     uint64_t fraction = ps % units[unit].ps;
     int length =
         snprintf(buffer, TIME_TEXT_BYTES, "%llu", (unsigned long long)(ps / units[unit].ps));
-    int end = length; /* behind the last digit that is not 0 */
+    int end = length; /* after the last nonzero digit */
     for (unsigned i = 0; i < digits; i++) {
         fraction *= 10;
         buffer[length + 1 + (int)i] = (char)('0' + fraction / units[unit].ps);

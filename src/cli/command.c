@@ -111,12 +111,17 @@ int command_options(const char *command, int argc, char **argv, const struct opt
     return kept;
 }
 
+int command_write(const char *path, struct text *text, struct err *err)
+{
+    int status = file_write(path, text, err);
+    text_release(text);
+    return status;
+}
+
 int command_print(const char *command, struct text *text)
 {
     struct err err;
-    int status = file_write("-", text, &err);
-    text_release(text);
-    return status ? command_error(command, &err) : EXIT_HOLDS;
+    return command_write("-", text, &err) ? command_error(command, &err) : EXIT_HOLDS;
 }
 
 unsigned count_processors(void)

@@ -51,6 +51,8 @@ struct option_spec {
 /* Removes the options from argv and returns the new argc, or -1 after printing what is wrong. */
 int command_options(const char *command, int argc, char **argv, const struct option_spec *specs);
 
+/* Writes a text to a file ("-": standard output) and releases it. 0 or -errno. */
+int command_write(const char *path, struct text *text, struct err *err);
 /* Writes a result to standard output and releases it. An exit status. */
 int command_print(const char *command, struct text *text);
 /* How many processors this process may use. */

@@ -1,16 +1,14 @@
-/* weft ctl: one command to a running fabric or manager. They know the commands; this carries words
- * there and text back. */
-#include "cli/ctl.h"
-
+/* weft ctl: sends one command to a running fabric or manager and prints the answer. The server
+ * defines the commands. A manager answers a request for a virtual machine at once, with a ticket if
+ * the work takes time; the ticket is then queried until the work is done. */
+#include "base/mem.h"
+#include "base/time.h"
 #include "cli/command.h"
-#include "host/socket/protocol.h"
+#include "host/socket/endpoint.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include <time.h>
 
 static const char help[] =
     "usage: weft ctl [--socket PATH] [--json] [--] COMMAND ...\n"
@@ -64,77 +62,80 @@ static const char help[] =
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
     "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
 
-static int pack_words(struct request *request, const char *const *words, size_t count,
-                      struct err *err)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(words[i]) + 1;
-        if (length == 1)
-            return err_set(err, EINVAL, "an empty word says nothing");
-        if (used + length >= sizeof request->text)
-            return err_set(err, EINVAL, "the command is too long");
-        memcpy(request->text + used, words[i], length);
-        used += length;
-    }
-    return 0;
-}
+enum { PENDING = 1, POLL_MS = 10 };
 
-static int connect_to_server(const char *path, struct err *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = path ? snprintf(address.sun_path, sizeof address.sun_path, "%s", path)
-                      : protocol_socket_path(address.sun_path, sizeof address.sun_path);
-    if (length < 0 || (size_t)length >= sizeof address.sun_path)
-        return err_set(err, ENAMETOOLONG, "the socket's path is too long");
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        int error = errno;
-        close(fd);
-        return err_set(err, error, "nobody listens at '%s': %s", address.sun_path, strerror(error));
-    }
-    return fd;
-}
-
-/* Returns 0 with the server's result, or -errno. */
-static int read_answer(int fd, struct text *out, int *result, struct err *err)
-{
-    char packet[64 * 1024];
-    struct answer answer;
-    ssize_t got = recv(fd, packet, sizeof packet, 0);
-    if (got < (ssize_t)sizeof answer)
-        return err_set(err, EIO, "the server hung up");
-    memcpy(&answer, packet, sizeof answer);
-    size_t skip = sizeof answer;
-    do {
-        text_append(out, packet + skip, (size_t)got - skip);
-        skip = 0;
-        got = recv(fd, packet, sizeof packet, 0);
-    } while (got > 0);
-    *result = answer.result;
-    return 0;
-}
-
-int ctl_ask(const char *path, const char *const *words, size_t count, bool json, struct text *out,
-            int *result, struct err *err)
+/* Sends the words to the socket (NULL: the default one). Returns 0 with the server's result and
+ * text, or -errno if there was no answer. */
+static int ask(const char *path, const struct option_values *words, bool json, struct text *out,
+               int *result, struct err *err)
 {
     struct request request = {
         .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL, .json = json};
-    int status = pack_words(&request, words, count, err);
-    int fd = status < 0 ? status : connect_to_server(path, err);
+    struct sockaddr_un address;
+    struct answer answer;
+    char packet[64 * 1024];
+    size_t used = 0, skip = sizeof answer;
+    for (size_t i = 0; i < words->count; i++) {
+        size_t length = strlen(words->items[i]) + 1;
+        if (length == 1)
+            return err_set(err, EINVAL, "an empty word says nothing");
+        if (used + length >= sizeof request.text)
+            return err_set(err, EINVAL, "the command is too long");
+        memcpy(request.text + used, words->items[i], length);
+        used += length;
+    }
+    int fd = endpoint_connect(path, &address);
     if (fd < 0)
-        return fd;
-    status = send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0
-                 ? err_set(err, errno, "cannot ask: %s", strerror(errno))
-                 : read_answer(fd, out, result, err);
+        return err_set(err, -fd, "nobody listens at '%s': %s", address.sun_path, strerror(-fd));
+    ssize_t got = send(fd, &request, sizeof request, MSG_NOSIGNAL);
+    if (got > 0)
+        got = recv(fd, packet, sizeof packet, 0);
+    int status = got < (ssize_t)sizeof answer ? err_set(err, EIO, "the server hung up") : 0;
+    if (status == 0) {
+        memcpy(&answer, packet, sizeof answer);
+        *result = answer.result;
+    }
+    for (; status == 0 && got > 0; got = recv(fd, packet, sizeof packet, 0)) {
+        text_append(out, packet + skip, (size_t)got - skip);
+        skip = 0;
+    }
     close(fd);
     return status;
 }
 
-void ctl_print(FILE *to, const struct text *text)
+/* Queries the ticket that the answer names, in text or JSON, until the work is done. */
+static int wait_for_ticket(const char *path, bool json, double until, struct text *out, int *result,
+                           struct err *err)
 {
+    char ticket[24];
+    const char *words[] = {"vm", "ticket", ticket};
+    const struct option_values question = {words, 3, 3};
+    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+    const char *at = out->data ? strstr(out->data, "ticket") : NULL;
+    if (at)
+        at += strcspn(at, "0123456789");
+    snprintf(ticket, sizeof ticket, "%llu", at ? strtoull(at, NULL, 10) : 0);
+    if (*ticket == '0')
+        return err_set(err, EIO, "the manager's answer has no ticket");
+    while (*result == PENDING) {
+        if (clock_seconds() > until)
+            return err_set(err, ETIMEDOUT,
+                           "not done yet: it goes on; 'weft ctl vm ticket %s' tells how", ticket);
+        nanosleep(&pause, NULL);
+        text_clear(out);
+        int status = ask(path, &question, json, out, result, err);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+/* For a terminal: of control characters only ends of lines and tabs pass. An answer is one line, or
+ * several that end in one. */
+static void print_answer(FILE *to, struct text *text)
+{
+    while (text->length && text->data[text->length - 1] == '\n')
+        text->data[--text->length] = 0;
     for (size_t i = 0; i < text->length; i++) {
         unsigned char c = (unsigned char)text->data[i];
         if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
@@ -142,70 +143,80 @@ void ctl_print(FILE *to, const struct text *text)
         else
             putc(c, to);
     }
+    if (text->length || to == stderr)
+        putc('\n', to);
 }
 
-void ctl_complain(const struct text *text)
+/* What goes behind the words of 'vm': "on HOST" or "to HOST", "mode MODE". */
+static int add_machine_options(struct option_values *words, const char *place, const char *mode)
 {
-    fputs("weft ctl: ", stderr);
-    ctl_print(stderr, text);
-    putc('\n', stderr);
-}
-
-static int ask_plainly(const char *path, int argc, char **argv, bool json)
-{
-    struct err err = {0};
-    struct text out = {0};
-    int result = 0;
-    int status =
-        ctl_ask(path, (const char *const *)argv + 1, (size_t)argc - 1, json, &out, &result, &err);
-    if (status < 0) {
-        text_release(&out);
-        return command_error("ctl", &err);
+    const char *verb = words->count > 1 ? words->items[1] : "";
+    bool creates = strcmp(verb, "create") == 0, migrates = strcmp(verb, "migrate") == 0;
+    if (words->count > 3)
+        return command_usage("ctl", "one machine at a time: what is '%s'?", words->items[3]);
+    if ((place || mode) && !creates && !migrates)
+        return command_usage("ctl", "'vm %s' goes without a place and a mode", verb);
+    if (place) {
+        vec_push(words, creates ? "on" : "to");
+        vec_push(words, place);
     }
-    if (result < 0)
-        ctl_complain(&out);
-    else
-        ctl_print(stdout, &out);
-    text_release(&out);
-    return result < 0 ? EXIT_USAGE : EXIT_HOLDS;
-}
-
-/* The "--" that ends options says nothing to the server. */
-static int drop_mark(int argc, char **argv)
-{
-    int at = 1;
-    while (at < argc && strcmp(argv[at], "--") != 0)
-        at++;
-    if (at == argc)
-        return argc;
-    for (; at + 1 < argc; at++)
-        argv[at] = argv[at + 1];
-    argv[argc - 1] = NULL;
-    return argc - 1;
+    if (mode) {
+        vec_push(words, "mode");
+        vec_push(words, mode);
+    }
+    return EXIT_HOLDS;
 }
 
 static int run(int argc, char **argv)
 {
-    const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *patience = NULL;
-    bool json = false, no_wait = false;
+    const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
+    bool json = false, no_wait = false, ended = false;
+    uint64_t patience = 60 * NS_PER_S;
+    struct option_values words = {0};
+    struct text out = {0};
+    struct err err = {0};
+    int result = 0, status = EXIT_HOLDS;
     const struct option_spec specs[] = {
         {.name = "socket", .value = &path},    {.name = "json", .flag = &json},
         {.name = "on", .value = &on},          {.name = "to", .value = &to},
-        {.name = "mode", .value = &mode},      {.name = "timeout", .value = &patience},
+        {.name = "mode", .value = &mode},      {.name = "timeout", .value = &timeout},
         {.name = "no-wait", .flag = &no_wait}, {0}};
     argc = command_options("ctl", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
-    argc = drop_mark(argc, argv);
-    if (argc < 2)
-        return command_usage("ctl", "no command");
-    if (strcmp(argv[1], "vm") == 0) {
-        struct ctl_machine_options options = {path, on ? on : to, mode, patience, json, no_wait};
-        return ctl_machines(&options, argc, argv);
+    for (int i = 1; i < argc; i++) {
+        if (!ended && strcmp(argv[i], "--") == 0) /* ends the options */
+            ended = true;
+        else
+            vec_push(&words, argv[i]);
     }
-    if (on || to || mode || patience || no_wait)
-        return command_usage("ctl", "--on, --to, --mode, --timeout and --no-wait go with 'vm'");
-    return ask_plainly(path, argc, argv, json);
+    bool vm = words.count && strcmp(words.items[0], "vm") == 0;
+    if (!words.count)
+        status = command_usage("ctl", "no command");
+    else if (!vm && (on || to || mode || timeout || no_wait))
+        status = command_usage("ctl", "--on, --to, --mode, --timeout and --no-wait go with 'vm'");
+    else if (timeout && !time_parse_ns(timeout, &patience))
+        status = command_usage("ctl", "'%s' is no time such as 30s", timeout);
+    else if (vm)
+        status = add_machine_options(&words, on ? on : to, mode);
+    double until = clock_seconds() + (double)patience / NS_PER_S;
+    if (status == EXIT_HOLDS)
+        status = ask(path, &words, json, &out, &result, &err);
+    if (status == 0 && result == PENDING && !no_wait)
+        status = wait_for_ticket(path, json, until, &out, &result, &err);
+    if (status < 0) {
+        command_error("ctl", &err);
+        status = status == -ETIMEDOUT ? EXIT_FAILS : EXIT_USAGE;
+    } else if (status == 0) {
+        bool refused = result < 0 && !(vm && json);
+        if (refused)
+            fputs("weft ctl: ", stderr);
+        print_answer(refused ? stderr : stdout, &out);
+        status = result >= 0 ? EXIT_HOLDS : !vm || result == -EINVAL ? EXIT_USAGE : EXIT_FAILS;
+    }
+    vec_release(&words);
+    text_release(&out);
+    return status;
 }
 
 const struct command command_ctl = {

@@ -64,17 +64,6 @@ struct fabric_arguments {
     uint64_t seed, pace_millionths;
 };
 
-/* "2", "0.5": millionths. */
-static bool parse_factor(const char *text, uint64_t *millionths)
-{
-    const char *rest;
-    double factor;
-    if (!parse_decimal(text, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6)
-        return false;
-    *millionths = (uint64_t)(factor * 1e6 + 0.5);
-    return true;
-}
-
 static int parse_arguments(struct fabric_arguments *arguments, int argc, char **argv)
 {
     *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = 1};
@@ -103,12 +92,13 @@ static int parse_arguments(struct fabric_arguments *arguments, int argc, char **
         return command_usage("fabric", "no command after '--'");
     if (argc > 3)
         arguments->command = argv + 3;
-    if (strcmp(arguments->pace, "real") == 0)
-        arguments->pace_millionths = 1000000;
-    else if (strcmp(arguments->pace, "fast") != 0 &&
-             !parse_factor(arguments->pace, &arguments->pace_millionths))
+    double factor = strcmp(arguments->pace, "real") == 0 ? 1 : 0;
+    const char *rest;
+    if (factor == 0 && strcmp(arguments->pace, "fast") != 0 &&
+        (!parse_decimal(arguments->pace, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6))
         return command_usage("fabric", "'%s' is no pace: 'fast', 'real' or a factor",
                              arguments->pace);
+    arguments->pace_millionths = (uint64_t)(factor * 1e6 + 0.5);
     return 0;
 }
 
@@ -152,52 +142,42 @@ static void find_preload(char *path, size_t size)
     snprintf(path, size, "%s", WEFT_PRELOAD_PATH);
 }
 
-static bool has_directory(const char *path, const char *directory)
-{
-    size_t length = strlen(directory);
-    for (const char *at = path; at; at = strchr(at, ':')) {
-        at += *at == ':';
-        if (strcspn(at, ":") == length && strncmp(at, directory, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Debian's users have no directory with opensm and ibnetdiscover in their PATH. */
 static void extend_path(void)
 {
+    static const char *const directories[] = {":/usr/sbin:", ":/sbin:"};
     const char *given = getenv("PATH");
     struct text path = {0};
-    text_puts(&path, given ? given : "/usr/bin:/bin");
-    if (!has_directory(path.data, "/usr/sbin"))
-        text_puts(&path, ":/usr/sbin");
-    if (!has_directory(path.data, "/sbin"))
-        text_puts(&path, ":/sbin");
-    setenv("PATH", path.data, 1);
+    text_printf(&path, ":%s:", given ? given : "/usr/bin:/bin");
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+        if (!strstr(path.data, directories[i]))
+            text_puts(&path, directories[i] + 1);
+    path.data[path.length - 1] = 0;
+    setenv("PATH", path.data + 1, 1);
     text_release(&path);
 }
 
-static void prepare_environment(const char *socket, const char *preload, const struct place *place)
+static void prepare_environment(const char *preload, const struct runtime_dir *dir)
 {
     char text[8192];
     const char *others = getenv("LD_PRELOAD");
     snprintf(text, sizeof text, "%s%s%s", others ? others : "", others && *others ? ":" : "",
              preload);
     setenv("LD_PRELOAD", text, 1);
-    setenv(WEFT_SOCKET_VARIABLE, socket, 1);
+    setenv(WEFT_SOCKET_VARIABLE, dir->socket, 1);
     /* OpenSM keeps its files in /var otherwise, which takes root and outlives the fabric. */
-    setenv("OSM_CACHE_DIR", place->scratch, 0);
-    setenv("OSM_TMP_DIR", place->scratch, 0);
+    setenv("OSM_CACHE_DIR", dir->scratch, 0);
+    setenv("OSM_TMP_DIR", dir->scratch, 0);
     extend_path();
 }
 
-static pid_t start_command(char **command, const sigset_t *mask, const char *socket,
-                           const char *preload, const struct place *place)
+static pid_t start_command(char **command, const sigset_t *mask, const char *preload,
+                           const struct runtime_dir *dir)
 {
     pid_t child = fork();
     if (child != 0)
         return child;
-    prepare_environment(socket, preload, place);
+    prepare_environment(preload, dir);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(command[0], command);
@@ -218,65 +198,57 @@ static void block_signals(sigset_t *before)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static void print_usage_of(const char *socket, const char *preload)
-{
-    printf("serving at %s\n\n"
-           "  export WEFT_SOCKET=%s\n"
-           "  LD_PRELOAD=%s ibnetdiscover\n"
-           "  weft ctl status\n",
-           socket, socket, preload);
-    fflush(stdout);
-}
-
 /* ---- all together ---- */
 
 static int serve(const struct fabric_arguments *arguments, struct fabric *fabric, struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths};
     struct server *server = NULL;
-    struct place place;
+    struct runtime_dir dir;
     char preload[4096 + 64];
     sigset_t mask;
     int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
     if (result == 0)
-        result = runtime_dir_make(&place, arguments->socket, arguments->command != NULL, err);
+        result = runtime_dir_make(&dir, arguments->socket, arguments->command != NULL, err);
     if (result < 0)
         return result;
-    options.socket_path = place.socket;
-    options.directory = place.directory;
+    options.socket_path = dir.socket;
+    options.directory = dir.directory;
     find_preload(preload, sizeof preload);
     block_signals(&mask);
     result = server_new(&server, fabric, &options, err);
     if (result == 0 && arguments->command) {
-        pid_t child = start_command(arguments->command, &mask, place.socket, preload, &place);
+        pid_t child = start_command(arguments->command, &mask, preload, &dir);
         if (child < 0)
             result = err_set(err, errno, "cannot fork: %s", strerror(errno));
         else
             server_watch_child(server, child);
     } else if (result == 0) {
-        print_usage_of(place.socket, preload);
+        printf("serving at %s\n\n"
+               "  export WEFT_SOCKET=%s\n"
+               "  LD_PRELOAD=%s ibnetdiscover\n"
+               "  weft ctl status\n",
+               dir.socket, dir.socket, preload);
+        fflush(stdout);
     }
     if (result == 0)
         result = server_run(server);
     server_free(server);
-    runtime_dir_remove(&place);
+    runtime_dir_remove(&dir);
     return result;
 }
 
-static int run_fabric(struct fabric_arguments *arguments, struct err *err)
+static int run_fabric(const struct fabric_arguments *arguments,
+                      const struct fabric_options *options, struct err *err)
 {
-    struct fabric_options options;
     struct topology topology;
     struct pcap *pcap = NULL;
-    int result = make_options(arguments, &options, err);
-    if (result < 0)
-        return result;
     topology_init(&topology);
-    result = topology_read(&topology, from_file(arguments->net, err));
+    int result = topology_read(&topology, from_file(arguments->net, err));
     if (result == 0 && arguments->pcap)
         result = pcap_open(&pcap, arguments->pcap, err);
     if (result == 0) {
-        struct fabric *fabric = fabric_new(&topology, &options, arguments->seed);
+        struct fabric *fabric = fabric_new(&topology, options, arguments->seed);
         fabric_set_pcap(fabric, pcap);
         result = serve(arguments, fabric, err);
         fabric_free(fabric);
@@ -288,25 +260,21 @@ static int run_fabric(struct fabric_arguments *arguments, struct err *err)
     return result;
 }
 
-static int list_attributes(const struct fabric_arguments *arguments, struct err *err)
-{
-    struct fabric_options options;
-    struct text list = {0};
-    int result = make_options(arguments, &options, err);
-    if (result < 0)
-        return result;
-    fabric_options_list(&options, &list);
-    return command_print("fabric", &list);
-}
-
 static int run(int argc, char **argv)
 {
     struct fabric_arguments arguments;
+    struct fabric_options options;
+    struct text list = {0};
     struct err err = {0};
     int result = parse_arguments(&arguments, argc, argv);
     if (result == 0)
-        result =
-            arguments.attributes ? list_attributes(&arguments, &err) : run_fabric(&arguments, &err);
+        result = make_options(&arguments, &options, &err);
+    if (result == 0 && arguments.attributes) {
+        fabric_options_list(&options, &list);
+        result = command_print("fabric", &list);
+    } else if (result == 0) {
+        result = run_fabric(&arguments, &options, &err);
+    }
     vec_release(&arguments.settings);
     return result < 0 ? command_error("fabric", &err) : result;
 }

@@ -83,15 +83,10 @@ static int parse_arguments(struct report_arguments *arguments, int argc, char **
 
 /* ---- where things are, and go ---- */
 
-static bool is_directory(const char *path)
-{
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 static int settle_paths(struct report_arguments *arguments, struct err *err)
 {
-    bool directory = is_directory(arguments->path);
+    struct stat found;
+    bool directory = stat(arguments->path, &found) == 0 && S_ISDIR(found.st_mode);
     bool nothing = !arguments->html && !arguments->csv && !arguments->plot && !arguments->json;
     struct arena *arena = &arguments->arena;
     const char *folder = arguments->out         ? arguments->out
@@ -112,118 +107,88 @@ static int settle_paths(struct report_arguments *arguments, struct err *err)
     return 0;
 }
 
-static int write_text(const char *path, struct text *text, struct err *err)
-{
-    int status = file_write(path, text, err);
-    text_release(text);
-    return status;
-}
+/* ---- what there is to write ---- */
 
-static int write_page(const char *path, struct page *page, struct err *err)
-{
-    int status = page_write(page, path, err);
-    page_release(page);
-    return status;
-}
+struct outputs {
+    struct text csv, text;
+    struct page page;
+};
 
-/* What --out asks for among other things must not fail because gnuplot is not there. */
-static int judge_plot(struct report_arguments *arguments, int status, const struct err *err)
+/* `status` is that of the plot, which comes first, since it may fail: what --out asks for beside it
+ * is made even where there is no gnuplot. */
+static int write_outputs(struct report_arguments *arguments, struct outputs *outputs, int status,
+                         struct err *err)
 {
-    if (status != -ENOENT || !arguments->plot_may_fail)
-        return status;
-    fprintf(stderr, "weft report: no plot: %s\n", err->message);
-    arguments->plot = NULL;
-    return 0;
-}
-
-/* All went well: what there is to say, and for people where the files are. */
-static void print_end(const struct report_arguments *arguments, struct text *text)
-{
-    command_print("report", text);
-    if (arguments->json)
-        return;
-    if (arguments->html)
-        printf("page: %s\n", arguments->html);
-    if (arguments->csv)
-        printf("data: %s\n", arguments->csv);
-    if (arguments->plot)
-        printf("plot: %s\n", arguments->plot);
-}
-
-/* ---- one run ---- */
-
-static void tell_run(const struct report_arguments *arguments, const struct report_run *report)
-{
-    struct text text = {0}, verdict = {0};
-    if (arguments->json) {
-        report_run_json(report, &text);
-    } else {
-        report_run_verdict(report, &verdict);
-        text_put_wrapped(&text, 0, "%s", verdict.data);
+    if (status == -ENOENT && arguments->plot_may_fail) {
+        fprintf(stderr, "weft report: no plot: %s\n", err->message);
+        arguments->plot = NULL;
+        status = 0;
     }
-    print_end(arguments, &text);
-    text_release(&verdict);
+    if (status == 0 && arguments->csv)
+        status = file_write(arguments->csv, &outputs->csv, err);
+    if (status == 0 && arguments->html)
+        status = page_write(&outputs->page, arguments->html, err);
+    if (status == 0) {
+        command_print("report", &outputs->text);
+        if (arguments->html && !arguments->json)
+            printf("page: %s\n", arguments->html);
+        if (arguments->csv && !arguments->json)
+            printf("data: %s\n", arguments->csv);
+        if (arguments->plot && !arguments->json)
+            printf("plot: %s\n", arguments->plot);
+    }
+    text_release(&outputs->csv);
+    text_release(&outputs->text);
+    page_release(&outputs->page);
+    return status;
 }
 
-/* The plot first: it is the one that may fail. */
 static int report_one(struct report_arguments *arguments, struct result_store *store,
                       const struct result_run *run, struct err *err)
 {
     struct report_run report;
+    struct outputs outputs = {0};
+    struct text verdict = {0};
     int status = report_run_read(&report, store, run, err);
     if (status)
         return status;
     if (arguments->plot)
-        status = judge_plot(arguments,
-                            report_run_plot(&report, arguments->plot, arguments->keep, err), err);
-    if (status == 0 && arguments->csv) {
-        struct text csv = {0};
-        report_run_csv(&report, &csv);
-        status = write_text(arguments->csv, &csv, err);
+        status = report_run_plot(&report, arguments->plot, arguments->keep, err);
+    if (arguments->csv)
+        report_run_csv(&report, &outputs.csv);
+    if (arguments->html)
+        report_run_page(&report, &outputs.page);
+    if (arguments->json) {
+        report_run_json(&report, &outputs.text);
+    } else {
+        report_run_verdict(&report, &verdict);
+        text_put_wrapped(&outputs.text, 0, "%s", verdict.data);
+        text_release(&verdict);
     }
-    if (status == 0 && arguments->html) {
-        struct page page;
-        report_run_page(&report, &page);
-        status = write_page(arguments->html, &page, err);
-    }
-    if (status == 0)
-        tell_run(arguments, &report);
     report_run_release(&report);
-    return status;
+    return write_outputs(arguments, &outputs, status, err);
 }
-
-/* ---- a sweep ---- */
 
 static int report_many(struct report_arguments *arguments, struct result_store *store,
                        const struct result_runs *runs, struct err *err)
 {
     struct report_sweep *sweep;
-    struct text text = {0};
+    struct outputs outputs = {0};
     int status = report_sweep_read(&sweep, store, runs, &arguments->choice, err);
     if (status)
         return status;
     if (arguments->plot)
-        status = judge_plot(arguments,
-                            report_sweep_plot(sweep, arguments->plot, arguments->keep, err), err);
-    if (status == 0 && arguments->csv) {
-        struct text csv = {0};
-        report_sweep_csv(sweep, &csv);
-        status = write_text(arguments->csv, &csv, err);
-    }
-    if (status == 0 && arguments->html) {
-        struct page page;
-        report_sweep_page(sweep, &page);
-        status = write_page(arguments->html, &page, err);
-    }
-    if (status == 0) {
-        if (arguments->json)
-            report_sweep_json(sweep, &text);
-        else
-            report_sweep_text(sweep, &text);
-        print_end(arguments, &text);
-    }
+        status = report_sweep_plot(sweep, arguments->plot, arguments->keep, err);
+    if (arguments->csv)
+        report_sweep_csv(sweep, &outputs.csv);
+    if (arguments->html)
+        report_sweep_page(sweep, &outputs.page);
+    if (arguments->json)
+        report_sweep_json(sweep, &outputs.text);
+    else
+        report_sweep_text(sweep, &outputs.text);
     report_sweep_free(sweep);
-    return status;
+    return write_outputs(arguments, &outputs, status, err);
 }
 
 /* ---- all together ---- */

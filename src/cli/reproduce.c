@@ -40,7 +40,7 @@ static const char help[] =
     "  weft reproduce 001-fig26 --out tasks && xdg-open tasks/index.html\n"
     "  weft reproduce 000 002 -j 8\n";
 
-enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130 };
+enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130, TITLE_BYTES = 256 };
 
 struct reproduce_arguments {
     const char *experiments, *out;
@@ -51,34 +51,23 @@ struct reproduce_arguments {
 
 /* ---- arguments ---- */
 
-/* Beside the program: build/weft and experiments/. */
-static bool find_beside(char path[4096])
+/* Here, beside the program (build/weft and experiments/), or as installed. */
+static const char *find_experiments(char path[4096])
 {
     char program[4000];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return false;
-    program[length] = 0;
+    if (access("experiments/expected", R_OK) == 0)
+        return "experiments";
+    program[length > 0 ? length : 0] = 0;
     for (int up = 0; up < 2; up++) {
         char *slash = strrchr(program, '/');
         if (!slash)
-            return false;
+            break;
         *slash = 0;
         snprintf(path, 4096, "%s/experiments", program);
         if (access(path, R_OK) == 0)
-            return true;
+            return path;
     }
-    return false;
-}
-
-static const char *find_experiments(struct reproduce_arguments *arguments)
-{
-    if (arguments->experiments)
-        return arguments->experiments;
-    if (access("experiments/expected", R_OK) == 0)
-        return "experiments";
-    if (find_beside(arguments->path))
-        return arguments->path;
     return reproduce_installed_path;
 }
 
@@ -97,7 +86,8 @@ static int parse_arguments(struct reproduce_arguments *arguments, int argc, char
     argc = command_options("reproduce", argc, argv, specs);
     if (argc < 0)
         return -1;
-    arguments->experiments = find_experiments(arguments);
+    if (!arguments->experiments)
+        arguments->experiments = find_experiments(arguments->path);
     if (!arguments->out)
         arguments->out = "reproduce-out";
     return argc;
@@ -105,13 +95,20 @@ static int parse_arguments(struct reproduce_arguments *arguments, int argc, char
 
 /* ---- the list ---- */
 
-static void print_list(const struct recipes *recipes, const bool *chosen, bool as_json)
+static int list(const struct reproduce_arguments *arguments, const char *const *names, size_t count,
+                struct err *err)
 {
+    struct recipes recipes = {0};
     struct text out = {0};
-    struct record record = record_to(&out, as_json, true);
+    int status = recipes_read(&recipes, arguments->experiments, err);
+    if (status)
+        return status;
+    bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
+    status = reproduce_choose(&recipes, names, count, chosen, err);
+    struct record record = record_to(&out, arguments->json, true);
     record_begin_list(&record, NULL);
-    for (size_t i = 0; i < recipes->count; i++) {
-        const struct recipe *recipe = &recipes->items[i];
+    for (size_t i = 0; status == 0 && i < recipes.count; i++) {
+        const struct recipe *recipe = &recipes.items[i];
         if (!chosen[i])
             continue;
         record_begin(&record, NULL);
@@ -121,22 +118,12 @@ static void print_list(const struct recipes *recipes, const bool *chosen, bool a
         record_end(&record);
     }
     record_end_list(&record);
-    if (as_json)
-        text_putc(&out, '\n');
-    command_print("reproduce", &out);
-}
-
-static int list(const struct reproduce_arguments *arguments, const char *const *names, size_t count,
-                struct err *err)
-{
-    struct recipes recipes = {0};
-    int status = recipes_read(&recipes, arguments->experiments, err);
-    if (status)
-        return status;
-    bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
-    status = reproduce_choose(&recipes, names, count, chosen, err);
-    if (status == 0)
-        print_list(&recipes, chosen, arguments->json);
+    if (status == 0) {
+        if (arguments->json)
+            text_putc(&out, '\n');
+        command_print("reproduce", &out);
+    }
+    text_release(&out);
     mem_free(chosen);
     recipes_release(&recipes);
     return status;
@@ -144,26 +131,21 @@ static int list(const struct reproduce_arguments *arguments, const char *const *
 
 /* ---- while it works ---- */
 
-struct teller {
-    char what[256]; /* "000-fig07 removal.sweep" */
-};
-
 static void tell_begin(void *context, const struct recipe *recipe, const char *sweep)
 {
-    struct teller *teller = context;
     const char *slash = strrchr(sweep, '/');
-    snprintf(teller->what, sizeof teller->what, "%s %s", recipe->name, slash ? slash + 1 : sweep);
+    snprintf(context, TITLE_BYTES, "%s %s", recipe->name, slash ? slash + 1 : sweep);
 }
 
 static void tell_progress(void *context, const struct sweep_counts *counts)
 {
-    const struct teller *teller = context;
+    const char *title = context; /* "000-fig07 removal.sweep" */
     size_t done = counts->there + counts->done;
     if (counts->left >= 0 && counts->running)
-        progress_show("%s: %zu/%zu runs, %.0fs left", teller->what, done, counts->total,
+        progress_show("%s: %zu/%zu runs, %.0fs left", title, done, counts->total,
                       ceil(counts->left));
     else
-        progress_show("%s: %zu/%zu runs", teller->what, done, counts->total);
+        progress_show("%s: %zu/%zu runs", title, done, counts->total);
 }
 
 static void tell_failure(void *context, const struct sweep *sweep, const struct sweep_run *run)
@@ -213,7 +195,7 @@ static int work(const struct reproduce_arguments *arguments, const char *const *
                 struct err *err)
 {
     struct reproduction reproduction;
-    struct teller teller = {0};
+    char title[TITLE_BYTES] = "";
     struct reproduce_options options = {.experiments = arguments->experiments,
                                         .out = arguments->out,
                                         .names = names,
@@ -225,7 +207,7 @@ static int work(const struct reproduce_arguments *arguments, const char *const *
                                         .progress = tell_progress,
                                         .failure = tell_failure,
                                         .note = tell_note,
-                                        .context = &teller};
+                                        .context = title};
     int status = reproduce(&options, &reproduction, err);
     progress_clear();
     if (status == 0)

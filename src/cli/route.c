@@ -4,8 +4,8 @@
  * runs afterwards, so every set of tables that this command writes has been verified. Comparing
  * engines is in route_compare.c. */
 #include "cli/route.h"
-#include "base/file.h"
 #include "base/line_reader.h"
+#include "base/record.h"
 #include "cli/command.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
@@ -89,8 +89,7 @@ struct options {
 };
 
 struct result {
-    const struct engine_list *engines; /* to try */
-    const struct engine *engine;       /* that gave the tables */
+    const struct engine *engine; /* that gave the tables */
     const struct network *network;
     unsigned threads;
     struct routes routes;
@@ -103,93 +102,72 @@ struct result {
     bool planned;
 };
 
-static void print_json(const struct result *result)
-{
-    struct text text = {0};
-    struct json json = {.out = &text, .pretty = true};
-    const struct verify_report *report = &result->report;
-    struct route_entries entries = route_count_entries(result->network, &result->routes);
-    json_begin_object(&json, NULL);
-    json_string(&json, "engine", result->engine->name);
-    json_unsigned(&json, "threads", result->threads);
-    json_double(&json, "compute_s", result->cost.seconds);
-    json_double(&json, "verify_s", result->cost.verify_seconds);
-    json_unsigned(&json, "peak_bytes", result->cost.peak_bytes);
-    json_unsigned(&json, "vls", report->vls);
-    json_double(&json, "hops_mean", route_ratio(report->hops_sum, report->pairs));
-    json_unsigned(&json, "hops_max", report->hops_max);
-    json_unsigned(&json, "link_load_max", report->load_max);
-    json_double(&json, "link_load_mean", route_ratio(report->load_sum, report->channels));
-    json_unsigned(&json, "table_hops_sum", report->table_hops_sum);
-    json_unsigned(&json, "switches", result->network->switches.count);
-    json_unsigned(&json, "terminals", result->network->terminals.count);
-    json_unsigned(&json, "top_lid", result->network->top_lid);
-    json_unsigned(&json, "entries", entries.all);
-    if (result->routes.default_ports) {
-        json_unsigned(&json, "explicit_entries", entries.explicit);
-        json_unsigned(&json, "default_ports", entries.defaults);
-    }
-    if (result->engine->renames)
-        json_unsigned(&json, "lmc_needed", result->routes.lmc_needed);
-    json_string(&json, "note", result->routes.note);
-    json_bool(&json, "verified", verify_holds(report));
-    if (result->engine->provisional)
-        json_double(&json, "provisional_compute_s", result->provisional_cost.seconds);
-    if (result->planned) {
-        json_unsigned(&json, "changed_entries", result->difference.entries);
-        json_unsigned(&json, "changed_blocks", result->difference.blocks);
-        json_unsigned(&json, "waves", result->plan.waves.count);
-        json_unsigned(&json, "drains", update_plan_drains(&result->plan));
-        json_unsigned(&json, "stuck", result->plan.stuck.count);
-        json_unsigned(&json, "held_lanes", result->plan.stuck_lanes);
-    }
-    json_end_object(&json);
-    command_print("route", &text);
-}
-
-static void print_table(const struct result *result)
+static void put_result(struct record *record, const struct result *result)
 {
     const struct verify_report *report = &result->report;
-    struct route_entries entries = route_count_entries(result->network, &result->routes);
-    printf("engine        %s%s%s%s\n", result->engine->name, result->routes.note[0] ? " (" : "",
-           result->routes.note, result->routes.note[0] ? ")" : "");
-    printf("network       %zu switches, %zu adapter ports, LIDs up to %u\n",
-           result->network->switches.count, result->network->terminals.count,
-           result->network->top_lid);
+    const struct network *network = result->network;
+    const struct routes *routes = &result->routes;
+    const struct update_plan *plan = &result->plan;
+    struct route_entries entries = route_count_entries(network, routes);
+    record_begin(record, NULL);
+    record_string(record, "engine", "engine        %s", result->engine->name);
+    record_text(record, routes->note[0] ? " (%s)\n" : "%s\n", routes->note);
+    record_text(record, "network       %zu switches, %zu adapter ports, LIDs up to %u\n",
+                network->switches.count, network->terminals.count, network->top_lid);
     if (result->engine->provisional)
-        printf("provisional   %s, in %.3f ms\n", result->engine->provisional->name,
-               result->provisional_cost.seconds * 1e3);
-    printf("computed      in %.3f ms, %u thread%s, %.1f MiB\n", result->cost.seconds * 1e3,
-           result->threads, result->threads == 1 ? "" : "s",
-           (double)result->cost.peak_bytes / 1048576);
-    printf("entries       %" PRIu64, entries.all);
-    if (result->routes.default_ports)
-        printf(" (%" PRIu64 " explicit, %" PRIu64 " default ports)", entries.explicit,
-               entries.defaults);
-    printf("\nlanes         %u\n", report->vls);
+        record_text(record, "provisional   %s, in %.3f ms\n", result->engine->provisional->name,
+                    result->provisional_cost.seconds * 1e3);
+    record_text(record, "computed      in %.3f ms, %u thread%s, %.1f MiB\n",
+                result->cost.seconds * 1e3, result->threads, result->threads == 1 ? "" : "s",
+                (double)result->cost.peak_bytes / 1048576);
+    record_text(record, "entries       %" PRIu64, entries.all);
+    if (routes->default_ports)
+        record_text(record, " (%" PRIu64 " explicit, %" PRIu64 " default ports)", entries.explicit,
+                    entries.defaults);
+    record_number(record, "threads", NULL, result->threads);
+    record_real(record, "compute_s", NULL, result->cost.seconds);
+    record_real(record, "verify_s", NULL, result->cost.verify_seconds);
+    record_number(record, "peak_bytes", NULL, result->cost.peak_bytes);
+    record_number(record, "vls", "\nlanes         %llu\n", report->vls);
     if (result->engine->renames)
-        printf("LMC needed    %u\n", result->routes.lmc_needed);
-    printf("hops          %.3f on average, %" PRIu64 " at most\n",
-           route_ratio(report->hops_sum, report->pairs), report->hops_max);
-    printf("link load     %" PRIu64 " pairs at most, %.1f on average\n", report->load_max,
-           route_ratio(report->load_sum, report->channels));
-    printf("verified      %s, in %.3f ms\n", verify_holds(report) ? "yes" : "NO",
-           result->cost.verify_seconds * 1e3);
+        record_text(record, "LMC needed    %u\n", routes->lmc_needed);
+    record_real(record, "hops_mean", "hops          %.3f on average",
+                route_ratio(report->hops_sum, report->pairs));
+    record_number(record, "hops_max", ", %llu at most\n", report->hops_max);
+    record_number(record, "link_load_max", "link load     %llu pairs at most", report->load_max);
+    record_real(record, "link_load_mean", ", %.1f on average\n",
+                route_ratio(report->load_sum, report->channels));
+    record_number(record, "table_hops_sum", NULL, report->table_hops_sum);
+    record_number(record, "switches", NULL, network->switches.count);
+    record_number(record, "terminals", NULL, network->terminals.count);
+    record_number(record, "top_lid", NULL, network->top_lid);
+    record_number(record, "entries", NULL, entries.all);
+    if (routes->default_ports) {
+        record_number(record, "explicit_entries", NULL, entries.explicit);
+        record_number(record, "default_ports", NULL, entries.defaults);
+    }
+    if (result->engine->renames)
+        record_number(record, "lmc_needed", NULL, routes->lmc_needed);
+    record_string(record, "note", NULL, routes->note);
+    record_flag(record, "verified", NULL, verify_holds(report));
+    record_text(record, "verified      %s, in %.3f ms\n", verify_holds(report) ? "yes" : "NO",
+                result->cost.verify_seconds * 1e3);
     for (size_t i = 0; i < report->findings.count; i++)
-        printf("              %s\n", report->findings.items[i]);
-    if (result->planned)
-        printf("update        %" PRIu64 " entries in %" PRIu64 " blocks: %zu waves, %u drains%s\n",
-               result->difference.entries, result->difference.blocks, result->plan.waves.count,
-               update_plan_drains(&result->plan),
-               result->plan.stuck_lanes ? "; NO safe order unless lanes are held" : "");
-}
-
-/* Writes a text to a file and releases it. */
-static int write_text(const char *path, struct text *text, struct err *err)
-{
-    int rc = file_write(path, text, err);
-    text_release(text);
-    return rc;
+        record_text(record, "              %s\n", report->findings.items[i]);
+    if (result->engine->provisional)
+        record_real(record, "provisional_compute_s", NULL, result->provisional_cost.seconds);
+    if (result->planned) {
+        record_number(record, "changed_entries", "update        %llu entries",
+                      result->difference.entries);
+        record_number(record, "changed_blocks", " in %llu blocks", result->difference.blocks);
+        record_number(record, "waves", ": %llu waves", plan->waves.count);
+        record_number(record, "drains", ", %llu drains", update_plan_drains(plan));
+        record_text(record, "%s\n",
+                    plan->stuck_lanes ? "; NO safe order unless lanes are held" : "");
+        record_number(record, "stuck", NULL, plan->stuck.count);
+        record_number(record, "held_lanes", NULL, plan->stuck_lanes);
+    }
+    record_end(record);
 }
 
 static int write_lfts(const char *path, const struct routes *routes, const struct network *network,
@@ -199,7 +177,7 @@ static int write_lfts(const char *path, const struct routes *routes, const struc
     if (!path || !routes->ports)
         return 0;
     lfts_write(routes, network, &text);
-    return write_text(path, &text, err);
+    return command_write(path, &text, err);
 }
 
 static int write_levels(const char *path, const struct routes *routes,
@@ -209,23 +187,7 @@ static int write_levels(const char *path, const struct routes *routes,
     if (!path)
         return 0;
     path_levels_write(routes, network, &text);
-    return write_text(path, &text, err);
-}
-
-/* Service levels that spare traffic a stop; they are checked again then. */
-static void make_plan(struct result *result, const struct routes *before, bool first)
-{
-    const struct verify_options options = {.reversible = result->routes.reversible};
-    if (first) {
-        update_plan_make_with_levels(&result->plan, result->network, before, &result->routes);
-    } else {
-        update_plan_keep_levels(result->network, before, &result->routes);
-        update_plan_make(&result->plan, result->network, before, &result->routes);
-    }
-    if (!before->service_levels)
-        return;
-    verify_report_release(&result->report);
-    verify_routes(result->network, &result->routes, &options, &result->report);
+    return command_write(path, &text, err);
 }
 
 static int plan_update(struct result *result, const struct options *options, struct err *err)
@@ -241,12 +203,23 @@ static int plan_update(struct result *result, const struct options *options, str
         routes_release(&before);
         return rc;
     }
-    make_plan(result, &before, options->first_path_sl);
+    if (options->first_path_sl) {
+        update_plan_make_with_levels(&result->plan, result->network, &before, &result->routes);
+    } else {
+        update_plan_keep_levels(result->network, &before, &result->routes);
+        update_plan_make(&result->plan, result->network, &before, &result->routes);
+    }
+    if (before.service_levels) { /* those of the new tables may have changed */
+        verify_report_release(&result->report);
+        verify_routes(result->network, &result->routes,
+                      &(struct verify_options){.reversible = result->routes.reversible},
+                      &result->report);
+    }
     result->difference = routes_compare(&before, &result->routes);
     result->planned = true;
     if (options->order) {
         update_plan_write(&result->plan, result->network, &text);
-        rc = write_text(options->order, &text, err);
+        rc = command_write(options->order, &text, err);
     }
     if (result->plan.first_levels) {
         mem_free(before.service_levels);
@@ -259,56 +232,39 @@ static int plan_update(struct result *result, const struct options *options, str
     return rc;
 }
 
-/* A hybrid's first tables. */
-static int compute_provisional(struct result *result, const struct engine_options *wanted,
-                               struct err *err)
-{
-    const struct engine *first = result->engines->items[0];
-    struct engine_list list = {.count = 1, .items = {first->provisional}};
-    struct verify_report report;
-    if (!first->provisional)
-        return 0;
-    int rc = route_compute(&list, result->network, wanted, &result->provisional, NULL,
-                           &result->provisional_cost, &report, err);
-    verify_report_release(&report);
-    return rc;
-}
-
-static int compute_all(struct result *result, const struct engine_options *wanted,
-                       const struct options *options, struct err *err)
-{
-    int rc = compute_provisional(result, wanted, err);
-    if (!rc)
-        rc = route_compute(result->engines, result->network, wanted, &result->routes,
-                           &result->engine, &result->cost, &result->report, err);
-    if (!rc)
-        rc = plan_update(result, options, err);
-    if (!rc)
-        rc = write_lfts(options->provisional, &result->provisional, result->network, err);
-    if (!rc)
-        rc = write_lfts(options->lfts, &result->routes, result->network, err);
-    if (!rc)
-        rc = write_levels(options->path_sl, &result->routes, result->network, err);
-    return rc;
-}
-
 static int route(const struct network *network, const struct engine_list *engines,
                  const struct engine_options *wanted, const struct options *options)
 {
-    struct result result = {.engines = engines,
-                            .network = network,
+    struct result result = {.network = network,
                             .threads = workers_count(wanted->workers),
                             .cost.repeat = options->repeat};
+    const struct engine_list provisional = {.count = 1, .items = {engines->items[0]->provisional}};
+    struct verify_report ignored = {0};
+    struct text text = {0};
     struct err err;
-    int rc = compute_all(&result, wanted, options, &err);
-    int status = EXIT_HOLDS;
+    int rc = 0, status = EXIT_HOLDS;
+    if (provisional.items[0]) /* a hybrid's first tables */
+        rc = route_compute(&provisional, network, wanted, &result.provisional, NULL,
+                           &result.provisional_cost, &ignored, &err);
+    verify_report_release(&ignored);
+    if (!rc)
+        rc = route_compute(engines, network, wanted, &result.routes, &result.engine, &result.cost,
+                           &result.report, &err);
+    if (!rc)
+        rc = plan_update(&result, options, &err);
+    if (!rc)
+        rc = write_lfts(options->provisional, &result.provisional, network, &err);
+    if (!rc)
+        rc = write_lfts(options->lfts, &result.routes, network, &err);
+    if (!rc)
+        rc = write_levels(options->path_sl, &result.routes, network, &err);
     if (rc) {
         command_error("route", &err);
         status = route_exit_status(rc);
-    } else if (options->json) {
-        print_json(&result);
     } else {
-        print_table(&result);
+        struct record record = record_to(&text, options->json, true);
+        put_result(&record, &result);
+        command_print("route", &text);
     }
     verify_report_release(&result.report);
     update_plan_release(&result.plan);
@@ -329,11 +285,10 @@ static int read_inputs(const struct options *options, struct inputs *inputs,
                        struct engine_options *wanted)
 {
     struct err err;
-    if (options->user && user_routes_read(&inputs->user, from_file(options->user, &err)))
-        return command_error("route", &err);
-    if (options->first && guid_list_read(&inputs->first, from_file(options->first, &err)))
-        return command_error("route", &err);
-    if (options->weights && port_weights_read(&inputs->weights, from_file(options->weights, &err)))
+    if ((options->user && user_routes_read(&inputs->user, from_file(options->user, &err))) ||
+        (options->first && guid_list_read(&inputs->first, from_file(options->first, &err))) ||
+        (options->weights &&
+         port_weights_read(&inputs->weights, from_file(options->weights, &err))))
         return command_error("route", &err);
     wanted->root = inputs->roots.choice;
     wanted->root_guids = inputs->roots.guids.items;
@@ -342,14 +297,6 @@ static int read_inputs(const struct options *options, struct inputs *inputs,
     wanted->first = options->first ? &inputs->first : NULL;
     wanted->weights = options->weights ? &inputs->weights : NULL;
     return EXIT_HOLDS;
-}
-
-static void release_inputs(struct inputs *inputs)
-{
-    vec_release(&inputs->roots.guids);
-    user_routes_release(&inputs->user);
-    guid_list_release(&inputs->first);
-    port_weights_release(&inputs->weights);
 }
 
 /* What cannot be meant. */
@@ -412,7 +359,10 @@ static int run_with(const char *net, const struct options *options)
         status = options->compare ? route_compare(&engines, &network, &wanted, &compare)
                                   : route(&network, &engines, &wanted, options);
     }
-    release_inputs(&inputs);
+    vec_release(&inputs.roots.guids);
+    user_routes_release(&inputs.user);
+    guid_list_release(&inputs.first);
+    port_weights_release(&inputs.weights);
     network_release(&network);
     return status;
 }

@@ -2,7 +2,6 @@
 
 #include "base/line_reader.h"
 #include "cli/command.h"
-#include "routing/search/roots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,41 +38,16 @@ bool root_list_parse(struct root_list *roots, const char *text)
     return false;
 }
 
-int root_list_find(const struct root_list *roots, const struct network *network,
-                   struct root_switches *found, struct err *err)
-{
-    struct engine_options options = {
-        .root = roots->choice, .root_guids = roots->guids.items, .root_count = roots->guids.count};
-    struct roots chosen;
-    int rc = roots_choose(&chosen, network, &options, ROOT_MANAGER, err);
-    *found = (struct root_switches){chosen.switches.items, chosen.switches.count};
-    return rc;
-}
-
-/* Words up to the 80th column; what is left. */
-static const char *print_line(FILE *out, const char *text, size_t room)
-{
-    size_t length = strlen(text);
-    if (length > room)
-        for (length = room; length > 1 && text[length] != ' ';)
-            length--;
-    fprintf(out, "%.*s\n", (int)length, text);
-    text += length;
-    return text + strspn(text, " ");
-}
-
 void print_engines(FILE *out, int indent)
 {
-    enum { NAME = 11, COLUMNS = 80 };
-    size_t room = COLUMNS - NAME - (size_t)indent;
+    enum { NAME = 11 };
+    struct text text = {0};
     for (size_t i = 0; engine_at(i); i++) {
-        fprintf(out, "%*s%-*s", indent, "", NAME, engine_at(i)->name);
-        const char *rest = print_line(out, engine_at(i)->summary, room);
-        while (*rest) {
-            fprintf(out, "%*s", indent + NAME, "");
-            rest = print_line(out, rest, room);
-        }
+        text_printf(&text, "%*s%-*s", indent, "", NAME, engine_at(i)->name);
+        text_put_wrapped(&text, (unsigned)(indent + NAME), "%s", engine_at(i)->summary);
     }
+    fputs(text.data, out);
+    text_release(&text);
 }
 
 static bool has_lids(const struct topology *topology)

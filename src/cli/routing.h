@@ -12,14 +12,6 @@ struct root_list {
 /* "0x1,0x2", "manager", "centre" or "detect"; NULL is the default. */
 bool root_list_parse(struct root_list *roots, const char *text);
 
-struct root_switches {
-    uint32_t *items; /* the caller frees them */
-    size_t count;
-};
-/* The switches that a list means, manager's switch by default. */
-int root_list_find(const struct root_list *roots, const struct network *network,
-                   struct root_switches *found, struct err *err);
-
 /* Reads a file into a network; `lmc` as the option was given, or NULL. Engines that rename want an
  * LMC of 2 unless the file has LIDs or the user says otherwise. Prints errors; an exit status. The
  * network is released even after an error. */

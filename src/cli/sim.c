@@ -108,13 +108,13 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
-static void print_end(const struct sim_arguments *arguments, const struct run_record *run_record)
+static void print_end(const struct sim_arguments *arguments, const struct run_record *record)
 {
     struct text text = {0};
     if (arguments->json)
-        run_record_write_json(run_record, &text);
+        run_record_write_json(record, &text);
     else
-        run_record_write_summary(run_record, &text);
+        run_record_write_summary(record, &text);
     const char *from = text.data;
     if (arguments->quiet && !arguments->json) { /* the last line only */
         for (const char *at = text.data; at[1]; at++)
@@ -127,30 +127,14 @@ static void print_end(const struct sim_arguments *arguments, const struct run_re
     text_release(&text);
 }
 
-/* Pictures need a terminal that shows more than ASCII. */
-static bool is_plain(void)
-{
-    setlocale(LC_CTYPE, "");
-    return strcmp(nl_langinfo(CODESET), "UTF-8") != 0 && isatty(STDOUT_FILENO);
-}
-
 /* ---- all together ---- */
-
-static int write_folder(const struct sim_arguments *arguments, const struct scenario *scenario,
-                        const struct run_record *run_record, struct err *err)
-{
-    struct run_folder run = {.run_record = run_record,
-                             .scenario = scenario->text,
-                             .topology = arguments->play.topology,
-                             .settings = arguments->settings.items,
-                             .setting_count = arguments->settings.count,
-                             .wall_s = clock_seconds() - arguments->begin};
-    return run_folder_write(arguments->out, &run, err);
-}
 
 static int play(struct sim_arguments *arguments, struct scenario *scenario, struct err *err)
 {
-    struct run_record run_record = {.tell = print_event, .context = arguments, .plain = is_plain()};
+    struct run_record record = {.tell = print_event, .context = arguments};
+    /* Pictures need a terminal that shows more than ASCII. */
+    setlocale(LC_CTYPE, "");
+    record.plain = strcmp(nl_langinfo(CODESET), "UTF-8") != 0 && isatty(STDOUT_FILENO);
     int status = arguments->out ? run_folder_make(arguments->out, err) : 0;
     for (size_t i = 0; i < arguments->settings.count && status == 0; i++)
         status = scenario_override(scenario, arguments->settings.items[i], err);
@@ -159,18 +143,24 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
     if (status == 0 && arguments->pcap)
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
     if (status == 0)
-        status = run_scenario(scenario, &arguments->play, &run_record, err);
+        status = run_scenario(scenario, &arguments->play, &record, err);
     progress_clear();
     int closed = pcap_close(arguments->play.pcap);
     if (status == 0 && closed < 0)
         status = err_at(err, -closed, arguments->pcap, 0, "%s", strerror(-closed));
+    struct run_folder folder = {.record = &record,
+                                .scenario = scenario->text,
+                                .topology = arguments->play.topology,
+                                .settings = arguments->settings.items,
+                                .setting_count = arguments->settings.count,
+                                .wall_s = clock_seconds() - arguments->begin};
     if (status == 0 && arguments->out)
-        status = write_folder(arguments, scenario, &run_record, err);
+        status = run_folder_write(arguments->out, &folder, err);
     if (status == 0) {
-        print_end(arguments, &run_record);
-        status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
+        print_end(arguments, &record);
+        status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
     }
-    run_record_release(&run_record);
+    run_record_release(&record);
     return status;
 }
 

@@ -145,28 +145,12 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
-static int play_run(struct sweep_arguments *arguments, const struct sweep *sweep,
-                    const struct sweep_run *run, struct err *err)
-{
-    struct run_record run_record = {.tell = print_event, .context = arguments};
-    struct text end = {0};
-    int status = sweep_play(sweep, run, &run_record, NULL, err);
-    if (status == 0) {
-        if (arguments->json)
-            run_record_write_json(&run_record, &end);
-        else
-            run_record_write_summary(&run_record, &end);
-        command_print("sweep", &end);
-        status = run_record_failures(&run_record) ? EXIT_FAILS : EXIT_HOLDS;
-    }
-    run_record_release(&run_record);
-    return status;
-}
-
 static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
+    struct run_record record = {.tell = print_event, .context = arguments};
     struct sweep_plan plan;
     struct sweep_choice choice = {.only = arguments->replay};
+    struct text end = {0};
     sweep->repeat = 1;
     int status = sweep_plan_make(&plan, sweep, &choice, err);
     if (status)
@@ -174,41 +158,44 @@ static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct
     struct sweep_run run = plan.runs.items[0];
     run.repetition = (uint32_t)arguments->repetition;
     run.seed = sweep_seed(sweep->seed, run.repetition);
-    if (plan.runs.count > 1)
+    if (plan.runs.count > 1) {
         status = command_usage("sweep", "%zu points fit '%s': name one", plan.runs.count,
                                arguments->replay);
-    else
-        status = play_run(arguments, sweep, &run, err);
+    } else {
+        status = sweep_play(sweep, &run, &record, NULL, err);
+        if (status == 0) {
+            if (arguments->json)
+                run_record_write_json(&record, &end);
+            else
+                run_record_write_summary(&record, &end);
+            command_print("sweep", &end);
+            status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
+        }
+        run_record_release(&record);
+    }
     sweep_plan_release(&plan);
     return status;
 }
 
 /* ---- all together ---- */
 
-static int run_plan(struct sweep_arguments *arguments, const struct sweep *sweep,
-                    struct sweep_plan *plan, struct err *err)
+static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
-    struct sweep_report report = {.arguments = arguments, .sweep = sweep, .plan = plan};
+    struct sweep_plan plan;
+    struct sweep_choice choice = {arguments->only, arguments->task,
+                                  arguments->task ? arguments->tasks : 0};
+    struct sweep_report report = {.arguments = arguments, .sweep = sweep, .plan = &plan};
+    struct sweep_counts counts;
+    if (arguments->replay)
+        return replay(arguments, sweep, err);
+    if (!arguments->store)
+        arguments->store = sweep->store;
     struct sweep_options options = {.store = arguments->store,
                                     .jobs = (unsigned)arguments->jobs,
                                     .retry = arguments->retry,
                                     .progress = sweep_show_progress,
                                     .failure = sweep_show_failure,
                                     .context = &report};
-    struct sweep_counts counts;
-    int status = sweep_run_plan(sweep, plan, &options, &counts, err);
-    return status ? status : sweep_show_end(&report, &counts);
-}
-
-static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
-{
-    struct sweep_plan plan;
-    struct sweep_choice choice = {arguments->only, arguments->task,
-                                  arguments->task ? arguments->tasks : 0};
-    if (arguments->replay)
-        return replay(arguments, sweep, err);
-    if (!arguments->store)
-        arguments->store = sweep->store;
     int status = sweep_plan_make(&plan, sweep, &choice, err);
     if (status)
         return status;
@@ -221,7 +208,9 @@ static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct e
         else if (arguments->slurm)
             status = sweep_submit(arguments, sweep, &plan);
         else
-            status = run_plan(arguments, sweep, &plan, err);
+            status = sweep_run_plan(sweep, &plan, &options, &counts, err);
+        if (status == 0 && !arguments->list && !arguments->slurm)
+            status = sweep_show_end(&report, &counts);
     }
     sweep_plan_release(&plan);
     return status;

@@ -1,5 +1,4 @@
 /* weft sweep beyond one machine: the job array that goes out, and the stores that come back. */
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/record.h"
 #include "cli/sweep.h"
@@ -35,23 +34,6 @@ static int absolute_new(const char *path, char out[PATH_MAX], struct err *err)
     return length < PATH_MAX ? 0 : err_at(err, ENAMETOOLONG, path, 0, "the path is too long");
 }
 
-/* load.sweep → load.slurm */
-static void default_folder(const char *file, char folder[PATH_MAX])
-{
-    const char *dot = strrchr(file, '.');
-    int length = dot && !strchr(dot, '/') ? (int)(dot - file) : (int)strlen(file);
-    snprintf(folder, PATH_MAX, "%.*s.slurm", length, file);
-}
-
-static int write_script(const struct slurm_job *job, const char *path, struct err *err)
-{
-    struct text script = {0};
-    slurm_write_script(job, &script);
-    int status = file_write(path, &script, err);
-    text_release(&script);
-    return status;
-}
-
 static int submit(const char *script, struct err *err)
 {
     char *const arguments[] = {"sbatch", (char *)script, NULL};
@@ -69,43 +51,23 @@ static int submit(const char *script, struct err *err)
     return 0;
 }
 
-static uint64_t choose_tasks(const struct sweep_arguments *arguments, const struct sweep *sweep)
-{
-    uint64_t runs = sweep_point_count(sweep) * sweep->repeat;
-    if (arguments->tasks)
-        return arguments->tasks;
-    return runs < DEFAULT_TASKS ? runs : DEFAULT_TASKS;
-}
-
 static void print_submission(const struct sweep_arguments *arguments, const struct slurm_job *job,
                              size_t missing, const char *script, const char *store)
 {
     struct text out = {0}, merge = {0};
-    struct json json = {.out = &out, .pretty = true};
+    struct record record = record_to(&out, arguments->json, true);
     slurm_write_merge(job, store, &merge);
-    if (arguments->json) {
-        json_begin_object(&json, NULL);
-        json_string(&json, "script", script);
-        json_unsigned(&json, "tasks", job->tasks);
-        json_unsigned(&json, "missing", missing);
-        json_bool(&json, "submitted", !arguments->write_only);
-        json_string(&json, "merge", merge.data);
-        json_end_object(&json);
-    } else {
-        text_printf(&out, "%zu runs in %llu tasks: %s\nwhen they are through: %s", missing,
-                    (unsigned long long)job->tasks, script, merge.data);
-    }
+    record_text(&record, "%zu runs in %llu tasks: ", missing, (unsigned long long)job->tasks);
+    record_begin(&record, NULL);
+    record_string(&record, "script", "%s", script);
+    record_number(&record, "tasks", NULL, job->tasks);
+    record_number(&record, "missing", NULL, missing);
+    record_flag(&record, "submitted", NULL, !arguments->write_only);
+    record_string(&record, "merge", "\nwhen they are through: %s", merge.data);
+    record_end(&record);
     text_putc(&out, '\n');
     command_print("sweep", &out);
     text_release(&merge);
-}
-
-static size_t count_missing(const struct sweep_plan *plan)
-{
-    size_t missing = 0;
-    for (size_t i = 0; i < plan->runs.count; i++)
-        missing += plan->runs.items[i].state == SWEEP_MISSING;
-    return missing;
 }
 
 /* Absolute, since tasks may run anywhere. */
@@ -117,10 +79,12 @@ struct paths {
 static int find_paths(struct paths *paths, const struct sweep_arguments *arguments, struct err *err)
 {
     char folder[PATH_MAX];
+    const char *dot = strrchr(arguments->file, '.');
+    int length = dot && !strchr(dot, '/') ? (int)(dot - arguments->file) : PATH_MAX;
     if (arguments->folder)
         snprintf(folder, sizeof folder, "%s", arguments->folder);
-    else
-        default_folder(arguments->file, folder);
+    else /* load.sweep → load.slurm */
+        snprintf(folder, sizeof folder, "%.*s.slurm", length, arguments->file);
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
         return err_at(err, errno, folder, 0, "%s", strerror(errno));
     int status = absolute("/proc/self/exe", paths->program, err);
@@ -138,12 +102,17 @@ int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sw
                  const struct sweep_plan *plan)
 {
     struct paths *paths = mem_zalloc(1, sizeof *paths);
+    struct text script = {0};
     struct err err = {0};
     int status = find_paths(paths, arguments, &err);
     bool there = status == 0 && access(paths->store, F_OK) == 0;
-    size_t options = 0;
+    uint64_t runs = sweep_point_count(sweep) * sweep->repeat;
+    uint64_t tasks = runs < DEFAULT_TASKS ? runs : DEFAULT_TASKS;
+    size_t options = 0, missing = 0;
     while (arguments->sbatch[options])
         options++;
+    for (size_t i = 0; i < plan->runs.count; i++)
+        missing += plan->runs.items[i].state == SWEEP_MISSING;
     struct slurm_job job = {.program = paths->program,
                             .sweep = paths->sweep,
                             .folder = paths->folder,
@@ -151,15 +120,17 @@ int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sw
                             .only = arguments->only,
                             .seed = sweep->seed,
                             .repeat = sweep->repeat,
-                            .tasks = choose_tasks(arguments, sweep),
+                            .tasks = arguments->tasks ? arguments->tasks : tasks,
                             .options = (const char *const *)arguments->sbatch,
                             .option_count = options};
-    if (status == 0)
-        status = write_script(&job, paths->script, &err);
+    if (status == 0) {
+        slurm_write_script(&job, &script);
+        status = command_write(paths->script, &script, &err);
+    }
     if (status == 0 && !arguments->write_only)
         status = submit(paths->script, &err);
     if (status == 0)
-        print_submission(arguments, &job, count_missing(plan), paths->script, paths->store);
+        print_submission(arguments, &job, missing, paths->script, paths->store);
     mem_free(paths);
     return status < 0 ? command_error("sweep", &err) : EXIT_HOLDS;
 }
@@ -195,26 +166,13 @@ static int merge_all(const char *output, int count, char **stores, size_t *added
     return status;
 }
 
-static void print_merge(const char *output, int stores, size_t added, bool as_json)
-{
-    struct text out = {0};
-    struct record record = record_to(&out, as_json, true);
-    record_begin(&record, NULL);
-    record_text(&record, "%zu runs added to ", added);
-    record_string(&record, "store", "%s", output);
-    record_number(&record, "stores", NULL, (uint64_t)stores);
-    record_number(&record, "added", NULL, added);
-    record_end(&record);
-    text_putc(&out, '\n');
-    command_print("sweep", &out);
-}
-
 int sweep_merge(int argc, char **argv)
 {
     const char *output = NULL;
     bool json = false;
     const struct option_spec specs[] = {
         {.name = "output", .letter = 'o', .value = &output}, {.name = "json", .flag = &json}, {0}};
+    struct text out = {0};
     struct err err = {0};
     size_t added = 0;
     argc = command_options("sweep merge", argc, argv, specs);
@@ -226,6 +184,13 @@ int sweep_merge(int argc, char **argv)
         return command_usage("sweep", "merge which stores?");
     if (merge_all(output, argc - 1, argv + 1, &added, &err) < 0)
         return command_error("sweep", &err);
-    print_merge(output, argc - 1, added, json);
-    return EXIT_HOLDS;
+    struct record record = record_to(&out, json, true);
+    record_begin(&record, NULL);
+    record_text(&record, "%zu runs added to ", added);
+    record_string(&record, "store", "%s", output);
+    record_number(&record, "stores", NULL, (uint64_t)argc - 1);
+    record_number(&record, "added", NULL, added);
+    record_end(&record);
+    text_putc(&out, '\n');
+    return command_print("sweep", &out);
 }

@@ -26,11 +26,6 @@ static const char *seconds_text(double seconds, char *buffer, size_t size)
     return buffer;
 }
 
-static const char *plural(size_t count, const char *one, const char *many)
-{
-    return count == 1 ? one : many;
-}
-
 /* ---- while it works ---- */
 
 void sweep_show_progress(void *context, const struct sweep_counts *counts)
@@ -102,7 +97,7 @@ static void print_line(const struct sweep_report *report, const struct sweep_cou
 {
     char took[32];
     size_t failed = counts->failed + counts->left_failed;
-    printf("%zu %s: %zu done", counts->total, plural(counts->total, "run", "runs"), counts->done);
+    printf("%zu run%s: %zu done", counts->total, counts->total == 1 ? "" : "s", counts->done);
     if (counts->there)
         printf(", %zu there already", counts->there);
     if (failed)
@@ -132,14 +127,6 @@ int sweep_show_end(struct sweep_report *report, const struct sweep_counts *count
 
 /* ---- the list ---- */
 
-static void write_line(const struct sweep_run *run, struct text *out)
-{
-    text_printf(out, "%-8s %4" PRIu32 " %20" PRIu64 "  %s\n", states[run->state], run->repetition,
-                run->seed, run->name);
-    if (run->state == SWEEP_FAILED)
-        text_printf(out, "%36s%s\n", "", run->error);
-}
-
 void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep *sweep,
                      const struct sweep_plan *plan)
 {
@@ -149,11 +136,16 @@ void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep
         json_begin_array(&json, NULL);
     else
         text_printf(&out, "%-8s %4s %20s  %s\n", "state", "rep.", "seed", "point");
-    for (size_t i = 0; i < plan->runs.count; i++)
+    for (size_t i = 0; i < plan->runs.count; i++) {
+        const struct sweep_run *run = &plan->runs.items[i];
         if (arguments->json)
-            write_run(sweep, &plan->runs.items[i], &json);
+            write_run(sweep, run, &json);
         else
-            write_line(&plan->runs.items[i], &out);
+            text_printf(&out, "%-8s %4" PRIu32 " %20" PRIu64 "  %s\n", states[run->state],
+                        run->repetition, run->seed, run->name);
+        if (!arguments->json && run->state == SWEEP_FAILED)
+            text_printf(&out, "%36s%s\n", "", run->error);
+    }
     if (arguments->json) {
         json_end_array(&json);
         text_putc(&out, '\n');

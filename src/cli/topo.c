@@ -2,8 +2,8 @@
  *
  * Whatever comes out as ibnetdiscover text is a fabric for every other command, for ibsim and for
  * the scripts that people have. Layout of drawings is graphviz's work, run as a child. */
-#include "base/file.h"
 #include "base/line_reader.h"
+#include "base/record.h"
 #include "cli/command.h"
 #include "experiment/chart/program.h"
 #include "topology/export.h"
@@ -65,8 +65,7 @@ struct options {
 static int put_text(struct text *text, const char *path)
 {
     struct err err;
-    int status = file_write(path ? path : "-", text, &err);
-    text_release(text);
+    int status = command_write(path ? path : "-", text, &err);
     return status ? command_error("topo", &err) : EXIT_HOLDS;
 }
 
@@ -103,7 +102,7 @@ static int run_gen(int argc, char **argv, const struct options *options)
     return status;
 }
 
-static void print_links(const struct topology *topology, struct text *text, struct json *json)
+static void put_links(struct record *record, const struct topology *topology)
 {
     static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
     uint32_t count[WIDTH_2X + 1][SPEED_COUNT] = {0};
@@ -120,85 +119,61 @@ static void print_links(const struct topology *topology, struct text *text, stru
             if (!links)
                 continue;
             snprintf(name, sizeof name, "%s%s", link_width_name(widths[w]), link_speed_name(s));
-            if (json)
-                json_unsigned(json, name, links);
-            else
-                text_printf(text, "%s%u of %s", first ? "" : ", ", links, name);
+            record_text(record, "%s%u of %s", first ? "" : ", ", links, name);
+            record_number(record, name, NULL, links);
             first = false;
         }
     }
 }
 
-static void print_summary(const struct topology *topology, const struct topology_summary *s,
-                          const struct virtual_counts *virtual, struct text *text)
+static void put_summary(struct record *record, const struct topology *topology,
+                        const struct topology_summary *s, const struct virtual_counts *virtual)
 {
-    text_printf(text, "looks like    %s\n", s->kind);
-    text_printf(text, "switches      %u", s->switches);
-    if (s->layered)
-        for (uint32_t i = 0; i < s->level_count && i < SUMMARY_LEVELS; i++)
-            text_printf(text, "%s%u%s", i ? " + " : " (levels, from the hosts up: ", s->level[i],
-                        i + 1 == s->level_count || i + 1 == SUMMARY_LEVELS ? ")" : "");
-    text_printf(text, "\nadapters      %u", s->adapters);
+    uint32_t levels = s->level_count < SUMMARY_LEVELS ? s->level_count : SUMMARY_LEVELS;
+    record_begin(record, NULL);
+    record_string(record, "kind", "looks like    %s\n", s->kind);
+    record_number(record, "switches", "switches      %llu", s->switches);
+    for (uint32_t i = 0; s->layered && i < levels; i++)
+        record_text(record, "%s%u%s", i ? " + " : " (levels, from the hosts up: ", s->level[i],
+                    i + 1 == levels ? ")" : "");
+    record_number(record, "adapters", "\nadapters      %llu", s->adapters);
     if (s->loose_nodes)
-        text_printf(text, " (%u without a link)", s->loose_nodes);
+        record_text(record, " (%u without a link)", s->loose_nodes);
     if (virtual->hypervisors)
-        text_printf(text, "\nhypervisors   %u, functions %u", virtual->hypervisors,
+        record_text(record, "\nhypervisors   %u, functions %u", virtual->hypervisors,
                     virtual->functions);
-    if (s->routers)
-        text_printf(text, "\nrouters       %u", s->routers);
-    text_printf(text, "\nlinks         %u between switches", s->switch_links);
-    if (s->parallel_links)
-        text_printf(text, " (%u of them parallel)", s->parallel_links);
-    text_printf(text, ", %u to hosts", s->host_links);
-    if (s->other_links)
-        text_printf(text, ", %u others", s->other_links);
-    text_puts(text, "\n              ");
-    print_links(topology, text, NULL);
-    text_printf(text, "\nfree ports    %u of switches\n", s->free_ports);
-    text_printf(text, "degree        %u to %u links from switch to switch\n", s->degree_least,
-                s->degree_most);
-    text_printf(text, "distance      %s%u hops at most, %.2f on average\n",
-                s->diameter_is_exact ? "" : "at least ", s->diameter, s->distance_mean);
-    text_printf(text, "bisection     about %u links", s->bisection);
+    record_number(record, "routers", s->routers ? "\nrouters       %llu" : NULL, s->routers);
+    record_number(record, "hypervisors", NULL, virtual->hypervisors);
+    record_number(record, "functions", NULL, virtual->functions);
+    record_number(record, "switch_links", "\nlinks         %llu between switches", s->switch_links);
+    record_number(record, "parallel_links", s->parallel_links ? " (%llu of them parallel)" : NULL,
+                  s->parallel_links);
+    record_number(record, "host_links", ", %llu to hosts", s->host_links);
+    record_number(record, "other_links", s->other_links ? ", %llu others" : NULL, s->other_links);
+    record_text(record, "\n              ");
+    record_begin(record, "links");
+    put_links(record, topology);
+    record_end(record);
+    record_number(record, "free_ports", "\nfree ports    %llu of switches\n", s->free_ports);
+    record_number(record, "loose_nodes", NULL, s->loose_nodes);
+    record_number(record, "parts", NULL, s->parts);
+    record_begin_list(record, "levels");
+    for (uint32_t i = 0; record->as_json && i < levels; i++)
+        json_unsigned(&record->json, NULL, s->level[i]);
+    record_end_list(record);
+    record_number(record, "degree_least", "degree        %llu", s->degree_least);
+    record_number(record, "degree_most", " to %llu links from switch to switch\n", s->degree_most);
+    record_text(record, "distance      %s", s->diameter_is_exact ? "" : "at least ");
+    record_number(record, "diameter", "%llu hops at most", s->diameter);
+    record_flag(record, "diameter_is_exact", NULL, s->diameter_is_exact);
+    record_real(record, "distance_mean", ", %.2f on average\n", s->distance_mean);
+    record_number(record, "bisection_links", "bisection     about %llu links", s->bisection);
     if (s->host_links)
-        text_printf(text, " for %u host ports", s->host_links);
-    text_putc(text, '\n');
+        record_text(record, " for %u host ports", s->host_links);
+    record_text(record, "\n");
     if (s->parts > 1)
-        text_printf(text, "not connected: %u separate parts\n", s->parts);
-}
-
-static void print_summary_json(const struct topology *topology, const struct topology_summary *s,
-                               const struct virtual_counts *virtual, struct text *text)
-{
-    struct json json = {.out = text, .pretty = true};
-    json_begin_object(&json, NULL);
-    json_string(&json, "kind", s->kind);
-    json_unsigned(&json, "switches", s->switches);
-    json_unsigned(&json, "adapters", s->adapters);
-    json_unsigned(&json, "routers", s->routers);
-    json_unsigned(&json, "hypervisors", virtual->hypervisors);
-    json_unsigned(&json, "functions", virtual->functions);
-    json_unsigned(&json, "switch_links", s->switch_links);
-    json_unsigned(&json, "parallel_links", s->parallel_links);
-    json_unsigned(&json, "host_links", s->host_links);
-    json_unsigned(&json, "other_links", s->other_links);
-    json_begin_object(&json, "links");
-    print_links(topology, text, &json);
-    json_end_object(&json);
-    json_unsigned(&json, "free_ports", s->free_ports);
-    json_unsigned(&json, "loose_nodes", s->loose_nodes);
-    json_unsigned(&json, "parts", s->parts);
-    json_begin_array(&json, "levels");
-    for (uint32_t i = 0; i < s->level_count && i < SUMMARY_LEVELS; i++)
-        json_unsigned(&json, NULL, s->level[i]);
-    json_end_array(&json);
-    json_unsigned(&json, "degree_least", s->degree_least);
-    json_unsigned(&json, "degree_most", s->degree_most);
-    json_unsigned(&json, "diameter", s->diameter);
-    json_bool(&json, "diameter_is_exact", s->diameter_is_exact);
-    json_double(&json, "distance_mean", s->distance_mean);
-    json_unsigned(&json, "bisection_links", s->bisection);
-    json_end_object(&json);
+        record_text(record, "not connected: %u separate parts\n", s->parts);
+    record_end(record);
 }
 
 /* Of cables and boxes: what is inside a hypervisor's adapter has no shape of its own. */
@@ -213,10 +188,8 @@ static int run_info(const struct topology *topology, const struct options *optio
     topology_without_functions(&plain, topology, &virtual);
     graph_init(&graph, &plain);
     topology_summarise(&plain, &graph, &summary);
-    if (options->json)
-        print_summary_json(&plain, &summary, &virtual, &text);
-    else
-        print_summary(&plain, &summary, &virtual, &text);
+    struct record record = record_to(&text, options->json, true);
+    put_summary(&record, &plain, &summary, &virtual);
     int status = put_text(&text, options->out);
     graph_release(&graph);
     topology_release(&plain);

@@ -12,6 +12,7 @@
 #include "routing/files/lfts.h"
 #include "routing/files/path_levels.h"
 #include "routing/files/update_plan_text.h"
+#include "routing/search/roots.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,33 +95,26 @@ static void put_cycle(struct record *record, const struct network *network,
     record_end_list(record);
 }
 
-static void put_link(struct record *record, const struct network *network, uint32_t at,
-                     unsigned port, uint64_t load)
-{
-    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
-    const struct network_switch *node = &network->switches.items[at];
-    const struct network_port *link = &network->ports.items[node->first_port + port];
-    record_begin(record, NULL);
-    record_guid(record, "switch", NULL, node->guid);
-    record_number(record, "port", NULL, port);
-    record_number(record, "load", "%10llu", load);
-    record_text(record, "  %s port %u -> %s port %u\n",
-                network_label(network, NETWORK_SWITCH | at, from), port,
-                network_label(network, link->peer, to), link->peer_port);
-    record_end(record);
-}
-
 /* Every link between switches, in both directions. */
 static void put_links(struct record *record, const struct network *network,
                       const struct verify_report *report)
 {
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     record_begin_list(record, "links");
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         for (unsigned port = 1; port <= node->port_count; port++) {
-            uint32_t peer = network->ports.items[node->first_port + port].peer;
-            if (peer != NETWORK_NONE && (peer & NETWORK_SWITCH))
-                put_link(record, network, at, port, report->load[node->first_port + port]);
+            const struct network_port *link = &network->ports.items[node->first_port + port];
+            if (link->peer == NETWORK_NONE || !(link->peer & NETWORK_SWITCH))
+                continue;
+            record_begin(record, NULL);
+            record_guid(record, "switch", NULL, node->guid);
+            record_number(record, "port", NULL, port);
+            record_number(record, "load", "%10llu", report->load[node->first_port + port]);
+            record_text(record, "  %s port %u -> %s port %u\n",
+                        network_label(network, NETWORK_SWITCH | at, from), port,
+                        network_label(network, link->peer, to), link->peer_port);
+            record_end(record);
         }
     }
     record_end_list(record);
@@ -163,16 +157,6 @@ static void put_report(struct record *record, const struct network *network,
     record_end(record);
 }
 
-static int read_lanes(struct lanes *lanes, const struct options *options)
-{
-    struct err err;
-    if (options->path_sl && lanes_read_path_sl(lanes, from_file(options->path_sl, &err)))
-        return command_error("verify", &err);
-    if (options->sl2vl && lanes_read_sl2vl(lanes, from_file(options->sl2vl, &err)))
-        return command_error("verify", &err);
-    return EXIT_HOLDS;
-}
-
 static int check_tables(const struct network *network, const struct options *options,
                         struct verify_options wanted)
 {
@@ -184,7 +168,10 @@ static int check_tables(const struct network *network, const struct options *opt
     if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
     lanes_init(&lanes, network);
-    int status = read_lanes(&lanes, options);
+    int status = EXIT_HOLDS;
+    if ((options->path_sl && lanes_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
+        (options->sl2vl && lanes_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
+        status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
         wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
@@ -199,18 +186,6 @@ static int check_tables(const struct network *network, const struct options *opt
     return status;
 }
 
-static void put_hold(struct record *record, const struct update_plan *plan)
-{
-    if (plan->stuck_lanes)
-        record_text(record, "hold          lanes");
-    for (unsigned lane = 0; lane < UPDATE_PLAN_VLS; lane++)
-        if (plan->stuck_lanes >> lane & 1)
-            record_text(record, " %u", lane);
-    record_number(record, "held_lanes", NULL, plan->stuck_lanes);
-    record_number(record, "held_updates", plan->stuck_lanes ? ", for %llu writes\n" : NULL,
-                  plan->stuck.count);
-}
-
 static void print_transition(const struct network *network, const struct transition_report *report,
                              const struct update_plan *plan, bool as_json)
 {
@@ -222,7 +197,14 @@ static void print_transition(const struct network *network, const struct transit
     record_number(&record, "updates", "update        %llu writes", plan->updates.count);
     record_number(&record, "waves", " in %llu waves", plan->waves.count);
     record_number(&record, "drains", ", %llu drains\n", report->drains);
-    put_hold(&record, plan);
+    if (plan->stuck_lanes)
+        record_text(&record, "hold          lanes");
+    for (unsigned vl = 0; vl < UPDATE_PLAN_VLS; vl++)
+        if (plan->stuck_lanes >> vl & 1)
+            record_text(&record, " %u", vl);
+    record_number(&record, "held_lanes", NULL, plan->stuck_lanes);
+    record_number(&record, "held_updates", plan->stuck_lanes ? ", for %llu writes\n" : NULL,
+                  plan->stuck.count);
     record_text(&record, "safe          %s\n", report->safe ? "in every state" : "NO");
     record_number(&record, "left_out",
                   report->left_out
@@ -277,30 +259,25 @@ static int check_transition(const struct network *network, char **files,
 }
 
 /* The switches that --root names. */
-static int find_roots(const struct network *network, const struct options *options,
-                      struct verify_options *wanted, struct root_switches *found)
+static int find_roots(struct roots *roots, const struct network *network, const char *names)
 {
-    struct root_list roots;
+    struct root_list list;
     struct err err;
-    if (!options->root)
-        return EXIT_HOLDS;
-    if (!root_list_parse(&roots, options->root))
+    if (!root_list_parse(&list, names))
         return command_usage("verify", "--root %s: expected GUIDs, manager, centre or detect",
-                             options->root);
-    int rc = root_list_find(&roots, network, found, &err);
-    vec_release(&roots.guids);
-    if (rc)
-        return command_error("verify", &err);
-    wanted->roots = found->items;
-    wanted->root_count = found->count;
-    return EXIT_HOLDS;
+                             names);
+    struct engine_options options = {
+        .root = list.choice, .root_guids = list.guids.items, .root_count = list.guids.count};
+    int rc = roots_choose(roots, network, &options, ROOT_MANAGER, &err);
+    vec_release(&list.guids);
+    return rc ? command_error("verify", &err) : EXIT_HOLDS;
 }
 
 static int run_with(int argc, char **argv, const struct options *options)
 {
     struct network network;
     struct verify_options wanted = {0};
-    struct root_switches roots = {0};
+    struct roots roots = {0};
     struct workers workers;
     if (argc != (options->transition ? 4 : 1))
         return command_usage("verify", options->transition
@@ -318,12 +295,14 @@ static int run_with(int argc, char **argv, const struct options *options)
     wanted.workers = &workers;
     wanted.reversible = options->reversible;
     int status = load_network("verify", argv[0], options->lmc, false, &network);
-    if (status == EXIT_HOLDS)
-        status = find_roots(&network, options, &wanted, &roots);
+    if (status == EXIT_HOLDS && options->root)
+        status = find_roots(&roots, &network, options->root);
+    wanted.roots = roots.switches.items;
+    wanted.root_count = roots.switches.count;
     if (status == EXIT_HOLDS)
         status = options->transition ? check_transition(&network, argv + 1, options)
                                      : check_tables(&network, options, wanted);
-    mem_free(roots.items);
+    roots_release(&roots);
     network_release(&network);
     return status;
 }

@@ -90,14 +90,6 @@ static struct batch *join_round(unsigned *seen, unsigned *thread)
     return batch;
 }
 
-static void leave_round(void)
-{
-    pthread_mutex_lock(&team.lock);
-    if (atomic_fetch_sub(&team.at_work, 1) == 1)
-        pthread_cond_signal(&team.done);
-    pthread_mutex_unlock(&team.lock);
-}
-
 static void *be_member(void *argument)
 {
     (void)argument;
@@ -107,21 +99,13 @@ static void *be_member(void *argument)
         struct batch *batch = join_round(&seen, &thread);
         if (batch) {
             work(batch, thread);
-            leave_round();
+            pthread_mutex_lock(&team.lock);
+            if (atomic_fetch_sub(&team.at_work, 1) == 1)
+                pthread_cond_signal(&team.done);
+            pthread_mutex_unlock(&team.lock);
         }
     }
     return NULL;
-}
-
-static void start_members(unsigned wanted)
-{
-    pthread_attr_t detached;
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
-    while (team.members < wanted && pthread_create(&thread, &detached, be_member, NULL) == 0)
-        team.members++;
-    pthread_attr_destroy(&detached);
 }
 
 static void open_round(struct batch *batch, unsigned helpers)
@@ -132,7 +116,13 @@ static void open_round(struct batch *batch, unsigned helpers)
     atomic_fetch_add(&team.round, 1);
     pthread_cond_broadcast(&team.more);
     pthread_mutex_unlock(&team.lock);
-    start_members(helpers);
+    pthread_attr_t detached;
+    pthread_t thread;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    while (team.members < helpers && pthread_create(&thread, &detached, be_member, NULL) == 0)
+        team.members++;
+    pthread_attr_destroy(&detached);
 }
 
 static void close_round(void)
@@ -148,15 +138,6 @@ static void close_round(void)
     pthread_mutex_unlock(&team.lock);
 }
 
-static void deal(struct batch *batch, size_t jobs)
-{
-    batch->run = 1 + jobs / batch->threads / RUNS;
-    for (unsigned i = 0; i < batch->threads; i++) {
-        atomic_store(&batch->shares[i].next, jobs * i / batch->threads);
-        batch->shares[i].end = jobs * (i + 1) / batch->threads;
-    }
-}
-
 static void run_threads(const struct workers *workers, size_t jobs,
                         void (*job)(void *context, size_t index), void *context)
 {
@@ -167,7 +148,11 @@ static void run_threads(const struct workers *workers, size_t jobs,
             job(context, i);
         return;
     }
-    deal(&batch, jobs);
+    batch.run = 1 + jobs / batch.threads / RUNS;
+    for (unsigned i = 0; i < batch.threads; i++) {
+        atomic_store(&batch.shares[i].next, jobs * i / batch.threads);
+        batch.shares[i].end = jobs * (i + 1) / batch.threads;
+    }
     open_round(&batch, batch.threads - 1);
     work(&batch, 0);
     close_round();

@@ -7,28 +7,27 @@
  * `base`, a time not later than any event that is pending or can still be scheduled; its slot is
  * the value of that digit. Hence:
  *
- *  - the next event is in the lowest slot of the lowest level in use: two bit scans;
- *  - a slot of level 0 holds a single time. When another slot becomes the next one, it is spread:
- * base moves to its earliest time and each of its events falls by at least one level, so that an
- * event moves at most eleven times. A slot with few events is not spread: its next event is
- * searched for and taken out. Thus an event usually moves once or twice;
- *  - events of the same time always share a slot, and both insertion and spreading keep their
- * order. First come, first served is thus a property of the structure and needs no sequence number.
+ *  - The next event is in the lowest slot of the lowest level in use: two bit scans.
+ *  - A slot of level 0 holds a single time. When another slot becomes the next one, it is spread:
+ *    base moves to its earliest time and each of its events falls by at least one level, so that an
+ *    event moves at most eleven times. A slot with few events is not spread: its next event is
+ *    searched and removed. An event thus usually moves once or twice.
+ *  - Events of the same time share a slot, and insertion and spreading keep their order: there is
+ *    no sequence number.
  *
- * A slot is a list of arrays (chunks), because a million events linked one by one would cost a
- * cache miss per step. Entries carry the whole event. Each event that can be cancelled has a cell,
- * named by its handle, whose generation tells whether the event is pending: des_cancel() increments
- * the generation. The dead entry stays until its slot is spread, or until there are more dead
- * entries than live ones and all slots are swept. Memory thus follows the largest number of events
- * that were ever pending together, whatever is cancelled: some 40 bytes each, as much again for the
- * dead, and at most one half-filled chunk in each of the 704 slots.
+ * A slot is a list of arrays (chunks), because a list of single events would cost a cache miss per
+ * event. Entries carry the whole event. Each event that can be cancelled has a cell, whose index
+ * and generation are its handle; des_cancel() increments the generation of the cell. The dead entry
+ * stays until its slot is spread, or until there are more dead entries than live ones and all slots
+ * are swept. Memory is proportional to the largest number of pending events: some 40 bytes each, as
+ * much again for dead ones, and at most one half-filled chunk in each of the 704 slots.
  *
  * Events that mostly come in the order in which they are posted go to a FIFO, a plain ring; the
  * next event is the earliest of the first events of the rings and of the slots.
  *
- * Each slot knows its earliest event, so that reading the next time needs no search and moves
- * nothing: base must not pass the clock. Left out: a caller that cancels the earliest event and
- * reads the next time, over and over, causes a search of the slot each time. */
+ * Each slot stores its earliest event, so that reading the next time needs no search and moves no
+ * event: base must not pass the clock. A caller that cancels the earliest event and reads the next
+ * time, again and again, causes a search of the slot each time. */
 #include "des/des.h"
 
 #include "base/mem.h"
@@ -72,7 +71,7 @@ struct cell {
 
 #define NO_CELL UINT32_MAX
 
-/* A fifo: a ring of events in the order of their times. */
+/* A FIFO: a ring of events in the order of their times. */
 struct fifo_entry {
     uint64_t time;
     struct event event;
@@ -161,8 +160,8 @@ static des_handle handle_take(struct des *des)
     return (uint64_t)des->cells.items[index].generation << 32 | index;
 }
 
-/* The handle is stale from now on. A cell whose generations are used up is never used again, which
- * wastes eight bytes in 2^32 events. */
+/* Invalidates the handle. A cell whose generations are used up is not used again, which wastes
+ * eight bytes in 2^32 events. */
 static void handle_drop(struct des *des, des_handle handle)
 {
     uint32_t index = handle_index(handle);
@@ -255,15 +254,6 @@ static void reinsert_chunks(struct des *des, struct chunk *chunk)
     }
 }
 
-static void sweep_dead(struct des *des)
-{
-    for (unsigned level = 0; level < LEVELS; level++)
-        for (uint64_t used = des->used_slots[level]; used; used &= used - 1) {
-            unsigned digit = (unsigned)__builtin_ctzll(used);
-            reinsert_chunks(des, detach_slot(des, level, digit));
-        }
-}
-
 /* Finds the next event after the earliest one was cancelled; false if there is none. */
 static bool slot_search(const struct des *des, struct slot *slot)
 {
@@ -278,11 +268,6 @@ static bool slot_search(const struct des *des, struct slot *slot)
         }
     }
     return slot->earliest != TIME_NEVER;
-}
-
-static bool slot_has_few(const struct slot *slot)
-{
-    return slot->head->end - slot->head->begin <= FEW && !slot->head->next;
 }
 
 static const struct entry *slot_first(const struct slot *slot)
@@ -333,19 +318,28 @@ static struct entry take_earliest(struct des *des, unsigned level, unsigned digi
 
 /* Scheduling and popping */
 
-void des_post(struct des *des, uint64_t time, struct event event)
+static inline des_handle schedule_event(struct des *des, uint64_t time, struct event event,
+                                        bool with_handle)
 {
     assert(time >= des->now);
     if (time == TIME_NEVER)
-        return;
-    *insert_event(des, time, 0) = (struct entry){time, 0, event};
+        return 0;
+    des_handle handle = with_handle ? handle_take(des) : 0;
+    *insert_event(des, time, handle) = (struct entry){time, handle, event};
     des->live++;
     if (time < des->slot_next)
         des->slot_next = time;
+    return handle;
+}
+
+void des_post(struct des *des, uint64_t time, struct event event)
+{
+    schedule_event(des, time, event, false);
 }
 
 static void fifo_grow(struct fifo *fifo)
 {
+    assert(fifo->count == fifo->size);
     uint32_t size = fifo->size ? fifo->size * 2 : 64;
     struct fifo_entry *ring = mem_alloc(size * sizeof *ring);
     for (uint32_t i = 0; i < fifo->count; i++)
@@ -360,7 +354,6 @@ void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event 
 {
     struct fifo *fifo = &des->fifos[index];
     assert(time >= des->now);
-    assert(index < DES_FIFOS && fifo->count <= fifo->size);
     if (time == TIME_NEVER)
         return;
     if (fifo->count && time < fifo->last) {
@@ -381,7 +374,6 @@ static void fifo_pop(struct des *des, unsigned index, struct event *event)
 {
     struct fifo *fifo = &des->fifos[index];
     const struct fifo_entry *entry = &fifo->ring[fifo->head];
-    assert(fifo->count > 0 && entry->time >= des->now);
     *event = entry->event;
     des->now = entry->time;
     des->live--;
@@ -390,7 +382,7 @@ static void fifo_pop(struct des *des, unsigned index, struct event *event)
     des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
 }
 
-/* The fifo whose turn it is: the lowest of those with the earliest event. */
+/* The lowest FIFO with the earliest event. */
 static unsigned fifo_first(const struct des *des)
 {
     unsigned first = 0;
@@ -402,15 +394,7 @@ static unsigned fifo_first(const struct des *des)
 
 des_handle des_schedule(struct des *des, uint64_t time, struct event event)
 {
-    assert(time >= des->now);
-    if (time == TIME_NEVER)
-        return 0;
-    des_handle handle = handle_take(des);
-    *insert_event(des, time, handle) = (struct entry){time, handle, event};
-    des->live++;
-    if (time < des->slot_next)
-        des->slot_next = time;
-    return handle;
+    return schedule_event(des, time, event, true);
 }
 
 bool des_cancel(struct des *des, des_handle handle)
@@ -423,8 +407,11 @@ bool des_cancel(struct des *des, des_handle handle)
     des->live--;
     des->dead++;
     des->slot_known = false; /* the cancelled event may have been the next one */
-    if (des->dead > des->live + DEAD_ALLOWED)
-        sweep_dead(des);
+    if (des->dead <= des->live + DEAD_ALLOWED)
+        return true;
+    for (unsigned level = 0; level < LEVELS; level++) /* sweeps all slots */
+        for (uint64_t used = des->used_slots[level]; used; used &= used - 1)
+            reinsert_chunks(des, detach_slot(des, level, (unsigned)__builtin_ctzll(used)));
     return true;
 }
 
@@ -448,7 +435,7 @@ static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
     return NULL;
 }
 
-/* Of those in no fifo. */
+/* The time of the next event in the slots. */
 static uint64_t slots_next(struct des *des)
 {
     if (!des->slot_known) {
@@ -466,13 +453,14 @@ uint64_t des_next_time(struct des *des)
     return slots <= fifos ? slots : fifos;
 }
 
-/* The next one of those in no fifo, if it is not later than `until`. */
+/* Pops the next event in the slots, if it is not later than `until`. */
 static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 {
     unsigned level, digit;
     const struct slot *slot;
     while ((slot = find_next(des, &level, &digit)) && slot->earliest <= until) {
-        if (level == 0 || slot_has_few(slot)) {
+        bool has_few = slot->head->end - slot->head->begin <= FEW && !slot->head->next;
+        if (level == 0 || has_few) {
             struct entry entry = level == 0 ? *slot_first(slot) : take_earliest(des, level, digit);
             if (level == 0) {
                 if (slot->head->end - slot->head->begin > LOOKAHEAD)

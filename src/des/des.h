@@ -28,15 +28,15 @@ struct des;
 
 struct des *des_new(void);
 void des_free(struct des *des);
-uint64_t
-des_now(const struct des *des); /* time of the last event popped, or set by des_advance() */
+/* The time of the last event popped, or set by des_advance(). */
+uint64_t des_now(const struct des *des);
 size_t des_pending(const struct des *des);
 /* `time` must not lie before des_now(). An event for TIME_NEVER is not stored, and its handle is
  * 0. */
 des_handle des_schedule(struct des *des, uint64_t time, struct event event);
-/* The same without a handle, which is cheaper. */
+/* des_schedule() without a handle, which is cheaper. */
 void des_post(struct des *des, uint64_t time, struct event event);
-/* The same for a FIFO. An event earlier than the last one of its FIFO is posted like any other. */
+/* des_post() into a FIFO. An event earlier than the last one of the FIFO goes to the slots. */
 enum { DES_FIFOS = 8 };
 void des_post_fifo(struct des *des, unsigned fifo, uint64_t time, struct event event);
 /* True if the event was pending; false if it was popped or cancelled before. */

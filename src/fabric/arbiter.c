@@ -22,42 +22,31 @@ static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl
     tables->lanes[table] |= (uint16_t)(1u << vl);
 }
 
-static void read_table(struct arbiter_tables *tables, unsigned table, const struct sma_port *port,
-                       unsigned entries, unsigned vls)
-{
-    for (unsigned i = 0; i < entries; i++) {
-        const uint8_t *part = port->vl_arbitration[table * 2 + i / ENTRIES_PER_PART];
-        unsigned vl = part[i % ENTRIES_PER_PART * 2] & 15;
-        unsigned weight = part[i % ENTRIES_PER_PART * 2 + 1];
-        if (weight && vl < vls)
-            add_entry(tables, table, vl, weight);
-    }
-}
-
-static const struct arbiter_tables *share_tables(struct data *data,
-                                                 const struct arbiter_tables *tables)
-{
-    for (size_t i = 0; i < data->tables.count; i++)
-        if (memcmp(data->tables.items[i], tables, sizeof *tables) == 0)
-            return data->tables.items[i];
-    struct arbiter_tables *copy = mem_alloc(sizeof *copy);
-    memcpy(copy, tables, sizeof *copy);
-    vec_push(&data->tables, copy);
-    return copy;
-}
-
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls)
 {
     struct arbiter_tables tables;
     memset(&tables, 0, sizeof tables); /* memcmp() compares the padding, too */
     uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);
+    tables.high_limit_bytes = limit == 255 ? TIME_NEVER : limit * 4096;
     for (unsigned table = 0; table < TABLES; table++)
-        read_table(&tables, table, port, entries, vls);
+        for (unsigned i = 0; i < entries; i++) {
+            const uint8_t *part = port->vl_arbitration[table * 2 + i / ENTRIES_PER_PART];
+            unsigned vl = part[i % ENTRIES_PER_PART * 2] & 15;
+            unsigned weight = part[i % ENTRIES_PER_PART * 2 + 1];
+            if (weight && vl < vls)
+                add_entry(&tables, table, vl, weight);
+        }
     for (unsigned vl = 0; vl < vls && !entries; vl++)
         add_entry(&tables, PRIORITY_LOW, vl, 1);
-    tables.high_limit_bytes = limit == 255 ? TIME_NEVER : limit * 4096;
-    const struct arbiter_tables *loaded = share_tables(data, &tables);
+    size_t at = 0;
+    while (at < data->tables.count && memcmp(data->tables.items[at], &tables, sizeof tables) != 0)
+        at++;
+    if (at == data->tables.count) {
+        vec_push(&data->tables, arena_alloc(&data->memory, sizeof tables));
+        memcpy(data->tables.items[at], &tables, sizeof tables);
+    }
+    const struct arbiter_tables *loaded = data->tables.items[at];
     if (arbiter->tables == loaded)
         return;
     *arbiter = (struct arbiter){.tables = loaded};
@@ -70,7 +59,6 @@ static int pick_from_table(struct arbiter *arbiter, unsigned table, unsigned rea
 {
     const struct arbiter_tables *tables = arbiter->tables;
     unsigned at = arbiter->at[table];
-    assert(ready & tables->lanes[table]);
     while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
         at = at + 1u < tables->count[table] ? at + 1 : 0;
         arbiter->left[table] = tables->weight[table][at] * BLOCK_BYTES;

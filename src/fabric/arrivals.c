@@ -25,8 +25,8 @@
  * rounding. */
 #include "fabric/traffic_internal.h"
 
-/* Sums of (ln 2)^i / i! for i = 1 … k, in units of 2^-64. The last one has all bits set: no
- * fraction with a last bit of 0, as ours have, lies beyond it. */
+/* Sums of (ln 2)^i / i! for i = 1 … k, in units of 2^-64. The last one has all bits set, and is
+ * above all fractions, whose last bit is 0. */
 static const uint64_t sums[] = {
     0,
     0xb17217f7d1cf79ab,

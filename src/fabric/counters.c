@@ -1,10 +1,9 @@
 /* Performance counters of data packets, as the agents return them (16.1.3.5).
  *
- * The data path keeps only what it needs anyway: packets and bytes that each output VL has sent.
- * The counters of both ends of a link are computed from that when an agent is asked: what one end
- * has sent, the other has received, except for packets lost on the link, which are recorded here.
- * So a packet counts at both ends from the moment it is sent, and a packet that is not lost costs
- * nothing here.
+ * The data path counts the packets and bytes that each output VL has sent. A query of the counters
+ * computes both ends of a link from that: the packets that one end has sent, the other has
+ * received, except for those lost on the link, which are recorded here. Hence a packet counts at
+ * both ends as soon as it is sent, and only lost packets cost time here.
  *
  * PortXmitWait is the time in which a port had packets and no credits for any of them, in units of
  * the time of four bytes on its link. */
@@ -22,17 +21,13 @@ struct port_counts {
     struct link_counts sent, received; /* already added to the counters of the agent */
     struct link_counts missed;         /* sent by the peer, but never received */
     uint64_t multicasts;               /* sent */
-    uint64_t wait_ps, told_wait_ps;
+    uint64_t wait_ps, reported_wait_ps;
 };
 
 void counters_start(struct fabric *fabric)
 {
-    fabric->data->counts = mem_zalloc(fabric->port_count, sizeof *fabric->data->counts);
-}
-
-void counters_release(struct data *data)
-{
-    mem_free(data->counts);
+    struct data *data = fabric->data;
+    data->counts = arena_alloc(&data->memory, fabric->port_count * sizeof *data->counts);
 }
 
 void counters_note_missed(struct fabric *fabric, uint32_t port,
@@ -103,21 +98,21 @@ static uint64_t words(const struct link_counts *counts)
     return (counts->bytes - VCRC_BYTES * counts->packets) / WORD_BYTES;
 }
 
-/* Counters never decrease: a packet that was counted in flight and then lost is made up for by the
- * next one. */
-static void add_to_agent(struct sma_counters *counters, struct link_counts *told,
+/* Counters never decrease: after the loss of a packet that was counted in flight, they pause until
+ * the next packet. */
+static void add_to_agent(struct sma_counters *counters, struct link_counts *reported,
                          const struct link_counts *now, const enum sma_counter which[4])
 {
-    if (now->packets < told->packets || now->bytes < told->bytes ||
-        now->multicasts < told->multicasts ||
-        now->packets - now->multicasts < told->packets - told->multicasts)
+    if (now->packets < reported->packets || now->bytes < reported->bytes ||
+        now->multicasts < reported->multicasts ||
+        now->packets - now->multicasts < reported->packets - reported->multicasts)
         return;
-    counters->total[which[0]] += words(now) - words(told);
-    counters->total[which[1]] += now->packets - told->packets;
-    counters->total[which[2]] += now->multicasts - told->multicasts;
+    counters->total[which[0]] += words(now) - words(reported);
+    counters->total[which[1]] += now->packets - reported->packets;
+    counters->total[which[2]] += now->multicasts - reported->multicasts;
     counters->total[which[3]] +=
-        (now->packets - now->multicasts) - (told->packets - told->multicasts);
-    *told = *now;
+        (now->packets - now->multicasts) - (reported->packets - reported->multicasts);
+    *reported = *now;
 }
 
 void counters_fold_port(const struct fabric *fabric, uint32_t index)
@@ -133,9 +128,9 @@ void counters_fold_port(const struct fabric *fabric, uint32_t index)
     add_to_agent(counters, &counts->sent, &sent, xmit);
     add_to_agent(counters, &counts->received, &received, rcv);
     uint64_t wait = total_wait_ps(fabric, index), tick = later(port->ps_per_8_bytes / 2, 1);
-    if (wait / tick > counts->told_wait_ps / tick) {
-        counters->total[COUNTER_XMIT_WAIT] += wait / tick - counts->told_wait_ps / tick;
-        counts->told_wait_ps = wait;
+    if (wait / tick > counts->reported_wait_ps / tick) {
+        counters->total[COUNTER_XMIT_WAIT] += wait / tick - counts->reported_wait_ps / tick;
+        counts->reported_wait_ps = wait;
     }
 }
 
@@ -146,7 +141,7 @@ void counters_fold(const struct fabric *fabric, uint32_t node)
         counters_fold_port(fabric, of->first_port + number);
 }
 
-/* Starts again from zero, with the new agent of a node that came back. */
+/* The new agent of a node that came back starts at zero. */
 void counters_forget(struct fabric *fabric, uint32_t node)
 {
     const struct node *of = &fabric->nodes[node];
@@ -155,7 +150,7 @@ void counters_forget(struct fabric *fabric, uint32_t node)
         struct port_counts *counts = &fabric->data->counts[index];
         counts->sent = sent_by(fabric, index);
         counts->received = received_by(fabric, index);
-        counts->told_wait_ps = counts->wait_ps;
+        counts->reported_wait_ps = counts->wait_ps;
     }
 }
 

@@ -1,17 +1,16 @@
 /* Flow control (7.9): the receiver limits how much the sender may send.
  *
- * Both ends count blocks since the link came up, modulo 4096. The sender knows what it has sent
- * (FCTBS) and the limit it has received (FCCL); it sends a packet only within the limit. The
- * receiver's limit is what it has received plus the room in its buffer. A flow-control packet
- * carries the limit, and what its own side has sent; from the latter the peer learns of packets
- * that were lost on the link.
+ * Both ends count blocks since the link came up, modulo 4096. The sender keeps the number of blocks
+ * sent (FCTBS) and the limit received (FCCL); it sends a packet only within the limit. The limit of
+ * the receiver is the number of blocks received plus the room in its buffer. A flow-control packet
+ * carries the limit and the FCTBS of its sender, by which the peer detects packets lost on the
+ * link.
  *
- * Real links repeat these packets all the time. The simulation sends only those that carry new
- * information, and not all of them: a new limit is sent when it has grown by a quarter of the
- * buffer, or by anything at all once the sender may have less than half of the buffer (or than the
- * largest packet) left. Hence no sender waits for credits that are available already. After a
- * packet was lost to bit errors, the sender's periodic repetition (every 65,536 symbol times) is
- * simulated once. */
+ * Real links repeat these packets all the time. The simulation sends a limit when it has grown by a
+ * quarter of the buffer, or at all if the sender may have credits for less than half of the buffer
+ * (or less than the largest packet). Hence no sender waits for credits that are available. After a
+ * packet was lost to bit errors, the periodic repetition by its sender (every 65,536 symbol times)
+ * is simulated once. */
 #include "fabric/internal.h"
 
 #include <assert.h>
@@ -31,16 +30,16 @@ static unsigned credit_limit(const struct input_vl *input, const struct port *po
 void credits_reset(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    port->tell = 0;
+    port->new_limits = 0;
     for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
         struct input_vl *input = &fabric->data->inputs[lane_of(fabric, index, vl)];
         input->received = 0;
-        input->told = (uint16_t)credit_limit(input, port);
+        input->limit_sent = (uint16_t)credit_limit(input, port);
         if (port->peer == NONE)
             continue;
         struct output_vl *output = &fabric->data->outputs[lane_of(fabric, port->peer, vl)];
         output->sent = 0;
-        output->limit = input->told;
+        output->limit = input->limit_sent;
     }
 }
 
@@ -48,12 +47,12 @@ void credits_update(struct fabric *fabric, uint32_t lane)
 {
     const struct input_vl *input = &fabric->data->inputs[lane];
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    unsigned news = credit_distance(credit_limit(input, port), input->told);
-    unsigned left = credit_distance(input->told, input->received);
-    if (!news || !port->up)
+    unsigned growth = credit_distance(credit_limit(input, port), input->limit_sent);
+    unsigned left = credit_distance(input->limit_sent, input->received);
+    if (!growth || !port->up)
         return;
-    if (news * 4 >= port->room || left * 2 < port->room || left < fabric->data->largest_blocks) {
-        port->tell |= (uint16_t)(1u << lane_vl(fabric, lane));
+    if (growth * 4 >= port->room || left * 2 < port->room || left < fabric->data->largest_blocks) {
+        port->new_limits |= (uint16_t)(1u << lane_vl(fabric, lane));
         link_start_sending(fabric, lane_port(fabric, lane));
     }
 }
@@ -65,29 +64,24 @@ void credits_update_all(struct fabric *fabric)
             credits_update(fabric, lane_of(fabric, port, vl));
 }
 
-/* In the event: VL in bits 0-3, limit from bit 4, sent from bit 16, epoch above bit 32. */
-static void send_one(struct fabric *fabric, uint32_t index, unsigned vl, uint64_t arrival)
-{
-    struct port *port = &fabric->ports[index];
-    assert(port->peer != NONE);
-    uint32_t lane = lane_of(fabric, index, vl);
-    struct input_vl *input = &fabric->data->inputs[lane];
-    input->told = (uint16_t)credit_limit(input, port);
-    uint64_t what = vl | (uint64_t)input->told << 4 |
-                    (uint64_t)fabric->data->outputs[lane].sent << 16 | (uint64_t)port->epoch << 32;
-    fabric->data->totals.credit_packets++;
-    des_post_fifo(fabric->network, DELAY_CREDITS, arrival,
-                  (struct event){EVENT_CREDITS, port->peer, what});
-}
-
 uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct port *port = &fabric->ports[index];
     uint64_t each = wire_time(port, CREDIT_PACKET_BYTES);
-    for (; port->tell; port->tell &= (uint16_t)(port->tell - 1)) {
+    assert(port->peer != NONE);
+    for (; port->new_limits; port->new_limits &= (uint16_t)(port->new_limits - 1)) {
+        unsigned vl = (unsigned)__builtin_ctz(port->new_limits);
+        uint32_t lane = lane_of(fabric, index, vl);
+        struct input_vl *input = &fabric->data->inputs[lane];
         at += each;
         port->busy_ps += each;
-        send_one(fabric, index, (unsigned)__builtin_ctz(port->tell), at + port->flight_ps);
+        input->limit_sent = (uint16_t)credit_limit(input, port);
+        /* In the event: VL in bits 0-3, limit from bit 4, sent from bit 16, epoch above bit 32. */
+        uint64_t what = vl | (uint64_t)input->limit_sent << 4 |
+                        (uint64_t)output_at(fabric, lane)->sent << 16 | (uint64_t)port->epoch << 32;
+        fabric->data->totals.credit_packets++;
+        des_post_fifo(fabric->network, DELAY_CREDITS, at + port->flight_ps,
+                      (struct event){EVENT_CREDITS, port->peer, what});
     }
     return at;
 }
@@ -100,8 +94,8 @@ void credits_receive(struct fabric *fabric, uint32_t index, uint64_t what)
     if (!port->up || what >> 32 != port->epoch)
         return;
     fabric->data->outputs[lane].limit = what >> 4 & (CREDIT_MODULUS - 1);
-    /* What was sent before this packet is either here or lost: nothing overtakes on a link, though
-     * the packet behind it may have its header here already. */
+    /* Links keep the order: packets sent before this one have arrived or are lost. The header of
+     * the packet behind it may have arrived. */
     uint16_t sent = what >> 16 & (CREDIT_MODULUS - 1);
     unsigned missing = credit_distance(sent, input->received);
     if (missing && missing < CREDIT_MODULUS / 2) {
@@ -128,6 +122,6 @@ void credits_repeat(struct fabric *fabric, uint32_t index, uint32_t epoch)
     struct port *port = &fabric->ports[index];
     if (!port->up || epoch != port->epoch)
         return;
-    port->tell = (uint16_t)((1u << port->vls) - 1);
+    port->new_limits = (uint16_t)((1u << port->vls) - 1);
     link_start_sending(fabric, index);
 }

@@ -55,8 +55,8 @@ struct data_observer {
 };
 void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer);
 
-/* The path from one end port to another, as the manager knows it; dlid 0 if there is none. The
- * fabric asks for each packet when its sender makes it. */
+/* The path from one end port to another according to the manager; dlid 0: no path. The fabric
+ * queries it for each packet when the sender makes it. */
 struct data_path {
     uint16_t dlid;
     uint8_t sl;        /* used if the SL of the traffic is 0 */
@@ -71,17 +71,17 @@ void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
 
 /* VMs: end points that move from port to port with their addresses.
  *
- * A VM has a number of its own, which can stand in a traffic's lists of senders and receivers like
- * a port number. A VM sends from the port where it is at the time. Packets to a VM carry the LID
- * that data_paths.find returns for its number, so whoever adds VMs must set a `find` that knows
- * them: `source` is always a port, `destination` may be a VM. Only the port where the VM is accepts
- * its packets; any other port discards them with LOSS_MOVED.
+ * Lists of senders and receivers of a traffic may contain VM numbers beside port numbers. A VM
+ * sends from its present port. Packets to a VM carry the LID that data_paths.find returns for its
+ * number, so a fabric with VMs needs a `find` that accepts them: `source` is always a port,
+ * `destination` may be a VM. Only the present port of the VM accepts its packets; other ports
+ * discard them with LOSS_MOVED.
  *
  * The owner of the fabric moves a VM: to TOPOLOGY_NONE when the machine stops for migration, to the
- * new port when it resumes there. The fabric does not need to know what the manager does with LIDs
- * and LFTs meanwhile. A VM at TOPOLOGY_NONE sends nothing; the last DATA_VM_BACKLOG packets that
- * came due wait for it, and older ones are dropped (`unroutable`). Reliable packets lost on the way
- * are sent again from the new port. */
+ * new port when it resumes there. That is independent of the LIDs and LFTs that the manager changes
+ * meanwhile. A VM at TOPOLOGY_NONE sends nothing; the last DATA_VM_BACKLOG packets that came due
+ * wait for it, and older ones are dropped (`unroutable`). Lost reliable packets are sent again from
+ * the new port. */
 #define DATA_VM 0x80000000u /* number of the first VM */
 enum { DATA_VM_BACKLOG = 64 };
 
@@ -94,7 +94,7 @@ struct vm_direction {
      * not count; of several moves between two deliveries only the first counts. */
     uint64_t downtime_ps, longest_ps, total_ps;
     uint32_t interruptions;
-    bool interrupted; /* moved, and nothing delivered since */
+    bool interrupted; /* moved; no delivery since */
     uint64_t interrupted_ps;
 };
 struct vm_view {

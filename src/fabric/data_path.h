@@ -1,15 +1,15 @@
 /* The private side of the data path: VL buffers, the units of a switch, senders.
  *
  * Files, in the order in which a data packet passes them:
- *   sender.c           the source makes the packet; it enters an output VL of the adapter, by its
- * SL output_vl.c        the port picks the next packet by the arbitration table (arbiter.c), if the
+ *   sender.c           the source makes the packet; its SL selects an output VL of the adapter
+ *   output_vl.c        the port picks the next packet by the arbitration table (arbiter.c), if the
  *                      peer has granted credits for it; the link carries it
  *   credits.c          the receiver grants credits in flow-control packets
  *   input_vl.c         the packet arrives in an input VL; at the head of it, the routing unit
  *                      (routing_unit.c) finds the output port and the SL-to-VL table the VL; it
  *                      crosses when the output VL has room
  *   vms.c              virtual machines, which take their traffic with them
- *   data_port_state.c  what happens to packets when ports close, links break and nodes fail
+ *   data_port_state.c  packets of ports that close, links that break and nodes that fail
  *   deadlock.c         the wait-for graph
  *   counters.c         performance counters; conservation.c: the conservation check
  *
@@ -68,11 +68,12 @@ struct input_vl {
     uint32_t crossing; /* output VL that a packet crosses to, or NONE */
     uint32_t next;     /* next input VL that waits for the same output VL */
     uint16_t crossing_blocks, used;
-    uint16_t received, told; /* blocks since the link came up; limit sent to the peer */
-    uint8_t copied;          /* multicast at the head: the last output that got a copy */
-    uint8_t overtaken;       /* times that others crossed first because the input was busy */
-    bool asked;              /* the head waits for the routing unit, or is in it */
-    bool timed;              /* a lifetime timer runs */
+    uint16_t received;   /* blocks since the link came up, modulo CREDIT_MODULUS */
+    uint16_t limit_sent; /* the credit limit sent last */
+    uint8_t copied;      /* multicast at the head: the last output that got a copy */
+    uint8_t overtaken;   /* times that others crossed first because the input was busy */
+    bool requested;      /* the head waits for the routing unit, or is in it */
+    bool timed;          /* a lifetime timer is running */
 };
 
 struct output_vl {
@@ -103,8 +104,8 @@ struct arbiter {
     uint8_t picked;     /* the table that was served last */
 };
 
-/* What the data path needs of a node, in one cache line, and the routing unit of a switch: one
- * look-up at a time, for all its input VLs round-robin. */
+/* The data of a node that the data path needs, in one cache line, and the routing unit of a switch:
+ * one look-up at a time, for all its input VLs round-robin. */
 struct switch_core {
     uint64_t busy_until;
     const uint8_t *linear;     /* NULL: a random table, or that of a virtual switch */
@@ -153,6 +154,7 @@ struct data {
     struct switch_core *switch_cores; /* by node */
     uint64_t *requests;               /* by input VL: it waits for the routing unit */
     VEC(struct arbiter_tables *) tables;
+    struct arena memory; /* of the tables, `requests` and `counts` */
     POOL(struct data_packet) data_packets;
     VEC(struct sender) senders;
     VEC(struct traffic) traffics;
@@ -168,13 +170,18 @@ struct data {
     uint64_t routing_ps, connect_ps; /* look-up; SL-to-VL mapping and crossbar arbitration */
     bool watched;                    /* the next deadlock check is scheduled */
     bool deadlocked;                 /* the last deadlock check found a cycle */
-    bool
-        overflowed; /* a receiver had no room in spite of credits; fabric_check_data() reports it */
+    bool overflowed; /* no room in spite of credits: fabric_check_data() reports it */
 };
 
 static inline unsigned blocks_of(unsigned bytes)
 {
     return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+static inline void free_blocks(uint16_t *used, unsigned blocks)
+{
+    assert(*used >= blocks);
+    *used = (uint16_t)(*used - blocks);
 }
 
 struct fabric;
@@ -196,7 +203,7 @@ void output_vl_serve_waiting(struct fabric *fabric,
                              uint32_t output); /* there is room, or the crossbar is free */
 /* Removes an input VL from the queue of those that wait for an output VL. */
 void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t output);
-/* Discards the head of an input VL. output_port: where it was to go, or NONE. */
+/* Discards the head of an input VL. output_port: its destination in the switch, or NONE. */
 void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause);
 /* The output port that the head waits for has closed: discards the head, or goes on to the next
  * output of a multicast. */
@@ -256,8 +263,6 @@ static inline struct vm *vm_at(const struct data *data, uint32_t end_point)
 {
     return &data->vms.items[end_point - DATA_VM];
 }
-/* Adds a sender to the VM and returns the port of the VM, or NONE. */
-uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender);
 void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
 void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
 
@@ -277,7 +282,6 @@ enum loss cause_of_closed_port(struct fabric *fabric, uint32_t port);
 
 /* counters.c */
 void counters_start(struct fabric *fabric);
-void counters_release(struct data *data);
 void counters_note_missed(struct fabric *fabric, uint32_t port,
                           const struct data_packet *data_packet);
 void counters_note_multicast(struct fabric *fabric, uint32_t port); /* sent */

@@ -20,17 +20,6 @@ static uint64_t decode_lifetime(uint64_t code)
 
 /* ---- creation ---- */
 
-static unsigned find_lane_shift(const struct fabric *fabric)
-{
-    unsigned vls = 1, shift = 0;
-    for (uint32_t i = 0; i < fabric->node_count; i++)
-        if (fabric->nodes[i].options.agent.data_vls > vls)
-            vls = fabric->nodes[i].options.agent.data_vls;
-    while (1u << shift < vls)
-        shift++;
-    return shift;
-}
-
 static void clear_vls(struct data *data, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++) {
@@ -52,12 +41,14 @@ void data_start(struct fabric *fabric)
         return;
     struct data *data = mem_zalloc(1, sizeof *data);
     fabric->data = data;
-    data->lane_shift = find_lane_shift(fabric);
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        while (1u << data->lane_shift < fabric->nodes[i].options.agent.data_vls)
+            data->lane_shift++;
     uint32_t lanes = fabric->port_count << data->lane_shift;
     data->inputs = mem_zalloc_lines(lanes, sizeof *data->inputs);
     data->outputs = mem_zalloc_lines(lanes, sizeof *data->outputs);
     data->switch_cores = mem_zalloc_lines(fabric->node_count, sizeof *data->switch_cores);
-    data->requests = mem_zalloc(BITSET_WORDS(lanes), sizeof *data->requests);
+    data->requests = arena_alloc(&data->memory, BITSET_WORDS(lanes) * sizeof *data->requests);
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
@@ -85,11 +76,8 @@ void data_release(struct fabric *fabric)
     mem_free(data->inputs);
     mem_free(data->outputs);
     mem_free(data->switch_cores);
-    for (size_t i = 0; i < data->tables.count; i++)
-        mem_free(data->tables.items[i]);
     vec_release(&data->tables);
-    counters_release(data);
-    mem_free(data->requests);
+    arena_release(&data->memory);
     mem_free(data);
     fabric->data = NULL;
 }
@@ -104,19 +92,6 @@ enum loss cause_of_closed_port(struct fabric *fabric, uint32_t index)
     if (!node_of(fabric, index)->up || (port->peer != NONE && !node_of(fabric, port->peer)->up))
         return LOSS_DEAD_NODE;
     return port->up ? LOSS_INACTIVE_PORT : LOSS_DEAD_LINK;
-}
-
-static void purge_output_vl(struct fabric *fabric, uint32_t lane, enum loss cause)
-{
-    struct data *data = fabric->data;
-    struct output_vl *output = &data->outputs[lane];
-    uint32_t port = lane_port(fabric, lane), number;
-    while ((number = data_packet_pop(data, &output->queue)) != NONE) {
-        output->used = (uint16_t)(output->used - blocks_of(data_packet_at(data, number)->bytes));
-        counters_count(fabric, port, COUNTER_XMIT_DISCARDS);
-        data_lose(fabric, number, cause, port);
-    }
-    fabric->ports[port].ready &= (uint16_t) ~(1u << lane_vl(fabric, lane));
 }
 
 /* Input VLs lose the packets that wait for a closed output VL; senders of an adapter try again. */
@@ -141,32 +116,21 @@ static void lose_waiting_packets(struct fabric *fabric, uint32_t lane, bool is_s
 static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enum loss cause)
 {
     bool is_switch = node_of(fabric, index)->is_switch;
-    for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++)
-        purge_output_vl(fabric, lane_of(fabric, index, vl), cause);
+    for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++) {
+        struct output_vl *output = output_at(fabric, lane_of(fabric, index, vl));
+        uint32_t number;
+        while ((number = data_packet_pop(fabric->data, &output->queue)) != NONE) {
+            free_blocks(&output->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
+            counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
+            data_lose(fabric, number, cause, index);
+        }
+        fabric->ports[index].ready &= (uint16_t) ~(1u << vl);
+    }
     for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++)
         lose_waiting_packets(fabric, lane_of(fabric, index, vl), is_switch, cause);
 }
 
-static void report_port_change(struct fabric *fabric, uint32_t index)
-{
-    const struct data_observer *observer = &fabric->data->observer;
-    const struct port *port = &fabric->ports[index];
-    bool at_adapter = !switch_core_of(fabric, port)->is_switch || !port->peer_is_switch;
-    if (observer->port_changed && at_adapter)
-        observer->port_changed(observer->context, des_now(fabric->network), index,
-                               fabric->ports[index].open);
-}
-
-static void refresh_rates(struct fabric *fabric, struct port *port, const struct node *node)
-{
-    unsigned percent = node->options.internal_percent;
-    port->internal_ps_per_8_bytes = port->ps_per_8_bytes * 100 / percent;
-    port->room = (uint16_t)(node->options.buffer_bytes / BLOCK_BYTES);
-    port->peer_is_switch = port->peer != NONE && node_of(fabric, port->peer)->is_switch;
-    port->queue_life_ps = TIME_NEVER;
-}
-
-/* Limits that have become shorter hold for what is there already. */
+/* Shorter limits apply to packets that are already in the buffers. */
 static void start_lifetime_timers(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -190,7 +154,10 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
     bool was_open = port->open;
     uint64_t queue_life_before = port->queue_life_ps;
     unsigned vls_before = port->vls;
-    refresh_rates(fabric, port, node);
+    port->internal_ps_per_8_bytes = port->ps_per_8_bytes * 100 / node->options.internal_percent;
+    port->room = (uint16_t)(node->options.buffer_bytes / BLOCK_BYTES);
+    port->peer_is_switch = port->peer != NONE && node_of(fabric, port->peer)->is_switch;
+    port->queue_life_ps = TIME_NEVER;
     port->vls = (uint8_t)(vls < node->options.agent.data_vls ? vls : node->options.agent.data_vls);
     port->lid = (uint16_t)wire_get(info, PORT_INFO_LID);
     port->lid_mask = (uint16_t) ~((1u << wire_get(info, PORT_INFO_LMC)) - 1);
@@ -212,11 +179,13 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
         close_vls(fabric, index, port->vls, LOSS_NO_VL);
     if (port->ready) /* a VL may have been added to the arbitration tables */
         link_start_sending(fabric, index);
-    if (port->open != was_open)
-        report_port_change(fabric, index);
+    const struct data_observer *observer = &fabric->data->observer;
+    if (port->open != was_open && observer->port_changed &&
+        !(node->is_switch && port->peer_is_switch))
+        observer->port_changed(observer->context, des_now(fabric->network), index, port->open);
 }
 
-/* Most switches map all pairs of ports alike; then one word replaces the table. */
+/* Most switches have the same mapping for all pairs of ports: one word then replaces the table. */
 static void refresh_sl2vl(struct switch_core *switch_core)
 {
     size_t rows = switch_core->is_switch
@@ -232,14 +201,6 @@ static void refresh_sl2vl(struct switch_core *switch_core)
             (uint64_t)(switch_core->sl2vl[0][sl / 2] >> (sl % 2 ? 0 : 4) & 15) << sl * 4;
 }
 
-/* A virtual switch shares its LID with its physical function. */
-static void refresh_physical_function(struct fabric *fabric, const struct node *node)
-{
-    if (node->sma.device && node->sma.port_count >= VSWITCH_PF &&
-        fabric->ports[node->first_port + VSWITCH_PF].peer != NONE)
-        data_port_refresh(fabric, fabric->ports[node->first_port + VSWITCH_PF].peer);
-}
-
 void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute)
 {
     const struct node *node = &fabric->nodes[index];
@@ -249,7 +210,10 @@ void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute
     case ATTRIBUTE_P_KEY_TABLE:
         for (unsigned number = 1; number <= node->sma.port_count; number++)
             data_port_refresh(fabric, node->first_port + number);
-        refresh_physical_function(fabric, node);
+        /* A virtual switch shares its LID with its physical function. */
+        if (node->sma.device && node->sma.port_count >= VSWITCH_PF &&
+            fabric->ports[node->first_port + VSWITCH_PF].peer != NONE)
+            data_port_refresh(fabric, fabric->ports[node->first_port + VSWITCH_PF].peer);
         break;
     case ATTRIBUTE_SWITCH_INFO:
     case ATTRIBUTE_SL2VL_TABLE: data_port_refresh_node(fabric, index); break;
@@ -295,12 +259,9 @@ void data_port_link_up(struct fabric *fabric, uint32_t index)
 void data_port_link_down(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    if (port->sent_lane != NONE) { /* a partly sent packet is lost at the peer */
-        struct output_vl *output = &fabric->data->outputs[port->sent_lane];
-        assert(output->used >= port->sent_blocks);
-        output->used = (uint16_t)(output->used - port->sent_blocks);
-        port->sent_lane = NONE;
-    }
+    if (port->sent_lane != NONE) /* a partly sent packet is lost at the peer */
+        free_blocks(&output_at(fabric, port->sent_lane)->used, port->sent_blocks);
+    port->sent_lane = NONE;
     data_port_refresh(fabric, index);
 }
 
@@ -331,7 +292,7 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     data_port_refresh_node(fabric, index);
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         struct port *port = &fabric->ports[node->first_port + number];
-        port->ready = port->tell = 0;
+        port->ready = port->new_limits = 0;
         port->sent_lane = NONE;
         port->input_busy = port->output_busy = false;
         port->held = NONE;
@@ -359,8 +320,7 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
             break;
         data_packet_pop(data, &output->queue);
         output->head_since = now;
-        assert(output->used >= blocks_of(data_packet->bytes));
-        output->used = (uint16_t)(output->used - blocks_of(data_packet->bytes));
+        free_blocks(&output->used, blocks_of(data_packet->bytes));
         counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
         data_lose(fabric, number, by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, index);
     }
@@ -385,7 +345,7 @@ static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
     if (*again > now)
         return;
     *again = now + TIME_US;
-    if (input->asked || input->wanted == NONE)
+    if (input->requested || input->wanted == NONE)
         return;
     uint32_t wanted = input->wanted;
     input_vl_stop_waiting(fabric, lane, wanted);

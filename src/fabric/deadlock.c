@@ -61,15 +61,6 @@ static uint32_t find_cycle(struct fabric *fabric)
     return found;
 }
 
-static void describe_blocked_vl(struct fabric *fabric, uint32_t lane, struct text *out)
-{
-    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    const struct port *peer = &fabric->ports[port->peer];
-    const struct topology_node *nodes = fabric->topology->nodes.items;
-    text_printf(out, "%s port %u lane %u -> %s port %u\n", nodes[port->node].name, port->number,
-                lane_vl(fabric, lane), nodes[peer->node].name, peer->number);
-}
-
 bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
 {
     if (!fabric->data)
@@ -79,8 +70,12 @@ bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
         return false;
     uint32_t lane = first;
     do {
+        const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+        const struct port *peer = &fabric->ports[port->peer];
+        const struct topology_node *nodes = fabric->topology->nodes.items;
         if (cycle)
-            describe_blocked_vl(fabric, lane, cycle);
+            text_printf(cycle, "%s port %u lane %u -> %s port %u\n", nodes[port->node].name,
+                        port->number, lane_vl(fabric, lane), nodes[peer->node].name, peer->number);
         lane = blocked_by(fabric, lane);
     } while (lane != first);
     return true;

@@ -68,32 +68,9 @@ void fabric_join_device(struct fabric *fabric, uint32_t index)
     }
 }
 
-static void init_port(struct fabric *fabric, uint32_t index, uint64_t seed)
-{
-    const struct topology_port *described = &fabric->topology->ports.items[index];
-    struct port *port = &fabric->ports[index];
-    port->node = described->node;
-    port->number = (uint8_t)topology_port_number(fabric->topology, index);
-    port->peer = described->peer == TOPOLOGY_NONE ? NONE : described->peer;
-    port->cable = port->peer != NONE;
-    port->sent_lane = port->held = NONE;
-    port->flight_ps = described->length_mm * fabric->options.flight_ps_per_m / 1000;
-    rng_seed(&port->rng, seed, index);
-}
-
 static uint64_t cost_ps(struct cost cost, uint32_t nodes)
 {
     return cost.base_ps + cost.per_node_ps * nodes;
-}
-
-/* A LID-routed packet passes no switch twice unless the LFTs loop, or change while it travels:
- * hence twice the number of switches, and a margin. */
-static uint32_t hop_limit(const struct fabric *fabric)
-{
-    uint32_t switches = 0;
-    for (uint32_t i = 0; i < fabric->node_count; i++)
-        switches += fabric->nodes[i].is_switch;
-    return 2 * switches + 64;
 }
 
 struct fabric *fabric_new(const struct topology *topology, const struct fabric_options *options,
@@ -112,14 +89,27 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
     fabric->smi_ps = cost_ps(options->smi, fabric->node_count);
     fabric->sma_ps = cost_ps(options->sma, fabric->node_count);
     fabric->routing_ps = cost_ps(options->routing, fabric->node_count);
-    for (uint32_t i = 0; i < fabric->node_count; i++)
+    /* A LID-routed packet passes no switch twice unless the LFTs loop, or change while it travels:
+     * hence twice the number of switches, and a margin. */
+    fabric->hop_limit = 64;
+    for (uint32_t i = 0; i < fabric->node_count; i++) {
         fabric_init_node(fabric, i);
+        fabric->hop_limit += fabric->nodes[i].is_switch ? 2 : 0;
+    }
     for (uint32_t i = 0; i < fabric->node_count; i++)
         if (fabric->nodes[i].sma.device)
             fabric_join_device(fabric, i);
-    for (uint32_t i = 0; i < fabric->port_count; i++)
-        init_port(fabric, i, seed);
-    fabric->hop_limit = hop_limit(fabric);
+    for (uint32_t i = 0; i < fabric->port_count; i++) {
+        const struct topology_port *described = &topology->ports.items[i];
+        struct port *port = &fabric->ports[i];
+        port->node = described->node;
+        port->number = (uint8_t)topology_port_number(topology, i);
+        port->peer = described->peer == TOPOLOGY_NONE ? NONE : described->peer;
+        port->cable = port->peer != NONE;
+        port->sent_lane = port->held = NONE;
+        port->flight_ps = described->length_mm * options->flight_ps_per_m / 1000;
+        rng_seed(&port->rng, seed, i);
+    }
     /* Links start trained. */
     for (uint32_t i = 0; i < fabric->port_count; i++)
         if (fabric->ports[i].peer != NONE && i < fabric->ports[i].peer)
@@ -138,7 +128,7 @@ void fabric_free(struct fabric *fabric)
     des_free(fabric->timers);
     mem_free(fabric->nodes);
     mem_free(fabric->ports);
-    mem_free(fabric->deliveries);
+    vec_release(&fabric->deliveries);
     vec_release(&fabric->packets);
     vec_release(&fabric->multicasts);
     vec_release(&fabric->losses);
@@ -199,19 +189,8 @@ void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_heade
 
 void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet)
 {
-    if (fabric->delivery_count == fabric->delivery_room) {
-        size_t room = fabric->delivery_room ? fabric->delivery_room * 2 : 64;
-        struct fabric_delivery *ring = mem_alloc(room * sizeof *ring);
-        for (size_t i = 0; i < fabric->delivery_count; i++)
-            ring[i] = fabric->deliveries[(fabric->delivery_first + i) % fabric->delivery_room];
-        mem_free(fabric->deliveries);
-        fabric->deliveries = ring;
-        fabric->delivery_first = 0;
-        fabric->delivery_room = room;
-    }
-    struct fabric_delivery *delivery =
-        &fabric->deliveries[(fabric->delivery_first + fabric->delivery_count++) %
-                            fabric->delivery_room];
+    vec_reserve(&fabric->deliveries, fabric->deliveries.count + 1);
+    struct fabric_delivery *delivery = &fabric->deliveries.items[fabric->deliveries.count++];
     delivery->port = port;
     delivery->header = packet->header;
     memcpy(delivery->mad, packet->mad, MAD_BYTES);
@@ -220,12 +199,11 @@ void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *p
 
 bool fabric_next_delivery(struct fabric *fabric, struct fabric_delivery *delivery)
 {
-    assert(fabric->delivery_count <= fabric->delivery_room);
-    if (!fabric->delivery_count)
+    assert(fabric->taken <= fabric->deliveries.count);
+    if (!fabric->deliveries.count)
         return false;
-    *delivery = fabric->deliveries[fabric->delivery_first];
-    fabric->delivery_first = (fabric->delivery_first + 1) % fabric->delivery_room;
-    fabric->delivery_count--;
+    *delivery = fabric->deliveries.items[fabric->taken];
+    fabric->taken = vec_drop_taken(&fabric->deliveries, fabric->taken + 1);
     return true;
 }
 
@@ -284,9 +262,9 @@ uint64_t fabric_next_timer(struct fabric *fabric)
 bool fabric_run_network(struct fabric *fabric, uint64_t until)
 {
     struct event event;
-    while (!fabric->delivery_count && des_pop(fabric->network, until, &event))
+    while (!fabric->deliveries.count && des_pop(fabric->network, until, &event))
         handle_event(fabric, &event);
-    return fabric->delivery_count > 0;
+    return fabric->deliveries.count > 0;
 }
 
 void fabric_run_timers(struct fabric *fabric, uint64_t until)
@@ -298,8 +276,8 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
 
 enum { PREFETCH_DISTANCE = 3 }; /* events */
 
-/* On large fabrics nearly everything that an event touches is a cache miss: the prefetch begins
- * while earlier events are handled. */
+/* On large fabrics most data of an event is a cache miss: prefetches it while earlier events are
+ * handled. */
 static void prefetch_upcoming(const struct fabric *fabric)
 {
     const struct event *next = des_upcoming(fabric->network, PREFETCH_DISTANCE);
@@ -326,7 +304,7 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
 {
     uint64_t timer = des_next_time(fabric->timers);
     struct event event;
-    while (!fabric->delivery_count) {
+    while (!fabric->deliveries.count) {
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
             if (event.kind >= EVENT_DATA_PACKET) { /* events of data packets set no timers */
                 prefetch_upcoming(fabric);

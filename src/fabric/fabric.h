@@ -64,12 +64,11 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until);
 /* Both on one clock. */
 bool fabric_run(struct fabric *fabric, uint64_t until);
 
-/* What the operating system of a consumer knows about its own port without a MAD: live PortInfo,
- * NodeInfo, SwitchInfo, P_Key block and GUIDInfo block, each as its attribute's data. */
+/* Attributes of its own port that the operating system of a consumer reads without a MAD. */
 const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node);
 const uint8_t *fabric_port_info(const struct fabric *fabric, uint32_t port);
 unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_keys, unsigned room);
-/* Where the port's table has a key of this key's partition; 0 if it has none. */
+/* The index of a key of this partition in the port's table; 0 if there is none. */
 unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key);
 /* The live LFT of a switch up to and including *top; NULL if it has none. */
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top);

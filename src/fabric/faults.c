@@ -117,15 +117,6 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
     return 0;
 }
 
-static void remove_loss_rule(struct fabric *fabric, uint32_t port, unsigned attribute)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < fabric->losses.count; i++)
-        if (fabric->losses.items[i].port != port || fabric->losses.items[i].attribute != attribute)
-            fabric->losses.items[kept++] = fabric->losses.items[i];
-    fabric->losses.count = kept;
-}
-
 int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, uint64_t parts,
                     struct err *err)
 {
@@ -137,7 +128,10 @@ int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, ui
     /* The rule applies to both directions of the link. */
     uint32_t ends[2] = {port, port == TOPOLOGY_NONE ? NONE : fabric->ports[port].peer};
     for (unsigned i = 0; i < (port == TOPOLOGY_NONE ? 1 : 2); i++) {
-        remove_loss_rule(fabric, ends[i], attribute);
+        for (size_t at = fabric->losses.count; at-- > 0;)
+            if (fabric->losses.items[at].port == ends[i] &&
+                fabric->losses.items[at].attribute == attribute)
+                vec_remove(&fabric->losses, at);
         if (parts)
             vec_push(&fabric->losses, ((struct loss_rule){ends[i], attribute, parts}));
     }

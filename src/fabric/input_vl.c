@@ -1,13 +1,14 @@
 /* Input VLs and the inside of a switch: routing, SL-to-VL mapping, crossbar.
  *
  * The model follows section IV-B of "Modeling InfiniBand with OPNET": a packet that reaches the
- * head of its VL asks the routing unit, which serves requests one at a time, VL15 first and the VLs
- * round-robin; the SL-to-VL table then selects the VL of its output; the crossbar connects the two
- * as soon as the output VL has room for the whole packet and no other packet is crossing into it.
- * Packets that wait for the same output VL are served in order of arrival. The crossbar is fully
- * demultiplexed (a connection for each VL) or multiplexed (one connection for each port); it works
- * at the rate of the faster of the two links, times a factor. A packet that arrives more slowly
- * than it leaves waits until it can cross without a gap, so that it does not block the output.
+ * head of its VL requests the routing unit, which serves one request at a time, VL15 first and the
+ * VLs round-robin; the SL-to-VL table then selects the VL of its output; the crossbar connects the
+ * two as soon as the output VL has room for the whole packet and no other packet is crossing into
+ * it. Packets that wait for the same output VL are served in order of arrival. The crossbar is
+ * fully demultiplexed (a connection for each VL) or multiplexed (one connection for each port); it
+ * works at the rate of the faster of the two links, times a factor. A packet that arrives more
+ * slowly than it leaves waits until it can cross without a gap, so that it does not block the
+ * output.
  *
  * The next packet of a VL is routed while the one before it still crosses. A multicast packet
  * crosses once for each of its outputs, one after the other. */
@@ -19,11 +20,6 @@ static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->inputs[lane];
 }
-static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
-{
-    return &fabric->data->outputs[lane];
-}
-
 static struct sma *sma_of(const struct fabric *fabric, const struct switch_core *switch_core)
 {
     return &fabric->nodes[switch_core - fabric->data->switch_cores].sma;
@@ -225,17 +221,6 @@ static void cancel_reservation(struct fabric *fabric, uint32_t lane, uint32_t wa
         fabric->ports[lane_port(fabric, wanted)].held = NONE;
 }
 
-/* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
-static void count_discard(struct fabric *fabric, uint32_t port, enum loss cause)
-{
-    bool switch_core = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
-                       cause == LOSS_NO_VL || cause == LOSS_MOVED;
-    counters_count(fabric, port,
-                   switch_core           ? COUNTER_RCV_SWITCH_RELAY
-                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
-                                         : COUNTER_XMIT_DISCARDS);
-}
-
 void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
 {
     struct input_vl *input = input_at(fabric, lane);
@@ -243,33 +228,21 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
     cancel_reservation(fabric, lane, input->wanted);
-    assert(input->used >= blocks_of(data_packet_at(fabric->data, number)->bytes));
-    input->used = (uint16_t)(input->used - blocks_of(data_packet_at(fabric->data, number)->bytes));
-    input->asked = false;
+    free_blocks(&input->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
+    input->requested = false;
     input->wanted = NONE;
     input->copied = 0;
-    count_discard(fabric, at, cause);
+    /* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
+    bool not_forwarded = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
+                         cause == LOSS_NO_VL || cause == LOSS_MOVED;
+    counters_count(fabric, at,
+                   not_forwarded         ? COUNTER_RCV_SWITCH_RELAY
+                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
+                                         : COUNTER_XMIT_DISCARDS);
     data_lose(fabric, number, cause, at);
     credits_update(fabric, lane);
     if (input->queue.head != NONE)
         routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
-}
-
-static unsigned output_for(const struct fabric *fabric, const struct switch_core *switch_core,
-                           unsigned dlid)
-{
-    if (switch_core->linear)
-        return dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
-    return sma_route_unicast(sma_of(fabric, switch_core), dlid);
-}
-
-static unsigned switch_core_map(const struct switch_core *switch_core, unsigned input,
-                                unsigned output, unsigned sl)
-{
-    if (switch_core->uniform_sl2vl)
-        return switch_core->common_sl2vl >> sl * 4 & 15;
-    const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
-    return row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
 }
 
 /* The output VL for this packet at this output; NONE and the cause if there is none. */
@@ -279,7 +252,13 @@ static uint32_t select_output_vl(struct fabric *fabric, struct switch_core *swit
 {
     uint32_t index = switch_core->first_port + output;
     const struct port *port = &fabric->ports[index];
-    unsigned vl = switch_core_map(switch_core, input, output, data_packet->sl);
+    unsigned vl, sl = data_packet->sl;
+    if (switch_core->uniform_sl2vl) {
+        vl = switch_core->common_sl2vl >> sl * 4 & 15;
+    } else {
+        const uint8_t *row = switch_core->sl2vl[output * (switch_core->port_count + 1u) + input];
+        vl = row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
+    }
     if (!port->open)
         *cause = cause_of_closed_port(fabric, index);
     else if (port->keys_out &&
@@ -338,17 +317,6 @@ void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss caus
     connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
 }
 
-/* The earliest start of a crossing: a faster output must not underrun. */
-static uint64_t crossing_time(const struct fabric *fabric, const struct port *port, uint32_t to,
-                              const struct data_packet *data_packet)
-{
-    const struct port *out = &fabric->ports[lane_port(fabric, to)];
-    if (out->ps_per_8_bytes >= port->ps_per_8_bytes)
-        return 0;
-    uint64_t wire = wire_time(out, data_packet->bytes);
-    return data_packet->tail > wire ? data_packet->tail - wire : 0;
-}
-
 void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
 {
     struct input_vl *input = input_at(fabric, lane);
@@ -357,12 +325,16 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     if (life != switch_core->life)
         return;
     const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
-    input->asked = false;
+    input->requested = false;
     if (lid_is_multicast(data_packet->dlid)) {
         connect_multicast(fabric, switch_core, lane, LOSS_NO_ROUTE);
         return;
     }
-    unsigned output = output_for(fabric, switch_core, data_packet->dlid);
+    unsigned dlid = data_packet->dlid, output;
+    if (!switch_core->linear)
+        output = sma_route_unicast(sma_of(fabric, switch_core), dlid);
+    else
+        output = dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
         input_vl_discard(fabric, lane, NONE,
@@ -372,12 +344,16 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
     } else {
         uint32_t to =
             select_output_vl(fabric, switch_core, port->number, output, data_packet, &cause);
-        uint64_t at = to == NONE ? 0 : crossing_time(fabric, port, to, data_packet);
         if (to == NONE) {
             input_vl_discard(fabric, lane, switch_core->first_port + output, cause);
-        } else if (at > des_now(fabric->network)) {
-            input->asked = true;
-            des_post(fabric->network, at, (struct event){EVENT_CONNECT, lane, life});
+            return;
+        }
+        const struct port *out = &fabric->ports[lane_port(fabric, to)];
+        if (out->ps_per_8_bytes < port->ps_per_8_bytes &&
+            des_now(fabric->network) + wire_time(out, data_packet->bytes) < data_packet->tail) {
+            input->requested = true; /* later: the faster output must not underrun */
+            des_post(fabric->network, data_packet->tail - wire_time(out, data_packet->bytes),
+                     (struct event){EVENT_CONNECT, lane, life});
         } else {
             request_output_vl(fabric, lane, to);
         }
@@ -410,8 +386,7 @@ void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
     if (life != switch_core->life || to == NONE)
         return;
     input->crossing = output_at(fabric, to)->crossing = NONE;
-    assert(input->used >= input->crossing_blocks);
-    input->used = (uint16_t)(input->used - input->crossing_blocks);
+    free_blocks(&input->used, input->crossing_blocks);
     credits_update(fabric, lane);
     if (!multiplexed)
         serve_vl_queue(fabric, to);
@@ -429,20 +404,6 @@ void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
 }
 
 /* ---- arrival ---- */
-
-static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *data_packet,
-                              uint32_t port)
-{
-    fabric->trace = hash_mix(fabric->trace ^ des_now(fabric->network)) ^
-                    ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | port);
-}
-
-static bool has_bit_error(struct fabric *fabric, struct port *port,
-                          const struct data_packet *data_packet)
-{
-    uint64_t rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
-    return rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * rate;
-}
 
 void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
 {
@@ -500,7 +461,9 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     struct switch_core *switch_core = switch_core_of(fabric, port);
     struct data_packet *data_packet = data_packet_at(data, number);
     data->on_links--;
-    add_to_trace_hash(fabric, data_packet, index);
+    fabric->trace =
+        hash_mix(fabric->trace ^ des_now(fabric->network)) ^
+        ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | index);
     if (!port->up || !switch_core->up || data_packet->link_epoch != port->epoch) {
         counters_note_missed(fabric, index, data_packet);
         bool is_back =
@@ -512,7 +475,8 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     uint32_t lane = lane_of(fabric, index, data_packet->vl);
     struct input_vl *input = input_at(fabric, lane);
     unsigned blocks = blocks_of(data_packet->bytes);
-    if (has_bit_error(fabric, port, data_packet)) {
+    uint64_t error_rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
+    if (error_rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * error_rate) {
         /* The receiver has not counted the packet: the next flow-control packet of the sender
          * corrects that. */
         counters_count(fabric, index, COUNTER_RCV_ERRORS);

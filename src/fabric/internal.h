@@ -77,12 +77,12 @@ struct port {
     uint64_t flight_ps;
     uint64_t internal_ps_per_8_bytes; /* over the crossbar, from this input */
     uint32_t node;
-    uint32_t peer;        /* NONE: not connected */
-    uint32_t epoch;       /* counts link failures; the same at both ends */
-    uint32_t sent_lane;   /* VL of the packet being sent, or NONE */
-    uint16_t sent_blocks; /* its size */
-    uint16_t room;        /* size of each buffer in blocks */
-    uint16_t ready, tell; /* VL masks: can send; have a new limit for the peer */
+    uint32_t peer;              /* NONE: not connected */
+    uint32_t epoch;             /* counts link failures; the same at both ends */
+    uint32_t sent_lane;         /* VL of the packet being sent, or NONE */
+    uint16_t sent_blocks;       /* its size */
+    uint16_t room;              /* size of each buffer in blocks */
+    uint16_t ready, new_limits; /* VL masks: can send; have a credit limit to send to the peer */
     uint8_t number;
     uint8_t vls; /* operational */
     bool up;     /* trained */
@@ -134,9 +134,9 @@ struct fabric {
     uint32_t node_count, port_count;
     POOL(struct packet) packets;
     POOL(struct multicast_copies) multicasts;
-    uint32_t hop_limit;                 /* a LID-routed packet beyond it is in a loop */
-    struct fabric_delivery *deliveries; /* a ring */
-    size_t delivery_first, delivery_count, delivery_room;
+    uint32_t hop_limit; /* a LID-routed packet beyond it is in a loop */
+    VEC(struct fabric_delivery) deliveries;
+    size_t taken; /* deliveries at the front that the consumers have; empty if they have all */
     VEC(struct loss_rule) losses;
     struct pcap *pcap;
     struct fabric_totals totals;
@@ -205,6 +205,11 @@ static inline unsigned lane_vl(const struct fabric *fabric, uint32_t lane)
 static inline uint32_t lane_of(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
     return port << fabric->data->lane_shift | vl;
+}
+
+static inline struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
+{
+    return &fabric->data->outputs[lane];
 }
 
 #endif

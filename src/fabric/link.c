@@ -19,26 +19,6 @@ uint64_t wire_time(const struct port *port, uint64_t bytes)
     return (bytes * port->ps_per_8_bytes + 7) / 8;
 }
 
-/* A switch cuts through packets that it forwards by LID; all others must arrive as a whole. */
-static bool cuts_through(struct fabric *fabric, uint32_t receiver, const struct packet *packet)
-{
-    const struct node *node = node_of(fabric, receiver);
-    return node->is_switch && !mad_is_directed(packet->mad) &&
-           !sma_owns_lid(&node->sma, 0, packet->header.dlid);
-}
-
-/* The counters cover all VLs, including VL15 (16.1.3.5). */
-static void count_sent(struct fabric *fabric, uint32_t port, const struct packet *packet)
-{
-    struct sma *sma = &node_of(fabric, port)->sma;
-    unsigned number = fabric->ports[port].number;
-    bool multicast = lid_is_multicast(packet->header.dlid);
-    fabric->totals.hops++;
-    sma_count(sma, number, COUNTER_XMIT_PACKETS, 1);
-    sma_count(sma, number, COUNTER_XMIT_DATA, packet->bytes / 4);
-    sma_count(sma, number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
-}
-
 /* Sends the next management packet, if there is one, from `at` on; returns when it is sent. */
 static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t at)
 {
@@ -49,10 +29,19 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
     if (number == NONE)
         return at;
     struct packet *packet = packet_at(fabric, number);
-    uint64_t whole = wire_time(port, packet->bytes);
-    uint64_t lead =
-        cuts_through(fabric, port->peer, packet) ? wire_time(port, HEADER_BYTES) : whole;
-    count_sent(fabric, index, packet);
+    uint64_t whole = wire_time(port, packet->bytes), lead = whole;
+    /* A switch cuts through packets that it forwards by LID; all others must arrive as a whole. */
+    const struct node *receiver = node_of(fabric, port->peer);
+    if (receiver->is_switch && !mad_is_directed(packet->mad) &&
+        !sma_owns_lid(&receiver->sma, 0, packet->header.dlid))
+        lead = wire_time(port, HEADER_BYTES);
+    /* The counters cover all VLs, including VL15 (16.1.3.5). */
+    struct sma *sma = &node_of(fabric, index)->sma;
+    bool multicast = lid_is_multicast(packet->header.dlid);
+    sma_count(sma, port->number, COUNTER_XMIT_PACKETS, 1);
+    sma_count(sma, port->number, COUNTER_XMIT_DATA, packet->bytes / 4);
+    sma_count(sma, port->number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
+    fabric->totals.hops++;
     if (fabric->pcap)
         pcap_write(fabric->pcap, at, &(struct pcap_packet){packet->header, packet->mad, MAD_BYTES});
     packet->link_epoch = port->epoch;
@@ -65,7 +54,7 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
 /* Whether a packet or a waiting input needs an event when the output is free. */
 static bool needs_wake_up(const struct fabric *fabric, const struct port *port)
 {
-    return port->management.count || port->data.count || port->ready || port->tell ||
+    return port->management.count || port->data.count || port->ready || port->new_limits ||
            (port->sent_lane != NONE &&
             fabric->data->outputs[port->sent_lane].first_waiting != NONE);
 }
@@ -95,9 +84,8 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         output_vl_free_sent(fabric, index);
     if (port->free_at > now) /* a packet that got the room is being sent already */
         return;
-    uint64_t at = port->tell ? credits_send(fabric, index, now) : now;
+    uint64_t at = port->new_limits ? credits_send(fabric, index, now) : now;
     port->free_at = send_management(fabric, index, at);
-    assert(port->free_at >= at && at >= now);
     if (port->free_at == at && port->ready)
         output_vl_send(fabric, index, at);
     if (port->free_at > now && needs_wake_up(fabric, port))
@@ -166,15 +154,8 @@ void link_try_training(struct fabric *fabric, uint32_t index)
                      (struct event){EVENT_TRAINED, index < peer ? index : peer, 0});
 }
 
-/* The widest of the widths that both ends enable. */
-static unsigned common_width(unsigned widths)
-{
-    static const uint8_t widest_first[] = {WIDTH_12X, WIDTH_8X, WIDTH_4X, WIDTH_2X, WIDTH_1X};
-    for (unsigned i = 0; i < sizeof widest_first; i++)
-        if (widths & widest_first[i])
-            return widest_first[i];
-    return 0;
-}
+/* From slow to fast; WIDTH_2X has a higher bit than wider ones. */
+static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
 
 static unsigned highest_bit(unsigned bits)
 {
@@ -188,15 +169,6 @@ static unsigned enabled_ext(const uint8_t *info)
                       wire_get(info, PORT_INFO_LINK_SPEED_EXT2_ENABLED) << 4);
 }
 
-static enum link_speed speed_of(unsigned speed, unsigned ext, bool fdr10)
-{
-    if (ext)
-        return SPEED_FDR + (unsigned)__builtin_ctz(ext);
-    if (fdr10)
-        return SPEED_FDR10;
-    return speed ? SPEED_SDR + (unsigned)__builtin_ctz(speed) : SPEED_SDR;
-}
-
 /* The common settings of both ends; width 0 if there are none. */
 struct terms {
     unsigned width, speed, ext;
@@ -208,31 +180,23 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
     const struct sma_port *pa = sma_port(&node_of(fabric, a)->sma, fabric->ports[a].number);
     const struct sma_port *pb = sma_port(&node_of(fabric, b)->sma, fabric->ports[b].number);
     struct terms terms = {
-        .width = common_width((unsigned)(wire_get(pa->info, PORT_INFO_LINK_WIDTH_ENABLED) &
-                                         wire_get(pb->info, PORT_INFO_LINK_WIDTH_ENABLED))),
         .speed = highest_bit((unsigned)(wire_get(pa->info, PORT_INFO_LINK_SPEED_ENABLED) &
                                         wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED))),
         .ext = highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info)),
     };
     /* FDR10 has no bit of its own; it is enabled beside QDR. */
     terms.fdr10 = !terms.ext && terms.speed == 1u << SPEED_QDR && pa->fdr10 && pb->fdr10;
-    if (!terms.speed)
-        terms.width = 0;
+    uint64_t common = wire_get(pa->info, PORT_INFO_LINK_WIDTH_ENABLED) &
+                      wire_get(pb->info, PORT_INFO_LINK_WIDTH_ENABLED);
+    for (unsigned i = 0; i < sizeof widths && terms.speed; i++)
+        if (common & widths[i])
+            terms.width = widths[i];
     return terms;
 }
 
-static void start_end(struct fabric *fabric, uint32_t index, const struct terms *terms)
-{
-    struct port *port = &fabric->ports[index];
-    uint64_t rate = link_data_rate((enum link_width)terms->width,
-                                   speed_of(terms->speed, terms->ext, terms->fdr10));
-    assert(!port->up && rate > 0);
-    port->up = true;
-    port->ps_per_8_bytes = 64 * TIME_S / rate;
-    port->free_at = des_now(fabric->network);
-}
-
-void link_trained(struct fabric *fabric, uint32_t index)
+/* The link inside a device (`is_function`) becomes Active at once and without a report, since the
+ * manager has requested it. */
+static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
 {
     uint32_t ends[2] = {index, fabric->ports[index].peer};
     if (!can_train(fabric, ends[0], ends[1]))
@@ -240,33 +204,32 @@ void link_trained(struct fabric *fabric, uint32_t index)
     struct terms terms = negotiate(fabric, ends[0], ends[1]);
     if (!terms.width)
         return; /* no common setting: polls for ever */
+    enum link_speed speed = terms.ext     ? SPEED_FDR + (unsigned)__builtin_ctz(terms.ext)
+                            : terms.fdr10 ? SPEED_FDR10
+                                          : SPEED_SDR + (unsigned)__builtin_ctz(terms.speed);
+    uint64_t rate = link_data_rate((enum link_width)terms.width, speed);
     for (unsigned i = 0; i < 2; i++) {
         struct port *port = &fabric->ports[ends[i]];
-        start_end(fabric, ends[i], &terms);
-        sma_link_up(&node_of(fabric, ends[i])->sma, port->number, terms.width, terms.speed,
-                    terms.ext, terms.fdr10);
+        assert(!port->up && rate > 0);
+        port->up = true;
+        port->ps_per_8_bytes = 64 * TIME_S / rate;
+        port->free_at = des_now(fabric->network);
+        struct sma *sma = &node_of(fabric, ends[i])->sma;
+        (is_function ? sma_function_up : sma_link_up)(sma, port->number, terms.width, terms.speed,
+                                                      terms.ext, terms.fdr10);
+    }
+    for (unsigned i = 0; i < 2; i++) {
         if (fabric->data)
             data_port_link_up(fabric, ends[i]);
-        node_service_agent(fabric, port->node);
+        if (!is_function)
+            node_service_agent(fabric, fabric->ports[ends[i]].node);
     }
     fabric->totals.links_up++;
 }
 
-/* Without training, and active at once: there is no cable, and it was the manager who wanted it. */
-static void raise_function(struct fabric *fabric, uint32_t index)
+void link_trained(struct fabric *fabric, uint32_t index)
 {
-    uint32_t ends[2] = {index, fabric->ports[index].peer};
-    struct terms terms = negotiate(fabric, ends[0], ends[1]);
-    if (!can_train(fabric, ends[0], ends[1]) || !terms.width)
-        return;
-    for (unsigned i = 0; i < 2; i++) {
-        start_end(fabric, ends[i], &terms);
-        sma_function_up(&node_of(fabric, ends[i])->sma, fabric->ports[ends[i]].number, terms.width,
-                        terms.speed, terms.ext, terms.fdr10);
-    }
-    for (unsigned i = 0; i < 2 && fabric->data; i++)
-        data_port_link_up(fabric, ends[i]);
-    fabric->totals.links_up++;
+    bring_up(fabric, index, false);
 }
 
 static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
@@ -277,8 +240,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         state =
             (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
     port->epoch++;
-    assert(
-        port->epoch); /* it must not come round: packets of the first link would be valid again */
+    assert(port->epoch); /* after an overflow, packets of the first link would be valid again */
     port->up = port->waking = false;
     queue_clear(fabric, &port->management);
     queue_clear(fabric, &port->data);
@@ -287,9 +249,8 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
         data_port_link_down(fabric, index);
 }
 
-/* Both ends of a link that is up lose it: the one at `index` goes into the given state, the other
- * into its default (as does the first, for PHYSICAL_NO_CHANGE). What was queued or in flight is
- * gone. */
+/* Takes a link down: the end at `index` enters the given state (PHYSICAL_NO_CHANGE: its default),
+ * the other end its default. Queued packets and packets in flight are lost. */
 void link_drop(struct fabric *fabric, uint32_t index, unsigned state)
 {
     assert(fabric->ports[index].up && fabric->totals.links_up > 0);
@@ -327,5 +288,5 @@ void link_follow_function(struct fabric *fabric, uint32_t index)
         data_port_refresh(fabric, ends[i]);
     }
     if (wanted && !fabric->ports[index].up)
-        raise_function(fabric, index);
+        bring_up(fabric, index, true);
 }

@@ -16,8 +16,8 @@ static uint32_t port_index(const struct node *node, unsigned number)
 }
 
 /* Sends out of a numbered port after a delay; drops where there is no such port. */
-static void forward(struct fabric *fabric, struct node *node, uint32_t number, unsigned output,
-                    uint64_t delay_ps)
+static void forward_packet(struct fabric *fabric, struct node *node, uint32_t number,
+                           unsigned output, uint64_t delay_ps)
 {
     if (output == 0 || output > node->sma.port_count) {
         packet_drop(fabric, number);
@@ -31,8 +31,8 @@ static void forward(struct fabric *fabric, struct node *node, uint32_t number, u
         link_output(fabric, port, number);
 }
 
-/* Turns a request into its answer's packet: back to where it came from. */
-static void reply(struct fabric *fabric, uint32_t number)
+/* Turns the packet of a request into that of its response, and sends it. */
+static void send_reply(struct fabric *fabric, uint32_t number)
 {
     struct packet *packet = packet_at(fabric, number);
     uint32_t port = packet->port;
@@ -52,18 +52,10 @@ static void reply(struct fabric *fabric, uint32_t number)
     node_inject(fabric, port, number);
 }
 
-/* Answers as an operating system without a consumer: "unsupported" to Get and Set, nothing to the
- * rest. */
-static bool answer_unsupported(uint8_t *mad)
+static struct sma_key_violation violation_of(const struct packet_header *header)
 {
-    uint64_t method = wire_get(mad, MAD_METHOD);
-    if (method != METHOD_GET && method != METHOD_SET)
-        return false;
-    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
-    wire_set(mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
-    if (mad_is_directed(mad))
-        wire_set(mad, SMP_DIRECTION, 1);
-    return true;
+    return (struct sma_key_violation){header->slid, header->dlid,   header->p_key,
+                                      header->sl,   header->src_qp, header->dest_qp};
 }
 
 /* A general service MAD must carry a P_Key and Q_Key that the port accepts. */
@@ -73,8 +65,7 @@ static bool accepts_keys(struct fabric *fabric, struct node *node, const struct 
     unsigned port = fabric->ports[packet->port].number;
     if (header->dest_qp == QP_SMI)
         return true;
-    struct sma_key_violation violation = {header->slid, header->dlid,   header->p_key,
-                                          header->sl,   header->src_qp, header->dest_qp};
+    struct sma_key_violation violation = violation_of(header);
     if (!sma_accepts_p_key(&node->sma, port, header->p_key)) {
         sma_report_p_key(&node->sma, port, &violation);
     } else if (header->q_key != Q_KEY_GSI) {
@@ -84,19 +75,6 @@ static bool accepts_keys(struct fabric *fabric, struct node *node, const struct 
         return true;
     }
     return false;
-}
-
-static void deliver_to_consumer(struct fabric *fabric, uint32_t number)
-{
-    struct packet *packet = packet_at(fabric, number);
-    if (fabric->ports[packet->port].consumers) {
-        fabric_deliver(fabric, packet->port, packet);
-        packet_drop(fabric, number);
-    } else if (answer_unsupported(packet->mad)) {
-        reply(fabric, number);
-    } else {
-        packet_drop(fabric, number);
-    }
 }
 
 static void start_agent(struct fabric *fabric, struct node *node)
@@ -116,8 +94,21 @@ static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t n
     if (!accepts_keys(fabric, node, packet)) {
         packet_drop(fabric, number);
         node_service_agent(fabric, fabric->ports[port].node);
+    } else if (!sma_handles(packet->mad) && fabric->ports[port].consumers) {
+        fabric_deliver(fabric, port, packet);
+        packet_drop(fabric, number);
     } else if (!sma_handles(packet->mad)) {
-        deliver_to_consumer(fabric, number);
+        /* As an operating system without a consumer: "unsupported" to Get and Set. */
+        uint64_t method = wire_get(packet->mad, MAD_METHOD);
+        if (method != METHOD_GET && method != METHOD_SET) {
+            packet_drop(fabric, number);
+            return;
+        }
+        wire_set(packet->mad, MAD_METHOD, METHOD_GET_RESP);
+        wire_set(packet->mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
+        if (mad_is_directed(packet->mad))
+            wire_set(packet->mad, SMP_DIRECTION, 1);
+        send_reply(fabric, number);
     } else if (node->requests.count >= node->options.agent_buffer) {
         if (mad_is_smp(packet->mad))
             sma_count(&node->sma, fabric->ports[port].number, COUNTER_VL15_DROPPED, 1);
@@ -139,9 +130,7 @@ static bool passes_enforcement(struct fabric *fabric, struct node *node, unsigne
         (inbound ? sma_may_send_p_key(&node->sma, number, key)
                  : sma_accepts_p_key(&node->sma, number, key)))
         return true;
-    struct sma_key_violation violation = {packet->header.slid,   packet->header.dlid,
-                                          packet->header.p_key,  packet->header.sl,
-                                          packet->header.src_qp, packet->header.dest_qp};
+    struct sma_key_violation violation = violation_of(&packet->header);
     sma_count(&node->sma, number, inbound ? COUNTER_RCV_CONSTRAINT : COUNTER_XMIT_CONSTRAINT, 1);
     sma_report_p_key(&node->sma, number, &violation);
     node_service_agent(fabric, (uint32_t)(node - fabric->nodes));
@@ -184,26 +173,8 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
     } else if (!select_vl(node, packet, input, output)) {
         drop_not_forwarded(fabric, node, number, input);
     } else {
-        forward(fabric, node, number, output,
-                routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
-    }
-}
-
-static void multicast_to(struct fabric *fabric, struct node *node, uint32_t number, unsigned input,
-                         unsigned output)
-{
-    if (!passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
-                            packet_at(fabric, number)))
-        return;
-    uint32_t copy = packet_copy(fabric, number);
-    if (!multicast_may_forward(fabric, packet_at(fabric, copy)->multicast)) {
-        fabric->totals.looped++;
-        drop_not_forwarded(fabric, node, copy, input);
-    } else if (!select_vl(node, packet_at(fabric, copy), input, output)) {
-        drop_not_forwarded(fabric, node, copy, input);
-    } else {
-        forward(fabric, node, copy, output,
-                node->sma.device ? fabric->options.vswitch_routing_ps : fabric->routing_ps);
+        forward_packet(fabric, node, number, output,
+                       routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
     }
 }
 
@@ -211,9 +182,21 @@ static void route_multicast(struct fabric *fabric, struct node *node, uint32_t n
                             unsigned input)
 {
     uint16_t mlid = packet_at(fabric, number)->header.dlid;
-    for (unsigned output = 1; output <= node->sma.port_count; output++)
-        if (output != input && sma_route_multicast(&node->sma, mlid, output))
-            multicast_to(fabric, node, number, input, output);
+    for (unsigned output = 1; output <= node->sma.port_count; output++) {
+        if (output == input || !sma_route_multicast(&node->sma, mlid, output) ||
+            !passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
+                                packet_at(fabric, number)))
+            continue;
+        uint32_t copy = packet_copy(fabric, number);
+        bool loops = !multicast_may_forward(fabric, packet_at(fabric, copy)->multicast);
+        fabric->totals.looped += loops;
+        if (loops || !select_vl(node, packet_at(fabric, copy), input, output))
+            drop_not_forwarded(fabric, node, copy, input);
+        else
+            forward_packet(fabric, node, copy, output,
+                           node->sma.device ? fabric->options.vswitch_routing_ps
+                                            : fabric->routing_ps);
+    }
     if (input != 0 && sma_route_multicast(&node->sma, mlid, 0))
         deliver_locally(fabric, node, number, port_index(node, 0));
     else
@@ -250,7 +233,7 @@ static void run_smi(struct fabric *fabric, struct node *node, uint32_t number, u
         packet->header.slid = packet->header.dlid = LID_PERMISSIVE;
         /* An adapter's port can only send out of itself. */
         if (node->is_switch || step.port == fabric->ports[end_port].number)
-            forward(fabric, node, number, step.port, passes_through ? fabric->smi_ps : 0);
+            forward_packet(fabric, node, number, step.port, passes_through ? fabric->smi_ps : 0);
         else
             packet_drop(fabric, number);
         break;
@@ -331,15 +314,6 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     }
 }
 
-static void count_received(struct node *node, unsigned number, const struct packet *packet)
-{
-    sma_count(&node->sma, number, COUNTER_RCV_PACKETS, 1);
-    sma_count(&node->sma, number, COUNTER_RCV_DATA, packet->bytes / 4);
-    sma_count(&node->sma, number,
-              lid_is_multicast(packet->header.dlid) ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV,
-              1);
-}
-
 /* Whether the receiver accepts an arriving packet: link state and injected faults. */
 static bool is_accepted(struct fabric *fabric, struct node *node, struct port *port,
                         const struct packet *packet)
@@ -369,8 +343,8 @@ static bool is_accepted(struct fabric *fabric, struct node *node, struct port *p
                                packet));
 }
 
-/* When, where and what: the header and what it carries, not the paths behind. */
-static void trace(struct fabric *fabric, const struct packet *packet, uint32_t port)
+/* Adds time, port, header and data of an arriving packet, but not its directed-route paths. */
+static void add_to_trace_hash(struct fabric *fabric, const struct packet *packet, uint32_t port)
 {
     uint64_t hash = fabric->trace ^ des_now(fabric->network);
     hash = hash_mix(hash) ^ ((uint64_t)packet->header.dlid << 32 | port);
@@ -384,26 +358,28 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
     struct packet *packet = packet_at(fabric, number);
-    trace(fabric, packet, index);
+    add_to_trace_hash(fabric, packet, index);
     if (!is_accepted(fabric, node, port, packet)) {
         packet_drop(fabric, number);
         return;
     }
-    count_received(node, port->number, packet);
+    bool multicast = lid_is_multicast(packet->header.dlid);
+    sma_count(&node->sma, port->number, COUNTER_RCV_PACKETS, 1);
+    sma_count(&node->sma, port->number, COUNTER_RCV_DATA, packet->bytes / 4);
+    sma_count(&node->sma, port->number, multicast ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV, 1);
     packet->arrival = port->number;
     bool permissive = packet->header.dlid == LID_PERMISSIVE;
     if (mad_is_directed(packet->mad) && permissive)
         run_smi(fabric, node, number, port->number, node->is_switch ? port_index(node, 0) : index);
     else if (node->is_switch)
         route_by_lid(fabric, node, number, port->number);
-    else if (permissive || lid_is_multicast(packet->header.dlid) ||
-             sma_owns_lid(&node->sma, port->number, packet->header.dlid))
+    else if (permissive || multicast || sma_owns_lid(&node->sma, port->number, packet->header.dlid))
         arrive_at_lid(fabric, node, number, index);
     else
         packet_drop(fabric, number);
 }
 
-static void serve(struct fabric *fabric, struct node *node, uint32_t number)
+static void answer_request(struct fabric *fabric, struct node *node, uint32_t number)
 {
     struct packet *packet = packet_at(fabric, number);
     if (node->agent_delay_ps == TIME_NEVER) {
@@ -415,10 +391,10 @@ static void serve(struct fabric *fabric, struct node *node, uint32_t number)
     if (!mad_is_smp(packet->mad))
         counters_fold(fabric, (uint32_t)(node - fabric->nodes));
     if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->mad) == SMA_REPLY)
-        reply(fabric, number);
+        send_reply(fabric, number);
     else
         packet_drop(fabric, number);
-    if (writes && fabric->data) /* the data path has copies of some of it */
+    if (writes && fabric->data) /* the data path has copies of some attributes */
         data_port_written(fabric, (uint32_t)(node - fabric->nodes), attribute);
 }
 
@@ -431,24 +407,13 @@ void node_agent_done(struct fabric *fabric, uint32_t index, uint32_t life)
     assert(node->agent_busy);
     node->agent_busy = false;
     if (number != NONE)
-        serve(fabric, node, number);
+        answer_request(fabric, node, number);
     node_service_agent(fabric, index);
     if (node->requests.count && !node->agent_busy)
         start_agent(fabric, node);
 }
 
-static void send_trap(struct fabric *fabric, uint32_t port, const struct sma_output *output)
-{
-    uint32_t number = packet_new(fabric);
-    struct packet *packet = packet_at(fabric, number);
-    uint16_t slid = (uint16_t)wire_get(fabric_port_info(fabric, port), PORT_INFO_LID);
-    packet->header = packet_header_of_mad(output->mad, slid, output->dlid, output->sl);
-    memcpy(packet->mad, output->mad, MAD_BYTES);
-    fabric->totals.traps++;
-    node_inject(fabric, port, number);
-}
-
-/* Link commands wait until the answer that announces them has left. */
+/* Link commands wait until the response to the Set has left. */
 enum { LINK_COMMAND_DELAY_US = 50 };
 
 void node_service_agent(struct fabric *fabric, uint32_t index)
@@ -457,15 +422,22 @@ void node_service_agent(struct fabric *fabric, uint32_t index)
     struct sma_output output;
     while (node->up && sma_next_output(&node->sma, des_now(fabric->timers), &output)) {
         uint32_t port = port_index(node, output.port);
-        if (output.kind == SMA_SEND_TRAP)
-            send_trap(fabric, port, &output);
-        else if (output.kind == SMA_FUNCTION)
+        if (output.kind == SMA_SEND_TRAP) {
+            uint32_t number = packet_new(fabric);
+            struct packet *packet = packet_at(fabric, number);
+            uint16_t slid = (uint16_t)wire_get(fabric_port_info(fabric, port), PORT_INFO_LID);
+            packet->header = packet_header_of_mad(output.mad, slid, output.dlid, output.sl);
+            memcpy(packet->mad, output.mad, MAD_BYTES);
+            fabric->totals.traps++;
+            node_inject(fabric, port, number);
+        } else if (output.kind == SMA_FUNCTION) {
             link_follow_function(fabric, port);
-        else
+        } else {
             des_schedule(fabric->network,
                          des_now(fabric->network) + LINK_COMMAND_DELAY_US * TIME_US,
                          (struct event){EVENT_LINK_COMMAND, port,
                                         (uint64_t)node->life << 32 | output.physical_state});
+        }
     }
     uint64_t deadline = node->up ? sma_deadline(&node->sma) : TIME_NEVER;
     if (deadline == node->timer_at)

@@ -1,4 +1,4 @@
-/* The table of attributes: names, ranges, units and what they mean, in one place. */
+/* The table of attributes: names, ranges, units and meanings. */
 #include "fabric/options.h"
 
 #include "base/field.h"
@@ -24,9 +24,9 @@ static const struct attribute {
 } attributes[] = {
 #define NODE(member)   true, FIELD_OF(struct node_options, member)
 #define FABRIC(member) false, FIELD_OF(struct fabric_options, member)
-    {"data_vls", KIND_NUMBER, NODE(agent.data_vls), 1, 15, 1, "data lanes of a port"},
+    {"data_vls", KIND_NUMBER, NODE(agent.data_vls), 1, 15, 1, "data VLs of a port"},
     {"sl2vl_wildcards", KIND_BOOL, NODE(agent.sl2vl_wildcards), 0, 1, 1,
-     "switches take one SL to VL map for many ports"},
+     "switches accept one SL-to-VL table for many ports"},
     {"mtu", KIND_NUMBER, NODE(agent.mtu), 256, 4096, 256, "largest payload in bytes"},
     {"vl_arbitration", KIND_NUMBER, NODE(agent.vl_arbitration), 0, 64, 1,
      "entries of each arbitration table"},
@@ -38,7 +38,7 @@ static const struct attribute {
      "entries of the multicast table; 0: no multicast"},
     {"p_keys", KIND_NUMBER, NODE(agent.p_keys), 32, 4096, 32, "entries of the partition table"},
     {"guids", KIND_NUMBER, NODE(agent.guids), 8, 248, 8, "entries of an end port's GUID table"},
-    {"traps", KIND_BOOL, NODE(agent.traps), 0, 1, 1, "switches tell of changes by trap"},
+    {"traps", KIND_BOOL, NODE(agent.traps), 0, 1, 1, "switches report changes by trap"},
     {"response_time", KIND_NUMBER, NODE(agent.response_time), 0, 31, 1,
      "RespTimeValue: 4.096 us * 2^n"},
     {"port_init", KIND_BOOL, NODE(agent.port_init), 0, 1, 1, "agents accept Set(PortState = Init)"},
@@ -60,35 +60,36 @@ static const struct attribute {
     {"manager_per_node", KIND_TIME, FABRIC(manager.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
     {"manager_get", KIND_TIME, FABRIC(manager_get.base_ps), 0, TIME_S, 1,
-     "what a Get adds to that: its answer is taken in"},
+     "added for a Get: processing of its response"},
     {"manager_get_per_node", KIND_TIME, FABRIC(manager_get.per_node_ps), 0, TIME_S, 1,
      "the same, for each node of the subnet"},
-    {"compute", KIND_TIME, FABRIC(compute_ps), 0, TIME_S, 1, "an operation of computing routes"},
+    {"compute", KIND_TIME, FABRIC(compute_ps), 0, TIME_S, 1,
+     "an operation of the computation of routes"},
     {"paper_compute", KIND_BOOL, FABRIC(paper_compute), 0, 1, 1,
-     "operations of the papers' own algorithms, and nothing else meanwhile"},
+     "price the papers' algorithms, and do nothing else meanwhile"},
     {"buffer", KIND_NUMBER, NODE(buffer_bytes), 512, 131008, 64,
-     "bytes of each data lane's buffers, in and out"},
+     "bytes of the input and the output buffer of each data VL"},
     {"internal", KIND_NUMBER, NODE(internal_percent), 10, 1000, 1,
-     "crossbar's bandwidth, in percent of the link's"},
+     "bandwidth of the crossbar, in percent of the link"},
     {"life_time", KIND_NUMBER, NODE(agent.life_time), 0, 31, 1,
-     "of packets in a switch: 4.096 us * 2^n; from 20 on: for ever"},
+     "lifetime of packets in a switch: 4.096 us * 2^n; from 20 on: unlimited"},
     {"queue_life", KIND_NUMBER, NODE(agent.queue_life), 0, 31, 1,
-     "the same, first in line for a link"},
-    {"mapping", KIND_TIME, FABRIC(mapping_ps), 0, TIME_S, 1,
-     "a look-up of the lane in the SL to VL map"},
+     "the same, at the head of an output queue"},
+    {"mapping", KIND_TIME, FABRIC(mapping_ps), 0, TIME_S, 1, "a look-up in the SL-to-VL table"},
     {"crossbar", KIND_TIME, FABRIC(crossbar_ps), 0, TIME_S, 1, "an arbitration of the crossbar"},
-    {"channel", KIND_TIME, FABRIC(channel_ps), 0, TIME_S, 1, "an arbitration of a link's lanes"},
+    {"channel", KIND_TIME, FABRIC(channel_ps), 0, TIME_S, 1, "an arbitration of the VLs of a link"},
     {"routing_shared", KIND_BOOL, FABRIC(routing_shared), 0, 1, 1,
      "one routing unit for all inputs of a switch"},
     {"multiplexed", KIND_BOOL, FABRIC(multiplexed), 0, 1, 1,
-     "crossbar with one connection a port, not one a lane"},
+     "crossbar with one connection per port, not per VL"},
     {"bit_error_rate", KIND_NUMBER, FABRIC(bit_error_rate), 0, UINT64_C(1) << 40, 1,
      "data links: in parts of 2^64 per bit"},
     {"deadlock_check", KIND_TIME, FABRIC(deadlock_check_ps), 0, TIME_S, 1,
-     "between two looks for deadlocks; 0: none"},
+     "interval of deadlock checks; 0: none"},
     {"flight", KIND_TIME, FABRIC(flight_ps_per_m), 0, TIME_US, 1,
      "signal time for a metre of cable"},
-    {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1, "from cable in to Init"},
+    {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1,
+     "from the connection of a cable to Init"},
 #undef NODE
 #undef FABRIC
 };
@@ -183,22 +184,22 @@ static bool parse_value(const struct attribute *attribute, const char *text, uin
     return parse_number(text, value);
 }
 
-/* Few numbers, that are best named one by one. */
-static bool is_a_choice(const struct attribute *attribute)
+/* An error message lists all values of these. */
+static bool has_few_values(const struct attribute *attribute)
 {
     return strcmp(attribute->key, "data_vls") == 0 || strcmp(attribute->key, "mtu") == 0;
 }
 
-static bool fits(const struct attribute *attribute, uint64_t value)
+static bool value_fits(const struct attribute *attribute, uint64_t value)
 {
     if (value < attribute->low || value > attribute->high || value % attribute->multiple)
         return false;
-    if (is_a_choice(attribute)) /* powers of two, and 15, the largest number of VLs */
+    if (has_few_values(attribute)) /* powers of two, and 15, the largest number of VLs */
         return (value & (value - 1)) == 0 || value == 15;
     return true;
 }
 
-static const struct attribute *find(const char *key)
+static const struct attribute *find_attribute(const char *key)
 {
     for (unsigned i = 0; i < ATTRIBUTES; i++)
         if (strcmp(attributes[i].key, key) == 0)
@@ -206,7 +207,7 @@ static const struct attribute *find(const char *key)
     return NULL;
 }
 
-/* What fits: "1, 2, 4, 8 or 15", "512 to 131008 in steps of 64", "yes or no". */
+/* The valid values: "1, 2, 4, 8 or 15", "512 to 131008 in steps of 64", "yes or no". */
 static void print_range(const struct attribute *attribute, struct text *out)
 {
     char time[TIME_TEXT_BYTES];
@@ -215,9 +216,9 @@ static void print_range(const struct attribute *attribute, struct text *out)
         text_puts(out, "yes or no");
     } else if (attribute->kind == KIND_TIME) {
         text_printf(out, "a time such as 5us, up to %s", time_text(attribute->high, time));
-    } else if (is_a_choice(attribute)) {
+    } else if (has_few_values(attribute)) {
         for (uint64_t value = low; value <= high; value++)
-            if (fits(attribute, value))
+            if (value_fits(attribute, value))
                 text_printf(out, "%s%llu",
                             value == low    ? ""
                             : value == high ? " or "
@@ -228,26 +229,6 @@ static void print_range(const struct attribute *attribute, struct text *out)
         if (attribute->multiple > 1)
             text_printf(out, " in steps of %llu", (unsigned long long)attribute->multiple);
     }
-}
-
-static int refuse_key(const char *key, struct err *err)
-{
-    const char *names[ATTRIBUTES];
-    for (unsigned i = 0; i < ATTRIBUTES; i++)
-        names[i] = attributes[i].key;
-    const char *near = nearest_word(key, names, ATTRIBUTES);
-    return err_set(err, EINVAL, "no attribute '%.80s'; %s%s%s'weft fabric --attributes' lists them",
-                   key, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
-}
-
-static int refuse_value(const struct attribute *attribute, const char *value, struct err *err)
-{
-    struct text range = {0};
-    print_range(attribute, &range);
-    int status = err_set(err, EINVAL, "%s: '%.80s' does not fit: expected %s (%s)", attribute->key,
-                         value, range.data, attribute->meaning);
-    text_release(&range);
-    return status;
 }
 
 static int add_override(struct fabric_options *options, const char *pattern, size_t length,
@@ -270,12 +251,26 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
                        struct err *err)
 {
     const char *colon = strrchr(key, ':');
-    const struct attribute *attribute = find(colon ? colon + 1 : key);
+    const struct attribute *attribute = find_attribute(colon ? colon + 1 : key);
     uint64_t parsed;
-    if (!attribute)
-        return refuse_key(colon ? colon + 1 : key, err);
-    if (!parse_value(attribute, value, &parsed) || !fits(attribute, parsed))
-        return refuse_value(attribute, value, err);
+    if (!attribute) {
+        const char *names[ATTRIBUTES];
+        for (unsigned i = 0; i < ATTRIBUTES; i++)
+            names[i] = attributes[i].key;
+        key = colon ? colon + 1 : key;
+        const char *near = nearest_word(key, names, ATTRIBUTES);
+        return err_set(err, EINVAL,
+                       "no attribute '%.80s'; %s%s%s'weft fabric --attributes' lists them", key,
+                       near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+    }
+    if (!parse_value(attribute, value, &parsed) || !value_fits(attribute, parsed)) {
+        struct text range = {0};
+        print_range(attribute, &range);
+        err_set(err, EINVAL, "%s: '%.80s' does not fit: expected %s (%s)", attribute->key, value,
+                range.data, attribute->meaning);
+        text_release(&range);
+        return -EINVAL;
+    }
     if (colon && !attribute->of_node)
         return err_set(err, EINVAL, "%s is the same for the whole fabric", attribute->key);
     if (colon)
@@ -285,12 +280,6 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
     return 0;
 }
 
-static bool is_meant(const char *pattern, const char *name, const char *description, bool is_switch)
-{
-    return strcmp(pattern, is_switch ? "switches" : "adapters") == 0 ||
-           fnmatch(pattern, name, 0) == 0 || (description && fnmatch(pattern, description, 0) == 0);
-}
-
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
                                        const char *description, bool is_switch)
 {
@@ -298,9 +287,12 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
     for (unsigned i = 0; i < options->override_count; i++) {
         const struct fabric_override *override = &options->overrides[i];
         uint64_t value;
-        if (!is_meant(override->pattern, name, description, is_switch))
+        const char *pattern = override->pattern;
+        if (strcmp(pattern, is_switch ? "switches" : "adapters") != 0 &&
+            fnmatch(pattern, name, 0) != 0 &&
+            (!description || fnmatch(pattern, description, 0) != 0))
             continue;
-        const struct attribute *attribute = find(override->key);
+        const struct attribute *attribute = find_attribute(override->key);
         if (parse_value(attribute, override->value, &value))
             field_set(&node, attribute->field, value);
     }

@@ -1,6 +1,6 @@
 /* Attributes of a simulated fabric: capabilities of nodes, and processing times.
  *
- * Every number that the model needs has a default here. Presets set them all at once: `paper` is
+ * Every parameter of the model has a default here. Presets set them all at once: `paper` is
  * the fabric of the papers of 2003 to 2006, `today` a present-day fabric. Node attributes apply to
  * all nodes, or to those that a pattern names. */
 #ifndef WEFT_FABRIC_OPTIONS_H

@@ -9,11 +9,6 @@
 
 #include <assert.h>
 
-static struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
-{
-    return &fabric->data->outputs[lane];
-}
-
 void output_vl_update_ready(struct fabric *fabric, uint32_t lane)
 {
     const struct output_vl *output = output_at(fabric, lane);
@@ -37,8 +32,7 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t index)
         return;
     port->sent_lane = NONE;
     struct output_vl *output = output_at(fabric, lane);
-    assert(output->used >= port->sent_blocks);
-    output->used = (uint16_t)(output->used - port->sent_blocks);
+    free_blocks(&output->used, port->sent_blocks);
     if (output->first_waiting != NONE)
         output_vl_serve_waiting(fabric, lane);
 }
@@ -46,14 +40,13 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t index)
 bool output_vl_has_room(struct fabric *fabric, uint32_t lane, unsigned blocks)
 {
     struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    const struct output_vl *output = output_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, lane);
     if (output->used + blocks <= port->room)
         return true;
     if (port->sent_lane != lane || port->free_at > des_now(fabric->network))
         return false;
     port->sent_lane = NONE;
-    assert(output->used >= port->sent_blocks);
-    output_at(fabric, lane)->used = (uint16_t)(output->used - port->sent_blocks);
+    free_blocks(&output->used, port->sent_blocks);
     return output->used + blocks <= port->room;
 }
 
@@ -87,14 +80,6 @@ void output_vl_push(struct fabric *fabric, uint32_t lane, uint32_t number)
         link_start_sending(fabric, lane_port(fabric, lane));
 }
 
-/* The earliest start at which the packet's bytes arrive fast enough for the link. */
-static uint64_t earliest_link_start(const struct data_packet *data_packet, uint64_t at,
-                                    uint64_t wire)
-{
-    uint64_t needed = data_packet->tail > wire ? data_packet->tail - wire : 0;
-    return needed > at ? needed : at;
-}
-
 bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct data *data = fabric->data;
@@ -109,7 +94,9 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
     struct data_packet *data_packet = data_packet_at(data, number);
     unsigned blocks = blocks_of(data_packet->bytes);
     uint64_t wire = wire_time(port, data_packet->bytes);
-    uint64_t start = earliest_link_start(data_packet, at + fabric->options.channel_ps, wire);
+    uint64_t start = at + fabric->options.channel_ps;
+    if (start + wire < data_packet->tail) /* its bytes must arrive fast enough for the link */
+        start = data_packet->tail - wire;
     arbiter_charge(arbiter, data_packet->bytes);
     output->sent = (uint16_t)((output->sent + blocks) % CREDIT_MODULUS);
     output->packets++;

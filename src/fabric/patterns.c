@@ -21,28 +21,11 @@ const char *const traffic_pattern_names[TRAFFIC_PATTERNS] = {
 
 bool pattern_maps_members(enum traffic_pattern pattern)
 {
-    switch (pattern) {
-    case PATTERN_BIT_REVERSAL:
-    case PATTERN_TRANSPOSE:
-    case PATTERN_SHUFFLE:
-    case PATTERN_ALL_TO_ALL:
-    case PATTERN_SHIFT:
-    case PATTERN_RING: return true;
-    case PATTERN_UNIFORM:
-    case PATTERN_HOT_SPOT:
-    case PATTERN_GATHER:
-    case PATTERN_TRACE:
-    case TRAFFIC_PATTERNS: break;
-    }
-    return false;
-}
-
-static unsigned count_bits(uint32_t members)
-{
-    unsigned bits = 0;
-    while (bits < 32 && UINT64_C(1) << bits < members)
-        bits++;
-    return bits;
+    static const bool maps[TRAFFIC_PATTERNS] = {
+        [PATTERN_BIT_REVERSAL] = true, [PATTERN_TRANSPOSE] = true, [PATTERN_SHUFFLE] = true,
+        [PATTERN_ALL_TO_ALL] = true,   [PATTERN_SHIFT] = true,     [PATTERN_RING] = true,
+    };
+    return maps[pattern];
 }
 
 static uint32_t reverse_bits(uint32_t number, unsigned bits)
@@ -63,7 +46,9 @@ static uint32_t rotate_bits_left(uint32_t number, unsigned bits, unsigned places
 static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
 {
     uint32_t members = (uint32_t)traffic->receivers.count, partner;
-    unsigned bits = count_bits(members);
+    unsigned bits = 0;
+    while (bits < 32 && UINT64_C(1) << bits < members)
+        bits++;
     switch (traffic->pattern) {
     case PATTERN_BIT_REVERSAL: partner = reverse_bits(sender, bits); break;
     case PATTERN_TRANSPOSE: partner = rotate_bits_left(sender, bits, bits / 2); break;
@@ -87,22 +72,17 @@ static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
     return TRAFFIC_NONE;
 }
 
-/* The first trace entry of this sender, or its insertion point. */
-static uint32_t find_entry(const struct traffic *traffic, uint32_t sender)
-{
-    size_t entry;
-    lower_bound(entry, traffic->trace.count, traffic->trace.items[entry].sender < sender);
-    return (uint32_t)entry;
-}
-
 bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source)
 {
+    size_t entry;
     assert(source->sender < traffic->senders.count);
     source->self = find_self(traffic, source->sender);
     source->partner = find_partner(traffic, source->sender);
     switch (traffic->pattern) {
     case PATTERN_TRACE:
-        source->turn = find_entry(traffic, source->sender);
+        lower_bound(entry, traffic->trace.count,
+                    traffic->trace.items[entry].sender < source->sender);
+        source->turn = (uint32_t)entry;
         return source->turn < traffic->trace.count &&
                traffic->trace.items[source->turn].sender == source->sender;
     case PATTERN_UNIFORM:

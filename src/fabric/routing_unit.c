@@ -42,11 +42,11 @@ void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core
 {
     struct input_vl *input = &fabric->data->inputs[lane];
     uint64_t now = des_now(fabric->network);
-    assert(!input->asked && input->wanted == NONE);
+    assert(!input->requested && input->wanted == NONE);
     if (switch_core->linear) /* the look-up follows later, and its entry is a likely cache miss */
         __builtin_prefetch(
             &switch_core->linear[data_packet_at(fabric->data, input->queue.head)->dlid]);
-    input->asked = true;
+    input->requested = true;
     input->copied = 0;
     if (!fabric->options.routing_shared) {
         des_post_fifo(fabric->network, DELAY_CONNECT,
@@ -92,7 +92,7 @@ void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
         return;
     }
     uint32_t lane = next_request(fabric, switch_core);
-    assert(lane != NONE); /* since somebody waits */
+    assert(lane != NONE);
     bitset_drop(fabric->data->requests, lane);
     switch_core->waiting--;
     start_look_up(fabric, switch_core, lane);

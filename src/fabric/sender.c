@@ -59,16 +59,6 @@ static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *d
     fabric->trace = hash_mix(fabric->trace ^ (data_packet->made + what));
 }
 
-/* Whether the destination is here: the LID matches, and a VM is at this port. */
-static bool is_for_port(const struct fabric *fabric, const struct data_packet *data_packet,
-                        uint32_t index)
-{
-    const struct port *port = &fabric->ports[index];
-    return (data_packet->dlid & port->lid_mask) == port->lid &&
-           (!is_vm(data_packet->destination) ||
-            vm_at(fabric->data, data_packet->destination)->view.port == index);
-}
-
 void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -76,9 +66,11 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     const struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
     bool multicast = lid_is_multicast(data_packet->dlid);
-    if (!multicast && !is_for_port(fabric, data_packet, index)) {
-        data_lose(fabric, number, is_vm(data_packet->destination) ? LOSS_MOVED : LOSS_NO_ROUTE,
-                  index);
+    bool to_vm = is_vm(data_packet->destination);
+    bool is_here = (data_packet->dlid & port->lid_mask) == port->lid &&
+                   (!to_vm || vm_at(data, data_packet->destination)->view.port == index);
+    if (!multicast && !is_here) {
+        data_lose(fabric, number, to_vm ? LOSS_MOVED : LOSS_NO_ROUTE, index);
         return;
     }
     if (!sma_accepts_p_key(&node->sma, port->number, data_packet->p_key)) {
@@ -230,8 +222,8 @@ static void enter_output_vl(struct fabric *fabric, uint32_t data_packet_number, 
 
 enum outcome { ENTERED, REFUSED, QUEUED };
 
-/* Puts a packet into its VL, or loses it; unless there is no room, or it is not this sender's turn:
- * `turn` is the VL whose queue it was first in. */
+/* Puts a packet into its VL, or loses it. Queues the sender if there is no room, or if other
+ * senders wait for the VL, unless this one was first in its queue (`turn`). */
 static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
                                      uint32_t data_packet_number, uint32_t turn)
 {
@@ -255,7 +247,7 @@ static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
     return ENTERED;
 }
 
-/* A packet is always ready, and has no time of its own. */
+/* A packet is always ready; it is made when it can be sent. */
 static bool is_saturated(const struct traffic *traffic)
 {
     return traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
@@ -360,7 +352,7 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         data->made++;
     draw_next(fabric, sender_at(fabric, number));
     if (outcome == REFUSED && is_saturated(traffic) && sender->earliest < now + TIME_US)
-        sender->earliest = now + TIME_US; /* or the loop would never end */
+        sender->earliest = now + TIME_US; /* ends the loop of take_turn() */
     return true;
 }
 
@@ -378,8 +370,8 @@ static uint32_t take_turn(struct fabric *fabric, uint32_t number)
     return turn;
 }
 
-/* Afterwards the other senders in its queue may send, unless it is still first: a sender that put
- * nothing into the VL would not wake the next one. */
+/* Then the other senders in its queue may send, unless it is still first: a sender that put no
+ * packet into the VL does not wake the next one. */
 void sender_offer(struct fabric *fabric, uint32_t number)
 {
     uint32_t turn = take_turn(fabric, number);
@@ -437,7 +429,8 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
     if (is_vm(sender.port)) {
         sender.vm = sender.port;
         sender.next_of_vm = vm_at(data, sender.vm)->first_sender;
-        sender.port = vm_add_sender(data, sender.vm, number);
+        vm_at(data, sender.vm)->first_sender = number;
+        sender.port = vm_at(data, sender.vm)->view.port;
         sender.paused = sender.port == NONE;
     }
     traffic_source_init(&sender.source, of, member, fabric->seed,
@@ -527,24 +520,19 @@ static uint64_t count_waiting(struct data *data, struct sender *sender, uint64_t
     return sender->foreseen - sender->drawn;
 }
 
-/* Drops the packets that came due while the VM was at no port and exceed the backlog. */
-static void drop_backlog(struct fabric *fabric, struct sender *sender)
+void sender_move(struct fabric *fabric, uint32_t number, uint32_t port)
 {
+    struct sender *sender = sender_at(fabric, number);
+    sender->paused = port == NONE;
+    if (sender->paused) /* a queued sender stays queued, and sends nothing in its turn */
+        return;
+    sender->port = port;
+    /* Of the packets that came due while the VM was at no port, the backlog is sent. */
     uint64_t waiting = count_waiting(fabric->data, sender, des_now(fabric->network));
     for (; waiting > DATA_VM_BACKLOG && !sender->over; waiting--) {
         draw_next(fabric, sender);
         fabric->data->totals.unroutable++;
     }
-}
-
-void sender_move(struct fabric *fabric, uint32_t number, uint32_t port)
-{
-    struct sender *sender = sender_at(fabric, number);
-    sender->paused = port == NONE;
-    if (sender->paused) /* if it is queued, it passes its turn on */
-        return;
-    sender->port = port;
-    drop_backlog(fabric, sender);
     sender_offer(fabric, number);
 }
 

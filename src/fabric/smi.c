@@ -1,13 +1,15 @@
 #include "fabric/smi.h"
 
-static struct smi_step forward(uint8_t *mad, unsigned pointer, enum wire_field path, unsigned at)
+static struct smi_step smi_forward(uint8_t *mad, unsigned pointer, enum wire_field path,
+                                   unsigned at)
 {
     wire_set(mad, SMP_HOP_POINTER, pointer);
     return (struct smi_step){.action = SMI_FORWARD, .port = (unsigned)wire_get_at(mad, path, at)};
 }
 
-/* The directed part ends here: a permissive LID means that nothing follows. */
-static struct smi_step finish(uint8_t *mad, bool is_switch, unsigned pointer, enum wire_field lid)
+/* The directed part ends here: a permissive LID means that no LID-routed part follows. */
+static struct smi_step smi_finish(uint8_t *mad, bool is_switch, unsigned pointer,
+                                  enum wire_field lid)
 {
     wire_set(mad, SMP_HOP_POINTER, pointer);
     uint16_t next = (uint16_t)wire_get(mad, lid);
@@ -20,14 +22,14 @@ static struct smi_step step_out(uint8_t *mad, bool is_switch, unsigned arrival, 
                                 unsigned hops)
 {
     if (pointer == 0 && hops != 0)
-        return is_switch || arrival == 0 ? forward(mad, 1, SMP_INITIAL_PATH, 1)
+        return is_switch || arrival == 0 ? smi_forward(mad, 1, SMP_INITIAL_PATH, 1)
                                          : (struct smi_step){.action = SMI_DISCARD};
     if (pointer <= hops && pointer != 0 && arrival != 0)
         wire_set_at(mad, SMP_RETURN_PATH, pointer, arrival);
     if (pointer < hops && is_switch && arrival != 0)
-        return forward(mad, pointer + 1, SMP_INITIAL_PATH, pointer + 1);
+        return smi_forward(mad, pointer + 1, SMP_INITIAL_PATH, pointer + 1);
     if (pointer == hops && (arrival != 0 || hops == 0))
-        return finish(mad, is_switch, pointer + 1, SMP_DR_DLID);
+        return smi_finish(mad, is_switch, pointer + 1, SMP_DR_DLID);
     return (struct smi_step){.action = pointer == hops + 1 ? SMI_LOCAL : SMI_DISCARD};
 }
 
@@ -37,11 +39,11 @@ static struct smi_step step_back(uint8_t *mad, bool is_switch, unsigned arrival,
     if (pointer == 0)
         return (struct smi_step){.action = SMI_LOCAL};
     if (pointer == 1 && (arrival != 0 || hops == 0))
-        return finish(mad, is_switch, 0, SMP_DR_SLID);
+        return smi_finish(mad, is_switch, 0, SMP_DR_SLID);
     if (pointer == hops + 1 && arrival == 0)
-        return forward(mad, pointer - 1, SMP_RETURN_PATH, pointer - 1);
+        return smi_forward(mad, pointer - 1, SMP_RETURN_PATH, pointer - 1);
     if (pointer >= 2 && pointer <= hops && is_switch && arrival != 0)
-        return forward(mad, pointer - 1, SMP_RETURN_PATH, pointer - 1);
+        return smi_forward(mad, pointer - 1, SMP_RETURN_PATH, pointer - 1);
     return (struct smi_step){.action = SMI_DISCARD};
 }
 

@@ -30,9 +30,7 @@ void traffic_init(struct traffic *traffic)
 
 static void *duplicate(const void *items, size_t count, size_t bytes)
 {
-    if (count == 0)
-        return NULL;
-    return memcpy(mem_realloc(NULL, count, bytes), items, count * bytes);
+    return count ? memcpy(mem_realloc(NULL, count, bytes), items, count * bytes) : NULL;
 }
 
 void traffic_copy(struct traffic *to, const struct traffic *from)
@@ -72,29 +70,22 @@ static int check_distinct(const uint32_t *ports, size_t count, const char *what,
     return status;
 }
 
-static int check_members(const struct traffic *traffic, struct err *err)
-{
-    int status = check_distinct(traffic->senders.items, traffic->senders.count, "sender", err);
-    if (!status)
-        status =
-            check_distinct(traffic->receivers.items, traffic->receivers.count, "receiver", err);
-    if (status || !pattern_maps_members(traffic->pattern))
-        return status;
-    if (traffic->senders.count != traffic->receivers.count ||
-        memcmp(traffic->senders.items, traffic->receivers.items,
-               traffic->senders.count * sizeof *traffic->senders.items) != 0)
-        return err_set(err, EINVAL, "%s traffic needs the same senders and receivers, in one order",
-                       traffic_pattern_names[traffic->pattern]);
-    return 0;
-}
-
 static int check_pattern(const struct traffic *traffic, struct err *err)
 {
     if ((unsigned)traffic->pattern >= TRAFFIC_PATTERNS)
         return err_set(err, EINVAL, "there is no traffic pattern %u", (unsigned)traffic->pattern);
-    int status = check_members(traffic, err);
+    int status = check_distinct(traffic->senders.items, traffic->senders.count, "sender", err);
+    if (!status)
+        status =
+            check_distinct(traffic->receivers.items, traffic->receivers.count, "receiver", err);
     if (status)
         return status;
+    if (pattern_maps_members(traffic->pattern) &&
+        (traffic->senders.count != traffic->receivers.count ||
+         memcmp(traffic->senders.items, traffic->receivers.items,
+                traffic->senders.count * sizeof *traffic->senders.items) != 0))
+        return err_set(err, EINVAL, "%s traffic needs the same senders and receivers, in one order",
+                       traffic_pattern_names[traffic->pattern]);
     if ((traffic->pattern == PATTERN_HOT_SPOT || traffic->pattern == PATTERN_GATHER) &&
         traffic->hot >= traffic->receivers.count)
         return err_set(err, EINVAL, "%s traffic to receiver %u, but there are only %zu",
@@ -105,11 +96,6 @@ static int check_pattern(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
-static bool has_arrival_times(const struct traffic *traffic)
-{
-    return traffic->pattern != PATTERN_TRACE && traffic->arrival != ARRIVAL_SATURATED;
-}
-
 static int check_times(const struct traffic *traffic, struct err *err)
 {
     if ((unsigned)traffic->arrival >= TRAFFIC_ARRIVALS)
@@ -118,7 +104,7 @@ static int check_times(const struct traffic *traffic, struct err *err)
         return err_set(err, EINVAL, "traffic starts after more than 100 days");
     if (traffic->stop_ps <= traffic->start_ps)
         return err_set(err, EINVAL, "traffic stops before it starts");
-    if (!has_arrival_times(traffic))
+    if (traffic->pattern == PATTERN_TRACE || traffic->arrival == ARRIVAL_SATURATED)
         return 0;
     if (traffic->interval_ps == 0)
         return err_set(err, EINVAL, "traffic without a rate");
@@ -230,9 +216,9 @@ static uint32_t draw_size(const struct traffic *traffic, struct rng *rng)
         return traffic->sizes[0].payload_bytes;
     for (unsigned i = 0; i < traffic->size_count; i++)
         total += traffic->sizes[i].weight;
-    uint32_t ticket = draw_below(rng, total);
-    while (ticket >= traffic->sizes[chosen].weight)
-        ticket -= traffic->sizes[chosen++].weight;
+    uint32_t number = draw_below(rng, total);
+    while (number >= traffic->sizes[chosen].weight)
+        number -= traffic->sizes[chosen++].weight;
     return traffic->sizes[chosen].payload_bytes;
 }
 
@@ -241,7 +227,7 @@ static uint8_t draw_sl(const struct traffic *traffic, struct rng *rng)
     return traffic->sl == TRAFFIC_RANDOM_SL ? (uint8_t)(rng_next(rng) >> 60) : traffic->sl;
 }
 
-static struct traffic_packet end(struct traffic_source *source)
+static struct traffic_packet end_of_packets(struct traffic_source *source)
 {
     source->time = TIME_NEVER;
     return (struct traffic_packet){.time = TIME_NEVER, .receiver = TRAFFIC_NONE};
@@ -253,7 +239,7 @@ static struct traffic_packet next_of_trace(const struct traffic *traffic,
     const struct traffic_trace_entry *entry = &traffic->trace.items[source->turn];
     if (source->turn == traffic->trace.count || entry->sender != source->sender ||
         entry->time >= traffic->stop_ps - traffic->start_ps)
-        return end(source);
+        return end_of_packets(source);
     source->turn++;
     source->time = traffic->start_ps + entry->time;
     return (struct traffic_packet){
@@ -267,12 +253,12 @@ static struct traffic_packet next_of_trace(const struct traffic *traffic,
 struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source)
 {
     if (source->time == TIME_NEVER)
-        return end(source);
+        return end_of_packets(source);
     if (traffic->pattern == PATTERN_TRACE)
         return next_of_trace(traffic, source);
     arrival_draw_time(traffic, source);
     if (source->time >= traffic->stop_ps)
-        return end(source);
+        return end_of_packets(source);
     return (struct traffic_packet){
         .time = source->time,
         .receiver = pattern_draw_receiver(traffic, source),

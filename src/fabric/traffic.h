@@ -1,15 +1,14 @@
-/* Traffic: who sends how much to whom, and when. It depends neither on links nor on simulated time.
+/* Traffic: senders, receivers, rates and times. It depends neither on links nor on simulated time.
  *
  * A traffic is a set of senders and receivers, a pattern that gives each packet its destination, an
  * arrival process that gives it its time, sizes and service levels. Each sender draws from a random
- * stream of its own, so that its packets depend only on the seed: not on the speed of the fabric,
- * nor on other senders. Therefore packets that wait at a sender need no memory: the next one is
- * drawn when the last one has left.
+ * stream of its own, so that its packets depend only on the seed, not on the fabric or on other
+ * senders. Packets that wait at a sender therefore need no memory: the next one is drawn when the
+ * last one has left.
  *
  * Patterns (n members, numbered as listed) are the collectives of parallel programs and the usual
- * ones of papers on interconnection networks. If n is no power of two, the bit patterns use the
- * next power of two, and members whose destination does not exist, or is themselves, send nothing.
- */
+ * ones of papers on interconnection networks. If n is not a power of two, the bit patterns use the
+ * next one. Members whose destination does not exist, or is their own port, send nothing. */
 #ifndef WEFT_FABRIC_TRAFFIC_H
 #define WEFT_FABRIC_TRAFFIC_H
 
@@ -22,10 +21,9 @@
 #include <stdint.h>
 
 enum traffic_pattern {
-    PATTERN_UNIFORM,      /* any receiver but oneself, each as likely */
-    PATTERN_BIT_REVERSAL, /* the bits of one's number backwards */
-    PATTERN_TRANSPOSE,    /* the upper and lower half of the bits exchanged (halves differ by one
-                           * where their number is odd) */
+    PATTERN_UNIFORM,      /* any other receiver, with equal probability */
+    PATTERN_BIT_REVERSAL, /* the bits of the member's number, reversed */
+    PATTERN_TRANSPOSE,    /* the bits rotated left by half their number */
     PATTERN_SHUFFLE,      /* the bits rotated left by one */
     PATTERN_HOT_SPOT,     /* receiver `hot` with probability `hot_parts`, else uniform */
     PATTERN_ALL_TO_ALL,   /* i+1, i+2, … in turn, as an all-to-all exchange does */
@@ -37,8 +35,8 @@ enum traffic_pattern {
 };
 enum traffic_arrival {
     ARRIVAL_POISSON,   /* exponential intervals */
-    ARRIVAL_CONSTANT,  /* the same interval always, each sender with its own random phase */
-    ARRIVAL_UNIFORM,   /* intervals between nothing and twice the mean, each as likely */
+    ARRIVAL_CONSTANT,  /* equal intervals; each sender has a random phase */
+    ARRIVAL_UNIFORM,   /* uniform intervals from 0 to twice the mean */
     ARRIVAL_BURSTY,    /* bursts of `burst` packets on average, back to back; pauses between */
     ARRIVAL_SATURATED, /* a packet is always ready */
     TRAFFIC_ARRIVALS,
@@ -67,7 +65,7 @@ struct traffic {
     uint64_t hot_parts; /* of 2^32 */
     struct traffic_size sizes[TRAFFIC_SIZES];
     unsigned size_count;
-    uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15, each as likely */
+    uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15 with equal probability */
     uint16_t p_key;
     uint64_t limit_ps_per_8_bytes; /* static rate control; 0: no limit */
     /* Reliable service: a lost packet is sent again after `retry_ps`, at most `retries` times.
@@ -83,9 +81,9 @@ void traffic_copy(struct traffic *to, const struct traffic *from);
 void traffic_release(struct traffic *traffic);
 /* Rejects contradictions: no senders, a rate of 0, patterns over unequal sets, … */
 int traffic_check(const struct traffic *traffic, struct err *err);
-/* "TIME SENDER RECEIVER BYTES" a line, as in "1.5us 0 3 256": times count from the traffic's start,
- * senders and receivers are members by number, so list them before. Sorts; packets of one sender at
- * one time stay in the file's order. '#' begins a comment. */
+/* Reads lines "TIME SENDER RECEIVER BYTES", such as "1.5us 0 3 256". Times count from the start of
+ * the traffic; senders and receivers are indices in its lists, which must be filled before. Sorts;
+ * packets of one sender and time stay in the order of the file. '#' begins a comment. */
 int traffic_read_trace(struct traffic *traffic, const char *path, struct err *err);
 
 /* The state of one sender. */

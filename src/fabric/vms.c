@@ -20,12 +20,6 @@ const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm)
     return &vm_at(fabric->data, vm)->view;
 }
 
-uint32_t vm_add_sender(struct data *data, uint32_t end_point, uint32_t sender)
-{
-    vm_at(data, end_point)->first_sender = sender;
-    return vm_at(data, end_point)->view.port;
-}
-
 static void start_downtime(struct vm_direction *side)
 {
     if (!side->delivered || side->interrupted)

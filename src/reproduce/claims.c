@@ -31,33 +31,23 @@ struct finding claim_evaluate(const struct claim *claim, const struct evidence *
 
 enum { WHERE_BYTES = 256 };
 
-/* "preset=paper switches=8" */
-static void write_where(char buffer[WHERE_BYTES], const char *preset, const char *format,
-                        va_list arguments)
-{
-    int length = snprintf(buffer, WHERE_BYTES, "preset=%s ", preset);
-    vsnprintf(buffer + length, (size_t)(WHERE_BYTES - length), format, arguments);
-}
-
 struct evidence_summary claim_summary(const struct claim_case *c, const char *figure,
                                       const char *where, ...)
 {
     char all[WHERE_BYTES];
+    int length = snprintf(all, sizeof all, "preset=%s ", c->preset);
     va_list arguments;
     va_start(arguments, where);
-    write_where(all, c->preset, where, arguments);
+    vsnprintf(all + length, sizeof all - (size_t)length, where, arguments);
     va_end(arguments);
     return evidence_summarize(c->evidence, all, figure);
 }
 
 size_t claim_values(const struct claim_case *c, const char *parameter, const char ***values,
-                    const char *where, ...)
+                    const char *where)
 {
     char all[WHERE_BYTES];
-    va_list arguments;
-    va_start(arguments, where);
-    write_where(all, c->preset, where, arguments);
-    va_end(arguments);
+    snprintf(all, sizeof all, "preset=%s %s", c->preset, where);
     return evidence_values(c->evidence, all, parameter, values);
 }
 
@@ -70,7 +60,7 @@ struct claim_range claim_over_sizes(const struct claim_case *c,
         .least = NAN, .most = NAN, .mean = NAN, .first = NAN, .last = NAN, .rising = true};
     const char **sizes;
     double sum = 0;
-    range.count = claim_values(c, "switches", &sizes, CLAIM_ALL);
+    range.count = claim_values(c, "switches", &sizes, "");
     for (size_t i = 0; i < range.count; i++) {
         double value = look(c, sizes[i], context);
         range.least = fmin(range.least, value); /* what is no number loses */
@@ -89,6 +79,24 @@ struct claim_range claim_over_sizes(const struct claim_case *c,
 double claim_figure_of_size(const struct claim_case *c, const char *size, const void *figure)
 {
     return claim_mean(c, figure, "switches=%s", size);
+}
+
+struct ratio {
+    const char *figure, *over, *under;
+};
+
+static double ratio_of_size(const struct claim_case *c, const char *size, const void *context)
+{
+    const struct ratio *ratio = context;
+    double over = claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->over);
+    double under = claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->under);
+    return over == 0 && under == 0 ? 1 : over / under;
+}
+
+struct claim_range claim_compare(const struct claim_case *c, const char *figure, const char *over,
+                                 const char *under)
+{
+    return claim_over_sizes(c, ratio_of_size, &(struct ratio){figure, over, under});
 }
 
 /* ---- finding ---- */

@@ -52,7 +52,7 @@ struct evidence_summary claim_summary(const struct claim_case *c, const char *fi
 #define CLAIM_ALL       "%s", "" /* where: anywhere */
 /* As evidence_values(). */
 size_t claim_values(const struct claim_case *c, const char *parameter, const char ***values,
-                    const char *where, ...) __attribute__((format(printf, 4, 5)));
+                    const char *where);
 
 /* What `look` finds for each value of the parameter "switches", from the smallest up. */
 struct claim_range {
@@ -65,6 +65,10 @@ struct claim_range claim_over_sizes(const struct claim_case *c,
                                                    const void *context),
                                     const void *context);
 
+/* The ratio of a figure under two conditions ("engine=fera fault=link"), for each size; 1 where
+ * both are 0. */
+struct claim_range claim_compare(const struct claim_case *c, const char *figure, const char *over,
+                                 const char *under);
 /* For claim_over_sizes: the mean of a figure, whose name is the context. */
 double claim_figure_of_size(const struct claim_case *c, const char *size, const void *figure);
 

@@ -10,16 +10,9 @@ static double mean_of(const struct claim_case *c, const char *size, const char *
     return claim_mean(c, figure, "switches=%s change=%s", size, change);
 }
 
-/* A figure of additions over that of removals. */
-static double addition_over_removal(const struct claim_case *c, const char *size,
-                                    const void *figure)
-{
-    return mean_of(c, size, "addition", figure) / mean_of(c, size, "removal", figure);
-}
-
 static void measure_addition(const struct claim_case *c)
 {
-    struct claim_range range = claim_over_sizes(c, addition_over_removal, c->detail);
+    struct claim_range range = claim_compare(c, c->detail, "change=addition", "change=removal");
     claim_finds(c, range.least > 1, "%.2f to %.2f times", range.least, range.most);
 }
 
@@ -122,18 +115,10 @@ static void measure_dominance(const struct claim_case *c)
     claim_finds(c, range.least > 1, "%.3g to %.3g times", range.least, range.most);
 }
 
-/* Where nothing is lost in either they are alike. */
-static double inactive_ratio(const struct claim_case *c, const char *size, const void *context)
-{
-    double addition = mean_of(c, size, "addition", "lost.inactive-port");
-    double removal = mean_of(c, size, "removal", "lost.inactive-port");
-    (void)context;
-    return addition == 0 && removal == 0 ? 1 : addition / removal;
-}
-
 static void measure_inactive(const struct claim_case *c)
 {
-    struct claim_range range = claim_over_sizes(c, inactive_ratio, NULL);
+    struct claim_range range =
+        claim_compare(c, "lost.inactive-port", "change=addition", "change=removal");
     claim_finds(c, range.least > 0.9 && range.most < 1.5, "%.2f to %.2f times", range.least,
                 range.most);
 }

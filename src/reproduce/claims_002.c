@@ -4,30 +4,6 @@
 
 #include <math.h>
 
-/* A figure of two engines, or of one under two conditions, whose ratio is looked at. */
-struct ratio {
-    const char *figure, *over, *under; /* over and under: "engine=fera fault=link" */
-};
-
-/* Where both are nothing they are alike. */
-static double divide(double over, double under)
-{
-    return over == 0 && under == 0 ? 1 : over / under;
-}
-
-static double ratio_of_means(const struct claim_case *c, const char *size, const void *context)
-{
-    const struct ratio *ratio = context;
-    return divide(claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->over),
-                  claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->under));
-}
-
-static struct claim_range compare(const struct claim_case *c, const char *figure, const char *over,
-                                  const char *under)
-{
-    return claim_over_sizes(c, ratio_of_means, &(struct ratio){figure, over, under});
-}
-
 /* ---- Fig. 2 ---- */
 
 static double computing_share(const struct claim_case *c, const char *size, const void *context)
@@ -69,14 +45,16 @@ struct computing {
 static void measure_computing(const struct claim_case *c)
 {
     const struct computing *claimed = c->detail;
-    struct claim_range range = compare(c, "change.1.compute.time", claimed->engine, "engine=pira");
+    struct claim_range range =
+        claim_compare(c, "change.1.compute.time", claimed->engine, "engine=pira");
     claim_finds(c, range.mean > claimed->times / 1.5 && range.mean < claimed->times * 1.5,
                 "%.1f to %.1f", range.least, range.most);
 }
 
 static void measure_disparity(const struct claim_case *c)
 {
-    struct claim_range range = compare(c, "change.1.compute.time", "engine=fera", "engine=pira");
+    struct claim_range range =
+        claim_compare(c, "change.1.compute.time", "engine=fera", "engine=pira");
     claim_finds(c, range.last > range.first && range.count > 1, "%.1f to %.1f", range.first,
                 range.last);
 }
@@ -86,9 +64,9 @@ static void measure_disparity(const struct claim_case *c)
 static void measure_order(const struct claim_case *c)
 {
     struct claim_range dr =
-        compare(c, "fault.time", "engine=dr fault=switch", "engine=fera fault=switch");
+        claim_compare(c, "fault.time", "engine=dr fault=switch", "engine=fera fault=switch");
     struct claim_range fera =
-        compare(c, "fault.time", "engine=fera fault=switch", "engine=pira fault=switch");
+        claim_compare(c, "fault.time", "engine=fera fault=switch", "engine=pira fault=switch");
     claim_finds(c, dr.least > 1 && fera.least > 1, "%.2g to %.2g, %.2g to %.2g times", dr.least,
                 dr.most, fera.least, fera.most);
 }
@@ -96,7 +74,7 @@ static void measure_order(const struct claim_case *c)
 static void measure_links(const struct claim_case *c)
 {
     double mean =
-        compare(c, "fault.time", "engine=fera fault=link", "engine=fera fault=switch").mean;
+        claim_compare(c, "fault.time", "engine=fera fault=link", "engine=fera fault=switch").mean;
     claim_finds(c, mean > 1 && mean < 2, "%.2f times", mean);
 }
 
@@ -105,16 +83,18 @@ static void measure_links(const struct claim_case *c)
 static void measure_hybrids(const struct claim_case *c)
 {
     double fera =
-        compare(c, "lost", "engine=pira+fera fault=switch", "engine=fera fault=switch").last;
-    double dr = compare(c, "lost", "engine=pira+dr fault=switch", "engine=dr fault=switch").last;
+        claim_compare(c, "lost", "engine=pira+fera fault=switch", "engine=fera fault=switch").last;
+    double dr =
+        claim_compare(c, "lost", "engine=pira+dr fault=switch", "engine=dr fault=switch").last;
     claim_finds(c, fera < 0.7 && dr < 0.7, "%.0f and %.0f %%", 100 * fera, 100 * dr);
 }
 
 static void measure_extra(const struct claim_case *c)
 {
     double fera =
-        compare(c, "lost", "engine=pira+fera fault=switch", "engine=pira fault=switch").mean;
-    double dr = compare(c, "lost", "engine=pira+dr fault=switch", "engine=pira fault=switch").mean;
+        claim_compare(c, "lost", "engine=pira+fera fault=switch", "engine=pira fault=switch").mean;
+    double dr =
+        claim_compare(c, "lost", "engine=pira+dr fault=switch", "engine=pira fault=switch").mean;
     claim_finds(c, fera < 1.5 && dr < 1.5, "%.2f and %.2f times", fera, dr);
 }
 
@@ -137,15 +117,15 @@ static void measure_patterns(const struct claim_case *c)
 /* The most that an engine's routes carry, on networks of one size. */
 static double ratio_of_peaks(const struct claim_case *c, const char *size, const void *context)
 {
-    const struct ratio *ratio = context;
-    return claim_summary(c, "accepted", "switches=%s engine=%s", size, ratio->over).most /
-           claim_summary(c, "accepted", "switches=%s engine=%s", size, ratio->under).most;
+    const char *const *engines = context;
+    return claim_summary(c, "accepted", "switches=%s engine=%s", size, engines[0]).most /
+           claim_summary(c, "accepted", "switches=%s engine=%s", size, engines[1]).most;
 }
 
 static struct claim_range compare_peaks(const struct claim_case *c, const char *over,
                                         const char *under)
 {
-    return claim_over_sizes(c, ratio_of_peaks, &(struct ratio){NULL, over, under});
+    return claim_over_sizes(c, ratio_of_peaks, (const char *const[]){over, under});
 }
 
 static void measure_lowest(const struct claim_case *c)

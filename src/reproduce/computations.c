@@ -9,7 +9,7 @@
  * after a virtual machine has moved from one adapter to another
  *
  * The tables are those that the engines compute, whatever the preset: results count for both. */
-#include "reproduce/computations.h"
+#include "reproduce/evidence.h"
 
 #include "base/line_reader.h"
 #include "base/rng.h"
@@ -20,17 +20,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Both presets find the same. */
-typedef void filler(struct results *results, const void *context);
-
-static void add_for_presets(struct evidence *evidence, const char *parameters, filler *fill,
-                            const void *context)
+/* Both presets find the same. Releases the results. */
+static void add_for_presets(struct evidence *evidence, const char *parameters,
+                            struct results *found)
 {
     static const char *const presets[] = {"paper", "today"};
-    for (unsigned i = 0; i < 2; i++) {
-        const char *all = arena_printf(&evidence->arena, "preset=%s %s", presets[i], parameters);
-        fill(&evidence_add(evidence, all)->results, context);
+    for (unsigned p = 0; p < 2; p++) {
+        const char *all = arena_printf(&evidence->arena, "preset=%s %s", presets[p], parameters);
+        struct results *copy = &evidence_add(evidence, all)->results;
+        for (size_t i = 0; i < found->figures.count; i++)
+            results_set(copy, found->figures.items[i].name, found->figures.items[i].value,
+                        found->figures.items[i].unit);
     }
+    results_release(found);
 }
 
 static int make_network(struct network *network, const char *kind, const char *const *words,
@@ -93,43 +95,33 @@ static void count_entries(struct match *match, const struct network *network,
     }
 }
 
-static int match_file(struct match *match, const struct network *network,
-                      const struct routes *routes, struct line_reader *reader)
-{
-    while (line_reader_next_line(reader))
-        match_line(match, network, routes, reader->copy);
-    return reader->status;
-}
-
-static void fill_match(struct results *results, const void *context)
-{
-    const struct match *match = context;
-    results_set(results, "entries.printed", match->printed, "entries");
-    results_set(results, "entries.same", match->same, "entries");
-    results_set(results, "entries.explicit", match->explicit_entries, "entries");
-    results_set(results, "entries.default", match->defaults, "entries");
-}
-
 static int compute_printed_tables(struct evidence *evidence, const struct recipe *recipe,
                                   const char *engine, struct err *err)
 {
     struct network network;
     struct routes routes;
     struct match match = {0};
-    struct arena arena = {0};
+    struct results found = {0};
     int status = make_network(&network, "figure1", NULL, 0, 1, err);
     if (status)
         return status;
     status = route(&network, engine, &routes, err);
     if (status == 0) {
-        const char *printed = arena_printf(&arena, "%s/printed.csv", recipe->folder);
-        status = match_file(&match, &network, &routes, from_file(printed, err));
+        struct line_reader *reader =
+            from_file(arena_printf(&evidence->arena, "%s/printed.csv", recipe->folder), err);
+        while (line_reader_next_line(reader))
+            match_line(&match, &network, &routes, reader->copy);
+        status = reader->status;
         count_entries(&match, &network, &routes);
         routes_release(&routes);
     }
-    if (status == 0)
-        add_for_presets(evidence, arena_printf(&arena, "engine=%s", engine), fill_match, &match);
-    arena_release(&arena);
+    if (status == 0) {
+        results_set(&found, "entries.printed", match.printed, "entries");
+        results_set(&found, "entries.same", match.same, "entries");
+        results_set(&found, "entries.explicit", match.explicit_entries, "entries");
+        results_set(&found, "entries.default", match.defaults, "entries");
+        add_for_presets(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
+    }
     network_release(&network);
     return status;
 }
@@ -192,21 +184,6 @@ static void compare_tables(const struct network *whole, const struct routes *bef
     }
 }
 
-static void fill_touched(struct results *results, const void *context)
-{
-    const struct touched *touched = context;
-    results_set(results, "entries.removal", (double)touched->removal, "entries");
-    results_set(results, "entries.addition", (double)touched->addition, "entries");
-    results_set(results, "changed.removal.used", (double)touched->removal / (double)touched->used,
-                "share");
-    results_set(results, "changed.removal.room", (double)touched->removal / (double)touched->room,
-                "share");
-    results_set(results, "changed.addition.used", (double)touched->addition / (double)touched->used,
-                "share");
-    results_set(results, "changed.addition.room", (double)touched->addition / (double)touched->room,
-                "share");
-}
-
 static int touch_switch(struct evidence *evidence, const struct network *whole,
                         const struct routes *before, uint32_t gone, const char *engine,
                         struct err *err)
@@ -214,15 +191,24 @@ static int touch_switch(struct evidence *evidence, const struct network *whole,
     struct network rest;
     struct routes after;
     struct touched touched = {0};
+    struct results found = {0};
     copy_without(whole, gone, &rest);
     int status = route(&rest, engine, &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &touched);
         routes_release(&after);
+        double removal = (double)touched.removal, addition = (double)touched.addition;
+        double used = (double)touched.used, room = (double)touched.room;
+        results_set(&found, "entries.removal", removal, "entries");
+        results_set(&found, "entries.addition", addition, "entries");
+        results_set(&found, "changed.removal.used", removal / used, "share");
+        results_set(&found, "changed.removal.room", removal / room, "share");
+        results_set(&found, "changed.addition.used", addition / used, "share");
+        results_set(&found, "changed.addition.room", addition / room, "share");
         add_for_presets(
             evidence,
             arena_printf(&evidence->arena, "switches=%zu switch=%u", whole->switches.count, gone),
-            fill_touched, &touched);
+            &found);
     }
     network_release(&rest);
     return status;
@@ -271,14 +257,9 @@ static unsigned count_swap(const struct routes *routes, uint32_t at, uint32_t on
     return one / ROUTES_BLOCK == other / ROUTES_BLOCK ? 1 : 2;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static void keep_most(uint64_t *most, uint64_t value)
 {
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
+    *most = value > *most ? value : *most;
 }
 
 /* The VM's LID is an adapter's here: VFs would only add LIDs. */
@@ -292,13 +273,13 @@ static void move(const struct network *network, const struct routes *routes, uin
         swap += count_swap(routes, at, one->lid, other->lid);
         copy += routes_port(routes, at, one->lid) != routes_port(routes, at, other->lid);
     }
-    migration->swap_most = most(migration->swap_most, swap);
-    migration->copy_most = most(migration->copy_most, copy);
+    keep_most(&migration->swap_most, swap);
+    keep_most(&migration->copy_most, copy);
     if (one->at == other->at) {
         /* Inside one leaf nobody else needs to know, if balance is left as it is. */
-        migration->swap_least =
-            least(migration->swap_least, count_swap(routes, one->at, one->lid, other->lid));
-        migration->copy_least = least(migration->copy_least, 1);
+        swap = count_swap(routes, one->at, one->lid, other->lid);
+        migration->swap_least = swap < migration->swap_least ? swap : migration->swap_least;
+        migration->copy_least = 1;
     }
 }
 
@@ -317,9 +298,8 @@ static void count_full(const struct network *network, const struct routes *route
     migration->blocks = network->top_lid / ROUTES_BLOCK + 1u;
 }
 
-static void fill_migration(struct results *results, const void *context)
+static void set_migration(struct results *results, const struct migration *migration)
 {
-    const struct migration *migration = context;
     results_set(results, "switches", (double)migration->switches, "switches");
     results_set(results, "lids", (double)migration->lids, "LIDs");
     results_set(results, "blocks", (double)migration->blocks, "blocks");
@@ -356,6 +336,7 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         struct migration migration = {.swap_least = UINT64_MAX, .copy_least = UINT64_MAX};
         struct network network;
         struct routes routes;
+        struct results found = {0};
         status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
         if (status)
             break;
@@ -363,8 +344,8 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         if (status == 0) {
             count_full(&network, &routes, &migration);
             look_at_migrations(&network, &routes, &migration);
-            add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]),
-                            fill_migration, &migration);
+            set_migration(&found, &migration);
+            add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
             routes_release(&routes);
         }
         network_release(&network);

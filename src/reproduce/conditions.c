@@ -51,25 +51,13 @@ static bool fits(const struct condition *condition, const char *value)
     return false;
 }
 
-static bool all_fit(const struct conditions *conditions, const struct result_parameter *parameters,
-                    size_t count, bool absent)
+bool conditions_fit(const struct conditions *conditions, const struct result_parameter *parameters,
+                    size_t count, bool absent_fits)
 {
     for (size_t i = 0; i < conditions->count; i++) {
         const char *value = result_parameter(parameters, count, conditions->items[i].name);
-        if (value ? !fits(&conditions->items[i], value) : !absent)
+        if (value ? !fits(&conditions->items[i], value) : !absent_fits)
             return false;
     }
     return true;
-}
-
-bool conditions_fit(const struct conditions *conditions, const struct result_parameter *parameters,
-                    size_t count)
-{
-    return all_fit(conditions, parameters, count, false);
-}
-
-bool conditions_allow(const struct conditions *conditions,
-                      const struct result_parameter *parameters, size_t count)
-{
-    return all_fit(conditions, parameters, count, true);
 }

@@ -14,8 +14,7 @@ struct condition {
     size_t count;
 };
 struct conditions {
-    struct condition *items;
-    size_t count, capacity;
+    VEC(struct condition);
 };
 
 /* One NAME=VALUE[,VALUE...]; false if it is not of that form. Texts go to the arena. */
@@ -24,11 +23,8 @@ bool conditions_add(struct conditions *conditions, const char *text, struct aren
 void conditions_parse(struct conditions *conditions, const char *text, struct arena *arena);
 void conditions_release(struct conditions *conditions);
 
-/* Parameters that a condition names but that are not there do not fit. */
+/* Whether all conditions hold; `absent_fits`: also those on parameters that are not there. */
 bool conditions_fit(const struct conditions *conditions, const struct result_parameter *parameters,
-                    size_t count);
-/* The same, but a parameter that is not there is no matter. */
-bool conditions_allow(const struct conditions *conditions,
-                      const struct result_parameter *parameters, size_t count);
+                    size_t count, bool absent_fits);
 
 #endif

@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct drawing {
@@ -26,20 +25,13 @@ struct drawing {
     struct arena arena;
 };
 
-static bool is_number(const char *text)
-{
-    char *end;
-    strtod(text, &end);
-    return *text && !*end;
-}
-
 static bool belongs(const struct drawing *drawing, const struct observation *observation)
 {
     const char *preset = observation_value(observation, "preset");
     if (drawing->preset && *preset && strcmp(preset, drawing->preset) != 0)
         return false;
     return conditions_fit(&drawing->plot->where, observation->parameters,
-                          observation->parameter_count);
+                          observation->parameter_count, false);
 }
 
 /* ---- curves and bars ---- */
@@ -53,7 +45,7 @@ static const char *group_name(struct drawing *drawing, const struct observation 
     if (plot->by) {
         const char *value = observation_value(observation, plot->by);
         text_puts(&name, recipe_label(drawing->recipe, value));
-        if (is_number(value))
+        if (result_is_number(value))
             text_printf(&name, " %s", recipe_label(drawing->recipe, plot->by));
     }
     if (plot->y_count > 1)

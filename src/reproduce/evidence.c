@@ -1,10 +1,6 @@
 #include "reproduce/evidence.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -61,7 +57,8 @@ static int read_store(struct evidence *evidence, const struct recipe_sweep *swee
     if (status == 0) {
         for (size_t i = 0; i < runs.items.count && status == 0; i++) {
             const struct result_run *run = &runs.items.items[i];
-            if (!quick || conditions_allow(&sweep->quick, run->parameters, run->parameter_count))
+            if (!quick ||
+                conditions_fit(&sweep->quick, run->parameters, run->parameter_count, true))
                 status = read_run(evidence, store, run, &sweep->as, err);
         }
         result_runs_release(&runs);
@@ -129,7 +126,7 @@ bool observation_is_saturated(const struct observation *observation)
 
 static bool fits(const struct observation *observation, const struct conditions *where)
 {
-    return conditions_fit(where, observation->parameters, observation->parameter_count);
+    return conditions_fit(where, observation->parameters, observation->parameter_count, false);
 }
 
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
@@ -159,31 +156,20 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
     return summary;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
-}
-
 size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,
                        const char ***values)
 {
     struct conditions conditions = {0};
     struct arena arena = {0};
     VEC(const char *) found = {0};
-    size_t count = 0;
     conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
         const char *value = observation_value(&evidence->items.items[i], parameter);
         if (*value && fits(&evidence->items.items[i], &conditions))
             vec_push(&found, value);
     }
-    if (found.count)
-        qsort(found.items, found.count, sizeof *found.items, compare_values);
-    for (size_t i = 0; i < found.count; i++)
-        if (count == 0 || strcmp(found.items[count - 1], found.items[i]) != 0)
-            found.items[count++] = found.items[i];
     conditions_release(&conditions);
     arena_release(&arena);
     *values = found.items;
-    return count;
+    return result_sort_values(found.items, found.count);
 }

@@ -58,5 +58,8 @@ size_t evidence_values(const struct evidence *evidence, const char *where, const
 
 /* Adds the derived figures (derive.c). */
 void derive_figures(struct observation *observation);
+/* Adds what the computation of that name finds (computations.c). */
+int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
+                     struct err *err);
 
 #endif

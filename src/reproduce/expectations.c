@@ -7,8 +7,6 @@
 #include "base/line_reader.h"
 #include "reproduce/claims.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { FILE_LIMIT = 256 * 1024 };

@@ -13,18 +13,17 @@ enum { FILE_LIMIT = 256 * 1024 };
 
 /* ---- statements ---- */
 
-static int read_title(struct recipe *recipe, struct cursor *cursor)
+static void read_title(struct recipe *recipe, struct cursor *cursor)
 {
     struct word word;
     cursor_take(cursor, "a title", &word);
     if (recipe->title)
-        return word_error(cursor, &cursor->words[0], "a second title");
+        word_error(cursor, &cursor->words[0], "a second title");
     recipe->title = word.text;
-    return cursor_take_end(cursor);
 }
 
-static int read_conditions(struct conditions *conditions, struct cursor *cursor,
-                           const char *const *ends)
+static void read_conditions(struct conditions *conditions, struct cursor *cursor,
+                            const char *const *ends)
 {
     struct word word;
     size_t before = conditions->count;
@@ -32,12 +31,13 @@ static int read_conditions(struct conditions *conditions, struct cursor *cursor,
         const char *text = cursor->words[cursor->at].text;
         for (const char *const *end = ends; *end; end++)
             if (strcmp(text, *end) == 0 && conditions->count > before)
-                return 0;
+                return;
         cursor_take(cursor, "NAME=VALUE", &word);
         if (!conditions_add(conditions, word.text, cursor->arena))
-            return word_error(cursor, &word, "'%.80s': expected NAME=VALUE", word.text);
+            word_error(cursor, &word, "'%.80s': expected NAME=VALUE", word.text);
     }
-    return conditions->count > before ? cursor->status : cursor_take(cursor, "NAME=VALUE", &word);
+    if (conditions->count == before)
+        cursor_take(cursor, "NAME=VALUE", &word);
 }
 
 /* "../000-fig07/removal.sweep", seen from any folder, is kept in 000-fig07-removal.db. */
@@ -51,7 +51,7 @@ static const char *name_store(struct recipe *recipe, const char *file)
                         dot ? (int)(dot - base) : (int)strlen(base), base);
 }
 
-static int read_sweep(struct recipe *recipe, struct cursor *cursor)
+static void read_sweep(struct recipe *recipe, struct cursor *cursor)
 {
     static const char *const ends[] = {"as", "quick", NULL};
     struct recipe_sweep sweep = {0};
@@ -65,15 +65,13 @@ static int read_sweep(struct recipe *recipe, struct cursor *cursor)
         read_conditions(which ? &sweep.quick : &sweep.as, cursor, ends);
     }
     vec_push(&recipe->sweeps, sweep);
-    return cursor->status;
 }
 
-static int read_compute(struct recipe *recipe, struct cursor *cursor)
+static void read_compute(struct recipe *recipe, struct cursor *cursor)
 {
     struct word word;
     cursor_take(cursor, "a computation's name", &word);
     vec_push(&recipe->computations, word.text);
-    return cursor_take_end(cursor);
 }
 
 static const char *const plot_words[] = {"x", "y", "by", "where", "from", "to", NULL};
@@ -87,36 +85,35 @@ static bool is_plot_word(const char *text)
     return false;
 }
 
-static int read_ys(struct plot *plot, struct cursor *cursor)
+static void read_ys(struct plot *plot, struct cursor *cursor)
 {
     struct word word;
     do {
         cursor_take(cursor, "names of figures", &word);
         if (plot->y_count == PLOT_YS)
-            return word_error(cursor, &word, "more than %d of them", PLOT_YS);
-        plot->y[plot->y_count++] = word.text;
+            word_error(cursor, &word, "more than %d of them", PLOT_YS);
+        else
+            plot->y[plot->y_count++] = word.text;
     } while (!cursor_is_done(cursor) && !is_plot_word(cursor->words[cursor->at].text));
-    return cursor->status;
 }
 
-static int read_plot_part(struct plot *plot, struct cursor *cursor)
+static void read_plot_part(struct plot *plot, struct cursor *cursor)
 {
     struct word word;
     unsigned which;
     cursor_take_choice(cursor, "part of a plot", plot_words, PLOT_WORDS, &which);
     switch (which) {
-    case WORD_Y: return read_ys(plot, cursor);
-    case WORD_WHERE: return read_conditions(&plot->where, cursor, plot_words);
-    case WORD_FROM: return cursor_take_time(cursor, &plot->from);
-    case WORD_TO: return cursor_take_time(cursor, &plot->to);
+    case WORD_Y: read_ys(plot, cursor); break;
+    case WORD_WHERE: read_conditions(&plot->where, cursor, plot_words); break;
+    case WORD_FROM: cursor_take_time(cursor, &plot->from); break;
+    case WORD_TO: cursor_take_time(cursor, &plot->to); break;
     default:
         cursor_take(cursor, "the name of a parameter or figure", &word);
         *(which == WORD_X ? &plot->x : &plot->by) = word.text;
-        return cursor->status;
     }
 }
 
-static int read_plot(struct recipe *recipe, struct cursor *cursor)
+static void read_plot(struct recipe *recipe, struct cursor *cursor)
 {
     static const char *const kinds[PLOT_KINDS] = {"lines", "points", "bars", "stacked", "time"};
     struct plot plot = {.to = TIME_NEVER};
@@ -133,16 +130,14 @@ static int read_plot(struct recipe *recipe, struct cursor *cursor)
     if (plot.y_count == 0 || (!plot.x && plot.kind != PLOT_TIME))
         word_error(cursor, &cursor->words[0], "a plot needs an x and a y");
     vec_push(&recipe->plots, plot);
-    return cursor->status;
 }
 
-static int read_label(struct recipe *recipe, struct cursor *cursor)
+static void read_label(struct recipe *recipe, struct cursor *cursor)
 {
     struct word name, text;
     cursor_take(cursor, "the name of a figure or parameter", &name);
     cursor_take(cursor, "what it is called", &text);
     vec_push(&recipe->labels, ((struct recipe_label){name.text, text.text}));
-    return cursor_take_end(cursor);
 }
 
 /* ---- the file ---- */
@@ -150,12 +145,12 @@ static int read_label(struct recipe *recipe, struct cursor *cursor)
 static int read_line(struct recipe *recipe, struct cursor *cursor)
 {
     static const char *const names[] = {"title", "sweep", "compute", "plot", "label"};
-    static int (*const readers[])(struct recipe *, struct cursor *) = {
+    static void (*const readers[])(struct recipe *, struct cursor *) = {
         read_title, read_sweep, read_compute, read_plot, read_label};
     unsigned index;
-    int status =
-        cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
-    return status ? status : readers[index](recipe, cursor);
+    if (cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index) == 0)
+        readers[index](recipe, cursor);
+    return cursor_take_end(cursor);
 }
 
 int recipe_read(struct recipe *recipe, const char *folder, struct err *err)

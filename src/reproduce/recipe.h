@@ -69,8 +69,7 @@ const char *recipe_label(const struct recipe *recipe, const char *name);
 
 /* All folders under `path` that have a `figure`, by name. */
 struct recipes {
-    struct recipe *items;
-    size_t count, capacity;
+    VEC(struct recipe);
 };
 int recipes_read(struct recipes *recipes, const char *path, struct err *err);
 void recipes_release(struct recipes *recipes);

@@ -2,21 +2,13 @@
 
 #include "base/nearest.h"
 #include "experiment/chart/chart_gnuplot.h"
-#include "reproduce/computations.h"
+#include "experiment/report/run_folder.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
-
-static int make_folder(const char *path, struct err *err)
-{
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    return 0;
-}
 
 /* ---- which ---- */
 
@@ -83,7 +75,7 @@ static void thin_out(struct sweep_plan *plan, const struct sweep *sweep,
     size_t kept = 0;
     for (size_t i = 0; i < plan->runs.count; i++) {
         sweep_parameters(sweep, plan->runs.items[i].point, parameters);
-        if (conditions_allow(quick, parameters, sweep->parameter_count))
+        if (conditions_fit(quick, parameters, sweep->parameter_count, true))
             plan->runs.items[kept++] = plan->runs.items[i];
     }
     plan->runs.count = kept;
@@ -246,7 +238,7 @@ static int write_pictures(const struct reproduce_options *options,
         struct exhibit *exhibit = &reproduction->exhibits.items[e];
         if (exhibit->pictures.count == 0)
             continue;
-        status = make_folder(
+        status = run_folder_make(
             arena_printf(&reproduction->arena, "%s/%s", options->out, exhibit->recipe->name), err);
         for (size_t i = 0; i < exhibit->pictures.count && status == 0; i++)
             status =
@@ -272,9 +264,10 @@ static int prepare(const struct reproduce_options *options, struct reproduction 
     if (status == 0)
         status = expectations_read(&reproduction->expectations, expected, err);
     if (status == 0)
-        status = make_folder(options->out, err);
+        status = run_folder_make(options->out, err);
     if (status == 0)
-        status = make_folder(arena_printf(&reproduction->arena, "%s/stores", options->out), err);
+        status =
+            run_folder_make(arena_printf(&reproduction->arena, "%s/stores", options->out), err);
     return status;
 }
 

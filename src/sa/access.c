@@ -69,19 +69,15 @@ static uint32_t make_set(struct access *access, uint32_t first)
     return fresh;
 }
 
-/* What is known of a port's table; else what it was told. */
-static const uint8_t *keys_of_port(const struct subnet *subnet, uint32_t port, unsigned part)
-{
-    const uint8_t *block = blocks_actual(&subnet->blocks, port, BLOCK_PARTITIONS, part);
-    return block ? block : blocks_wanted(&subnet->blocks, port, BLOCK_PARTITIONS, part);
-}
-
+/* The set of the known P_Key table of a port, or of the wanted one if it is not known. */
 static uint32_t set_of_port(struct access *access, const struct subnet *subnet, uint32_t port)
 {
     uint32_t first = (uint32_t)access->keys.count;
     bool known = false;
     for (unsigned part = 0;; part++) {
-        const uint8_t *block = keys_of_port(subnet, port, part);
+        const uint8_t *block = blocks_actual(&subnet->blocks, port, BLOCK_PARTITIONS, part);
+        if (!block)
+            block = blocks_wanted(&subnet->blocks, port, BLOCK_PARTITIONS, part);
         if (!block)
             break;
         known = true;
@@ -132,17 +128,12 @@ void access_update(struct sa *sa)
     access->keys_generation = keys;
     access->subnet_generation = subnet->generation;
     access->view_generation = sa->view.generation;
-    groups_remove_excluded(sa);
+    groups_remove_members(sa, false);
     if (sa->index.guids.count)
         partition_groups_make(sa); /* a partition may have got its first member, or lost its last */
 }
 
 /* ---- questions ---- */
-
-static uint32_t set_of(const struct sa *sa, uint64_t guid)
-{
-    return map_get(&sa->access.by_guid, guid);
-}
 
 static const uint16_t *keys_of(const struct access *access, uint32_t set, uint32_t *count)
 {
@@ -173,7 +164,8 @@ unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t othe
     const struct access *access = &sa->access;
     if (!access->keys_generation)
         return P_KEY_DEFAULT;
-    uint32_t one = set_of(sa, one_guid), other = set_of(sa, other_guid);
+    uint32_t one = map_get(&access->by_guid, one_guid);
+    uint32_t other = map_get(&access->by_guid, other_guid);
     if (one == MAP_NONE || other == MAP_NONE)
         return 0;
     if (!access->common)
@@ -196,7 +188,7 @@ static unsigned key_in_set(const struct access *access, uint32_t set, unsigned p
 
 static unsigned key_in(const struct sa *sa, uint64_t guid, unsigned partition)
 {
-    uint32_t set = set_of(sa, guid);
+    uint32_t set = map_get(&sa->access.by_guid, guid);
     return set == MAP_NONE ? 0 : key_in_set(&sa->access, set, partition);
 }
 

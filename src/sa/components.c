@@ -13,22 +13,24 @@ void matcher_init(struct matcher *matcher, const struct component *components, u
                   const uint8_t *wanted)
 {
     *matcher = (struct matcher){.wanted = wanted};
-    for (; components->bit < 64; components++)
-        if (mask >> components->bit & 1)
-            matcher->active[matcher->count++] = components;
-    assert(matcher->count <= 64);
+    for (; components->first < 64; components++)
+        for (unsigned bit = components->first; bit <= components->last; bit++)
+            if (mask >> bit & 1) {
+                assert(matcher->count < 64);
+                matcher->active[matcher->count].field =
+                    (uint16_t)(components->field + bit - components->first);
+                matcher->active[matcher->count++].at = components->at;
+            }
 }
 
-static bool same_field(const struct component *component, const uint8_t *a, const uint8_t *b)
+static bool same_field(enum wire_field field, const uint8_t *a, const uint8_t *b)
 {
-    const struct wire_field_spec *spec = &wire_fields[component->field];
-    a += component->at;
-    b += component->at;
+    const struct wire_field_spec *spec = &wire_fields[field];
     if (spec->count > 1 && spec->width == spec->stride && spec->width % 8 == 0)
         return memcmp(a + spec->offset / 8, b + spec->offset / 8,
                       (size_t)spec->count * spec->width / 8) == 0;
     for (unsigned i = 0; i < spec->count; i++)
-        if (wire_get_at(a, component->field, i) != wire_get_at(b, component->field, i))
+        if (wire_get_at(a, field, i) != wire_get_at(b, field, i))
             return false;
     return true;
 }
@@ -36,7 +38,8 @@ static bool same_field(const struct component *component, const uint8_t *a, cons
 bool matcher_accepts(const struct matcher *matcher, const uint8_t *record)
 {
     for (unsigned i = 0; i < matcher->count; i++)
-        if (!same_field(matcher->active[i], matcher->wanted, record))
+        if (!same_field(matcher->active[i].field, matcher->wanted + matcher->active[i].at,
+                        record + matcher->active[i].at))
             return false;
     return true;
 }

@@ -8,41 +8,47 @@
 
 #include <assert.h>
 
-enum { BY_GET = 1, BY_TABLE = 2, BY_SET = 4, BY_DELETE = 8, BY_MULTI = 16, BY_TRACE = 32 };
+enum { /* bits of methods, all of which are below 32 */
+       BY_GET = 1 << METHOD_GET,
+       BY_SET = 1 << METHOD_SET,
+       BY_TABLE = 1 << METHOD_GET_TABLE,
+       BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
+       BY_MULTI = 1 << METHOD_GET_MULTI,
+       BY_DELETE = 1 << METHOD_DELETE,
+       BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
+};
 
 enum { ANSWER_WORK = 4 }; /* what an answer costs beside its records, in records */
 
 static const struct handler {
     uint16_t attribute;
-    uint8_t methods;
+    uint32_t methods;
     uint16_t answer_id, record_bytes; /* of the records in the answer */
     query_handler *handle;
 } handlers[] = {
 #define RECORD(symbol, methods, handle)                                                            \
-    {                                                                                              \
-        WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle                   \
-    }
-    RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records),
+    WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle
+    {RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records)},
     {WIRE_ID_PATH_RECORD, BY_TRACE, WIRE_ID_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD, trace_records},
     {WIRE_ID_MULTI_PATH_RECORD, BY_MULTI, WIRE_ID_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
      multi_path_records},
-    RECORD(CLASS_PORT_INFO, BY_GET, class_port_info),
+    {RECORD(CLASS_PORT_INFO, BY_GET, class_port_info)},
     {WIRE_ID_INFORM_INFO, BY_SET, WIRE_ID_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
-    RECORD(NODE_RECORD, BY_GET | BY_TABLE, node_records),
-    RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_info_records),
-    RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, switch_info_records),
-    RECORD(LINK_RECORD, BY_GET | BY_TABLE, link_records),
-    RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, manager_records),
-    RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, guid_info_records),
-    RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, linear_table_records),
-    RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, random_table_records),
-    RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, multicast_table_records),
-    RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, p_key_records),
-    RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, sl2vl_records),
-    RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, vl_arbitration_records),
-    RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records),
-    RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records),
-    RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records),
+    {RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(LINK_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(P_KEY_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(SL2VL_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(VL_ARBITRATION_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(MC_MEMBER_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, group_records)},
+    {RECORD(SERVICE_RECORD, BY_GET | BY_TABLE | BY_SET | BY_DELETE, service_records)},
+    {RECORD(INFORM_INFO_RECORD, BY_GET | BY_TABLE, inform_info_records)},
 };
 
 void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout)
@@ -77,7 +83,6 @@ struct sa *sa_new(const struct sa_config *config, uint64_t port_guid)
     sa->config = *config;
     sa->guid = port_guid;
     sa->registrations_due = TIME_NEVER;
-    sa->long_queries = mem_zalloc(LONG_QUERIES, sizeof *sa->long_queries);
     queue_init(&sa->queue);
     return sa;
 }
@@ -95,7 +100,7 @@ static void forget_queries(struct sa *sa)
     queue_release(&sa->queue);
     for (unsigned i = 0; i < LONG_QUERIES; i++)
         close_long_query(&sa->long_queries[i]);
-    sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
+    sa->busy.count = sa->busy_taken = 0;
     sa->reports.pending.count = sa->reports.taken = sa->reports.in_flight_count = 0;
     sa->deferred.answers.count = sa->deferred.taken = 0;
 }
@@ -112,11 +117,9 @@ void sa_free(struct sa *sa)
     vec_release(&sa->registry.subscriptions);
     vec_release(&sa->reports.pending);
     vec_release(&sa->deferred.answers);
-    vec_release(&sa->busy_addresses);
-    vec_release(&sa->busy_mads);
+    vec_release(&sa->busy);
     vec_release(&sa->returned_ports);
     map_release(&sa->expired_ports);
-    mem_free(sa->long_queries);
     mem_free(sa->out.bytes);
     mem_free(sa);
 }
@@ -165,7 +168,7 @@ void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
         report_changes(sa, &before);
     partition_groups_make(sa);
     path_index_release(&before);
-    groups_remove_absent(sa);
+    groups_remove_members(sa, true);
     subscriptions_remove_absent(sa);
     subscriptions_update_lids(sa);
 }
@@ -187,37 +190,15 @@ uint32_t sa_port_at(const struct sa *sa, unsigned lid)
     return subnet->ports.items[port].known ? port : SUBNET_NONE;
 }
 
-uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid)
+uint32_t sa_end_point_at(const struct sa *sa, unsigned lid)
 {
-    for (; *lid < LFT_ENTRIES; (*lid)++) {
-        uint32_t port = sa_port_at(sa, *lid);
-        if (port != SUBNET_NONE && sa->view.subnet->ports.items[port].lid == *lid) {
-            (*lid)++;
-            return port;
-        }
-    }
-    return SUBNET_NONE;
-}
-
-uint32_t sa_next_visible_port(const struct sa *sa, const struct query *query, unsigned named,
-                              unsigned *lid)
-{
-    uint64_t requester = access_requester(sa, query);
-    for (;;) {
-        uint32_t port = !query_has(query, 0) ? sa_next_end_port(sa, lid)
-                        : (*lid)++           ? SUBNET_NONE
-                                             : sa_port_at(sa, named);
-        if (port == SUBNET_NONE ||
-            access_may_see(sa, requester, sa->view.subnet->ports.items[port].guid))
-            return port;
-    }
+    const struct network *network = sa->view.network;
+    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
 }
 
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
 {
-    const struct network *network = sa->view.network;
-    unsigned lid = query->address.lid;
-    uint32_t end_point = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    uint32_t end_point = sa_end_point_at(sa, query->address.lid);
     return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
 }
 
@@ -262,11 +243,14 @@ uint8_t *answer_add(struct answer *answer)
     return record;
 }
 
-void answer_drop(struct answer *answer)
+bool answer_match(struct answer *answer, const struct matcher *matcher)
 {
     assert(answer->count > 0 && answer->used >= SA_DATA_OFFSET + answer->record_bytes);
+    if (matcher_accepts(matcher, answer->bytes + answer->used - answer->record_bytes))
+        return true;
     answer->used -= answer->record_bytes;
     answer->count--;
+    return false;
 }
 
 static void answer_begin(struct sa *sa, struct answer *answer, const struct handler *handler)
@@ -279,24 +263,14 @@ static void answer_begin(struct sa *sa, struct answer *answer, const struct hand
     answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
 }
 
-static unsigned response_method(unsigned method)
-{
-    switch (method) {
-    case METHOD_SET: return METHOD_GET_RESP;
-    case METHOD_GET_TRACE_TABLE: return METHOD_GET_TABLE_RESP;
-    default: return method | METHOD_RESPONSE;
-    }
-}
-
-static bool is_table(unsigned response)
-{
-    return response == METHOD_GET_TABLE_RESP || response == METHOD_GET_MULTI_RESP;
-}
-
 static void head(uint8_t *mad, const struct query *query, uint16_t status)
 {
+    unsigned method = query_method(query);
     memcpy(mad, query->mad, SA_DATA_OFFSET);
-    wire_set(mad, MAD_METHOD, response_method(query_method(query)));
+    wire_set(mad, MAD_METHOD,
+             method == METHOD_SET               ? METHOD_GET_RESP
+             : method == METHOD_GET_TRACE_TABLE ? METHOD_GET_TABLE_RESP
+                                                : method | METHOD_RESPONSE);
     wire_set(mad, MAD_STATUS, status);
     wire_set(mad, SA_SM_KEY, 0); /* never told */
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
@@ -340,7 +314,8 @@ static void finish(struct sa *sa, struct answer *answer, const struct query *que
     head(answer->bytes, query, 0);
     wire_set(answer->bytes, MAD_ATTRIBUTE_ID, handler->answer_id);
     wire_set(answer->bytes, SA_ATTRIBUTE_OFFSET, answer->count ? answer->record_bytes / 8 : 0);
-    if (is_table((unsigned)wire_get(answer->bytes, MAD_METHOD))) {
+    uint64_t method = wire_get(answer->bytes, MAD_METHOD);
+    if (method == METHOD_GET_TABLE_RESP || method == METHOD_GET_MULTI_RESP) {
         wire_set(answer->bytes, RMPP_TYPE, RMPP_DATA);
         wire_set(answer->bytes, RMPP_FLAGS, RMPP_FLAG_ACTIVE);
     } else if (answer->used < MAD_BYTES) {
@@ -368,23 +343,10 @@ void answer_text(struct sa *sa, const struct query *query, const struct text *te
 
 /* ---- questions ---- */
 
-static unsigned method_bit(unsigned method)
-{
-    switch (method) {
-    case METHOD_GET: return BY_GET;
-    case METHOD_GET_TABLE: return BY_TABLE;
-    case METHOD_SET: return BY_SET;
-    case METHOD_DELETE: return BY_DELETE;
-    case METHOD_GET_MULTI: return BY_MULTI;
-    case METHOD_GET_TRACE_TABLE: return BY_TRACE;
-    default: return 0;
-    }
-}
-
 static const struct handler *find_handler(const struct query *query, uint16_t *status)
 {
     unsigned attribute = (unsigned)wire_get(query->mad, MAD_ATTRIBUTE_ID);
-    unsigned method = method_bit(query_method(query));
+    unsigned method = query_method(query) < 32 ? BY_ANY & 1u << query_method(query) : 0;
     *status = STATUS_OK;
     if (wire_get(query->mad, MAD_BASE_VERSION) != 1 || wire_get(query->mad, MAD_CLASS_VERSION) != 2)
         *status = STATUS_BAD_VERSION;
@@ -492,37 +454,19 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
 
 /* ---- the verbs ---- */
 
-static void say_busy(struct sa *sa, const struct sa_message *message)
-{
-    if (sa->busy_addresses.count >= sa->config.queue_limit) {
-        sa->counts.dropped++;
-        return;
-    }
-    sa->counts.busy++;
-    vec_push(&sa->busy_addresses, message->address);
-    vec_reserve(&sa->busy_mads, sa->busy_mads.count + MAD_BYTES);
-    uint8_t *mad = sa->busy_mads.items + sa->busy_mads.count;
-    memset(mad, 0, MAD_BYTES);
-    memcpy(mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
-    sa->busy_mads.count += MAD_BYTES;
-}
-
 static bool next_busy(struct sa *sa, struct sa_message *message)
 {
-    if (sa->busy_taken == sa->busy_addresses.count) {
-        sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
+    if (sa->busy_taken == sa->busy.count) {
+        sa->busy.count = sa->busy_taken = 0;
         return false;
     }
     /* Whoever may wait is answered first: half of each turn is theirs. */
     if (sa->queue.waiting && sa->budget < sa->config.turn_work / 2)
         return false;
-    struct query query = {.address = sa->busy_addresses.items[sa->busy_taken]};
-    memcpy(query.mad, sa->busy_mads.items + sa->busy_taken * MAD_BYTES, MAD_BYTES);
-    assert(sa->busy_mads.count == sa->busy_addresses.count * MAD_BYTES);
-    sa->busy_taken++;
+    const struct query *query = &sa->busy.items[sa->busy_taken++];
     sa->budget -= ANSWER_WORK;
-    refuse(&sa->out, &query, STATUS_BUSY);
-    hand_out(sa, &query, message);
+    refuse(&sa->out, query, STATUS_BUSY);
+    hand_out(sa, query, message);
     return true;
 }
 
@@ -554,8 +498,16 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         sync_receive_request(sa, message);
     } else {
         sa->counts.queries++;
-        if (!queue_put(&sa->queue, &sa->config, message))
-            say_busy(sa, message);
+        if (queue_put(&sa->queue, &sa->config, message))
+            return;
+        if (sa->busy.count >= sa->config.queue_limit) {
+            sa->counts.dropped++;
+            return;
+        }
+        struct query query = {.address = message->address};
+        memcpy(query.mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+        vec_push(&sa->busy, query);
+        sa->counts.busy++;
     }
 }
 
@@ -566,51 +518,39 @@ void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice)
         report_notice(sa, notice);
 }
 
-/* BUSY that could not be said in a turn is not said: in a storm that is more than anybody can use,
- * and silence makes clients wait. */
-static void drop_late_refusals(struct sa *sa)
-{
-    if (!sa->busy_taken)
-        return;
-    sa->counts.dropped += sa->busy_addresses.count - sa->busy_taken;
-    sa->busy_addresses.count = sa->busy_mads.count = sa->busy_taken = 0;
-}
-
 void sa_expire(struct sa *sa, uint64_t now)
 {
     sa->now = now;
     sa->budget = sa->config.turn_work;
-    drop_late_refusals(sa);
+    /* BUSY that could not be said in a turn is not said: in a storm that is more than anybody can
+     * use, and silence makes clients wait. */
+    if (sa->busy_taken) {
+        sa->counts.dropped += sa->busy.count - sa->busy_taken;
+        sa->busy.count = sa->busy_taken = 0;
+    }
     reports_expire(sa);
     if (now < sa->registrations_due)
         return;
     sa->registrations_due = TIME_NEVER;
     services_expire(sa);
     if (sa->serves) {
-        groups_remove_absent(sa);
+        groups_remove_members(sa, true);
         subscriptions_remove_absent(sa);
     }
 }
 
-static bool has_work(const struct sa *sa)
-{
-    bool any = sa->queue.waiting || sa->busy_taken < sa->busy_addresses.count;
-    for (unsigned i = 0; i < LONG_QUERIES; i++)
-        any |= sa->long_queries[i].open;
-    return any;
-}
-
 uint64_t sa_deadline(const struct sa *sa)
 {
-    uint64_t deadline = reports_deadline(sa), sync = sync_deadline(sa);
-    if (has_work(sa))
-        return 0;
-    uint64_t held = sa->serves ? deferred_deadline(sa) : TIME_NEVER;
-    if (sync < deadline)
-        deadline = sync;
-    if (held < deadline)
-        deadline = held;
-    return sa->registrations_due < deadline ? sa->registrations_due : deadline;
+    bool has_work = sa->queue.waiting || sa->busy_taken < sa->busy.count;
+    for (unsigned i = 0; i < LONG_QUERIES; i++)
+        has_work |= sa->long_queries[i].open;
+    const uint64_t deadlines[] = {reports_deadline(sa), sync_deadline(sa),
+                                  sa->serves ? deferred_deadline(sa) : TIME_NEVER};
+    uint64_t earliest = has_work ? 0 : sa->registrations_due;
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++)
+        if (deadlines[i] < earliest)
+            earliest = deadlines[i];
+    return earliest;
 }
 
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)

@@ -43,7 +43,8 @@ static const uint8_t no_gid[16];
 
 /* ---- records ---- */
 
-static void fill_record(const struct group *group, uint8_t *record)
+static void fill_record(const struct group *group, const struct group_member *member,
+                        uint8_t *record)
 {
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), group->mgid, sizeof group->mgid);
     wire_set(record, MC_MEMBER_RECORD_Q_KEY, group->q_key);
@@ -60,10 +61,6 @@ static void fill_record(const struct group *group, uint8_t *record)
     wire_set(record, MC_MEMBER_RECORD_FLOW_LABEL, group->flow_label);
     wire_set(record, MC_MEMBER_RECORD_HOP_LIMIT, group->hop_limit);
     wire_set(record, MC_MEMBER_RECORD_SCOPE, group->scope);
-}
-
-static void fill_member(const struct group_member *member, uint8_t *record)
-{
     gid_set(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), member->prefix, member->guid);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state);
     wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, member->proxy);
@@ -72,22 +69,16 @@ static void fill_member(const struct group_member *member, uint8_t *record)
 /* ---- looking up ---- */
 
 static const struct component group_components[] = {
-    {GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
-    {GROUP_Q_KEY, MC_MEMBER_RECORD_Q_KEY, 0},
-    {GROUP_MLID, MC_MEMBER_RECORD_MLID, 0},
-    {GROUP_TRAFFIC_CLASS, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
-    {GROUP_P_KEY, MC_MEMBER_RECORD_P_KEY, 0},
-    {GROUP_SL, MC_MEMBER_RECORD_SL, 0},
-    {GROUP_FLOW_LABEL, MC_MEMBER_RECORD_FLOW_LABEL, 0},
-    {GROUP_HOP_LIMIT, MC_MEMBER_RECORD_HOP_LIMIT, 0},
-    {GROUP_SCOPE, MC_MEMBER_RECORD_SCOPE, 0},
-    {.bit = 64},
+    {GROUP_MGID, GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
+    {GROUP_Q_KEY, GROUP_MLID, MC_MEMBER_RECORD_Q_KEY, 0},
+    {GROUP_TRAFFIC_CLASS, GROUP_P_KEY, MC_MEMBER_RECORD_TRAFFIC_CLASS, 0},
+    {GROUP_SL, GROUP_SCOPE, MC_MEMBER_RECORD_SL, 0},
+    NO_COMPONENT,
 };
 static const struct component member_components[] = {
-    {GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
-    {GROUP_JOIN_STATE, MC_MEMBER_RECORD_JOIN_STATE, 0},
-    {GROUP_PROXY_JOIN, MC_MEMBER_RECORD_PROXY_JOIN, 0},
-    {.bit = 64},
+    {GROUP_PORT_GID, GROUP_PORT_GID, MC_MEMBER_RECORD_PORT_GID, 0},
+    {GROUP_JOIN_STATE, GROUP_PROXY_JOIN, MC_MEMBER_RECORD_JOIN_STATE, 0},
+    NO_COMPONENT,
 };
 
 /* A group is what it is: only one that has the value already fits. */
@@ -114,18 +105,6 @@ static bool values_fit(const struct query *query, const struct group *group)
                       rate_order((unsigned)wire_get(data, MC_MEMBER_RECORD_RATE)));
 }
 
-static void add_members(const struct group *group, const struct matcher *matcher,
-                        struct answer *answer)
-{
-    for (size_t i = 0; i < group->members.count; i++) {
-        uint8_t *record = answer_add(answer);
-        fill_record(group, record);
-        fill_member(&group->members.items[i], record);
-        if (!matcher_accepts(matcher, record))
-            answer_drop(answer);
-    }
-}
-
 /* Who is in a group is told to the trusted only; others learn of the group, once. They may ask
  * whether a port is in it; without a port the group counts as its maker's, a full member's. */
 static void add_group(const struct query *query, const struct group *group,
@@ -138,12 +117,9 @@ static void add_group(const struct query *query, const struct group *group,
     if (!member)
         return;
     uint8_t *record = answer_add(answer);
-    fill_record(group, record);
-    fill_member(member, record);
-    if (!matcher_accepts(matcher, record)) {
-        answer_drop(answer);
+    fill_record(group, member, record);
+    if (!answer_match(answer, matcher))
         return;
-    }
     gid_set(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), 0, 0);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 0);
     wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, 0);
@@ -157,14 +133,16 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
     for (size_t i = 0; i < sa->registry.groups.all.count; i++) {
         const struct group *group = sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
-        fill_record(group, record);
+        fill_record(group, &(struct group_member){0}, record);
         if (!access_may_see_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
             !values_fit(query, group))
             continue;
-        if (query_is_trusted(query))
-            add_members(group, &of_member, answer);
-        else
+        if (!query_is_trusted(query))
             add_group(query, group, &of_member, answer);
+        for (size_t j = 0; query_is_trusted(query) && j < group->members.count; j++) {
+            fill_record(group, &group->members.items[j], answer_add(answer));
+            answer_match(answer, &of_member);
+        }
     }
 }
 
@@ -216,23 +194,13 @@ static unsigned settle(const struct query *query, unsigned selector_bit, unsigne
     }
 }
 
-static bool settle_rate(const struct query *query, unsigned best, uint8_t *rate)
-{
-    unsigned code = (unsigned)wire_get(query_data(query), MC_MEMBER_RECORD_RATE);
-    unsigned order = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
-                            rate_order(code), rate_order(rate_below(code)), rate_order(best));
-    for (unsigned other = RATE_LOWEST; other < RATE_COUNT; other++)
-        if (order && rate_order(other) == order) {
-            *rate = (uint8_t)other;
-            return true;
-        }
-    return false;
-}
-
 static bool settle_values(const struct sa *sa, const struct query *query, struct path_quality port,
                           struct group *group)
 {
     const uint8_t *data = query_data(query);
+    unsigned code = (unsigned)wire_get(data, MC_MEMBER_RECORD_RATE);
+    unsigned rate = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
+                           rate_order(code), rate_order(rate_below(code)), rate_order(port.rate));
     unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
     unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
                           wanted, wanted ? wanted - 1 : 0, port.mtu);
@@ -244,15 +212,18 @@ static bool settle_values(const struct sa *sa, const struct query *query, struct
     group->life_time = sa->config.subnet_timeout;
     /* How long packets live is the subnet's business: a wish for more is granted by that. */
     selection_apply(&life, &group->life_time);
-    return mtu >= MTU_LEAST && mtu <= MTU_MOST && settle_rate(query, port.rate, &group->rate);
+    group->rate = RATE_LOWEST;
+    while (group->rate < RATE_COUNT && rate_order(group->rate) != rate)
+        group->rate++;
+    return mtu >= MTU_LEAST && mtu <= MTU_MOST && group->rate < RATE_COUNT;
 }
 
 static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
 {
     uint32_t point = map_get(&sa->index.by_guid, guid);
-    struct path_trace trace;
-    path_index_follow(sa, point, point, 0, &trace);
-    return trace.quality;
+    struct path_quality quality;
+    path_index_follow(sa, point, point, 0, &quality);
+    return quality;
 }
 
 static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
@@ -357,9 +328,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
                     .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
                     .proxy = guid != requester,
                 });
-    uint8_t *record = answer_add(answer);
-    fill_record(group, record);
-    fill_member(group_find_member(group, guid), record);
+    fill_record(group, group_find_member(group, guid), answer_add(answer));
     return STATUS_OK;
 }
 
@@ -375,8 +344,7 @@ static uint16_t leave(struct sa *sa, const struct query *query, struct answer *a
         !may_change(sa, query, group, member))
         return STATUS_SA_BAD_REQUEST;
     uint8_t *record = answer_add(answer);
-    fill_record(group, record);
-    fill_member(member, record);
+    fill_record(group, member, record);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state & ~states);
     groups_leave(&sa->registry.groups, group, guid, states);
     groups_remove_if_unused(sa, group);
@@ -395,39 +363,19 @@ uint16_t group_records(struct sa *sa, const struct query *query, struct answer *
     return STATUS_OK;
 }
 
-typedef bool member_test(struct sa *sa, const struct group *group, struct group_member *member);
-
-static bool is_absent(struct sa *sa, const struct group *group, struct group_member *member)
-{
-    (void)group;
-    return sa_is_lost(sa, member->guid, &member->absent_since);
-}
-
-static bool is_excluded(struct sa *sa, const struct group *group, struct group_member *member)
-{
-    return access_lost_key(sa, member->guid, group->p_key);
-}
-
-static void remove_members(struct sa *sa, member_test *test)
+void groups_remove_members(struct sa *sa, bool absent)
 {
     struct groups *groups = &sa->registry.groups;
     for (size_t i = groups->all.count; i-- > 0;) {
         struct group *group = groups->all.items[i];
         size_t before = group->members.count;
-        for (size_t j = group->members.count; j-- > 0;)
-            if (test(sa, group, &group->members.items[j]))
-                groups_leave(groups, group, group->members.items[j].guid, 0xF);
+        for (size_t j = before; j-- > 0;) {
+            struct group_member *member = &group->members.items[j];
+            if (absent ? sa_is_lost(sa, member->guid, &member->absent_since)
+                       : access_lost_key(sa, member->guid, group->p_key))
+                groups_leave(groups, group, member->guid, 0xF);
+        }
         if (group->members.count != before)
             groups_remove_if_unused(sa, group);
     }
-}
-
-void groups_remove_absent(struct sa *sa)
-{
-    remove_members(sa, is_absent);
-}
-
-void groups_remove_excluded(struct sa *sa)
-{
-    remove_members(sa, is_excluded);
 }

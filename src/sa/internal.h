@@ -18,13 +18,9 @@ struct query {
     uint8_t mad[MAD_BYTES];
 };
 
-static inline const uint8_t *query_message(const struct query *query)
-{
-    return query->more ? query->more : query->mad;
-}
 static inline const uint8_t *query_data(const struct query *query)
 {
-    return query_message(query) + SA_DATA_OFFSET;
+    return (query->more ? query->more : query->mad) + SA_DATA_OFFSET;
 }
 static inline uint64_t query_mask(const struct query *query)
 {
@@ -43,6 +39,7 @@ static inline bool query_has(const struct query *query, unsigned component)
     return query_mask(query) >> component & 1;
 }
 
+struct matcher;
 struct answer {
     uint8_t *bytes; /* header, then records */
     size_t used, capacity, limit;
@@ -53,7 +50,8 @@ struct answer {
 };
 /* Room for one more record, zeroed; somewhere harmless if there is none. */
 uint8_t *answer_add(struct answer *answer);
-void answer_drop(struct answer *answer); /* the last record again */
+/* Drops the last record unless it matches. */
+bool answer_match(struct answer *answer, const struct matcher *matcher);
 
 /* A query for so many paths that it takes several turns. */
 struct long_query {
@@ -89,17 +87,25 @@ bool queue_take(struct query_queue *queue, struct query *query);
 
 /* ---- components.c ---- */
 
+/* Bits `first` to `last` of a component mask select the fields from `field` on. A table of them
+ * ends with NO_COMPONENT. */
 struct component {
-    uint8_t bit;
+    uint8_t first, last;
     uint16_t field; /* enum wire_field */
-    uint8_t at;     /* where the attribute that has the field lies in the record */
+    uint8_t at;     /* offset in the record of the attribute with the fields, in bytes */
 };
-/* Whether a record has what the query's mask says that it must have. The table ends with a bit of
- * 64. */
+#define NO_COMPONENT                                                                               \
+    {                                                                                              \
+        .first = 64                                                                                \
+    }
+/* Compares records with the components that a query selects. */
 struct matcher {
     const uint8_t *wanted;
     unsigned count;
-    const struct component *active[64];
+    struct {
+        uint16_t field;
+        uint8_t at;
+    } active[64];
 };
 void matcher_init(struct matcher *matcher, const struct component *components, uint64_t mask,
                   const uint8_t *wanted);
@@ -172,18 +178,14 @@ struct path_index {
     uint64_t *switch_guids;         /* of port 0, by switch */
     uint64_t *groups;   /* of the policy, by terminal and then by switch; NULL: it names none */
     uint16_t last_mlid; /* that every switch with multicast has an entry for */
-    uint8_t least_mtu, least_rate; /* of all adapter ports */
+    struct arena arena; /* owns the arrays */
 };
 void path_index_build(struct path_index *index, const struct sa_view *view);
 void path_index_release(struct path_index *index);
 uint64_t path_index_guid(const struct sa *sa, uint32_t end_point);
 /* Follows the tables; false if they do not lead there. */
-struct path_trace {
-    struct path_quality quality;
-    unsigned hops;
-};
 bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
-                       struct path_trace *trace);
+                       struct path_quality *quality);
 
 /* ---- registrations ---- */
 
@@ -276,12 +278,11 @@ struct sa {
     struct path_index index;
     struct access access;
     struct query_queue queue;
-    struct long_query *long_queries; /* LONG_QUERIES of them */
+    struct long_query long_queries[LONG_QUERIES];
     unsigned long_turn;
     struct registry registry;
     struct reports reports;
-    VEC(struct sa_address) busy_addresses; /* BUSY answers to give … */
-    VEC(uint8_t) busy_mads;                /* … and their MADs */
+    VEC(struct query) busy; /* queries to answer with BUSY */
     size_t busy_taken;
     uint64_t now;               /* of the call that is under way */
     int64_t budget;             /* work left in this turn */
@@ -300,24 +301,16 @@ struct sa {
 /* ---- records: each returns a status ---- */
 
 typedef uint16_t query_handler(struct sa *sa, const struct query *query, struct answer *answer);
-query_handler class_port_info, node_records, port_info_records, switch_info_records, link_records,
-    manager_records, guid_info_records, linear_table_records, random_table_records,
-    multicast_table_records, p_key_records, sl2vl_records, vl_arbitration_records, path_records,
-    multi_path_records, trace_records, group_records, service_records, inform_info,
-    inform_info_records;
+query_handler class_port_info, port_records, path_records, multi_path_records, trace_records,
+    group_records, service_records, inform_info, inform_info_records;
 
 /* core.c */
 /* The end port with this LID; SUBNET_NONE if nobody has it. */
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
 /* sa->out becomes the answer to this query, with the text for its data. */
 void answer_text(struct sa *sa, const struct query *query, const struct text *text);
-/* End ports in the order of their base LIDs: the first one at or after *lid, which is left behind
- * it. SUBNET_NONE: no more. */
-uint32_t sa_next_end_port(const struct sa *sa, unsigned *lid);
-/* The end port with the LID `named` if the query has component 0 (the LID), else the next end port,
- * as above; only ports that the requester may see. */
-uint32_t sa_next_visible_port(const struct sa *sa, const struct query *query, unsigned named,
-                              unsigned *lid);
+/* The end point with this LID in the routes in force; NETWORK_NONE: none. */
+uint32_t sa_end_point_at(const struct sa *sa, unsigned lid);
 /* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
@@ -347,11 +340,10 @@ bool path_query_is_long(const struct sa *sa, const struct query *query);
 void partition_groups_make(struct sa *sa);
 
 /* group_records.c */
-void groups_remove_if_unused(struct sa *sa,
-                             struct group *group); /* unless somebody keeps it alive */
-void groups_remove_absent(struct sa *sa);
-void groups_remove_excluded(
-    struct sa *sa); /* members that are not in the group's partition any more */
+/* Removes a group without full members, or the members of a permanent one. */
+void groups_remove_if_unused(struct sa *sa, struct group *group);
+/* Removes members that are absent for too long, or those that left the group's partition. */
+void groups_remove_members(struct sa *sa, bool absent);
 
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
@@ -374,13 +366,9 @@ struct registry_header { /* what weft says of the whole */
     struct sa_generations generations, since;
     uint32_t next_service, next_subscription, next_mgid;
 };
-struct registry_source {
-    const char *content, *path;
-    size_t bytes;
-    uint64_t wall_s;
-    bool (*accept)(const struct sa *sa, const struct registry_header *header); /* or NULL */
-};
-int registry_read(struct sa *sa, const struct registry_source *source,
+/* `accept` may be NULL. */
+int registry_read(struct sa *sa, const struct sa_registry_file *file,
+                  bool (*accept)(const struct sa *sa, const struct registry_header *header),
                   struct registry_header *header, struct err *err);
 void registry_clear(struct sa *sa);
 

@@ -25,14 +25,14 @@ static uint8_t free_level(const struct sa *sa)
     return 0;
 }
 
-static void make(struct sa *sa, const struct partitions *partitions,
-                 const struct partition_group *from)
+static struct group *find_or_make(struct sa *sa, const struct partitions *partitions,
+                                  const struct partition_group *from)
 {
     struct groups *groups = &sa->registry.groups;
-    struct group *old = groups_find(groups, from->mgid);
-    if (old) {
-        old->permanent = true;
-        return;
+    struct group *known = groups_find(groups, from->mgid);
+    if (known) {
+        known->permanent = true;
+        return known;
     }
     struct group group = {
         .p_key = partitions->all.items[from->partition].key | PARTITION_FULL,
@@ -49,35 +49,28 @@ static void make(struct sa *sa, const struct partitions *partitions,
     };
     memcpy(group.mgid, from->mgid, sizeof group.mgid);
     group.mlid = (uint16_t)groups_free_mlid(groups, 0, sa->index.last_mlid);
-    if (group.mlid)
-        groups_add(groups, &group);
-}
-
-static void release_others(struct sa *sa, const struct map *named)
-{
-    struct groups *groups = &sa->registry.groups;
-    for (size_t i = groups->all.count; i-- > 0;) {
-        struct group *group = groups->all.items[i];
-        if (!group->permanent || map_get(named, group->mlid) != MAP_NONE)
-            continue;
-        group->permanent = false;
-        groups_remove_if_unused(sa, group);
-    }
+    return group.mlid ? groups_add(groups, &group) : NULL;
 }
 
 static void make_all(struct sa *sa, const struct partitions *partitions)
 {
+    struct groups *groups = &sa->registry.groups;
     struct map named = {0}; /* MLIDs of those that are to be there */
     for (size_t i = 0; i < partitions->groups.count; i++) {
         const struct partition_group *from = &partitions->groups.items[i];
         if (!access_partition_has_members(sa, partitions->all.items[from->partition].key))
             continue;
-        make(sa, partitions, from);
-        const struct group *group = groups_find(&sa->registry.groups, from->mgid);
+        const struct group *group = find_or_make(sa, partitions, from);
         if (group)
             map_set(&named, group->mlid, 0);
     }
-    release_others(sa, &named);
+    for (size_t i = groups->all.count; i-- > 0;) {
+        struct group *group = groups->all.items[i];
+        if (!group->permanent || map_get(&named, group->mlid) != MAP_NONE)
+            continue;
+        group->permanent = false;
+        groups_remove_if_unused(sa, group);
+    }
     map_release(&named);
 }
 

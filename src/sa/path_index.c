@@ -80,7 +80,8 @@ static void find_groups(struct path_index *index, const struct sa_view *view)
     size_t terminals = network->terminals.count;
     if (!view->qos || !view->qos->on || !view->qos->members.count)
         return;
-    index->groups = mem_zalloc(terminals + network->switches.count + 1, sizeof *index->groups);
+    index->groups =
+        arena_alloc(&index->arena, (terminals + network->switches.count) * sizeof *index->groups);
     for (size_t i = 0; i < terminals; i++)
         index->groups[i] =
             groups_of(view, network->terminals.items[i].guid, network->terminals.items[i].lid);
@@ -92,20 +93,16 @@ static void find_groups(struct path_index *index, const struct sa_view *view)
 void path_index_build(struct path_index *index, const struct sa_view *view)
 {
     const struct network *network = view->network;
-    index->links = mem_zalloc(network->ports.count + 1, sizeof *index->links);
-    index->terminals = mem_zalloc(network->terminals.count + 1, sizeof *index->terminals);
-    index->switch_guids = mem_zalloc(network->switches.count + 1, sizeof *index->switch_guids);
+    index->links = arena_alloc(&index->arena, network->ports.count * sizeof *index->links);
+    index->terminals =
+        arena_alloc(&index->arena, network->terminals.count * sizeof *index->terminals);
+    index->switch_guids =
+        arena_alloc(&index->arena, network->switches.count * sizeof *index->switch_guids);
     index->last_mlid = LID_MULTICAST_LAST;
     for (uint32_t at = 0; at < network->switches.count; at++)
         add_switch(index, view, at);
-    for (uint32_t i = 0; i < network->terminals.count; i++) {
-        struct path_quality quality = index->terminals[i];
+    for (uint32_t i = 0; i < network->terminals.count; i++)
         add_end_point(index, network->terminals.items[i].guid, i);
-        if (!index->least_mtu || quality.mtu < index->least_mtu)
-            index->least_mtu = quality.mtu;
-        if (!index->least_rate || rate_order(quality.rate) < rate_order(index->least_rate))
-            index->least_rate = quality.rate;
-    }
     find_groups(index, view);
 }
 
@@ -113,10 +110,7 @@ void path_index_release(struct path_index *index)
 {
     map_release(&index->by_guid);
     vec_release(&index->guids);
-    mem_free(index->links);
-    mem_free(index->terminals);
-    mem_free(index->groups);
-    mem_free(index->switch_guids);
+    arena_release(&index->arena);
     *index = (struct path_index){0};
 }
 
@@ -136,10 +130,11 @@ static struct path_quality own_quality(const struct sa *sa, uint32_t end_point)
 }
 
 bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
-                       struct path_trace *trace)
+                       struct path_quality *quality)
 {
     const struct network *network = sa->view.network;
-    *trace = (struct path_trace){.quality = own_quality(sa, source)};
+    unsigned hops = 0;
+    *quality = own_quality(sa, source);
     assert(source != NETWORK_NONE && destination != NETWORK_NONE);
     if (source == destination)
         return true;
@@ -148,23 +143,23 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
         const struct network_terminal *terminal = &network->terminals.items[source];
         const struct network_switch *first = &network->switches.items[terminal->at];
         at = terminal->at | NETWORK_SWITCH;
-        trace->quality = worse(trace->quality, sa->index.links[first->first_port + terminal->port]);
-        trace->hops = 1;
+        *quality = worse(*quality, sa->index.links[first->first_port + terminal->port]);
+        hops = 1;
     }
     while (at != destination) {
-        if (!(at & NETWORK_SWITCH) || trace->hops++ >= HOPS_AT_MOST)
+        if (!(at & NETWORK_SWITCH) || hops++ >= HOPS_AT_MOST)
             return false;
         const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];
         unsigned port = routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
         if (port == 0 || port > here->port_count)
             return false;
-        trace->quality = worse(trace->quality, sa->index.links[here->first_port + port]);
+        *quality = worse(*quality, sa->index.links[here->first_port + port]);
         if (network_leads_to(network, at & ~NETWORK_SWITCH, port, destination))
             break;
         at = network->ports.items[here->first_port + port].peer;
         if (at == NETWORK_NONE)
             return false;
     }
-    trace->quality = worse(trace->quality, own_quality(sa, destination));
+    *quality = worse(*quality, own_quality(sa, destination));
     return true;
 }

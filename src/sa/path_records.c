@@ -89,15 +89,6 @@ static struct selection selection_at(const struct query *query, const struct cho
     };
 }
 
-static uint64_t service_of(const struct query *query, bool multi)
-{
-    const uint8_t *data = query_data(query);
-    if (!multi)
-        return wire_get(data, PATH_RECORD_SERVICE_ID);
-    return wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_MSB) << 56 |
-           wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_LSB);
-}
-
 static void read_criteria(const struct sa *sa, const struct query *query,
                           struct path_criteria *criteria)
 {
@@ -118,7 +109,9 @@ static void read_criteria(const struct sa *sa, const struct query *query,
         .class = (uint16_t)value_at(query, &at->class),
         .has_service =
             query_has(query, at->service_bits[0]) || query_has(query, at->service_bits[1]),
-        .service = service_of(query, multi),
+        .service = multi ? wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_MSB) << 56 |
+                               wire_get(data, MULTI_PATH_RECORD_SERVICE_ID_LSB)
+                         : wire_get(data, PATH_RECORD_SERVICE_ID),
         .most = UINT32_MAX,
         .requester = access_requester(sa, query),
     };
@@ -165,11 +158,9 @@ static bool find_route(const struct sa *sa, const struct end *from, const struct
                        unsigned dlid, struct route *route)
 {
     const struct routes *routes = sa->view.routes;
-    struct path_trace trace;
-    if (!path_index_follow(sa, from->point, to->point, dlid, &trace))
+    *route = (struct route){.life = from->point == to->point ? 0 : sa->config.subnet_timeout};
+    if (!path_index_follow(sa, from->point, to->point, dlid, &route->quality))
         return false;
-    *route = (struct route){.quality = trace.quality};
-    route->life = from->point == to->point ? 0 : sa->config.subnet_timeout;
     if (routes->service_levels && dlid < routes->stride)
         route->vl = routes->service_levels[(size_t)from->at * routes->stride + dlid];
     return true;
@@ -194,22 +185,16 @@ static uint64_t policy_groups_at(const struct sa *sa, uint32_t point)
     return sa->index.groups[point & NETWORK_SWITCH ? terminals + (point & ~NETWORK_SWITCH) : point];
 }
 
-static void apply_level(struct route *route, const struct qos_level *level)
-{
-    if (level->mtu && level->mtu < route->quality.mtu)
-        route->quality.mtu = level->mtu;
-    if (level->rate && rate_order(level->rate) < rate_order(route->quality.rate))
-        route->quality.rate = level->rate;
-    if (level->life != 0xFF)
-        route->life = level->life;
-}
-
 /* Applies the QoS level (NULL: none) before the criteria. */
 static bool meets_criteria(const struct path_criteria *criteria, const struct qos_level *level,
                            struct route *route)
 {
-    if (level)
-        apply_level(route, level);
+    if (level && level->mtu && level->mtu < route->quality.mtu)
+        route->quality.mtu = level->mtu;
+    if (level && level->rate && rate_order(level->rate) < rate_order(route->quality.rate))
+        route->quality.rate = level->rate;
+    if (level && level->life != 0xFF)
+        route->life = level->life;
     return selection_apply(&criteria->mtu, &route->quality.mtu) &&
            selection_apply_rate(&criteria->rate, &route->quality.rate) &&
            selection_apply(&criteria->life, &route->life);
@@ -333,26 +318,21 @@ static uint32_t by_gid(const struct sa *sa, const uint8_t *gid)
     return sa_is_local_prefix(sa, gid_prefix(gid)) && point != MAP_NONE ? point : NETWORK_NONE;
 }
 
-static uint32_t by_lid(const struct sa *sa, unsigned lid)
-{
-    const struct network *network = sa->view.network;
-    return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
-}
-
-static uint16_t find_end(const struct sa *sa, const struct query *query, unsigned gid_bit,
-                         enum wire_field gid_field, unsigned lid_bit, enum wire_field lid_field,
+static uint16_t find_end(const struct sa *sa, const struct query *query, bool source,
                          uint32_t *point)
 {
     const uint8_t *data = query_data(query);
+    const uint8_t *gid = wire_bytes_const(data, source ? PATH_RECORD_SGID : PATH_RECORD_DGID);
     *point = NETWORK_NONE;
-    if (query_has(query, lid_bit)) {
-        *point = by_lid(sa, (unsigned)wire_get(data, lid_field));
+    if (query_has(query, source ? PATH_SLID : PATH_DLID)) {
+        *point = sa_end_point_at(
+            sa, (unsigned)wire_get(data, source ? PATH_RECORD_SLID : PATH_RECORD_DLID));
         if (*point == NETWORK_NONE)
             return STATUS_SA_NO_RECORDS;
     }
-    if (!query_has(query, gid_bit))
+    if (!query_has(query, source ? PATH_SGID : PATH_DGID))
         return STATUS_OK;
-    uint32_t same = by_gid(sa, wire_bytes_const(data, gid_field));
+    uint32_t same = by_gid(sa, gid);
     if (same == NETWORK_NONE)
         return STATUS_SA_BAD_GID;
     if (*point != NETWORK_NONE && *point != same)
@@ -363,11 +343,8 @@ static uint16_t find_end(const struct sa *sa, const struct query *query, unsigne
 
 static uint16_t find_ends(const struct sa *sa, const struct query *query, struct ends *ends)
 {
-    uint16_t status = find_end(sa, query, PATH_SGID, PATH_RECORD_SGID, PATH_SLID, PATH_RECORD_SLID,
-                               &ends->source);
-    return status ? status
-                  : find_end(sa, query, PATH_DGID, PATH_RECORD_DGID, PATH_DLID, PATH_RECORD_DLID,
-                             &ends->destination);
+    uint16_t status = find_end(sa, query, true, &ends->source);
+    return status ? status : find_end(sa, query, false, &ends->destination);
 }
 
 static bool is_multicast(const struct query *query)
@@ -381,7 +358,7 @@ static bool is_multicast(const struct query *query)
 static bool fits_group(const struct sa *sa, const struct query *query, const struct group *group)
 {
     const uint8_t *data = query_data(query);
-    struct ends ends;
+    uint32_t source;
     const struct {
         unsigned bit;
         enum wire_field field;
@@ -397,10 +374,8 @@ static bool fits_group(const struct sa *sa, const struct query *query, const str
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (query_has(query, same[i].bit) && wire_get(data, same[i].field) != same[i].value)
             return false;
-    if (find_end(sa, query, PATH_SGID, PATH_RECORD_SGID, PATH_SLID, PATH_RECORD_SLID, &ends.source))
-        return false;
-    return ends.source == NETWORK_NONE ||
-           group_find_member(group, path_index_guid(sa, ends.source));
+    return !find_end(sa, query, true, &source) &&
+           (source == NETWORK_NONE || group_find_member(group, path_index_guid(sa, source)));
 }
 
 static uint16_t group_path(const struct sa *sa, const struct query *query, struct answer *answer)
@@ -432,16 +407,20 @@ static uint16_t group_path(const struct sa *sa, const struct query *query, struc
 
 /* ---- queries ---- */
 
-/* End points are numbered through: terminals, then switches. */
-static uint32_t numbered(const struct network *network, uint32_t number)
+/* The number of end points that `wanted` means, one or all, and the one with this number:
+ * terminals, then switches. */
+static uint32_t end_point_count(const struct network *network, uint32_t wanted)
 {
-    size_t terminals = network->terminals.count;
-    return number < terminals ? number : (uint32_t)(number - terminals) | NETWORK_SWITCH;
+    return wanted == NETWORK_NONE ? (uint32_t)(network->terminals.count + network->switches.count)
+                                  : 1;
 }
 
-static uint32_t end_point_count(const struct network *network)
+static uint32_t end_point_at(const struct network *network, uint32_t wanted, uint32_t number)
 {
-    return (uint32_t)(network->terminals.count + network->switches.count);
+    uint32_t terminals = (uint32_t)network->terminals.count;
+    if (wanted != NETWORK_NONE)
+        return wanted;
+    return number < terminals ? number : (number - terminals) | NETWORK_SWITCH;
 }
 
 bool path_query_is_long(const struct sa *sa, const struct query *query)
@@ -466,44 +445,23 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
     if (find_ends(sa, &query->query, &ends))
         return true; /* its port went away meanwhile: the answer ends here */
     read_criteria(sa, &query->query, &criteria);
-    uint32_t sources = ends.source == NETWORK_NONE ? end_point_count(network) : 1;
-    uint32_t destinations = ends.destination == NETWORK_NONE ? end_point_count(network) : 1;
+    uint32_t sources = end_point_count(network, ends.source);
+    uint32_t destinations = end_point_count(network, ends.destination);
     for (; query->destination < destinations; query->destination++, query->source = 0)
         for (; query->source < sources; query->source++) {
             if (sa->budget-- <= 0 && !query->answer.over)
                 return false;
             if (query->answer.over)
                 return true;
-            add_pair(sa, &criteria,
-                     ends.source == NETWORK_NONE ? numbered(network, query->source) : ends.source,
-                     ends.destination == NETWORK_NONE ? numbered(network, query->destination)
-                                                      : ends.destination,
-                     &query->answer);
+            add_pair(sa, &criteria, end_point_at(network, ends.source, query->source),
+                     end_point_at(network, ends.destination, query->destination), &query->answer);
         }
     return true;
 }
 
-/* A Get that names one end or none returns the first path found. */
-static void first_path(const struct sa *sa, const struct path_criteria *criteria,
-                       const struct ends *ends, struct answer *answer)
-{
-    const struct network *network = sa->view.network;
-    uint32_t sources = ends->source == NETWORK_NONE ? end_point_count(network) : 1;
-    uint32_t destinations = ends->destination == NETWORK_NONE ? end_point_count(network) : 1;
-    for (uint32_t tried = 0; tried < sources + destinations; tried++) {
-        uint32_t source =
-            ends->source == NETWORK_NONE ? numbered(network, tried % sources) : ends->source;
-        uint32_t destination = ends->destination == NETWORK_NONE
-                                   ? numbered(network, tried % destinations)
-                                   : ends->destination;
-        answer->considered++;
-        if (add_pair(sa, criteria, source, destination, answer))
-            return;
-    }
-}
-
 uint16_t path_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
+    const struct network *network = sa->view.network;
     struct path_criteria criteria;
     struct ends ends;
     if (is_multicast(query))
@@ -513,10 +471,19 @@ uint16_t path_records(struct sa *sa, const struct query *query, struct answer *a
     if (status)
         return status == STATUS_SA_NO_RECORDS ? STATUS_OK : status;
     read_criteria(sa, query, &criteria);
-    if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE)
+    if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE) {
         add_pair(sa, &criteria, ends.source, ends.destination, answer);
-    else
-        first_path(sa, &criteria, &ends, answer);
+        return STATUS_OK;
+    }
+    /* A Get that names one end or none returns the first path found. */
+    uint32_t sources = end_point_count(network, ends.source);
+    uint32_t destinations = end_point_count(network, ends.destination);
+    for (uint32_t tried = 0; tried < sources + destinations; tried++) {
+        answer->considered++;
+        if (add_pair(sa, &criteria, end_point_at(network, ends.source, tried % sources),
+                     end_point_at(network, ends.destination, tried % destinations), answer))
+            break;
+    }
     return STATUS_OK;
 }
 
@@ -580,7 +547,7 @@ static void add_terminal_step(const struct sa *sa, struct answer *answer, uint32
 uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const struct network *network = sa->view.network;
-    struct path_trace trace;
+    struct path_quality quality;
     struct ends ends;
     uint16_t status = find_ends(sa, query, &ends);
     if (status)
@@ -593,7 +560,7 @@ uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *
     unsigned dlid = query_has(query, PATH_DLID)
                         ? (unsigned)wire_get(query_data(query), PATH_RECORD_DLID)
                         : path_lookup(sa->view.routes, network, ends.source, ends.destination).dlid;
-    if (!path_index_follow(sa, ends.source, ends.destination, dlid, &trace))
+    if (!path_index_follow(sa, ends.source, ends.destination, dlid, &quality))
         return STATUS_SA_NO_RECORDS;
     uint32_t at = ends.source;
     unsigned entry = 0;

@@ -42,43 +42,30 @@ static void print_group(struct text *out, const struct group *group)
                 EXACTLY | group->life_time, flow | group->hop_limit, group->scope << 4);
 }
 
-static void print_member(struct text *out, const struct group *group,
-                         const struct group_member *member)
-{
-    text_printf(out, "mcm_port: port_gid=" PAIR " scope_state=0x%02x proxy_join=0x%x\n\n",
-                member->prefix, member->guid, group->scope << 4 | member->join_state,
-                member->proxy);
-}
-
 static void print_groups(struct text *out, const struct groups *groups, uint64_t since)
 {
     for (size_t i = 0; i < groups->all.count; i++) {
         const struct group *group = groups->all.items[i];
-        bool whole = group->changed > since || group->thinned > since, named = false;
-        if (whole)
+        bool whole = group->changed > since || group->thinned > since, named = whole;
+        if (whole) {
             text_printf(out, "# weft: all of group 0x%04x\n", group->mlid);
-        for (size_t j = 0; j < group->members.count || (whole && !named); j++) {
-            if (!whole && group->members.items[j].changed <= since)
+            print_group(out, group);
+        }
+        for (size_t j = 0; j < group->members.count; j++) {
+            const struct group_member *member = &group->members.items[j];
+            if (!whole && member->changed <= since)
                 continue;
             if (!named)
                 print_group(out, group);
             named = true;
-            if (j < group->members.count)
-                print_member(out, group, &group->members.items[j]);
+            text_printf(out, "mcm_port: port_gid=" PAIR " scope_state=0x%02x proxy_join=0x%x\n\n",
+                        member->prefix, member->guid, group->scope << 4 | member->join_state,
+                        member->proxy);
         }
     }
 }
 
 /* ---- services ---- */
-
-static bool is_printable(const uint8_t *name, unsigned room)
-{
-    unsigned length = (unsigned)strnlen((const char *)name, room);
-    for (unsigned i = 0; i < room; i++)
-        if (i < length ? name[i] < ' ' || name[i] > '~' || name[i] == '\'' : name[i] != 0)
-            return false;
-    return true;
-}
 
 static void print_service(struct text *out, const struct sa *sa, const struct service *service,
                           uint64_t wall_s)
@@ -88,7 +75,10 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
     const uint8_t *data = wire_bytes_const(record, SERVICE_RECORD_DATA8);
     const uint8_t *name = wire_bytes_const(record, SERVICE_RECORD_NAME);
     enum { NAME_BYTES = 64 };
-    bool plain = is_printable(name, NAME_BYTES);
+    unsigned length = (unsigned)strnlen((const char *)name, NAME_BYTES);
+    bool plain = true; /* printable */
+    for (unsigned i = 0; i < NAME_BYTES; i++)
+        plain &= i < length ? name[i] >= ' ' && name[i] <= '~' && name[i] != '\'' : name[i] == 0;
     uint64_t left = service->expires == TIME_NEVER ? UINT32_MAX
                     : service->expires > sa->now   ? (service->expires - sa->now) / NS_PER_S
                                                    : 0;

@@ -144,29 +144,10 @@ static int read_member(struct reader *reader, const char *line)
 
 /* ---- services ---- */
 
-static uint64_t end_of_lease(const struct reader *reader, uint64_t written_s, uint64_t left_s)
-{
-    uint64_t gone = written_s && reader->wall_s > written_s ? reader->wall_s - written_s : 0;
-    if (left_s == UINT32_MAX)
-        return TIME_NEVER;
-    return service_lease_end(reader->sa, left_s > gone ? left_s - gone : 0);
-}
-
-/* Behind what OpenSM writes: the number, and names that cannot be printed. */
-static void read_service_rest(struct service *service, const char *rest)
-{
-    uint64_t v[VALUES];
-    rest = rest ? scan(rest, " number=0x%", v) : NULL;
-    service->number = rest ? (uint32_t)v[0] : 0;
-    if (rest && scan(rest, " bytes=0x%:0x%:0x%:0x%:0x%:0x%:0x%:0x%", v))
-        for (unsigned i = 0; i < NAME_BYTES / 8; i++)
-            wire_set_bits(wire_bytes(service->record, SERVICE_RECORD_NAME), i * 64, 64, v[i]);
-}
-
 static int read_service(struct reader *reader, const char *line)
 {
     static const uint8_t bits[] = {64, 64, 64, 16, 32, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64};
-    uint64_t v[VALUES];
+    uint64_t v[VALUES], more[8];
     const char *name = scan(line,
                             "Service Record: id=0x% gid=0x%:0x% pkey=0x% lease=0x% key=0x%:0x% "
                             "name='",
@@ -194,27 +175,20 @@ static int read_service(struct reader *reader, const char *line)
     memcpy(wire_bytes(record, SERVICE_RECORD_NAME), name, (size_t)(end - name));
     for (unsigned i = 0; i < 8; i++)
         wire_set_bits(wire_bytes(record, SERVICE_RECORD_DATA8), i * 64, 64, v[7 + i]);
-    item.service.expires = end_of_lease(reader, v[15], v[16]);
-    read_service_rest(&item.service, rest);
+    uint64_t gone_s = v[15] && reader->wall_s > v[15] ? reader->wall_s - v[15] : 0;
+    uint64_t left_s = v[16] == UINT32_MAX ? v[16] : v[16] > gone_s ? v[16] - gone_s : 0;
+    item.service.expires = service_lease_end(reader->sa, left_s);
+    /* What OpenSM does not write: the number, and names that are not printable. */
+    rest = scan(rest, " number=0x%", more);
+    item.service.number = rest ? (uint32_t)more[0] : 0;
+    if (rest && scan(rest, " bytes=0x%:0x%:0x%:0x%:0x%:0x%:0x%:0x%", more))
+        for (unsigned i = 0; i < NAME_BYTES / 8; i++)
+            wire_set_bits(wire_bytes(record, SERVICE_RECORD_NAME), i * 64, 64, more[i]);
     vec_push(&reader->items, item);
     return 0;
 }
 
 /* ---- subscriptions ---- */
-
-static void fill_inform(uint8_t *inform, const uint64_t *v)
-{
-    gid_set(wire_bytes(inform, INFORM_INFO_GID), v[3], v[4]);
-    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, v[5]);
-    wire_set(inform, INFORM_INFO_LID_RANGE_END, v[6]);
-    wire_set(inform, INFORM_INFO_IS_GENERIC, v[7]);
-    wire_set(inform, INFORM_INFO_SUBSCRIBE, 1);
-    wire_set(inform, INFORM_INFO_TYPE, v[9]);
-    wire_set(inform, INFORM_INFO_TRAP_NUMBER, v[10]);
-    wire_set(inform, INFORM_INFO_QPN, v[11] >> 8);
-    wire_set(inform, INFORM_INFO_RESP_TIME_VALUE, v[11] & 0x1F);
-    wire_set(inform, INFORM_INFO_PRODUCER_TYPE, v[12]);
-}
 
 static int read_subscription(struct reader *reader, const char *line)
 {
@@ -243,7 +217,17 @@ static int read_subscription(struct reader *reader, const char *line)
                                                      .q_key = (uint32_t)v[17],
                                                      .p_key_index = (uint16_t)v[18],
                                                      .sl = (uint8_t)v[19]}}};
-    fill_inform(item.subscription.inform, v);
+    uint8_t *inform = item.subscription.inform;
+    gid_set(wire_bytes(inform, INFORM_INFO_GID), v[3], v[4]);
+    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, v[5]);
+    wire_set(inform, INFORM_INFO_LID_RANGE_END, v[6]);
+    wire_set(inform, INFORM_INFO_IS_GENERIC, v[7]);
+    wire_set(inform, INFORM_INFO_SUBSCRIBE, 1);
+    wire_set(inform, INFORM_INFO_TYPE, v[9]);
+    wire_set(inform, INFORM_INFO_TRAP_NUMBER, v[10]);
+    wire_set(inform, INFORM_INFO_QPN, v[11] >> 8);
+    wire_set(inform, INFORM_INFO_RESP_TIME_VALUE, v[11] & 0x1F);
+    wire_set(inform, INFORM_INFO_PRODUCER_TYPE, v[12]);
     vec_push(&reader->items, item);
     return 0;
 }
@@ -331,21 +315,6 @@ static bool is_left(const struct left *left, uint32_t number)
     return found;
 }
 
-static void drop_what_is_gone(struct reader *reader)
-{
-    struct registry *registry = &reader->sa->registry;
-    struct groups *groups = &registry->groups;
-    for (size_t i = groups->all.count; i-- > 0;)
-        if (!is_left(&reader->groups, groups->all.items[i]->mlid))
-            groups_remove(groups, groups->all.items[i]);
-    for (size_t i = registry->services.count; i-- > 0;)
-        if (!is_left(&reader->services, registry->services.items[i].number))
-            service_drop(reader->sa, &registry->services.items[i]);
-    for (size_t i = registry->subscriptions.count; i-- > 0;)
-        if (!is_left(&reader->subscriptions, registry->subscriptions.items[i].number))
-            subscription_drop(reader->sa, &registry->subscriptions.items[i]);
-}
-
 /* One with this MGID and MLID; others that have either go. */
 static struct group *place_group(struct groups *groups, const struct group *group)
 {
@@ -400,19 +369,6 @@ static void put_items(struct reader *reader)
             groups_remove(groups, groups->all.items[i]);
 }
 
-/* Numbers go on where they were: none is given twice. */
-static void go_on_counting(struct reader *reader)
-{
-    struct registry *registry = &reader->sa->registry;
-    const struct registry_header *header = &reader->header;
-    if (header->next_service > registry->next_service)
-        registry->next_service = header->next_service;
-    if (header->next_subscription > registry->next_subscription)
-        registry->next_subscription = header->next_subscription;
-    if (header->next_mgid > registry->next_mgid)
-        registry->next_mgid = header->next_mgid;
-}
-
 void registry_clear(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
@@ -427,29 +383,47 @@ void registry_clear(struct sa *sa)
 
 static void put(struct reader *reader)
 {
-    const struct sa_generations *since = &reader->header.since;
-    if (!since->groups && !since->others) {
-        registry_clear(reader->sa);
-        reader->sa->registry.next_service = reader->sa->registry.next_subscription = 0;
+    struct sa *sa = reader->sa;
+    struct registry *registry = &sa->registry;
+    struct groups *groups = &registry->groups;
+    const struct registry_header *header = &reader->header;
+    if (!header->since.groups && !header->since.others) {
+        registry_clear(sa);
+        registry->next_service = registry->next_subscription = 0;
     }
-    drop_what_is_gone(reader);
+    for (size_t i = groups->all.count; i-- > 0;)
+        if (!is_left(&reader->groups, groups->all.items[i]->mlid))
+            groups_remove(groups, groups->all.items[i]);
+    for (size_t i = registry->services.count; i-- > 0;)
+        if (!is_left(&reader->services, registry->services.items[i].number))
+            service_drop(sa, &registry->services.items[i]);
+    for (size_t i = registry->subscriptions.count; i-- > 0;)
+        if (!is_left(&reader->subscriptions, registry->subscriptions.items[i].number))
+            subscription_drop(sa, &registry->subscriptions.items[i]);
     put_items(reader);
-    go_on_counting(reader);
-    reader->sa->registrations_due = reader->sa->now; /* leases are looked at anew */
+    /* No number is assigned twice. */
+    if (header->next_service > registry->next_service)
+        registry->next_service = header->next_service;
+    if (header->next_subscription > registry->next_subscription)
+        registry->next_subscription = header->next_subscription;
+    if (header->next_mgid > registry->next_mgid)
+        registry->next_mgid = header->next_mgid;
+    sa->registrations_due = sa->now; /* to look at the leases */
 }
 
-int registry_read(struct sa *sa, const struct registry_source *source,
+int registry_read(struct sa *sa, const struct sa_registry_file *file,
+                  bool (*accept)(const struct sa *sa, const struct registry_header *header),
                   struct registry_header *header, struct err *err)
 {
-    struct line_reader *lines = from_bytes(source->path, source->content, source->bytes, err);
-    struct reader reader = {.sa = sa, .wall_s = source->wall_s, .lines = lines};
-    if (source->bytes && memchr(source->content, 0, source->bytes))
-        lines->status = err_at(err, EINVAL, source->path, 0, "not a text file: it has NUL bytes");
+    struct line_reader *lines = from_bytes(file->path, file->content, file->bytes, err);
+    struct reader reader = {.sa = sa, .wall_s = file->wall_s, .lines = lines};
+    if (file->bytes && memchr(file->content, 0, file->bytes))
+        lines->status = err_at(err, EINVAL, file->path, 0, "not a text file: it has NUL bytes");
     while (line_reader_next_line(lines))
         read_line(&reader, lines->copy);
     int status = lines->status;
-    if (status == 0 && source->accept && !source->accept(sa, &reader.header))
-        status = err_at(err, ESTALE, source->path, 0, "not what was asked for");
+    if (status == 0 && accept && !accept(sa, &reader.header))
+        status = err_at(err, ESTALE, file->path, 0, "not what was asked for");
     if (status == 0) {
         put(&reader);
         *header = reader.header;
@@ -465,10 +439,8 @@ int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file 
                      struct err *err)
 {
     struct registry_header header = {0};
-    struct registry_source source = {
-        .content = file->content, .bytes = file->bytes, .path = file->path, .wall_s = file->wall_s};
     sa->now = now;
-    int status = registry_read(sa, &source, &header, err);
+    int status = registry_read(sa, file, NULL, &header, err);
     if (status == 0)
         sa->registry_source_lid = header.master;
     return status;

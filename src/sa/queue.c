@@ -41,16 +41,6 @@ static uint32_t new_client(struct query_queue *queue, unsigned lid)
     return index;
 }
 
-static void fill(struct query *query, const struct sa_message *message)
-{
-    *query = (struct query){.next = NOBODY, .address = message->address, .bytes = message->bytes};
-    memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
-    if (message->bytes > MAD_BYTES) {
-        query->more = mem_alloc(message->bytes);
-        memcpy(query->more, message->data, message->bytes);
-    }
-}
-
 bool queue_put(struct query_queue *queue, const struct sa_config *config,
                const struct sa_message *message)
 {
@@ -63,7 +53,13 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config,
     if (from->count >= config->client_limit)
         return false;
     uint32_t index = pool_take(&queue->queries);
-    fill(&queue->queries.items[index], message);
+    struct query *query = &queue->queries.items[index];
+    *query = (struct query){.next = NOBODY, .address = message->address, .bytes = message->bytes};
+    memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+    if (message->bytes > MAD_BYTES) {
+        query->more = mem_alloc(message->bytes);
+        memcpy(query->more, message->data, message->bytes);
+    }
     if (from->tail == NOBODY)
         from->head = index;
     else

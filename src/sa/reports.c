@@ -10,23 +10,19 @@
 enum { LIDS_ALL = 0xFFFF, ANY16 = 0xFFFF, ANY24 = 0xFFFFFF };
 enum { NOTICE_BY_SM = 3, PRODUCER_CLASS_MANAGER = 4 }; /* type and producer of 64 to 67 */
 
-static bool in_range(const uint8_t *inform, const uint8_t *notice)
+static bool is_wanted(const uint8_t *inform, const uint8_t *notice)
 {
     const uint8_t *gid = wire_bytes_const(inform, INFORM_INFO_GID);
     uint64_t first = wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN);
     uint64_t last = wire_get(inform, INFORM_INFO_LID_RANGE_END);
     uint64_t lid = wire_get(notice, NOTICE_ISSUER_LID);
+    bool in_range = first == LIDS_ALL || (lid >= first && lid <= (last ? last : first));
     if (gid_prefix(gid) || gid_guid(gid))
-        return gid_guid(gid) == gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
-    return first == LIDS_ALL || (lid >= first && lid <= (last ? last : first));
-}
-
-static bool is_wanted(const uint8_t *inform, const uint8_t *notice)
-{
+        in_range = gid_guid(gid) == gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
     uint64_t type = wire_get(inform, INFORM_INFO_TYPE);
     uint64_t trap = wire_get(inform, INFORM_INFO_TRAP_NUMBER);
     uint64_t producer = wire_get(inform, INFORM_INFO_PRODUCER_TYPE);
-    return in_range(inform, notice) &&
+    return in_range &&
            (wire_get(inform, INFORM_INFO_IS_GENERIC) != 0) ==
                (wire_get(notice, NOTICE_IS_GENERIC) != 0) &&
            (type == ANY16 || type == wire_get(notice, NOTICE_TYPE)) &&
@@ -141,18 +137,6 @@ uint64_t reports_deadline(const struct sa *sa)
     return deadline;
 }
 
-static void start_pending(struct sa *sa)
-{
-    struct reports *reports = &sa->reports;
-    while (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
-        struct report *report = &reports->in_flight[reports->in_flight_count++];
-        *report = reports->pending.items[reports->taken++];
-        report->tid = ++reports->next_tid;
-    }
-    reports->taken = vec_drop_taken(&reports->pending, reports->taken);
-    assert(reports->in_flight_count <= REPORT_WINDOW && reports->taken <= reports->pending.count);
-}
-
 void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute)
 {
     memset(mad, 0, MAD_BYTES);
@@ -168,7 +152,13 @@ void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsign
 bool reports_next(struct sa *sa, struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
-    start_pending(sa);
+    while (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
+        struct report *report = &reports->in_flight[reports->in_flight_count++];
+        *report = reports->pending.items[reports->taken++];
+        report->tid = ++reports->next_tid;
+    }
+    reports->taken = vec_drop_taken(&reports->pending, reports->taken);
+    assert(reports->in_flight_count <= REPORT_WINDOW && reports->taken <= reports->pending.count);
     for (unsigned i = reports->in_flight_count; i-- > 0;) {
         struct report *report = &reports->in_flight[i];
         if (report->deadline)

@@ -11,8 +11,7 @@
  *   components.c     component masks, selectors
  *   access.c         visibility of ports by partition
  *   rate.c           rates of links, and their order
- *   node_records.c   nodes, ports, switches, links, managers, GUIDs
- *   table_records.c  forwarding, partition, SL-to-VL and arbitration tables
+ *   port_records.c   nodes, ports, switches, links, managers, GUIDs, tables
  *   path_index.c     end points by GUID, MTU and rate of paths
  *   path_records.c   PathRecord, MultiPathRecord and TraceRecord
  *   group_records.c  MCMemberRecord: joining, leaving, looking up

@@ -20,12 +20,9 @@ enum service_component {
 #define LEASE_FOREVER UINT32_MAX
 
 static const struct component service_components[] = {
-    {SERVICE_ID, SERVICE_RECORD_ID, 0},
-    {SERVICE_GID, SERVICE_RECORD_GID, 0},
-    {SERVICE_P_KEY, SERVICE_RECORD_P_KEY, 0},
-    {5, SERVICE_RECORD_KEY, 0},
-    {6, SERVICE_RECORD_NAME, 0},
-    {.bit = 64},
+    {SERVICE_ID, SERVICE_P_KEY, SERVICE_RECORD_ID, 0},
+    {5, 6, SERVICE_RECORD_KEY, 0},
+    NO_COMPONENT,
 };
 
 /* Each element of the data is a component of its own. */
@@ -58,20 +55,6 @@ static void add_service(const struct query *query, const struct service *service
     memcpy(record, service->record, WIRE_BYTES_SERVICE_RECORD);
     if (!query_is_trusted(query))
         memset(wire_bytes(record, SERVICE_RECORD_KEY), 0, wire_fields[SERVICE_RECORD_KEY].count);
-}
-
-static void look_up(const struct sa *sa, const struct query *query, struct answer *answer)
-{
-    uint64_t requester = sa_requester_guid(sa, query);
-    struct matcher matcher;
-    matcher_init(&matcher, service_components, query_mask(query), query_data(query));
-    for (size_t i = 0; i < sa->registry.services.count; i++) {
-        const struct service *service = &sa->registry.services.items[i];
-        unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
-        if (matcher_accepts(&matcher, service->record) && data_fits(query, service->record) &&
-            (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
-            add_service(query, service, answer);
-    }
 }
 
 static struct service *find(struct sa *sa, const uint8_t *record)
@@ -150,23 +133,29 @@ void service_put(struct sa *sa, const struct service *service)
     known->changed = ++registry->generation;
 }
 
-static uint16_t withdraw(struct sa *sa, const struct query *query, struct answer *answer)
-{
-    struct service *service = find(sa, query_data(query));
-    if (!service || !is_allowed(sa, query))
-        return STATUS_SA_NO_RECORDS;
-    add_service(query, service, answer);
-    service_drop(sa, service);
-    return STATUS_OK;
-}
-
 uint16_t service_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
-    switch (query_method(query)) {
-    case METHOD_SET: return announce(sa, query, answer);
-    case METHOD_DELETE: return withdraw(sa, query, answer);
-    default: look_up(sa, query, answer); return STATUS_OK;
+    if (query_method(query) == METHOD_SET)
+        return announce(sa, query, answer);
+    if (query_method(query) == METHOD_DELETE) {
+        struct service *service = find(sa, query_data(query));
+        if (!service || !is_allowed(sa, query))
+            return STATUS_SA_NO_RECORDS;
+        add_service(query, service, answer);
+        service_drop(sa, service);
+        return STATUS_OK;
     }
+    uint64_t requester = sa_requester_guid(sa, query);
+    struct matcher matcher;
+    matcher_init(&matcher, service_components, query_mask(query), query_data(query));
+    for (size_t i = 0; i < sa->registry.services.count; i++) {
+        const struct service *service = &sa->registry.services.items[i];
+        unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
+        if (matcher_accepts(&matcher, service->record) && data_fits(query, service->record) &&
+            (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
+            add_service(query, service, answer);
+    }
+    return STATUS_OK;
 }
 
 void services_expire(struct sa *sa)

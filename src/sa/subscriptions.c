@@ -9,11 +9,6 @@
 
 enum { LIDS_ALL = 0xFFFF };
 
-static bool same_address(const struct sa_address *a, const struct sa_address *b)
-{
-    return a->lid == b->lid && a->qp == b->qp;
-}
-
 /* Whether both ask for the same notices. Whose GID is given need not look at LIDs. */
 static bool same_wish(const uint8_t *a, const uint8_t *b)
 {
@@ -29,17 +24,6 @@ static bool same_wish(const uint8_t *a, const uint8_t *b)
     return by_gid ||
            (wire_get(a, INFORM_INFO_LID_RANGE_BEGIN) == wire_get(b, INFORM_INFO_LID_RANGE_BEGIN) &&
             wire_get(a, INFORM_INFO_LID_RANGE_END) == wire_get(b, INFORM_INFO_LID_RANGE_END));
-}
-
-static struct subscription *find(struct sa *sa, const struct query *query)
-{
-    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
-        struct subscription *subscription = &sa->registry.subscriptions.items[i];
-        if (same_address(&subscription->address, &query->address) &&
-            same_wish(query_data(query), subscription->inform))
-            return subscription;
-    }
-    return NULL;
 }
 
 struct subscription *subscription_find(struct sa *sa, uint32_t number)
@@ -114,24 +98,16 @@ void subscriptions_update_lids(struct sa *sa)
     }
 }
 
-static void subscribe(struct sa *sa, const struct query *query)
-{
-    struct subscription subscription = {
-        .guid = sa_requester_guid(sa, query),
-        .address = query->address,
-        .number = ++sa->registry.next_subscription,
-        .absent_since = TIME_NEVER,
-        .changed = ++sa->registry.generation,
-    };
-    memcpy(subscription.inform, query_data(query), sizeof subscription.inform);
-    wire_set(subscription.inform, INFORM_INFO_QPN, query->address.qp);
-    vec_push(&sa->registry.subscriptions, subscription);
-}
-
 uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *inform = query_data(query);
-    struct subscription *known = find(sa, query);
+    struct subscription *known = NULL;
+    for (size_t i = 0; i < sa->registry.subscriptions.count && !known; i++) {
+        struct subscription *other = &sa->registry.subscriptions.items[i];
+        if (other->address.lid == query->address.lid && other->address.qp == query->address.qp &&
+            same_wish(inform, other->inform))
+            known = other;
+    }
     switch (wire_get(inform, INFORM_INFO_SUBSCRIBE)) {
     case 0:
         if (!known)
@@ -145,7 +121,15 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
             break;
         if (sa->registry.subscriptions.count >= sa->config.subscription_limit)
             return STATUS_SA_NO_RESOURCES;
-        subscribe(sa, query);
+        vec_push(&sa->registry.subscriptions,
+                 ((struct subscription){.guid = sa_requester_guid(sa, query),
+                                        .address = query->address,
+                                        .number = ++sa->registry.next_subscription,
+                                        .absent_since = TIME_NEVER,
+                                        .changed = ++sa->registry.generation}));
+        known = &sa->registry.subscriptions.items[sa->registry.subscriptions.count - 1];
+        memcpy(known->inform, inform, sizeof known->inform);
+        wire_set(known->inform, INFORM_INFO_QPN, query->address.qp);
         break;
     default: return STATUS_SA_BAD_REQUEST;
     }
@@ -153,41 +137,31 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
     return STATUS_OK;
 }
 
-#define INFORM_COMPONENT(bit, field)                                                               \
-    {                                                                                              \
-        bit, INFORM_INFO_##field, INFORM_INFO_RECORD_AT_INFORM_INFO                                \
-    }
 static const struct component inform_components[] = {
-    {0, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
-    {1, INFORM_INFO_RECORD_ENUM, 0},
-    INFORM_COMPONENT(3, GID),
-    INFORM_COMPONENT(4, LID_RANGE_BEGIN),
-    INFORM_COMPONENT(5, LID_RANGE_END),
-    INFORM_COMPONENT(7, IS_GENERIC),
-    INFORM_COMPONENT(8, SUBSCRIBE),
-    INFORM_COMPONENT(9, TYPE),
-    INFORM_COMPONENT(10, TRAP_NUMBER),
-    INFORM_COMPONENT(11, QPN),
-    INFORM_COMPONENT(13, RESP_TIME_VALUE),
-    INFORM_COMPONENT(15, PRODUCER_TYPE),
-    {.bit = 64},
+    {0, 1, INFORM_INFO_RECORD_SUBSCRIBER_GID, 0},
+    {3, 5, INFORM_INFO_GID, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {7, 11, INFORM_INFO_IS_GENERIC, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {13, 13, INFORM_INFO_RESP_TIME_VALUE, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    {15, 15, INFORM_INFO_PRODUCER_TYPE, INFORM_INFO_RECORD_AT_INFORM_INFO},
+    NO_COMPONENT,
 };
 
 uint16_t inform_info_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
+    uint64_t requester = access_requester(sa, query);
     struct matcher matcher;
     matcher_init(&matcher, inform_components, query_mask(query), query_data(query));
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        if (!access_may_see(sa, requester, subscription->guid))
+            continue;
         uint8_t *record = answer_add(answer);
         gid_set(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), sa->config.prefix,
                 subscription->guid);
         wire_set(record, INFORM_INFO_RECORD_ENUM, subscription->number);
         memcpy(record + INFORM_INFO_RECORD_AT_INFORM_INFO, subscription->inform,
                WIRE_BYTES_INFORM_INFO);
-        if (!matcher_accepts(&matcher, record) ||
-            !access_may_see(sa, access_requester(sa, query), subscription->guid))
-            answer_drop(answer);
+        answer_match(answer, &matcher);
     }
     return STATUS_OK;
 }

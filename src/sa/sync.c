@@ -23,20 +23,15 @@ enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bits, in the quest
 
 /* ---- the master's side ---- */
 
-static bool is_news(const struct sa *sa, const struct standby *standby)
-{
-    struct sa_generations now = sa_registry_generations(sa);
-    return standby->instance != sa->config.instance || standby->since.groups != now.groups ||
-           standby->since.others != now.others;
-}
-
 static uint64_t due_at(const struct sa *sa, const struct standby *standby)
 {
+    struct sa_generations now = sa_registry_generations(sa);
     if (!standby->waits)
         return TIME_NEVER;
     if (!sa->serves)
         return 0;
-    if (!is_news(sa, standby))
+    if (standby->instance == sa->config.instance && standby->since.groups == now.groups &&
+        standby->since.others == now.others)
         return standby->asked + hold;
     return deferred_awaits(sa, standby) ? standby->told + short_gap : standby->not_before;
 }
@@ -173,16 +168,16 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
         message->address.lid != redirect_target(&client->trail)->lid ||
         (uint32_t)wire_get(message->data, MAD_TID) != client->tid)
         return;
-    struct registry_source source = {.content = (const char *)message->data + SA_DATA_OFFSET,
-                                     .bytes = message->bytes - SA_DATA_OFFSET,
-                                     .path = "the master's registrations",
-                                     .accept = is_expected};
+    struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET,
+                                    .bytes = message->bytes - SA_DATA_OFFSET,
+                                    .path = "the master's registrations"};
     client->tid = 0; /* no second time */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
         go_elsewhere(sa, message);
         return;
     }
-    if (wire_get(message->data, MAD_STATUS) || registry_read(sa, &source, &header, NULL) < 0) {
+    if (wire_get(message->data, MAD_STATUS) ||
+        registry_read(sa, &file, is_expected, &header, NULL) < 0) {
         begin_anew(sa);
         return;
     }

@@ -5,33 +5,20 @@
  * that takes over writes once what its predecessor wrote, which changes nothing. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-static request_ended block_ended;
-static request_answered block_taken;
-static request_refused block_refused;
-static request_unanswered block_unanswered;
-
+static request_outcome block_accepted, block_refused, block_unanswered;
+#define SET_BLOCK(table, id)                                                                       \
+    {                                                                                              \
+        .name = (table), .attribute = (id), .writes = true, .group = GROUP_BLOCKS,                 \
+        .answered = block_accepted, .refused = block_refused, .unanswered = block_unanswered       \
+    }
 static const struct request_kind set_block[BLOCK_KINDS] = {
-    [BLOCK_PARTITIONS] = {"partitions", ATTRIBUTE_P_KEY_TABLE, true, 0, block_ended, block_taken,
-                          block_refused, block_unanswered, false, NULL},
-    [BLOCK_SL2VL] = {"lanes", ATTRIBUTE_SL2VL_TABLE, true, 0, block_ended, block_taken,
-                     block_refused, block_unanswered, false, NULL},
-    [BLOCK_ARBITRATION] = {"arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE, true, 0, block_ended,
-                           block_taken, block_refused, block_unanswered, false, NULL},
-    [BLOCK_MULTICAST] = {"multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE, true, 0,
-                         block_ended, block_taken, block_refused, block_unanswered, false, NULL},
+    [BLOCK_PARTITIONS] = SET_BLOCK("partitions", ATTRIBUTE_P_KEY_TABLE),
+    [BLOCK_SL2VL] = SET_BLOCK("lanes", ATTRIBUTE_SL2VL_TABLE),
+    [BLOCK_ARBITRATION] = SET_BLOCK("arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE),
+    [BLOCK_MULTICAST] = SET_BLOCK("multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE),
 };
-
-struct block_writer {
-    uint32_t under_way; /* Sets */
-};
-
-struct block_writer *blocks_new(void)
-{
-    return mem_zalloc(1, sizeof(struct block_writer));
-}
 
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
 
@@ -56,13 +43,9 @@ static void write_block(struct sm *sm, uint32_t row)
     const struct block *block = &sm->subnet.blocks.rows.items[row];
     const struct subnet_port *port = port_at(sm, block->port);
     bool at_switch = node_at(sm, port->node)->kind == SUBNET_SWITCH;
-    struct request *request =
-        sm_request(sm, &set_block[block->kind], (union request_subject){.row = row},
-                   subnet_end_port(&sm->subnet, block->port));
-    request->modifier = modifier_of(port, at_switch, block);
-    memcpy(request->data, blocks_content(&sm->subnet.blocks, block->wanted), SMP_DATA_BYTES);
-    sm->block_writer->under_way++;
-    sm_submit(sm, request, PRIORITY_NONE);
+    sm_send(sm, &set_block[block->kind], (union request_subject){.row = row},
+            subnet_end_port(&sm->subnet, block->port), modifier_of(port, at_switch, block),
+            blocks_content(&sm->subnet.blocks, block->wanted));
 }
 
 /* A node may be there and one of its ports not: the second one of the manager's own adapter. */
@@ -86,61 +69,43 @@ void blocks_program(struct sm *sm)
     }
 }
 
-static void settle_port(struct sm *sm, uint32_t port)
-{
-    if (!blocks_port_is_settled(&sm->subnet.blocks, port))
-        return;
-    program_port(sm, port);
-    if (port_at(sm, port)->peer != SUBNET_NONE)
-        program_port(sm, port_at(sm, port)->peer);
-}
-
 /* A block is through, or given up on. */
 static void go_on(struct sm *sm, uint32_t row)
 {
-    settle_port(sm, sm->subnet.blocks.rows.items[row].port);
+    uint32_t port = sm->subnet.blocks.rows.items[row].port;
+    if (blocks_port_is_settled(&sm->subnet.blocks, port))
+        program_link(sm, port);
     blocks_program(sm); /* what became wanted of this block meanwhile */
 }
 
-static void block_ended(struct sm *sm, const struct request *request)
+static void block_accepted(struct sm *sm, const struct request *request)
 {
-    (void)request;
-    assert(sm->block_writer->under_way);
-    sm->block_writer->under_way--;
-}
-
-static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
-                        const uint8_t *data)
-{
-    (void)now, (void)data;
     blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
     go_on(sm, request->about.row);
 }
 
-static void block_refused(struct sm *sm, uint64_t now, const struct request *request,
-                          uint16_t status)
+static void block_refused(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-    (void)now;
-    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
-           (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, status);
+    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
+           (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, request->status);
     blocks_refuse(&sm->subnet.blocks, row);
     go_on(sm, row);
 }
 
 /* Whoever does not answer is taken out, and its blocks wait until it is back. The manager's own
  * node stays: there it counts as a refusal, or it would be tried for ever. */
-static void block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void block_unanswered(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     if (request->target != sm->subnet.own_port) {
-        blocks_mark_unknown(&sm->subnet.blocks, row);
-        discovery_lost_contact(sm, now, request->target);
+        blocks_confirm(&sm->subnet.blocks, row, NULL);
+        discovery_lost_contact(sm, request->target);
         return;
     }
-    sm_say(sm, SM_EVENT_WARNING,
+    sm_log(sm, SM_EVENT_WARNING,
            "port %u of 0x%016llx, the manager's own node, does not answer to its %s: left as it is",
            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
     blocks_refuse(&sm->subnet.blocks, row);
@@ -149,19 +114,13 @@ static void block_unanswered(struct sm *sm, uint64_t now, const struct request *
 
 bool blocks_are_written(const struct sm *sm)
 {
-    return sm->block_writer->under_way == 0 &&
+    return !transactions_under_way(sm, GROUP_BLOCKS) &&
            sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
-}
-
-bool blocks_are_answered(const struct sm *sm)
-{
-    return sm->block_writer->under_way == 0;
 }
 
 void blocks_requests_dropped(struct sm *sm)
 {
-    sm->block_writer->under_way = 0;
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
-            blocks_mark_unknown(&sm->subnet.blocks, row);
+            blocks_confirm(&sm->subnet.blocks, row, NULL);
 }

@@ -7,7 +7,6 @@
  * may be another master about, or may have been. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct trap_source {
@@ -19,23 +18,17 @@ struct trap_source {
 struct sweeps {
     uint64_t next;                   /* when it is due */
     unsigned light;                  /* since the last full one */
-    uint32_t under_way;              /* requests of the present one */
     VEC(struct trap_source) sources; /* by node */
 };
 
-struct sweeps *sweeps_new(void)
+static void init_sweeps(struct sm *sm)
 {
-    struct sweeps *sweeps = mem_zalloc(1, sizeof *sweeps);
-    sweeps->next = TIME_NEVER;
-    return sweeps;
+    sm->sweeps->next = TIME_NEVER;
 }
 
-void sweeps_free(struct sweeps *sweeps)
+static void release_sweeps(struct sm *sm)
 {
-    if (!sweeps)
-        return;
-    vec_release(&sweeps->sources);
-    mem_free(sweeps);
+    vec_release(&sm->sweeps->sources);
 }
 
 uint64_t sweep_deadline(const struct sm *sm)
@@ -43,10 +36,10 @@ uint64_t sweep_deadline(const struct sm *sm)
     return sm->sweeps->next;
 }
 
-void sweep_schedule(struct sm *sm, uint64_t now)
+void sweep_schedule(struct sm *sm)
 {
     uint64_t period = sm->config.sweep_ns;
-    sm->sweeps->next = period == TIME_NEVER ? TIME_NEVER : now + period;
+    sm->sweeps->next = period == TIME_NEVER ? TIME_NEVER : sm->now + period;
 }
 
 void sweep_stop(struct sm *sm)
@@ -54,77 +47,50 @@ void sweep_stop(struct sm *sm)
     sm->sweeps->next = TIME_NEVER;
 }
 
-void sweep_asked(struct sm *sm)
+static void drop_sweep(struct sm *sm)
 {
-    sm->sweeps->under_way++;
+    sm->sweeps->sources.count = 0;
 }
 
-void sweep_heard(struct sm *sm)
-{
-    assert(sm->sweeps->under_way);
-    sm->sweeps->under_way--;
-}
+SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
 
-bool sweep_is_under_way(const struct sm *sm)
-{
-    return sm->sweeps->under_way != 0;
-}
-
-void sweeps_requests_dropped(struct sm *sm)
-{
-    sm->sweeps->under_way = 0;
-    for (size_t i = 0; i < sm->sweeps->sources.count; i++)
-        sm->sweeps->sources.items[i] = (struct trap_source){0};
-}
-
-static struct trap_source *source_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->sweeps->sources, node);
-}
-
-static request_ended sweep_ended;
-static request_answered sweep_answered;
+static request_outcome sweep_answered;
 static const struct request_kind sweep_switch = {
-    .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
-    .counter = offsetof(struct sm_counts, switch_info),
-    .ended = sweep_ended,
+    .group = GROUP_SWEEP,
     .answered = sweep_answered,
     .loses_contact = true,
 };
 
-void change_sweep(struct sm *sm, uint64_t now)
+void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
-    sweep_schedule(sm, now);
-    if (sm->sweeps->under_way || !discovery_is_complete(sm))
+    sweep_schedule(sm);
+    if (transactions_under_way(sm, GROUP_SWEEP) || !discovery_is_complete(sm))
         return; /* the last one is still on its way */
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
-    mastership_sweep_begins(sm, now);
+    mastership_handle(sm, ON_SWEEP_BEGINS);
     bool full = sm->config.full_every && ++sm->sweeps->light >= sm->config.full_every;
-    if (audit_begin(sm, now))
+    if (audit_begin(sm))
         full = true;
     if (full)
         sm->sweeps->light = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        const struct subnet_node *node = node_at(sm, i);
         if (full && node->present)
             discovery_read_node(sm, i);
         if (full || !node->present || node->kind != SUBNET_SWITCH)
             continue;
-        sm->sweeps->under_way++;
-        struct request *request =
-            sm_request(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port);
-        sm_submit(sm, request, PRIORITY_NONE);
+        sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
-        const struct subnet_port *p = &sm->subnet.ports.items[port];
-        if (!sm->subnet.nodes.items[p->node].present)
+        const struct subnet_port *p = port_at(sm, port);
+        if (!node_at(sm, p->node)->present)
             continue;
         discovery_retry_port(sm, port);
         if (p->manager)
-            mastership_ask_again(sm, port);
+            mastership_query_in_sweep(sm, port);
     }
     /* Nobody sends a trap for the manager's own adapter, and no other node leads to it. */
     uint32_t own = sm->subnet.own_port;
@@ -135,89 +101,76 @@ void change_sweep(struct sm *sm, uint64_t now)
 }
 
 /* A switch's ports changed: look at it, or at everything if that is what is wanted. */
-void change_explore(struct sm *sm, uint64_t now, uint32_t node)
+static void explore(struct sm *sm, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
     if (sm->config.scope_full)
-        discovery_explore_all(sm, now);
+        discovery_explore_all(sm);
 }
 
-static void sweep_answered(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
+static void sweep_answered(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
-    discovery_learn_switch(sm, node, data);
-    if (!wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
+    discovery_learn_switch(sm, node, request->answer);
+    if (!wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
-    sm_begin_change(sm, now, "switch 0x%016llx reports a port change (sweep)",
+    sm_begin_change(sm, "switch 0x%016llx reports a port change (sweep)",
                     (unsigned long long)node_at(sm, node)->guid);
-    change_explore(sm, now, node);
-}
-
-static void sweep_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    sweep_heard(sm);
-}
-
-static void repress(struct sm *sm, const struct sm_message *trap)
-{
-    struct sm_message answer = *trap;
-    wire_set(answer.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
-    wire_set(answer.mad, MAD_STATUS, 0);
-    wire_set(answer.mad, SMP_M_KEY, sm->config.m_key);
-    sm_reply(sm, &answer);
+    explore(sm, node);
 }
 
 /* An agent that sends more than TRAPS_ALLOWED traps in a window is not listened to for the rest of
  * it; sweeps still see what it has to say. */
 enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 
-static bool is_trap_storm(struct sm *sm, uint64_t now, uint32_t node)
+static bool is_trap_storm(struct sm *sm, uint32_t node)
 {
-    struct trap_source *source = source_at(sm, node);
-    if (now > source->since + TRAP_WINDOW_S * NS_PER_S)
-        *source = (struct trap_source){.since = now};
+    struct trap_source *source = vec_at(&sm->sweeps->sources, node);
+    if (sm->now > source->since + TRAP_WINDOW_S * NS_PER_S)
+        *source = (struct trap_source){.since = sm->now};
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
-        sm_say(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
-               (unsigned long long)sm->subnet.nodes.items[node].guid, TRAP_WINDOW_S);
+        sm_log(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
+               (unsigned long long)node_at(sm, node)->guid, TRAP_WINDOW_S);
     source->ignored = true;
     return true;
 }
 
-void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message)
+void change_trap(struct sm *sm, const struct sm_message *message)
 {
     const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
     unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
     unsigned lid = (unsigned)wire_get(notice, NOTICE_ISSUER_LID);
     if (sm_state(sm) != SM_MASTER)
         return;
-    repress(sm, message);
+    struct sm_message repress = *message;
+    wire_set(repress.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
+    wire_set(repress.mad, MAD_STATUS, 0);
+    wire_set(repress.mad, SMP_M_KEY, sm->config.m_key);
+    sm_reply(sm, &repress);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     if (port == SUBNET_NONE) {
-        sm_say(sm, SM_EVENT_WARNING, "trap %u from LID %u, which nobody has", trap, lid);
+        sm_log(sm, SM_EVENT_WARNING, "trap %u from LID %u, which nobody has", trap, lid);
         return;
     }
-    uint32_t node = sm->subnet.ports.items[port].node;
-    uint32_t peer = sm->subnet.ports.items[port].peer;
-    if (trap == 128 && peer != SUBNET_NONE &&
-        sm->subnet.nodes.items[sm->subnet.ports.items[peer].node].vswitch)
-        node = sm->subnet.ports.items[peer].node; /* the LID is shared */
-    const struct subnet_node *n = &sm->subnet.nodes.items[node];
-    if (is_trap_storm(sm, now, node))
+    uint32_t node = port_at(sm, port)->node;
+    uint32_t peer = port_at(sm, port)->peer;
+    if (trap == 128 && peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->vswitch)
+        node = port_at(sm, peer)->node; /* the LID is shared */
+    const struct subnet_node *n = node_at(sm, node);
+    if (is_trap_storm(sm, node))
         return;
-    sm_say(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
+    sm_log(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
            lid);
     if (!n->present)
         return;
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return; /* one thing after the other; what it tells of is being explored */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
-        sm_begin_change(sm, now, "switch 0x%016llx reports a port change (trap 128)",
+        sm_begin_change(sm, "switch 0x%016llx reports a port change (trap 128)",
                         (unsigned long long)n->guid);
-        change_explore(sm, now, node);
+        explore(sm, node);
     } else if (trap == 144) {
         discovery_read_port(sm, port);
     }

@@ -5,9 +5,9 @@
  */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const struct sm_policy sm_policy_default = {
     .chases_losses = true,
@@ -49,22 +49,16 @@ struct outbox {
     size_t events_taken, replies_taken, facts_taken;
 };
 
-static struct outbox *outbox_new(void)
+static void release_outbox(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct outbox));
+    vec_release(&sm->outbox->events);
+    vec_release(&sm->outbox->replies);
+    vec_release(&sm->outbox->facts);
 }
 
-static void outbox_free(struct outbox *outbox)
-{
-    if (!outbox)
-        return;
-    vec_release(&outbox->events);
-    vec_release(&outbox->replies);
-    vec_release(&outbox->facts);
-    mem_free(outbox);
-}
+static SM_PART(outbox, NULL, release_outbox, NULL);
 
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
 {
     struct sm_event event = {.kind = kind};
     va_list arguments;
@@ -84,46 +78,26 @@ void sm_persist(struct sm *sm, struct sm_fact fact)
     vec_push(&sm->outbox->facts, fact);
 }
 
-static bool next_event(struct sm *sm, struct sm_output *output)
+/* Whether some of `count` items have not been taken yet; if not, the list starts from empty. */
+static bool is_waiting(size_t *count, size_t *taken)
 {
-    struct outbox *outbox = sm->outbox;
-    assert(outbox->events_taken <= outbox->events.count);
-    if (outbox->events_taken == outbox->events.count) {
-        outbox->events.count = outbox->events_taken = 0;
-        return false;
-    }
-    output->kind = SM_EVENT;
-    output->event = outbox->events.items[outbox->events_taken++];
-    return true;
-}
-
-static bool next_reply(struct sm *sm, struct sm_output *output)
-{
-    struct outbox *outbox = sm->outbox;
-    assert(outbox->replies_taken <= outbox->replies.count);
-    if (outbox->replies_taken == outbox->replies.count) {
-        outbox->replies.count = outbox->replies_taken = 0;
-        return false;
-    }
-    output->kind = SM_SEND;
-    output->message = outbox->replies.items[outbox->replies_taken++];
-    return true;
-}
-
-static bool next_fact(struct sm *sm, struct sm_output *output)
-{
-    struct outbox *outbox = sm->outbox;
-    assert(outbox->facts_taken <= outbox->facts.count);
-    if (outbox->facts_taken == outbox->facts.count) {
-        outbox->facts.count = outbox->facts_taken = 0;
-        return false;
-    }
-    output->kind = SM_PERSIST;
-    output->fact = outbox->facts.items[outbox->facts_taken++];
-    return true;
+    assert(*taken <= *count);
+    if (*taken < *count)
+        return true;
+    *count = *taken = 0;
+    return false;
 }
 
 /* ---- birth and end ---- */
+
+static const struct sm_part *const parts[] = {
+    &outbox_part,      &transactions_part, &mastership_part,   &discovery_part,
+    &reads_part,       &faults_part,       &sweeps_part,       &report_part,
+    &lids_part,        &plan_part,         &distribution_part, &program_part,
+    &port_writer_part, &reregister_part,   &partitioning_part, &service_part,
+    &quiesce_part,     &multicast_part,    &standby_copy_part, &reconfigure_part,
+};
+enum { PART_COUNT = sizeof parts / sizeof *parts };
 
 struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
 {
@@ -137,27 +111,12 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     subnet_init(&sm->subnet);
     sm->subnet.functions.dynamic = sm->config.dynamic_lids;
     sm->subnet.functions.lmc = sm->config.lmc;
-    sm->outbox = outbox_new();
-    sm->transactions = transactions_new();
-    sm->mastership = mastership_new();
-    sm->discovery = discovery_new();
-    sm->questions = questions_new();
-    sm->faults = faults_new();
-    sm->sweeps = sweeps_new();
-    sm->reconfigure = reconfigure_new();
-    sm->report = report_new();
-    sm->lids = lids_new();
-    sm->plan = plan_new();
-    sm->distribution = distribute_new();
-    sm->program = program_new();
-    sm->port_writer = program_ports_new();
-    sm->reregister = reregister_new();
-    sm->block_writer = blocks_new();
-    sm->partitioning = partitions_new();
-    sm->service = qos_new(config->qos);
-    sm->hold = quiesce_new();
-    sm->multicast = multicast_new();
-    sm->standby_copy = standby_copy_new();
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        void *part = mem_zalloc(1, parts[i]->bytes);
+        memcpy((char *)sm + parts[i]->offset, &part, sizeof part);
+        if (parts[i]->init)
+            parts[i]->init(sm);
+    }
     sm->config.qos = NULL; /* its owner's; was copied */
     return sm;
 }
@@ -183,163 +142,166 @@ void sm_free(struct sm *sm)
 {
     if (!sm)
         return;
-    standby_copy_free(sm->standby_copy);
-    multicast_free(sm->multicast);
-    mem_free(sm->hold);
-    qos_free(sm->service);
-    partitions_free(sm->partitioning);
-    mem_free(sm->block_writer);
-    reregister_free(sm->reregister);
-    program_ports_free(sm->port_writer);
-    program_free(sm->program);
-    mem_free(sm->distribution);
-    plan_free(sm->plan);
-    lids_free(sm->lids);
-    report_free(sm->report);
-    mem_free(sm->reconfigure);
-    sweeps_free(sm->sweeps);
-    faults_free(sm->faults);
-    questions_free(sm->questions);
-    discovery_free(sm->discovery);
-    mastership_free(sm->mastership);
-    transactions_free(sm->transactions);
-    outbox_free(sm->outbox);
+    for (size_t i = PART_COUNT; i-- > 0;) {
+        void *part;
+        memcpy(&part, (char *)sm + parts[i]->offset, sizeof part);
+        if (parts[i]->release)
+            parts[i]->release(sm);
+        mem_free(part);
+    }
     subnet_release(&sm->subnet);
     mem_free(sm);
 }
 
-/* Nobody waits for any request any more. */
 void sm_drop_requests(struct sm *sm)
 {
-    transactions_flush(sm);
-    discovery_requests_dropped(sm);
-    questions_requests_dropped(sm);
-    sweeps_requests_dropped(sm);
-    standby_copy_requests_dropped(sm);
-    program_requests_dropped(sm);
-    program_ports_requests_dropped(sm);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (parts[i]->requests_dropped)
+            parts[i]->requests_dropped(sm);
     blocks_requests_dropped(sm);
     functions_requests_dropped(sm);
-    partitions_requests_dropped(sm);
-    reconfigure_requests_dropped(sm);
 }
 
-static void advance(struct sm *sm, uint64_t now)
+static void advance(struct sm *sm)
 {
-    discovery_update_paths(sm, now);
-    if (discovery_is_complete(sm) && discovery_continue(sm, now))
+    discovery_update_paths(sm);
+    if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
-    if (discovery_is_complete(sm))
-        mastership_discovered(sm, now);
+    if (discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE)
+        mastership_handle(sm, ON_DISCOVERED);
     if (sm_state(sm) == SM_STANDBY)
-        standby_copy_advance(sm, now);
+        standby_copy_advance(sm);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
         return;
-    reconfigure_advance(sm, now);
-    audit_advance(sm, now);
+    reconfigure_advance(sm);
+    audit_advance(sm);
 }
 
 void sm_start(struct sm *sm, uint64_t now)
 {
-    standby_copy_start(sm, now);
-    mastership_start(sm, now);
+    sm->now = now;
+    standby_copy_start(sm);
+    mastership_handle(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
+}
+
+void sm_stop(struct sm *sm, uint64_t now)
+{
+    sm->now = now;
+    mastership_end(sm);
+}
+
+bool sm_hand_over(struct sm *sm, uint64_t now)
+{
+    sm->now = now;
+    return mastership_yield(sm);
 }
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
+    sm->now = now;
     uint64_t method = wire_get(message->mad, MAD_METHOD);
     uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
     if (!mad_is_smp(message->mad))
         return;
     mastership_count_smp(sm);
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
-        mastership_receive(sm, now, message);
+        mastership_receive(sm, message);
     else if (sm_state(sm) == SM_NOT_ACTIVE)
         return; /* until it is told to stand by */
     else if (method == METHOD_GET_RESP)
-        transactions_receive(sm, now, message);
+        transactions_receive(sm, message);
     else if (method == METHOD_TRAP && attribute == ATTRIBUTE_NOTICE)
-        change_trap(sm, now, message);
-    advance(sm, now);
+        change_trap(sm, message);
+    advance(sm);
 }
 
 void sm_expire(struct sm *sm, uint64_t now)
 {
-    transactions_expire(sm, now);
-    mastership_expire(sm, now);
-    standby_copy_expire(sm, now);
-    if (sm_state(sm) == SM_MASTER && now >= sweep_deadline(sm)) {
-        repair_job_rebalance(sm, now);
-        change_sweep(sm, now);
+    sm->now = now;
+    transactions_expire(sm);
+    mastership_expire(sm);
+    standby_copy_expire(sm);
+    if (sm_state(sm) == SM_MASTER && sm->now >= sweep_deadline(sm)) {
+        repair_job_rebalance(sm);
+        change_sweep(sm);
     }
-    distribute_expire(sm, now);
-    advance(sm, now);
+    distribute_expire(sm);
+    advance(sm);
 }
 
 uint64_t sm_deadline(const struct sm *sm)
 {
-    uint64_t deadline = transactions_deadline(sm);
-    if (mastership_deadline(sm) < deadline)
-        deadline = mastership_deadline(sm);
-    if (sm_state(sm) == SM_MASTER && sweep_deadline(sm) < deadline)
-        deadline = sweep_deadline(sm);
-    if (standby_copy_deadline(sm) < deadline)
-        deadline = standby_copy_deadline(sm);
-    if (discovery_deadline(sm) < deadline)
-        deadline = discovery_deadline(sm);
-    if (distribute_deadline(sm) < deadline)
-        deadline = distribute_deadline(sm);
-    if (sm_state(sm) == SM_MASTER && multicast_deadline(sm) < deadline)
-        deadline = multicast_deadline(sm);
-    if (sm_state(sm) == SM_MASTER && audit_deadline(sm) < deadline)
-        deadline = audit_deadline(sm);
-    return deadline;
+    bool master = sm_state(sm) == SM_MASTER;
+    const uint64_t deadlines[] = {
+        transactions_deadline(sm),
+        mastership_deadline(sm),
+        standby_copy_deadline(sm),
+        discovery_deadline(sm),
+        distribute_deadline(sm),
+        master ? sweep_deadline(sm) : TIME_NEVER,
+        master ? multicast_deadline(sm) : TIME_NEVER,
+        master ? audit_deadline(sm) : TIME_NEVER,
+    };
+    uint64_t first = TIME_NEVER;
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++)
+        first = deadlines[i] < first ? deadlines[i] : first;
+    return first;
 }
 
 /* Words before deeds: who hears of a change can tell which SMPs it cost. */
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
-    if (next_event(sm, output) || next_reply(sm, output))
-        return true;
-    output->job = plan_next_job(sm);
-    if (output->job) {
-        output->kind = SM_COMPUTE;
-        return true;
-    }
-    if (transactions_next(sm, now, &output->message)) {
+    sm->now = now;
+    struct outbox *outbox = sm->outbox;
+    if (is_waiting(&outbox->events.count, &outbox->events_taken)) {
+        output->kind = SM_EVENT;
+        output->event = outbox->events.items[outbox->events_taken++];
+    } else if (is_waiting(&outbox->replies.count, &outbox->replies_taken)) {
         output->kind = SM_SEND;
-        return true;
-    }
-    if (transactions_have_dropped(sm)) { /* requests came to an end without an input */
-        advance(sm, now);
+        output->message = outbox->replies.items[outbox->replies_taken++];
+    } else if ((output->job = plan_next_job(sm))) {
+        output->kind = SM_COMPUTE;
+    } else if (transactions_next(sm, &output->message)) {
+        output->kind = SM_SEND;
+    } else if (transactions_have_dropped(sm)) { /* requests came to an end without an input */
+        advance(sm);
         return sm_next_output(sm, now, output);
+    } else if (is_waiting(&outbox->facts.count, &outbox->facts_taken)) {
+        output->kind = SM_PERSIST;
+        output->fact = outbox->facts.items[outbox->facts_taken++];
+    } else {
+        return false;
     }
-    return next_fact(sm, output);
+    return true;
 }
 
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal)
 {
+    sm->now = now;
     if (standby_copy_checked(sm, job, !refusal))
         return;
-    if (reconfigure_computed(sm, now, job, refusal))
-        advance(sm, now);
+    if (reconfigure_computed(sm, job, refusal))
+        advance(sm);
 }
 
 void sm_groups_changed(struct sm *sm, uint64_t now)
 {
-    advance(sm, now);
+    sm->now = now;
+    advance(sm);
 }
 
 void sm_ask_clients(struct sm *sm, uint64_t now)
 {
-    if (reregister_ask_all(sm))
-        advance(sm, now);
+    sm->now = now;
+    if (reregister_all(sm))
+        advance(sm);
 }
 
 void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
-    reregister_ask(sm, guid);
-    advance(sm, now);
+    sm->now = now;
+    reregister_port(sm, guid);
+    advance(sm);
 }
 
 const struct subnet *sm_subnet(const struct sm *sm)
@@ -360,37 +322,35 @@ struct sm_paths sm_paths(const struct sm *sm)
     return paths;
 }
 
-bool sm_has_copy(const struct sm *sm)
-{
-    return sm_state(sm) == SM_STANDBY && standby_copy_is_complete(sm);
-}
-
 bool sm_is_settled(const struct sm *sm)
 {
     return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
-           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) && blocks_are_answered(sm) &&
-           multicast_is_settled(sm) && partitions_are_read(sm) && sm->subnet.functions.writing == 0;
+           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) &&
+           !transactions_under_way(sm, GROUP_BLOCKS) && multicast_is_settled(sm) &&
+           !transactions_under_way(sm, GROUP_KEYS) && sm->subnet.functions.writing == 0;
 }
 
-static void reroute(struct sm *sm, uint64_t now, enum plan_reason reason)
+static void reroute(struct sm *sm, enum plan_reason reason)
 {
     if (sm_state(sm) != SM_MASTER)
         return;
     reconfigure_request(sm, reason);
-    sm_begin_change(sm, now, "asked to");
-    advance(sm, now);
+    sm_begin_change(sm, "asked to");
+    advance(sm);
 }
 
 void sm_reroute(struct sm *sm, uint64_t now)
 {
-    reroute(sm, now, REASON_OPERATOR);
+    sm->now = now;
+    reroute(sm, REASON_OPERATOR);
 }
 
 void sm_look_again(struct sm *sm, uint64_t now)
 {
+    sm->now = now;
     if (sm_state(sm) != SM_MASTER)
         return;
-    sm_begin_change(sm, now, "asked to look again");
+    sm_begin_change(sm, "asked to look again");
     reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
 }
@@ -413,6 +373,7 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
 {
+    sm->now = now;
     bool other_levels = qos_configure(sm, config->qos);
     bool other_routes = !same_routes(&sm->config, config) || other_levels;
     bool other_sweep = sm->config.sweep_ns != config->sweep_ns;
@@ -424,9 +385,9 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (sm_state(sm) != SM_MASTER)
         return;
     if (other_sweep)
-        sweep_schedule(sm, now);
+        sweep_schedule(sm);
     if (other_routes)
-        reroute(sm, now, REASON_POLICY);
+        reroute(sm, REASON_POLICY);
     plan_services(sm);
     program_all(sm); /* time-outs and keys told to ports */
 }

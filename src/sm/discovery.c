@@ -10,88 +10,55 @@
  * asked through from both of their ends. */
 #include "sm/discovery.h"
 
-#include <assert.h>
-#include <string.h>
-
 struct discovery {
-    uint32_t outstanding;   /* requests under way that it waits for */
     VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
     bool paths_lost;        /* a link or node went since paths were last found */
     uint64_t explore_at;    /* when everything is explored at the latest; TIME_NEVER: it is not */
     VEC(bool) probing;      /* by port: it is being asked through, or will be */
     VEC(bool) avoided; /* by port: refused something or did not answer; left to the next sweep */
-    VEC(bool) keeps_change; /* by node: does not let a change be acknowledged, and that was said */
+    VEC(bool) stuck_change; /* by node: does not let a change be acknowledged, and that was said */
 };
 
-struct discovery *discovery_new(void)
+static void init_discovery(struct sm *sm)
 {
-    struct discovery *discovery = mem_zalloc(1, sizeof *discovery);
-    discovery->explore_at = TIME_NEVER;
-    return discovery;
+    sm->discovery->explore_at = TIME_NEVER;
 }
 
-void discovery_free(struct discovery *discovery)
+static void release_discovery(struct sm *sm)
 {
-    if (!discovery)
-        return;
-    vec_release(&discovery->frontier);
-    vec_release(&discovery->probing);
-    vec_release(&discovery->avoided);
-    vec_release(&discovery->keeps_change);
-    mem_free(discovery);
+    vec_release(&sm->discovery->frontier);
+    vec_release(&sm->discovery->probing);
+    vec_release(&sm->discovery->avoided);
+    vec_release(&sm->discovery->stuck_change);
 }
 
-static bool *probing_at(struct sm *sm, uint32_t port)
+static void drop_discovery(struct sm *sm)
 {
-    assert(port < sm->subnet.ports.count);
-    return vec_at(&sm->discovery->probing, port);
+    struct discovery *discovery = sm->discovery;
+    discovery->frontier.count = discovery->probing.count = discovery->stuck_change.count = 0;
 }
 
-static bool *avoided_at(struct sm *sm, uint32_t port)
-{
-    assert(port < sm->subnet.ports.count);
-    return vec_at(&sm->discovery->avoided, port);
-}
-
-void discovery_asked(struct sm *sm)
-{
-    sm->discovery->outstanding++;
-}
-
-void discovery_heard(struct sm *sm)
-{
-    assert(sm->discovery->outstanding);
-    sm->discovery->outstanding--;
-}
+SM_PART(discovery, init_discovery, release_discovery, drop_discovery);
 
 bool discovery_is_complete(const struct sm *sm)
 {
-    return sm->discovery->outstanding == 0;
+    return transactions_under_way(sm, GROUP_DISCOVERY) == 0;
 }
 
-void discovery_avoid_port(struct sm *sm, uint32_t port)
+void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid)
 {
-    *avoided_at(sm, port) = true;
-}
-
-void discovery_stop_avoiding(struct sm *sm, uint32_t port)
-{
-    *avoided_at(sm, port) = false;
-}
-
-bool discovery_avoids_port(const struct sm *sm, uint32_t port)
-{
-    return port < sm->discovery->avoided.count && sm->discovery->avoided.items[port];
+    assert(port < sm->subnet.ports.count);
+    *vec_at(&sm->discovery->avoided, port) = avoid;
 }
 
 bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)
 {
-    return discovery_avoids_port(sm, port);
+    return port < sm->discovery->avoided.count && sm->discovery->avoided.items[port];
 }
 
-bool discovery_first_keeps_change(struct sm *sm, uint32_t node)
+bool discovery_note_stuck_change(struct sm *sm, uint32_t node)
 {
-    bool *keeps = vec_at(&sm->discovery->keeps_change, node);
+    bool *keeps = vec_at(&sm->discovery->stuck_change, node);
     bool first = !*keeps;
     *keeps = true;
     return first;
@@ -102,21 +69,13 @@ void discovery_lost_path(struct sm *sm)
     sm->discovery->paths_lost = true;
 }
 
-void discovery_requests_dropped(struct sm *sm)
-{
-    struct discovery *discovery = sm->discovery;
-    discovery->outstanding = 0;
-    discovery->frontier.count = discovery->probing.count = discovery->keeps_change.count = 0;
-}
-
 void discovery_restart(struct sm *sm)
 {
     sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
     sm->discovery->avoided.count = 0;
-    faults_restart(sm);
-    program_cancel(sm);
+    faults_forget_claims(sm);
     sm->discovery->paths_lost = false;
     sm->discovery->explore_at = TIME_NEVER;
     discovery_start(sm);
@@ -126,35 +85,36 @@ void discovery_restart(struct sm *sm)
  * has come. */
 void discovery_probe(struct sm *sm, uint32_t port)
 {
-    if (*probing_at(sm, port))
+    bool *probing = vec_at(&sm->discovery->probing, port);
+    if (*probing)
         return;
-    *probing_at(sm, port) = true;
+    *probing = true;
     if (sm->config.order == SM_ORDER_PROPAGATION)
-        discovery_ask_through(sm, port);
+        discovery_send_probe(sm, port);
     else
         vec_push(&sm->discovery->frontier, port);
 }
 
-void discovery_probed(struct sm *sm, uint32_t port)
+void discovery_probe_ended(struct sm *sm, uint32_t port)
 {
-    *probing_at(sm, port) = false;
+    *vec_at(&sm->discovery->probing, port) = false;
 }
 
 /* What lies behind a link that went is gone, or is reached another way. */
-void discovery_update_paths(struct sm *sm, uint64_t now)
+void discovery_update_paths(struct sm *sm)
 {
     if (!sm->discovery->paths_lost || !sm->config.policy->chases_losses)
         return;
     sm->discovery->paths_lost = false;
     if (subnet_find_paths(&sm->subnet))
-        transactions_cut(sm, now);
+        transactions_drop_unreachable(sm);
 }
 
 /* After a change everything is discovered anew, not just the region. */
-void discovery_explore_all(struct sm *sm, uint64_t now)
+void discovery_explore_all(struct sm *sm)
 {
     if (!discovery_explores_all(sm))
-        sm->discovery->explore_at = now + sm->config.timeout_ns / 200;
+        sm->discovery->explore_at = sm->now + sm->config.timeout_ns / 200;
 }
 
 bool discovery_explores_all(const struct sm *sm)
@@ -168,29 +128,21 @@ uint64_t discovery_deadline(const struct sm *sm)
     return waits ? sm->discovery->explore_at : TIME_NEVER;
 }
 
-/* Not before every switch that can has said what it has to say, or the time for that is over. */
-static bool continue_with_all(struct sm *sm, uint64_t now)
+bool discovery_continue(struct sm *sm)
 {
-    if (sm->discovery->explore_at == TIME_NEVER || sm_state(sm) != SM_MASTER)
-        return false;
-    if (sweep_is_under_way(sm) && now < sm->discovery->explore_at)
+    struct discovery *discovery = sm->discovery;
+    if (discovery->frontier.count) {
+        size_t next = sm->config.order == SM_ORDER_DEPTH ? discovery->frontier.count - 1 : 0;
+        uint32_t port = discovery->frontier.items[next];
+        vec_remove(&discovery->frontier, next);
+        discovery_send_probe(sm, port);
         return true;
+    }
+    if (!discovery_explores_all(sm) || sm_state(sm) != SM_MASTER)
+        return false;
+    if (transactions_under_way(sm, GROUP_SWEEP) && sm->now < discovery->explore_at)
+        return true; /* a switch may still report a change */
     reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
-    return true;
-}
-
-bool discovery_continue(struct sm *sm, uint64_t now)
-{
-    if (!sm->discovery->frontier.count)
-        return continue_with_all(sm, now);
-    uint32_t port =
-        sm->discovery->frontier
-            .items[sm->config.order == SM_ORDER_DEPTH ? sm->discovery->frontier.count - 1 : 0];
-    if (sm->config.order != SM_ORDER_DEPTH)
-        memmove(sm->discovery->frontier.items, sm->discovery->frontier.items + 1,
-                (sm->discovery->frontier.count - 1) * sizeof *sm->discovery->frontier.items);
-    sm->discovery->frontier.count--;
-    discovery_ask_through(sm, port);
     return true;
 }

@@ -11,36 +11,31 @@
 
 /* discovery.c */
 void discovery_probe(struct sm *sm, uint32_t port);
-void discovery_probed(struct sm *sm, uint32_t port); /* the question has come to an end */
-void discovery_stop_avoiding(struct sm *sm, uint32_t port);
-bool discovery_explores_all(const struct sm *sm); /* it is about to */
+void discovery_probe_ended(struct sm *sm, uint32_t port); /* the question has come to an end */
+bool discovery_explores_all(const struct sm *sm);         /* it is about to */
 void discovery_lost_path(struct sm *sm); /* a link or node is gone: paths are found again */
 
 /* discovery_read.c */
-void discovery_ask_through(struct sm *sm, uint32_t port); /* who is behind it */
-void discovery_press_port(struct sm *sm, uint32_t port);
+void discovery_send_probe(struct sm *sm, uint32_t port); /* who is behind it */
+void discovery_read_port_now(struct sm *sm, uint32_t port);
 void discovery_read_ports(struct sm *sm, uint32_t node);
 void discovery_read_tables(struct sm *sm, uint32_t node);
 void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end);
 
 /* discovery_learn.c */
-void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const uint8_t *data);
-void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data);
-void discovery_learn_switch_info(struct sm *sm, uint32_t node, const uint8_t *data);
+void discovery_forget_port(struct sm *sm, uint32_t port); /* its node is present all the same */
+request_outcome discovery_learn_node, discovery_learn_port, discovery_learn_switch_info;
 
 /* discovery_faults.c */
-bool faults_is_left_alone(struct sm *sm, uint64_t now, uint32_t node); /* it left answers out */
-bool faults_is_damped(struct sm *sm, uint64_t now, uint32_t port);     /* it flaps */
+bool faults_is_ignored(struct sm *sm, uint32_t node); /* it left answers out */
+bool faults_is_damped(struct sm *sm, uint32_t port);  /* it flaps */
 void faults_port_answered(struct sm *sm, uint32_t port);
-void faults_clear_fence(struct sm *sm, uint32_t port);
-void faults_restart(struct sm *sm); /* nothing is known of who is where */
-void discovery_suspect_switch(struct sm *sm, uint64_t now, uint32_t node);
-void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status);
-void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status);
-void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port);
-void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid);
-bool faults_contest(struct sm *sm, uint32_t through, uint32_t far);
-void faults_decide(struct sm *sm, uint32_t port);
-void faults_contradict(struct sm *sm, uint32_t through);
+void faults_forget_claims(struct sm *sm); /* nothing is known of who is where */
+void discovery_suspect_switch(struct sm *sm, uint32_t node);
+void faults_note_flap(struct sm *sm, uint32_t port);
+void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid);
+bool faults_check_claim(struct sm *sm, uint32_t through, uint32_t far);
+void faults_resolve_claim(struct sm *sm, uint32_t port);
+void faults_link_found(struct sm *sm, uint32_t through);
 
 #endif

@@ -3,18 +3,19 @@
 #include "sm/discovery.h"
 
 struct port_faults {
-    bool throttled;     /* runs below what both ends can do, and that was said */
-    uint64_t suspected; /* until then it is not looked at again because of somebody behind it */
-    uint8_t silences;   /* of the manager's own adapter: times that it was met in vain */
-    uint8_t flaps;      /* times it came back since `flaps_since` */
+    bool degraded; /* runs below what both ends can do, and that was said */
+    uint64_t
+        suspected_until; /* until then it is not looked at again because of somebody behind it */
+    uint8_t timeouts;    /* of the manager's own adapter: times that it was met in vain */
+    uint8_t flaps;       /* times it came back since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    uint64_t fenced;    /* the GUID behind it that is somewhere else, too, as was said; 0: none */
-    uint32_t contender; /* whoever is behind it was seen behind that port, too; 0: it was not */
+    uint64_t excluded; /* the GUID behind it that is somewhere else, too, as was said; 0: none */
+    uint32_t claimant; /* whoever is behind it was seen behind that port, too; 0: it was not */
 };
 
 struct node_faults {
-    uint8_t silences;      /* how often it was met and left an answer out since all was well … */
-    uint64_t silent_until; /* … and is not met again */
+    uint8_t timeouts;       /* how often it was met and left an answer out since all was well … */
+    uint64_t ignored_until; /* … and is not met again */
 };
 
 struct faults {
@@ -22,19 +23,13 @@ struct faults {
     VEC(struct node_faults) nodes;
 };
 
-struct faults *faults_new(void)
+static void release_faults(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct faults));
+    vec_release(&sm->faults->ports);
+    vec_release(&sm->faults->nodes);
 }
 
-void faults_free(struct faults *faults)
-{
-    if (!faults)
-        return;
-    vec_release(&faults->ports);
-    vec_release(&faults->nodes);
-    mem_free(faults);
-}
+SM_PART(faults, NULL, release_faults, NULL);
 
 static struct port_faults *faults_at(struct sm *sm, uint32_t port)
 {
@@ -48,114 +43,96 @@ static struct node_faults *faults_of(struct sm *sm, uint32_t node)
     return vec_at(&sm->faults->nodes, node);
 }
 
-bool faults_is_left_alone(struct sm *sm, uint64_t now, uint32_t node)
+bool faults_is_ignored(struct sm *sm, uint32_t node)
 {
-    return now < faults_of(sm, node)->silent_until;
+    return sm->now < faults_of(sm, node)->ignored_until;
 }
 
-bool faults_is_damped(struct sm *sm, uint64_t now, uint32_t port)
+bool faults_is_damped(struct sm *sm, uint32_t port)
 {
-    return now < faults_at(sm, port)->damped_until;
+    return sm->now < faults_at(sm, port)->damped_until;
 }
 
 void faults_port_answered(struct sm *sm, uint32_t port)
 {
-    faults_at(sm, port)->silences = 0;
+    faults_at(sm, port)->timeouts = 0;
 }
 
-void faults_clear_fence(struct sm *sm, uint32_t port)
-{
-    faults_at(sm, port)->fenced = 0;
-}
-
-void faults_restart(struct sm *sm)
+void faults_forget_claims(struct sm *sm)
 {
     for (size_t port = 0; port < sm->faults->ports.count; port++)
-        sm->faults->ports.items[port].contender = 0;
+        sm->faults->ports.items[port].claimant = 0;
 }
 
 /* ---- silence ---- */
 
-/* A node that answers some questions and never others would come and go for ever. */
-static void note_silence(struct sm *sm, uint64_t now, uint32_t node)
-{
-    enum { SILENCES_ALLOWED = 2, MOST_STEPS = 4 };
-    struct node_faults *work = faults_of(sm, node);
-    work->silences += work->silences < SILENCES_ALLOWED + MOST_STEPS;
-    if (work->silences <= SILENCES_ALLOWED)
-        return;
-    unsigned steps = work->silences - (unsigned)SILENCES_ALLOWED;
-    work->silent_until = now + (NS_PER_S << steps);
-    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s",
-           node_at(sm, node)->kind == SUBNET_SWITCH ? "switch" : "adapter",
-           (unsigned long long)node_at(sm, node)->guid, 1u << steps);
-}
-
-/* The same for one port of a node that is there otherwise. */
-static void leave_alone(struct sm *sm, uint64_t now, uint32_t end)
+/* Another port of the manager's own adapter: the adapter itself is there. */
+static void lose_own_port(struct sm *sm, uint32_t end)
 {
     enum { MOST_STEPS = 6 };
-    struct port_faults *work = faults_at(sm, end);
-    work->silences += work->silences < MOST_STEPS;
-    uint64_t until = now + (NS_PER_S << work->silences);
-    discovery_avoid_port(sm, port_at(sm, end)->peer);
-    faults_at(sm, port_at(sm, end)->peer)->damped_until = until;
-}
-
-/* Another port of the manager's own adapter: the adapter itself is there. */
-static void lose_own_port(struct sm *sm, uint64_t now, uint32_t end)
-{
     struct subnet_port *port = port_at(sm, end);
     if (port->peer == SUBNET_NONE && !port->known)
         return; /* that was seen to */
-    sm_begin_change(sm, now, "port %u of the manager's own adapter does not answer", port->number);
-    if (port->peer != SUBNET_NONE)
-        leave_alone(sm, now, end);
+    sm_begin_change(sm, "port %u of the manager's own adapter does not answer", port->number);
+    if (port->peer != SUBNET_NONE) {
+        uint8_t *timeouts = &faults_at(sm, end)->timeouts;
+        *timeouts += *timeouts < MOST_STEPS;
+        uint64_t until = sm->now + (NS_PER_S << *timeouts);
+        discovery_avoid_port(sm, port->peer, true);
+        faults_at(sm, port->peer)->damped_until = until;
+    }
     subnet_unlink(&sm->subnet, end);
-    port->known = port->manager = false;
+    discovery_forget_port(sm, end);
     mastership_forget_rival(sm, end);
-    port->via = SUBNET_NONE;
     discovery_lost_path(sm);
 }
 
 /* A node that does not answer is as good as gone. The ports that led to it are asked again by the
  * next sweep: if it was only the way to it that failed, it is found by another one. */
-void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end)
+void discovery_lost_contact(struct sm *sm, uint32_t end)
 {
+    enum { TIMEOUTS_ALLOWED = 2, MOST_STEPS = 4 };
     uint32_t index = port_at(sm, end)->node;
     const struct subnet_node *node = node_at(sm, index);
     if (!node->present || end == sm->subnet.own_port)
         return;
     if (sm->subnet.own_port != SUBNET_NONE && index == port_at(sm, sm->subnet.own_port)->node) {
-        lose_own_port(sm, now, end);
+        lose_own_port(sm, end);
         return;
     }
-    sm_begin_change(sm, now, "%s 0x%016llx does not answer",
-                    node->kind == SUBNET_SWITCH ? "switch" : "adapter",
-                    (unsigned long long)node->guid);
+    const char *kind = node->kind == SUBNET_SWITCH ? "switch" : "adapter";
+    sm_begin_change(sm, "%s 0x%016llx does not answer", kind, (unsigned long long)node->guid);
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
-            discovery_avoid_port(sm, peer);
+            discovery_avoid_port(sm, peer, true);
     }
-    note_silence(sm, now, index);
+    /* A node that answers some questions and never others would come and go for ever. */
+    struct node_faults *faults = faults_of(sm, index);
+    faults->timeouts += faults->timeouts < TIMEOUTS_ALLOWED + MOST_STEPS;
+    if (faults->timeouts > TIMEOUTS_ALLOWED) {
+        unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
+        faults->ignored_until = sm->now + (NS_PER_S << steps);
+        sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s", kind,
+               (unsigned long long)node->guid, 1u << steps);
+    }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);
 }
 
 /* Asks a port for its state before anything else, unless that was done a moment ago. */
-static void suspect_port(struct sm *sm, uint64_t now, uint32_t port)
+static void suspect_port(struct sm *sm, uint32_t port)
 {
     struct port_faults *faults = faults_at(sm, port);
-    if (faults->suspected > now)
+    if (faults->suspected_until > sm->now)
         return;
-    faults->suspected = now + sm->config.timeout_ns;
-    discovery_press_port(sm, port);
+    faults->suspected_until = sm->now + sm->config.timeout_ns;
+    discovery_read_port_now(sm, port);
 }
 
 /* A link to this switch is down: is the switch? Its other neighbours know at once, while what they
  * tell by themselves may get lost where the switch was. */
-void discovery_suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
+void discovery_suspect_switch(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
     if (!sm->config.policy->chases_losses || sm_state(sm) != SM_MASTER ||
@@ -165,20 +142,20 @@ void discovery_suspect_switch(struct sm *sm, uint64_t now, uint32_t index)
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE && port_at(sm, peer)->node != index &&
             node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH)
-            suspect_port(sm, now, peer);
+            suspect_port(sm, peer);
     }
 }
 
 /* Somebody keeps silent: perhaps a link on the way is down. Every port on the way is asked at once,
  * before anything else, so that nobody waits for all those behind it one by one. */
-void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t through)
+void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
 {
     uint32_t port = through;
     if (!sm->config.policy->chases_losses || end == SUBNET_NONE)
         return;
     for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
         if (port != SUBNET_NONE)
-            suspect_port(sm, now, port);
+            suspect_port(sm, port);
         if (end == sm->subnet.own_port || port_at(sm, end)->via == SUBNET_NONE)
             return;
         port = port_at(sm, end)->via;
@@ -186,52 +163,30 @@ void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end, uint32_t throu
     }
 }
 
-/* It does answer, but not with what it was asked for. */
-void faults_report_refused_probe(struct sm *sm, uint32_t through, uint16_t status)
-{
-    if (through == SUBNET_NONE) {
-        sm_say(sm, SM_EVENT_WARNING, "the manager's own port refuses NodeInfo (status 0x%x)",
-               status);
-        return;
-    }
-    const struct subnet_port *p = port_at(sm, through);
-    sm_say(sm, SM_EVENT_WARNING,
-           "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
-           (unsigned long long)node_at(sm, p->node)->guid, status);
-}
-
-void faults_report_refused_read(struct sm *sm, const struct request *request, uint16_t status)
-{
-    const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
-    sm_say(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
-           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-           request->kind->name, request->modifier, status);
-}
-
 /* ---- ports ---- */
 
 /* A port that comes and goes all the time is left alone for a while, longer each time. */
-void faults_note_flap(struct sm *sm, uint64_t now, uint32_t port)
+void faults_note_flap(struct sm *sm, uint32_t port)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
     struct port_faults *work = faults_at(sm, port);
-    if (now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
+    if (sm->now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
         work->flaps = 0;
-        work->flaps_since = now;
+        work->flaps_since = sm->now;
     }
     work->flaps += work->flaps < UINT8_MAX;
     if (work->flaps <= FLAPS_ALLOWED)
         return;
     unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
     unsigned steps = beyond < 6 ? beyond : 6;
-    work->damped_until = now + (NS_PER_S << steps);
-    work->flaps_since = now;
-    sm_say(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
+    work->damped_until = sm->now + (NS_PER_S << steps);
+    work->flaps_since = sm->now;
+    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
            port_at(sm, port)->number,
            (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
 }
 
-static bool is_throttled(const uint8_t *near, const uint8_t *far)
+static bool is_degraded(const uint8_t *near, const uint8_t *far)
 {
     uint64_t widths = wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
                       wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
@@ -241,104 +196,93 @@ static bool is_throttled(const uint8_t *near, const uint8_t *far)
            speeds >= 2 * wire_get(near, PORT_INFO_LINK_SPEED_ACTIVE);
 }
 
-/* Links that came up below what both of their ends can do: bad cables, most likely. One line for
- * all that are new. */
-static void report_throttled(struct sm *sm)
+/* Reports links that came up below what both of their ends can do (bad cables, most likely): one
+ * line for all new ones. */
+void faults_change_ended(struct sm *sm)
 {
     unsigned found = 0;
     uint32_t example = 0;
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        if (node_at(sm, node)->present)
+            faults_of(sm, node)->timeouts = 0;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
-        bool throttled = is_throttled(p->info, port_at(sm, p->peer)->info);
-        if (throttled && !faults_at(sm, port)->throttled && found++ == 0)
+        bool degraded = is_degraded(p->info, port_at(sm, p->peer)->info);
+        if (degraded && !faults_at(sm, port)->degraded && found++ == 0)
             example = port;
-        faults_at(sm, port)->throttled = throttled;
+        faults_at(sm, port)->degraded = degraded;
     }
     if (found)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "%u links run below their best, among them port %u of 0x%016llx", found,
                port_at(sm, example)->number,
                (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
 }
 
-void faults_all_is_well(struct sm *sm)
-{
-    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
-        if (node_at(sm, node)->present)
-            faults_of(sm, node)->silences = 0;
-    report_throttled(sm);
-}
-
 /* ---- two nodes with one GUID ---- */
 
-static void say_shared(struct sm *sm, uint64_t guid)
+static void report_shared_guid(struct sm *sm, uint64_t guid)
 {
-    sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+    sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
            (unsigned long long)guid);
 }
 
 /* Whoever is behind this port has a GUID that is somewhere else, too. Sweeps look again: the other
  * one may go. It is said once. */
-void faults_fence_off(struct sm *sm, uint32_t through, uint64_t guid)
+void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
 {
     if (through != SUBNET_NONE) {
         struct port_faults *work = faults_at(sm, through);
-        discovery_avoid_port(sm, through);
-        if (work->fenced == guid)
+        discovery_avoid_port(sm, through, true);
+        if (work->excluded == guid)
             return;
-        work->fenced = guid;
+        work->excluded = guid;
     }
-    say_shared(sm, guid);
-}
-
-static bool is_elsewhere(struct sm *sm, uint32_t through, uint32_t far)
-{
-    uint32_t known = port_at(sm, far)->peer;
-    return known != SUBNET_NONE && through != SUBNET_NONE && known != through &&
-           !discovery_avoids_port(sm, known) &&
-           wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN &&
-           port_at(sm, known)->known;
+    report_shared_guid(sm, guid);
 }
 
 /* A GUID that is seen at two places at once: true. Either there are two, or it has moved and the
  * port that it left was not heard of yet; so that one is asked. */
-bool faults_contest(struct sm *sm, uint32_t through, uint32_t far)
+bool faults_check_claim(struct sm *sm, uint32_t through, uint32_t far)
 {
-    if (!is_elsewhere(sm, through, far))
-        return false;
     uint32_t known = port_at(sm, far)->peer;
-    faults_at(sm, known)->contender = through;
+    if (known == SUBNET_NONE || known == through || sm_is_avoiding_port(sm, known) ||
+        wire_get(port_at(sm, known)->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN ||
+        !port_at(sm, known)->known)
+        return false;
+    faults_at(sm, known)->claimant = through;
     discovery_read_port(sm, known);
     return true;
 }
 
 /* The port that was asked has answered, or does not. */
-void faults_decide(struct sm *sm, uint32_t port)
+void faults_resolve_claim(struct sm *sm, uint32_t port)
 {
-    uint32_t contender = faults_at(sm, port)->contender;
-    if (!contender)
+    uint32_t claimant = faults_at(sm, port)->claimant;
+    if (!claimant)
         return;
-    faults_at(sm, port)->contender = 0;
-    const struct subnet_port *p = port_at(sm, contender);
+    faults_at(sm, port)->claimant = 0;
+    const struct subnet_port *p = port_at(sm, claimant);
     uint32_t peer = port_at(sm, port)->peer;
     if (!node_at(sm, p->node)->present || p->peer != SUBNET_NONE ||
         wire_get(p->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT)
         return; /* nobody is there any more */
     if (peer != SUBNET_NONE)
-        faults_fence_off(sm, contender, node_at(sm, port_at(sm, peer)->node)->guid);
+        faults_exclude(sm, claimant, node_at(sm, port_at(sm, peer)->node)->guid);
     else
-        discovery_probe(sm, contender);
+        discovery_probe(sm, claimant);
 }
 
-/* Somebody said to be at the other end of this port, but asked through it, another one answers: two
- * nodes have the same GUID. What is asked for directly counts; the other is fenced off. */
-void faults_contradict(struct sm *sm, uint32_t through)
+/* A new link was found at a port. If another node was known there, two nodes have the same GUID.
+ * The answer to a direct request counts; the other node is excluded off. */
+void faults_link_found(struct sm *sm, uint32_t through)
 {
     uint32_t claimed = port_at(sm, through)->peer;
+    faults_at(sm, through)->excluded = 0;
     if (claimed == SUBNET_NONE)
         return;
-    discovery_avoid_port(sm, claimed);
-    say_shared(sm, node_at(sm, port_at(sm, through)->node)->guid);
+    discovery_avoid_port(sm, claimed, true);
+    report_shared_guid(sm, node_at(sm, port_at(sm, through)->node)->guid);
 }

@@ -6,11 +6,11 @@
 
 enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
-static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
+static void read_new_node(struct sm *sm, uint32_t node, uint32_t arrival)
 {
     struct subnet_node *known = node_at(sm, node);
     bool is_switch = known->kind == SUBNET_SWITCH;
-    standby_copy_meets(sm, node);
+    standby_copy_node_reading(sm, node);
     discovery_read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
     if (is_switch && sm->config.policy->reads_whole_nodes)
         discovery_read_switch(sm, node);
@@ -20,43 +20,44 @@ static void meet_node(struct sm *sm, uint32_t node, uint32_t arrival)
         discovery_read_port(sm, arrival);
 }
 
-void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const uint8_t *data)
+void discovery_learn_node(struct sm *sm, const struct request *request)
 {
+    const uint8_t *data = request->answer;
+    uint32_t through = request->through;
     unsigned kind = (unsigned)wire_get(data, NODE_INFO_NODE_TYPE);
     unsigned ports = (unsigned)wire_get(data, NODE_INFO_NUM_PORTS);
     unsigned local = (unsigned)wire_get(data, NODE_INFO_LOCAL_PORT_NUM);
     uint64_t guid = wire_get(data, NODE_INFO_NODE_GUID);
     if (through != SUBNET_NONE)
-        discovery_probed(sm, through);
+        discovery_probe_ended(sm, through);
     if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
         return; /* the switch that was asked through is gone meanwhile */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
-        sm_say(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
+        sm_log(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
                (unsigned long long)guid);
         return;
     }
     uint32_t known = map_get(&sm->subnet.by_guid, guid);
     bool present = known != MAP_NONE && node_at(sm, known)->present;
-    if (known != MAP_NONE && !present && faults_is_left_alone(sm, now, known)) {
+    if (known != MAP_NONE && !present && faults_is_ignored(sm, known)) {
         if (through != SUBNET_NONE)
-            discovery_avoid_port(sm, through); /* a later sweep looks again */
+            discovery_avoid_port(sm, through, true); /* a later sweep looks again */
         return;
     }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
     if (node == SUBNET_NONE) {
-        faults_fence_off(sm, through, guid);
+        faults_exclude(sm, through, guid);
         return;
     }
     uint32_t arrival = node_at(sm, node)->first_port + local;
     if (through == SUBNET_NONE)
         sm->subnet.own_port = subnet_end_port(&sm->subnet, arrival);
-    else if (local && faults_contest(sm, through, arrival))
+    else if (local && faults_check_claim(sm, through, arrival))
         return;
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
-        faults_contradict(sm, through);
-        faults_clear_fence(sm, through);
+        faults_link_found(sm, through);
         subnet_link(&sm->subnet, through, arrival);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
@@ -76,14 +77,14 @@ void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const u
             (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
     }
     if (!present && known != MAP_NONE)
-        sm_begin_change(sm, now, "node 0x%016llx is back", (unsigned long long)guid);
+        sm_begin_change(sm, "node 0x%016llx is back", (unsigned long long)guid);
     /* What it has to report is what this exploration is about to see; nobody reads it. */
     if (!present && known != MAP_NONE && !sm->config.policy->reads_whole_nodes &&
         kind == SUBNET_SWITCH &&
         wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
         discovery_refresh_switch(sm, node);
     if (!present || new_port)
-        meet_node(sm, node, arrival);
+        read_new_node(sm, node, arrival);
     else if (new_link && sm_state(sm) == SM_MASTER)
         discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
@@ -91,10 +92,10 @@ void discovery_learn_node(struct sm *sm, uint64_t now, uint32_t through, const u
 }
 
 /* Whether to ask through a port now that its state is known. */
-static bool leads_on(struct sm *sm, uint64_t now, uint32_t port)
+static bool is_to_be_probed(struct sm *sm, uint32_t port)
 {
-    if (faults_is_damped(sm, now, port)) {
-        discovery_avoid_port(sm, port); /* a later sweep looks again */
+    if (faults_is_damped(sm, port)) {
+        discovery_avoid_port(sm, port, true); /* a later sweep looks again */
         return false;
     }
     const struct subnet_port *p = port_at(sm, port);
@@ -114,41 +115,69 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
     if (!node->tables)
         return;
     memset(node->tables->known, 0, sizeof node->tables->known);
-    standby_copy_spoil(sm);
+    standby_copy_discard_routes(sm);
+}
+
+void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data)
+{
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    uint64_t bit = UINT64_C(1) << (block % 64);
+    assert(tables && block < LFT_BLOCKS);
+    tables->known[block / 64] &= ~bit;
+    if (!data)
+        return;
+    memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
+    tables->known[block / 64] |= bit;
 }
 
 /* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
-static void was_reset(struct sm *sm, uint32_t node)
+static void forget_settings(struct sm *sm, uint32_t node)
 {
     discovery_forget_tables(sm, node);
     subnet_forget_blocks(&sm->subnet, node);
     program_schedule(sm);
 }
 
+/* ClientReregister is a request, not a setting. */
+void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info)
+{
+    memcpy(port_at(sm, port)->info, info, sizeof port_at(sm, port)->info);
+    wire_set(port_at(sm, port)->info, PORT_INFO_CLIENT_REREGISTER, 0);
+}
+
+void discovery_forget_port(struct sm *sm, uint32_t port)
+{
+    struct subnet_port *p = port_at(sm, port);
+    p->known = p->manager = false;
+    p->via = SUBNET_NONE;
+}
+
 /* Down, or down and up again meanwhile: whoever is there now must be asked for. */
-static void link_lost(struct sm *sm, uint64_t now, uint32_t port, bool down)
+static void link_lost(struct sm *sm, uint32_t port, bool down)
 {
     const struct subnet_port *p = port_at(sm, port);
-    sm_begin_change(sm, now, "link at port %u of 0x%016llx %s", p->number,
+    sm_begin_change(sm, "link at port %u of 0x%016llx %s", p->number,
                     (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
     uint32_t far = port_at(sm, p->peer)->node;
     subnet_unlink(&sm->subnet, port);
     discovery_lost_path(sm);
-    faults_note_flap(sm, now, port);
-    discovery_suspect_switch(sm, now, far);
+    faults_note_flap(sm, port);
+    discovery_suspect_switch(sm, far);
 }
 
-void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint8_t *data)
+void discovery_learn_port(struct sm *sm, const struct request *request)
 {
+    const uint8_t *data = request->answer;
+    uint32_t port = request->about.port;
     struct subnet_port *p = port_at(sm, port);
     unsigned state = (unsigned)wire_get(data, PORT_INFO_PORT_STATE);
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
-        was_reset(sm, p->node);
-    memcpy(p->info, data, sizeof p->info);
+        forget_settings(sm, p->node);
+    discovery_store_port(sm, port, data);
     p->known = true;
-    discovery_stop_avoiding(sm, port);
+    discovery_avoid_port(sm, port, false);
     faults_port_answered(sm, port);
     program_schedule(sm);
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
@@ -156,25 +185,26 @@ void discovery_learn_port(struct sm *sm, uint64_t now, uint32_t port, const uint
         (is_switch ? p->number != 0 : port == sm->subnet.own_port) && p->peer != SUBNET_NONE;
     if (linked &&
         (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT)))
-        link_lost(sm, now, port, state == PORT_STATE_DOWN);
-    faults_decide(sm, port);
+        link_lost(sm, port, state == PORT_STATE_DOWN);
+    faults_resolve_claim(sm, port);
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
     if (manager && !p->manager)
-        mastership_ask(sm, port);
+        mastership_query(sm, port);
     p->manager = manager;
     if (!manager && p->rival)
-        mastership_rival_gone(sm, now, port);
+        mastership_rival_gone(sm, port);
     if (end && sm->config.policy->ports_once) {
         lids_assign_port(sm, port);
         program_end_port_once(sm, port);
     }
-    if (leads_on(sm, now, port)) {
+    if (is_to_be_probed(sm, port)) {
         if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
-            sm_begin_change(sm, now, "port %u of 0x%016llx is up", p->number,
+            sm_begin_change(sm, "port %u of 0x%016llx is up", p->number,
                             (unsigned long long)node_at(sm, p->node)->guid);
         discovery_probe(sm, port);
     }
+    standby_copy_node_read(sm, p->node);
 }
 
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
@@ -183,15 +213,17 @@ void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
     /* Another top than it was told. */
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
-        was_reset(sm, node);
+        forget_settings(sm, node);
     memcpy(known->switch_info, data, sizeof known->switch_info);
 }
 
-void discovery_learn_switch_info(struct sm *sm, uint32_t node, const uint8_t *data)
+void discovery_learn_switch_info(struct sm *sm, const struct request *request)
 {
-    discovery_learn_switch(sm, node, data);
+    uint32_t node = request->about.node;
+    discovery_learn_switch(sm, node, request->answer);
     program_schedule(sm);
     discovery_read_tables(sm, node);
-    if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE) && sm_state(sm) == SM_MASTER)
+    if (wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE) && sm_state(sm) == SM_MASTER)
         discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
+    standby_copy_node_read(sm, node);
 }

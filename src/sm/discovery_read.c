@@ -5,220 +5,166 @@
  * knows when it has all of it. What the answers mean is in discovery_learn.c. */
 #include "sm/discovery.h"
 
-#include <assert.h>
 #include <string.h>
 
-struct node_questions {
+struct node_reads {
     uint32_t parts; /* requests under way that read a part of it */
     bool switch_info;
     bool described; /* its NodeDescription was asked for */
 };
 
-struct questions {
+struct reads {
     VEC(bool) ports; /* by port: its settings are being read */
-    VEC(struct node_questions) nodes;
+    VEC(struct node_reads) nodes;
 };
 
-struct questions *questions_new(void)
+static void release_reads(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct questions));
+    vec_release(&sm->reads->ports);
+    vec_release(&sm->reads->nodes);
 }
 
-void questions_free(struct questions *questions)
+static void drop_reads(struct sm *sm)
 {
-    if (!questions)
-        return;
-    vec_release(&questions->ports);
-    vec_release(&questions->nodes);
-    mem_free(questions);
+    sm->reads->ports.count = sm->reads->nodes.count = 0;
 }
 
-void questions_requests_dropped(struct sm *sm)
-{
-    sm->questions->ports.count = sm->questions->nodes.count = 0;
-}
+SM_PART(reads, NULL, release_reads, drop_reads);
 
-static bool *reading_at(struct sm *sm, uint32_t port)
+static bool *port_reading_at(struct sm *sm, uint32_t port)
 {
     assert(port < sm->subnet.ports.count);
-    return vec_at(&sm->questions->ports, port);
+    return vec_at(&sm->reads->ports, port);
 }
 
-static struct node_questions *questions_of(struct sm *sm, uint32_t node)
+static struct node_reads *node_reads_at(struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
-    return vec_at(&sm->questions->nodes, node);
+    return vec_at(&sm->reads->nodes, node);
 }
 
 bool discovery_is_reading(struct sm *sm, uint32_t node)
 {
-    return questions_of(sm, node)->parts != 0;
+    return node_reads_at(sm, node)->parts != 0;
 }
 
-static request_ended question_ended, part_ended, switch_info_ended, port_ended;
-static request_answered node_info_read, description_read, switch_info_read, port_info_read,
-    function_read, table_block_read, change_cleared;
-static request_refused node_info_refused, read_refused, change_not_cleared;
-static request_unanswered nobody_behind_port, description_missing, part_missing, port_info_missing;
-static request_adjust_effort insist_on_senders;
+static request_outcome part_ended, switch_info_ended, port_ended;
+static request_outcome description_read, table_block_read, change_cleared;
+static request_outcome node_info_refused, read_refused, change_clear_refused;
+static request_outcome probe_unanswered, description_unanswered, part_unanswered,
+    port_info_unanswered;
+static request_adjust_effort extend_probe_effort;
 
-/* The subject is the switch port through which it asks; SUBNET_NONE: the manager's own node. */
+/* Of the node behind request->through, or of the manager's own. Has no other subject. */
 static const struct request_kind get_node_info = {
-    .name = "NodeInfo",
     .attribute = ATTRIBUTE_NODE_INFO,
-    .counter = offsetof(struct sm_counts, node_info),
-    .ended = question_ended,
-    .answered = node_info_read,
+    .group = GROUP_DISCOVERY,
+    .answered = discovery_learn_node,
     .refused = node_info_refused,
-    .unanswered = nobody_behind_port,
-    .effort = insist_on_senders,
+    .unanswered = probe_unanswered,
+    .effort = extend_probe_effort,
 };
 
-static const struct request_kind get_description = {
-    .name = "NodeDescription",
-    .attribute = ATTRIBUTE_NODE_DESCRIPTION,
-    .ended = question_ended,
-    .answered = description_read,
-    .refused = read_refused,
-    .unanswered = description_missing,
-};
-
-static const struct request_kind get_switch_info = {
-    .name = "SwitchInfo",
-    .attribute = ATTRIBUTE_SWITCH_INFO,
-    .counter = offsetof(struct sm_counts, switch_info),
-    .ended = switch_info_ended,
-    .answered = switch_info_read,
-    .refused = read_refused,
-    .unanswered = part_missing,
-    .loses_contact = true,
-};
-
-static const struct request_kind get_port_info = {
-    .name = "PortInfo",
-    .attribute = ATTRIBUTE_PORT_INFO,
-    .counter = offsetof(struct sm_counts, port_info_get),
-    .ended = port_ended,
-    .answered = port_info_read,
-    .refused = read_refused,
-    .unanswered = port_info_missing,
-};
-
-static const struct request_kind get_function = {
-    .name = "VirtualFunction",
-    .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
-    .counter = offsetof(struct sm_counts, functions),
-    .ended = port_ended,
-    .answered = function_read,
-    .refused = read_refused,
-    .unanswered = part_missing,
-    .loses_contact = true,
-};
-
-static const struct request_kind get_table_block = {
-    .name = "LinearForwardingTable",
-    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .counter = offsetof(struct sm_counts, tables),
-    .ended = part_ended,
-    .answered = table_block_read,
-    .refused = read_refused,
-    .unanswered = part_missing,
-    .loses_contact = true,
-};
+/* Reads what is named by the attribute and its modifier. */
+#define READ(what, id, end, take, miss, contact)                                                   \
+    {                                                                                              \
+        .name = (what), .attribute = (id), .group = GROUP_DISCOVERY, .ended = (end),               \
+        .answered = (take), .refused = read_refused, .unanswered = (miss),                         \
+        .loses_contact = (contact)                                                                 \
+    }
+static const struct request_kind get_description =
+    READ("NodeDescription", ATTRIBUTE_NODE_DESCRIPTION, NULL, description_read,
+         description_unanswered, false);
+static const struct request_kind get_switch_info =
+    READ("SwitchInfo", ATTRIBUTE_SWITCH_INFO, switch_info_ended, discovery_learn_switch_info,
+         part_unanswered, true);
+static const struct request_kind get_port_info = READ(
+    "PortInfo", ATTRIBUTE_PORT_INFO, port_ended, discovery_learn_port, port_info_unanswered, false);
+static const struct request_kind get_function =
+    READ("VirtualFunction", ATTRIBUTE_VIRTUAL_FUNCTION, port_ended, functions_read, part_unanswered,
+         true);
+static const struct request_kind get_table_block =
+    READ("LinearForwardingTable", ATTRIBUTE_LINEAR_FORWARDING_TABLE, part_ended, table_block_read,
+         part_unanswered, true);
 
 /* Acknowledges a switch's PortStateChange. */
 static const struct request_kind clear_change = {
-    .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
-    .counter = offsetof(struct sm_counts, switch_info),
-    .ended = question_ended,
+    .group = GROUP_DISCOVERY,
     .answered = change_cleared,
-    .refused = change_not_cleared,
+    .refused = change_clear_refused,
     .loses_contact = true,
 };
 
-static void ask_with(struct sm *sm, struct request *request, uint32_t modifier,
-                     enum request_priority request_priority)
+/* Only a standby's reads have no priority. */
+static void submit_read(struct sm *sm, struct request *request)
 {
+    sm_submit(sm, request, sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT);
+}
+
+/* Reads a part of the target node. */
+static void read_part(struct sm *sm, const struct request_kind *kind, union request_subject about,
+                      uint32_t target, uint32_t modifier)
+{
+    node_reads_at(sm, port_at(sm, target)->node)->parts++;
+    struct request *request = sm_request(sm, kind, about, target);
     request->modifier = modifier;
-    discovery_asked(sm);
-    sm_submit(sm, request, request_priority);
-}
-
-/* Nobody waits for what a standby reads. */
-static enum request_priority usual_priority(const struct sm *sm)
-{
-    return sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT;
-}
-
-static void ask(struct sm *sm, struct request *request, uint32_t modifier)
-{
-    ask_with(sm, request, modifier, usual_priority(sm));
-}
-
-/* Reads a part of the node that is asked. */
-static void read_part(struct sm *sm, struct request *request, uint32_t modifier,
-                      enum request_priority request_priority)
-{
-    questions_of(sm, port_at(sm, request->target)->node)->parts++;
-    ask_with(sm, request, modifier, request_priority);
+    submit_read(sm, request);
 }
 
 void discovery_start(struct sm *sm)
 {
-    ask(sm,
-        sm_request(sm, &get_node_info, (union request_subject){.port = SUBNET_NONE}, SUBNET_NONE),
-        0);
+    submit_read(sm, sm_request(sm, &get_node_info, (union request_subject){0}, SUBNET_NONE));
 }
 
-void discovery_ask_through(struct sm *sm, uint32_t port)
+void discovery_send_probe(struct sm *sm, uint32_t port)
 {
-    struct request *request = sm_request(sm, &get_node_info, (union request_subject){.port = port},
+    struct request *request = sm_request(sm, &get_node_info, (union request_subject){0},
                                          subnet_end_port(&sm->subnet, port));
     request->through = port;
-    ask(sm, request, 0);
+    submit_read(sm, request);
 }
 
 /* The state of a port before anything else. */
-void discovery_press_port(struct sm *sm, uint32_t port)
+void discovery_read_port_now(struct sm *sm, uint32_t port)
 {
-    *reading_at(sm, port) = true;
-    struct request *request = sm_request(sm, &get_port_info, (union request_subject){.port = port},
-                                         subnet_end_port(&sm->subnet, port));
-    read_part(sm, request, port_at(sm, port)->number, PRIORITY_PRESSING);
+    uint32_t target = subnet_end_port(&sm->subnet, port);
+    *port_reading_at(sm, port) = true;
+    node_reads_at(sm, port_at(sm, port)->node)->parts++;
+    struct request *request =
+        sm_request(sm, &get_port_info, (union request_subject){.port = port}, target);
+    request->modifier = port_at(sm, port)->number;
+    sm_submit(sm, request, PRIORITY_IMMEDIATE);
 }
 
 void discovery_read_port(struct sm *sm, uint32_t port)
 {
-    if (*reading_at(sm, port))
+    if (*port_reading_at(sm, port))
         return;
-    *reading_at(sm, port) = true;
+    *port_reading_at(sm, port) = true;
     bool socket = subnet_is_socket(&sm->subnet, port);
-    struct request *request =
-        sm_request(sm, socket ? &get_function : &get_port_info,
-                   (union request_subject){.port = port}, subnet_end_port(&sm->subnet, port));
     unsigned number = port_at(sm, port)->number;
-    read_part(sm, request, socket ? number - VSWITCH_PF : number, usual_priority(sm));
+    read_part(sm, socket ? &get_function : &get_port_info, (union request_subject){.port = port},
+              subnet_end_port(&sm->subnet, port), socket ? number - VSWITCH_PF : number);
 }
 
 /* By a sweep: whoever refused or kept silent is asked again. */
 void discovery_retry_port(struct sm *sm, uint32_t port)
 {
-    if (!discovery_avoids_port(sm, port))
+    if (!sm_is_avoiding_port(sm, port))
         return;
-    discovery_stop_avoiding(sm, port);
+    discovery_avoid_port(sm, port, false);
     discovery_read_port(sm, port);
 }
 
 void discovery_read_switch(struct sm *sm, uint32_t node)
 {
-    if (questions_of(sm, node)->switch_info)
+    if (node_reads_at(sm, node)->switch_info)
         return;
-    questions_of(sm, node)->switch_info = true;
-    struct request *request = sm_request(
-        sm, &get_switch_info, (union request_subject){.node = node}, node_at(sm, node)->first_port);
-    read_part(sm, request, 0, usual_priority(sm));
+    node_reads_at(sm, node)->switch_info = true;
+    read_part(sm, &get_switch_info, (union request_subject){.node = node},
+              node_at(sm, node)->first_port, 0);
 }
 
 void discovery_read_ports(struct sm *sm, uint32_t node)
@@ -250,7 +196,7 @@ void discovery_refresh_switch(struct sm *sm, uint32_t node)
     memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);
     wire_set(request->data, SWITCH_INFO_PORT_STATE_CHANGE, 1);
     wire_set(node_at(sm, node)->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
-    ask(sm, request, 0);
+    submit_read(sm, request);
 }
 
 void discovery_read_tables(struct sm *sm, uint32_t node)
@@ -258,28 +204,24 @@ void discovery_read_tables(struct sm *sm, uint32_t node)
     unsigned top = (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
     if (top == 0 || top >= LFT_ENTRIES || node_at(sm, node)->vswitch)
         return; /* nobody has configured it yet, or it is its own business */
-    for (unsigned block = 0; block <= top / LFT_BLOCK; block++) {
-        if (subnet_block_known(node_at(sm, node)->tables, block))
-            continue;
-        struct request *request = sm_request(
-            sm, &get_table_block, (union request_subject){.table = {.node = node, .block = block}},
-            node_at(sm, node)->first_port);
-        read_part(sm, request, block, usual_priority(sm));
-    }
+    for (unsigned block = 0; block <= top / LFT_BLOCK; block++)
+        if (!subnet_block_known(node_at(sm, node)->tables, block))
+            read_part(sm, &get_table_block, (union request_subject){.table = {node, block}},
+                      node_at(sm, node)->first_port, block);
 }
 
 void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end)
 {
-    if (questions_of(sm, node)->described || !sm->config.policy->reads_whole_nodes)
+    if (node_reads_at(sm, node)->described || !sm->config.policy->reads_whole_nodes)
         return;
-    questions_of(sm, node)->described = true;
-    ask(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end), 0);
+    node_reads_at(sm, node)->described = true;
+    submit_read(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end));
 }
 
 /* It is gone; if it comes back it may have another one. */
 void discovery_forget_description(struct sm *sm, uint32_t node)
 {
-    questions_of(sm, node)->described = false;
+    node_reads_at(sm, node)->described = false;
 }
 
 /* The node as a whole, whatever is known of it. */
@@ -304,161 +246,114 @@ void discovery_read_all(struct sm *sm, uint32_t node)
 
 /* ---- outcomes ---- */
 
-static void question_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    discovery_heard(sm);
-}
-
 static void part_ended(struct sm *sm, const struct request *request)
 {
-    struct node_questions *node = questions_of(sm, port_at(sm, request->target)->node);
+    struct node_reads *node = node_reads_at(sm, port_at(sm, request->target)->node);
     assert(node->parts);
     node->parts--;
-    discovery_heard(sm);
 }
 
 static void switch_info_ended(struct sm *sm, const struct request *request)
 {
     part_ended(sm, request);
-    questions_of(sm, request->about.node)->switch_info = false;
+    node_reads_at(sm, request->about.node)->switch_info = false;
 }
 
 static void port_ended(struct sm *sm, const struct request *request)
 {
     part_ended(sm, request);
-    *reading_at(sm, request->about.port) = false;
+    *port_reading_at(sm, request->about.port) = false;
 }
 
-static void note_whole_node(struct sm *sm, uint32_t node)
+static void description_read(struct sm *sm, const struct request *request)
 {
-    if (!discovery_is_reading(sm, node))
-        standby_copy_node_read(sm, node);
+    memcpy(node_at(sm, request->about.node)->description, request->answer, 64);
 }
 
-static void node_info_read(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
+static void table_block_read(struct sm *sm, const struct request *request)
 {
-    discovery_learn_node(sm, now, request->about.port, data);
+    uint32_t node = request->about.table.node;
+    discovery_store_block(sm, node, request->about.table.block, request->answer);
+    standby_copy_node_read(sm, node);
 }
 
-static void description_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
+static void change_cleared(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    memcpy(node_at(sm, request->about.node)->description, data, 64);
-}
-
-static void switch_info_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
-{
-    (void)now;
-    discovery_learn_switch_info(sm, request->about.node, data);
-    note_whole_node(sm, request->about.node);
-}
-
-static void port_info_read(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
-{
-    discovery_learn_port(sm, now, request->about.port, data);
-    note_whole_node(sm, port_at(sm, request->about.port)->node);
-}
-
-static void function_read(struct sm *sm, uint64_t now, const struct request *request,
-                          const uint8_t *data)
-{
-    (void)now;
-    functions_read(sm, request->about.port, data);
-    note_whole_node(sm, port_at(sm, request->about.port)->node);
-}
-
-static void table_block_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
-{
-    (void)now;
-    uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct subnet_tables *tables = node_at(sm, node)->tables;
-    memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
-    tables->known[block / 64] |= UINT64_C(1) << (block % 64);
-    note_whole_node(sm, node);
-}
-
-static void change_cleared(struct sm *sm, uint64_t now, const struct request *request,
-                           const uint8_t *data)
-{
-    (void)now;
-    memcpy(node_at(sm, request->about.node)->switch_info, data, 20);
+    memcpy(node_at(sm, request->about.node)->switch_info, request->answer, 20);
     if (!discovery_explores_all(sm))
         discovery_read_ports(sm, request->about.node);
 }
 
-/* An answer that tells nothing but why is as good as none. */
-static void read_refused(struct sm *sm, uint64_t now, const struct request *request,
-                         uint16_t status)
+/* A refusal has the same consequences as no answer. */
+static void read_refused(struct sm *sm, const struct request *request)
 {
-    faults_report_refused_read(sm, request, status);
-    transactions_lose(sm, now, request);
+    const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
+    sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
+           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+           request->kind->name, request->modifier, request->status);
+    transactions_fail(sm, request);
 }
 
-static void node_info_refused(struct sm *sm, uint64_t now, const struct request *request,
-                              uint16_t status)
+static void node_info_refused(struct sm *sm, const struct request *request)
 {
-    faults_report_refused_probe(sm, request->about.port, status);
-    nobody_behind_port(sm, now, request);
+    if (request->through == SUBNET_NONE) {
+        sm_log(sm, SM_EVENT_WARNING, "the manager's own port refuses NodeInfo (status 0x%x)",
+               request->status);
+    } else {
+        const struct subnet_port *p = port_at(sm, request->through);
+        sm_log(sm, SM_EVENT_WARNING,
+               "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
+               (unsigned long long)node_at(sm, p->node)->guid, request->status);
+    }
+    probe_unanswered(sm, request);
 }
 
 /* Whoever does not let a change be acknowledged tells the rest all the same. */
-static void change_not_cleared(struct sm *sm, uint64_t now, const struct request *request,
-                               uint16_t status)
+static void change_clear_refused(struct sm *sm, const struct request *request)
 {
-    (void)now;
     uint32_t node = request->about.node;
-    if (discovery_first_keeps_change(sm, node))
-        sm_say(sm, SM_EVENT_WARNING,
+    if (discovery_note_stuck_change(sm, node))
+        sm_log(sm, SM_EVENT_WARNING,
                "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
                "read again at every sweep",
-               (unsigned long long)node_at(sm, node)->guid, status);
+               (unsigned long long)node_at(sm, node)->guid, request->status);
     if (!discovery_explores_all(sm))
         discovery_read_ports(sm, node);
 }
 
 /* Nobody there, or nobody who talks. */
-static void nobody_behind_port(struct sm *sm, uint64_t now, const struct request *request)
+static void probe_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    if (request->about.port == SUBNET_NONE)
+    if (request->through == SUBNET_NONE)
         return;
-    discovery_probed(sm, request->about.port);
-    discovery_avoid_port(sm, request->about.port);
+    discovery_probe_ended(sm, request->through);
+    discovery_avoid_port(sm, request->through, true);
 }
 
-static void description_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void description_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    questions_of(sm, request->about.node)->described = false;
+    node_reads_at(sm, request->about.node)->described = false;
 }
 
-static void part_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void part_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)now;
     standby_copy_node_unread(sm, port_at(sm, request->target)->node);
 }
 
-static void port_info_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void port_info_unanswered(struct sm *sm, const struct request *request)
 {
-    part_missing(sm, now, request);
-    discovery_lost_contact(sm, now, request->target);
-    faults_decide(sm, request->about.port);
+    part_unanswered(sm, request);
+    discovery_lost_contact(sm, request->target);
+    faults_resolve_claim(sm, request->about.port);
 }
 
 /* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked
  * for some time more. */
-static void insist_on_senders(const struct sm *sm, const struct request *request,
-                              struct request_effort *effort)
+static void extend_probe_effort(const struct sm *sm, const struct request *request,
+                                struct request_effort *effort)
 {
     if (request->through == SUBNET_NONE || !sm->config.policy->chases_losses ||
-        wire_get(sm->subnet.ports.items[request->through].info, PORT_INFO_PORT_STATE) !=
-            PORT_STATE_ACTIVE)
+        wire_get(port_at(sm, request->through)->info, PORT_INFO_PORT_STATE) != PORT_STATE_ACTIVE)
         return;
     if (request->tries > effort->retries)
         effort->timeout_ns = sm->config.timeout_ns;

@@ -19,17 +19,12 @@
  * of reconfigure.c; the actions of its phases from WAVES to START are here. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-static request_ended state_ended;
-static request_answered state_set;
-static request_refused state_refused;
+static request_outcome state_ended, state_set, state_refused;
 static const struct request_kind set_port_state = {
-    .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
     .writes = true,
-    .counter = offsetof(struct sm_counts, port_info_set),
     .ended = state_ended,
     .answered = state_set,
     .refused = state_refused,
@@ -37,31 +32,21 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    uint32_t wave;      /* the next one */
-    uint32_t job;       /* the lower half of its number; 0: none */
-    uint32_t pending;   /* its Sets of port states under way */
-    uint64_t resume_at; /* end of a drain */
-    bool drained;       /* since the last Set was confirmed */
-    bool told;          /* sources use the first levels of the plan */
-    bool early;         /* sources wait from the start: what is under way goes by the old tables */
+    uint32_t wave;       /* the next one */
+    uint32_t job;        /* the lower half of its number; 0: none */
+    uint32_t pending;    /* its Sets of port states under way */
+    uint64_t resume_at;  /* end of a drain */
+    bool drained;        /* since the last Set was confirmed */
+    bool levels_in_use;  /* sources use the first levels of the plan */
+    bool quiesced_early; /* sources wait from the start: what is under way goes by the old tables */
 };
 
-struct distribution *distribute_new(void)
-{
-    struct distribution *distribution = mem_zalloc(1, sizeof *distribution);
-    distribution->resume_at = TIME_NEVER;
-    return distribution;
-}
+SM_PART(distribution, distribute_reset, NULL, NULL);
 
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
     assert(at < plan_current(sm)->nodes.count);
-    return sm->subnet.nodes.items[plan_current(sm)->nodes.items[at]].tables;
-}
-
-static uint16_t larger(uint16_t a, uint16_t b)
-{
-    return a > b ? a : b;
+    return node_at(sm, plan_current(sm)->nodes.items[at])->tables;
 }
 
 /* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
@@ -74,28 +59,16 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
             tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
 }
 
-static void want_everything(struct sm *sm)
-{
-    const struct routes *routes = &plan_current(sm)->routes;
-    unsigned length = routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
-    for (uint32_t at = 0; at < routes->switch_count; at++) {
-        struct subnet_tables *tables = tables_of(sm, at);
-        memset(tables->wanted, PORT_NONE, sizeof tables->wanted);
-        memcpy(tables->wanted, routes_row(routes, at), length);
-        tables->wanted_top = routes->top_lid;
-    }
-}
-
 /* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
-static void want_what_is(struct sm *sm)
+static void want_actual(struct sm *sm)
 {
     const struct routes *routes = &plan_current(sm)->routes;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
         uint32_t node = plan_current(sm)->nodes.items[at];
-        uint16_t top = (uint16_t)wire_get(sm->subnet.nodes.items[node].switch_info,
-                                          SWITCH_INFO_LINEAR_FDB_TOP);
-        tables->wanted_top = larger(top, routes->top_lid);
+        uint16_t top =
+            (uint16_t)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
+        tables->wanted_top = top > routes->top_lid ? top : routes->top_lid;
         for (unsigned block = 0; block < LFT_BLOCKS; block++) {
             uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
             if (subnet_block_known(tables, block))
@@ -107,60 +80,42 @@ static void want_what_is(struct sm *sm)
     }
 }
 
-static void begin_wave(struct sm *sm)
-{
-    struct distribution *d = sm->distribution;
-    const struct update_plan *plan = &plan_current(sm)->plan;
-    const struct update_wave *wave = &plan->waves.items[d->wave];
-    assert(d->wave < plan->waves.count && wave->first + wave->count <= plan->updates.count);
-    for (uint32_t i = 0; i < wave->count; i++)
-        want_range(sm, &plan->updates.items[wave->first + i], false);
-    d->wave++;
-    program_schedule(sm);
-}
-
-static void drop_stuck(struct sm *sm)
-{
-    const struct update_plan *plan = &plan_current(sm)->plan;
-    for (size_t i = 0; i < plan->stuck.count; i++)
-        want_range(sm, &plan->stuck.items[i], true);
-    program_schedule(sm);
-}
-
-/* The longest that any switch keeps a packet. */
-uint64_t distribute_packet_life(const struct sm *sm)
+/* Each switch keeps a packet for the longest life of any. */
+uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 {
     enum { LIFE_LONGEST = 18 }; /* a second; from 20 on it would be for ever */
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
     uint64_t longest = sm->config.life_time;
     for (size_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[i];
+        const struct subnet_node *node = node_at(sm, i);
         uint64_t life = wire_get(node->switch_info, SWITCH_INFO_LIFE_TIME_VALUE);
         if (node->present && node->kind == SUBNET_SWITCH && life > longest)
             longest = life;
     }
-    return UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST);
+    return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
 }
 
 /* Long enough for packets that pass so many switches at the most; 0: as many as any. */
-static void drain(struct sm *sm, uint64_t now, uint32_t hops)
+static void drain(struct sm *sm, uint32_t hops)
 {
-    hops = sm->config.policy->short_drains ? hops : 0;
-    uint64_t life = distribute_packet_life(sm) * ((hops ? hops : plan_current(sm)->longest) + 1);
-    sm->distribution->resume_at = now + (sm->config.drain_ns ? sm->config.drain_ns : life);
+    if (!hops || !sm->config.policy->short_drains)
+        hops = plan_current(sm)->longest;
+    sm->distribution->resume_at = sm->now + sm_drain_time(sm, hops);
     sm->distribution->drained = true;
 }
 
 /* The lanes are those of routes. What is left to write waits until nothing is on them. */
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
-    sm_say(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
+    sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
     quiesce_begin(sm, lanes);
 }
 
 /* Sources change to other levels while the old tables are there: what is under way on both goes
  * together (routing/update/make_plan.h). The plan knows its own job's switches, the paths in force
  * theirs. */
-static void tell_first_levels(struct sm *sm)
+static void use_first_levels(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
     struct routes *routes = &plan_serving(sm)->routes;
@@ -169,52 +124,33 @@ static void tell_first_levels(struct sm *sm)
     for (uint32_t at = 0; at < job->nodes.count; at++)
         map_add(&by_node, job->nodes.items[at], at);
     for (uint32_t at = 0; at < plan_serving(sm)->nodes.count; at++) {
-        uint32_t now = map_get(&by_node, plan_serving(sm)->nodes.items[at]);
-        if (now != MAP_NONE)
+        uint32_t place = map_get(&by_node, plan_serving(sm)->nodes.items[at]);
+        if (place != MAP_NONE)
             memcpy(routes->service_levels + (size_t)at * routes->stride,
-                   job->plan.first_levels + (size_t)now * job->before.stride, stride);
+                   job->plan.first_levels + (size_t)place * job->before.stride, stride);
     }
     map_release(&by_node);
     plan_paths_changed(sm);
-}
-
-/* Ordered: the next wave; when all are through, what is left are entries without a safe order, or
- * levels that cannot change under way. */
-static enum reconfigure_event go_on(struct sm *sm)
-{
-    const struct update_plan *plan = &plan_current(sm)->plan;
-    const char *why_not;
-    sm->distribution->drained = false;
-    if (sm->distribution->wave < plan->waves.count) {
-        begin_wave(sm);
-        return EVENT_NONE;
-    }
-    if (plan->stuck.count || plan->stuck_lanes)
-        return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
-    return EVENT_TO_ALL;
 }
 
 /* Static: one Set to every port of every switch, to Init or to Active. */
 static void set_all_ports(struct sm *sm, unsigned state)
 {
     for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]];
+        const struct subnet_node *node = node_at(sm, plan_current(sm)->nodes.items[i]);
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
-            const struct subnet_port *p = &sm->subnet.ports.items[port];
+            const struct subnet_port *p = port_at(sm, port);
             if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
                 continue;
-            struct request *request =
-                sm_request(sm, &set_port_state,
-                           (union request_subject){
-                               .state = {.port = port, .distribution = sm->distribution->job}},
-                           node->first_port);
-            request->modifier = number;
-            memcpy(request->data, p->info, sizeof p->info);
-            wire_set(request->data, PORT_INFO_PORT_STATE, state);
-            wire_set(request->data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+            uint8_t info[SMP_DATA_BYTES];
+            memcpy(info, p->info, sizeof info);
+            wire_set(info, PORT_INFO_PORT_STATE, state);
+            wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
             sm->distribution->pending++;
-            sm_submit(sm, request, PRIORITY_NONE);
+            sm_send(sm, &set_port_state,
+                    (union request_subject){.state = {port, sm->distribution->job}},
+                    node->first_port, number, info);
         }
     }
 }
@@ -228,25 +164,20 @@ static void state_ended(struct sm *sm, const struct request *request)
     sm->distribution->pending--;
 }
 
-static void state_set(struct sm *sm, uint64_t now, const struct request *request,
-                      const uint8_t *data)
+static void state_set(struct sm *sm, const struct request *request)
 {
-    struct subnet_port *port = port_at(sm, request->about.state.port);
-    (void)now;
-    memcpy(port->info, data, sizeof port->info);
+    discovery_store_port(sm, request->about.state.port, request->answer);
 }
 
-static void state_refused(struct sm *sm, uint64_t now, const struct request *request,
-                          uint16_t status)
+static void state_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
-    (void)now;
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
-        sm_say(
+        sm_log(
             sm, SM_EVENT_ERROR,
             "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
             "agents that accept Init",
-            port->number, (unsigned long long)node_at(sm, port->node)->guid, status);
+            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
 }
 
 /* ---- transitions (reconfigure.c) ---- */
@@ -257,177 +188,175 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
-    assert(!d->pending && !program_tables_under_way(sm));
+    assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
     if (quiesce_is_on(sm)) /* a distribution was broken off meanwhile */
-        d->early = true;
+        d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
-        d->early = job->hurry && quiesce_is_possible(sm, &why_not);
+        d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_TO_ALL;
-    return d->early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
+    return d->quiesced_early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
 }
 
-enum reconfigure_event distribute_keep_tables(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_write_wanted(struct sm *sm)
 {
-    (void)now;
-    want_what_is(sm);
     program_schedule(sm);
     return EVENT_NONE;
 }
 
-enum reconfigure_event distribute_stop_ports(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_keep_tables(struct sm *sm)
 {
-    (void)now;
-    want_what_is(sm);
+    want_actual(sm);
+    return distribute_write_wanted(sm);
+}
+
+enum reconfigure_event distribute_stop_ports(struct sm *sm)
+{
+    want_actual(sm);
     set_all_ports(sm, PORT_STATE_INIT);
-    program_schedule(sm);
-    return EVENT_NONE;
+    return distribute_write_wanted(sm);
 }
 
-enum reconfigure_event distribute_stop_all_sources(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
 {
-    (void)now;
-    want_what_is(sm);
+    want_actual(sm);
     stop_sources(sm, UINT16_MAX,
                  quiesce_is_on(sm) ? "the last tables were not all written"
                                    : "routes are broken and would be for long");
-    program_schedule(sm);
-    return EVENT_NONE;
+    return distribute_write_wanted(sm);
 }
 
-enum reconfigure_event distribute_write_all(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_write_all(struct sm *sm)
 {
-    (void)now;
-    want_everything(sm);
-    program_schedule(sm);
-    return EVENT_NONE;
+    const struct routes *routes = &plan_current(sm)->routes;
+    unsigned length = routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        struct subnet_tables *tables = tables_of(sm, at);
+        memset(tables->wanted, PORT_NONE, sizeof tables->wanted);
+        memcpy(tables->wanted, routes_row(routes, at), length);
+        tables->wanted_top = routes->top_lid;
+    }
+    bool all = sm->config.policy->fixed_blocks && plan_current(sm)->mode == SM_STATIC;
+    for (uint32_t node = 0; all && node < sm->subnet.nodes.count; node++)
+        discovery_forget_tables(sm, node); /* every block is written */
+    return distribute_write_wanted(sm);
 }
 
-enum reconfigure_event distribute_next_wave(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_next_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
-    if (plan->first_levels && !d->told) {
-        d->told = true;
-        tell_first_levels(sm);
-        drain(sm, now, plan->first_hops);
+    if (plan->first_levels && !d->levels_in_use) {
+        d->levels_in_use = true;
+        use_first_levels(sm);
+        drain(sm, plan->first_hops);
         return EVENT_NONE;
     }
     if (d->wave < plan->waves.count && plan->waves.items[d->wave].drain) {
-        drain(sm, now, plan->waves.items[d->wave].drain_hops);
+        drain(sm, plan->waves.items[d->wave].drain_hops);
         return EVENT_NONE;
     }
-    return go_on(sm);
+    return distribute_drained_wave(sm);
 }
 
-enum reconfigure_event distribute_drained_wave(struct sm *sm, uint64_t now)
+/* The next wave. When all are through, what is left are entries without a safe order, or levels
+ * that cannot change under way. */
+enum reconfigure_event distribute_drained_wave(struct sm *sm)
 {
-    (void)now;
-    return go_on(sm);
+    struct distribution *d = sm->distribution;
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    const char *why_not;
+    d->drained = false;
+    if (d->wave < plan->waves.count) {
+        const struct update_wave *wave = &plan->waves.items[d->wave++];
+        assert(wave->first + wave->count <= plan->updates.count);
+        for (uint32_t i = 0; i < wave->count; i++)
+            want_range(sm, &plan->updates.items[wave->first + i], false);
+        return distribute_write_wanted(sm);
+    }
+    if (plan->stuck.count || plan->stuck_lanes)
+        return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
+    return EVENT_TO_ALL;
 }
 
 /* Of the lanes that carry what has no safe order. */
-enum reconfigure_event distribute_stop_sources(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_stop_sources(struct sm *sm)
 {
     const struct update_plan *plan = &plan_current(sm)->plan;
     bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
-    (void)now;
     snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
     stop_sources(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
     return EVENT_NONE;
 }
 
 /* The way out where sources cannot be held, or turn out not to be. */
-enum reconfigure_event distribute_drop_rest(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_drop_rest(struct sm *sm)
 {
+    const struct update_plan *plan = &plan_current(sm)->plan;
     const char *why;
-    (void)now;
     if (quiesce_is_possible(sm, &why))
         why = "an adapter refuses to be held";
     quiesce_end(sm);
-    sm_say(sm, SM_EVENT_WARNING,
+    sm_log(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
-           plan_current(sm)->plan.stuck.count, why);
+           plan->stuck.count, why);
     sm->distribution->drained = false;
-    drop_stuck(sm);
-    return EVENT_NONE;
+    for (size_t i = 0; i < plan->stuck.count; i++)
+        want_range(sm, &plan->stuck.items[i], true);
+    return distribute_write_wanted(sm);
 }
 
-enum reconfigure_event distribute_drain(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_drain(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
-    drain(sm, now, sm->distribution->early ? job->longest_before : job->plan.stuck_hops);
+    drain(sm, sm->distribution->quiesced_early ? job->longest_before : job->plan.stuck_hops);
     return EVENT_NONE;
 }
 
-enum reconfigure_event distribute_drain_quiesced(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_drain_quiesced(struct sm *sm)
 {
-    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : distribute_drain(sm, now);
+    return quiesce_was_refused(sm) ? EVENT_TO_DROP : distribute_drain(sm);
 }
 
-enum reconfigure_event distribute_check_quiesced(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_check_quiesced(struct sm *sm)
 {
-    (void)now;
     sm->distribution->drained = false;
-    return quiesce_has_leaks(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+    return quiesce_was_refused(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
 }
 
 /* Everything is there, and nothing is under way. */
-enum reconfigure_event distribute_start_sources(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_start_sources(struct sm *sm)
 {
-    (void)now;
     plan_serve(sm);
     qos_serve(sm);
     quiesce_end(sm);
     return EVENT_NONE;
 }
 
-enum reconfigure_event distribute_write_stopped(struct sm *sm, uint64_t now)
-{
-    (void)now;
-    want_everything(sm);
-    if (sm->config.policy->fixed_blocks)
-        program_forget_tables(sm); /* every block is written */
-    program_schedule(sm);
-    return EVENT_NONE;
-}
-
 /* If ports are written at any time, these are made Active as all others that are not. */
-enum reconfigure_event distribute_start_ports(struct sm *sm, uint64_t now)
+enum reconfigure_event distribute_start_ports(struct sm *sm)
 {
-    (void)now;
     if (!sm->config.policy->ports_once)
         return EVENT_CONFIRMED;
     set_all_ports(sm, PORT_STATE_ACTIVE);
-    program_schedule(sm);
-    return EVENT_NONE;
-}
-
-enum reconfigure_event distribute_ports_started(struct sm *sm, uint64_t now)
-{
-    (void)now;
-    program_schedule(sm);
-    return EVENT_NONE;
+    return distribute_write_wanted(sm);
 }
 
 /* ---- what others ask ---- */
 
-bool distribute_is_confirmed(struct sm *sm)
+enum reconfigure_event distribute_progress(struct sm *sm)
 {
     const struct distribution *d = sm->distribution;
     enum phase phase = reconfigure_phase(sm);
-    return !d->pending && !program_tables_under_way(sm) && !program_is_due(sm) &&
-           d->resume_at == TIME_NEVER && !(phase == PHASE_QUIESCE && !blocks_are_written(sm)) &&
-           !(phase == PHASE_WAVES && program_links_rise(sm));
-}
-
-bool distribute_has_drained(const struct sm *sm)
-{
-    return sm->distribution->drained;
+    if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
+        d->resume_at != TIME_NEVER || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        (phase == PHASE_WAVES && program_links_rise(sm)))
+        return EVENT_NONE;
+    return d->drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
 }
 
 bool distribute_has_written_waves(const struct sm *sm)
@@ -440,9 +369,9 @@ uint64_t distribute_deadline(const struct sm *sm)
     return sm->distribution->resume_at;
 }
 
-void distribute_expire(struct sm *sm, uint64_t now)
+void distribute_expire(struct sm *sm)
 {
-    if (now >= sm->distribution->resume_at)
+    if (sm->now >= sm->distribution->resume_at)
         sm->distribution->resume_at = TIME_NEVER;
 }
 

@@ -8,39 +8,39 @@
 
 #include "vswitch/model/addresses.h"
 
-#include <assert.h>
-
-static uint32_t vswitch_of(struct sm *sm, uint32_t socket)
+static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 {
-    return port_at(sm, socket)->node;
+    return node_at(sm, port_at(sm, socket)->node);
 }
 
 /* ---- reading ---- */
 
-static void learn(struct sm *sm, uint32_t socket, const uint8_t *data)
+static void learn_function(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
     if (!functions_learn(&sm->subnet, socket, data))
-        sm_say(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+        sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
-void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data)
+void functions_read(struct sm *sm, const struct request *request)
 {
-    if (functions_at(&sm->subnet, socket)->held)
-        return; /* older than what is being written */
-    learn(sm, socket, data);
-    program_schedule(sm);
+    uint32_t socket = request->about.port;
+    if (!functions_at(&sm->subnet, socket)->held) { /* else it is older than what is written */
+        learn_function(sm, socket, request->answer);
+        program_schedule(sm);
+    }
+    standby_copy_node_read(sm, port_at(sm, socket)->node);
 }
 
 void functions_prepare(struct sm *sm)
 {
     uint32_t socket;
     while ((socket = addresses_evict_next(&sm->subnet)) != SUBNET_NONE)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "the machine 0x%016llx is at two places: function %u of 0x%016llx is taken back",
                (unsigned long long)functions_at(&sm->subnet, socket)->guid,
                port_at(sm, socket)->number - VSWITCH_PF,
-               (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid);
+               (unsigned long long)vswitch_of(sm, socket)->guid);
     functions_fill_in_all(&sm->subnet);
 }
 
@@ -65,8 +65,9 @@ static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
  * they are.) */
 static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
 {
-    uint32_t host = vswitch_of(sm, socket), pf = subnet_pf_of(&sm->subnet, host);
-    uint32_t own = node_at(sm, host)->first_port + VSWITCH_PF, port = port_at(sm, socket)->peer;
+    uint32_t pf = subnet_pf_of(&sm->subnet, port_at(sm, socket)->node);
+    uint32_t own = vswitch_of(sm, socket)->first_port + VSWITCH_PF;
+    uint32_t port = port_at(sm, socket)->peer;
     blocks_forget(&sm->subnet.blocks, port);
     blocks_forget(&sm->subnet.blocks, socket);
     bool held = quiesce_is_on(sm) || holds != quiesce_count(sm);
@@ -79,15 +80,10 @@ static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
 
 /* ---- writing ---- */
 
-static request_ended function_ended;
-static request_answered function_set;
-static request_refused function_refused;
-static request_unanswered function_unanswered;
+static request_outcome function_ended, function_set, function_refused, function_unanswered;
 static const struct request_kind set_function = {
-    .name = "VirtualFunction",
     .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
     .writes = true,
-    .counter = offsetof(struct sm_counts, functions),
     .ended = function_ended,
     .answered = function_set,
     .refused = function_refused,
@@ -95,32 +91,26 @@ static const struct request_kind set_function = {
     .loses_contact = true,
 };
 
-static void write_function(struct sm *sm, uint32_t socket, const struct function_setting *wanted)
-{
-    struct request *request = sm_request(
-        sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
-        node_at(sm, vswitch_of(sm, socket))->first_port);
-    request->modifier = port_at(sm, socket)->number - VSWITCH_PF;
-    wire_set(request->data, VIRTUAL_FUNCTION_LID, wanted->lid);
-    wire_set(request->data, VIRTUAL_FUNCTION_LMC, wanted->lmc);
-    wire_set(request->data, VIRTUAL_FUNCTION_ATTACHED, wanted->attached);
-    wire_set(request->data, VIRTUAL_FUNCTION_PORT_GUID, wanted->guid);
-    functions_at(&sm->subnet, socket)->writing = true;
-    sm->subnet.functions.writing++;
-    sm_submit(sm, request, PRIORITY_NONE);
-}
-
 void functions_program(struct sm *sm, uint32_t socket)
 {
     const struct subnet_port *there = port_at(sm, socket);
-    const struct virtual_function *function = functions_at(&sm->subnet, socket);
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
     struct function_setting wanted;
+    uint8_t data[SMP_DATA_BYTES] = {0};
     if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
         return;
-    bool may = sm_state(sm) == SM_MASTER && there->known && !discovery_avoids_port(sm, socket) &&
+    bool may = sm_state(sm) == SM_MASTER && there->known && !sm_is_avoiding_port(sm, socket) &&
                node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
-    if (may || function->held)
-        write_function(sm, socket, &wanted);
+    if (!may && !function->held)
+        return;
+    wire_set(data, VIRTUAL_FUNCTION_LID, wanted.lid);
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
+    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    function->writing = true;
+    sm->subnet.functions.writing++;
+    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
+            vswitch_of(sm, socket)->first_port, there->number - VSWITCH_PF, data);
 }
 
 void functions_program_all(struct sm *sm, uint32_t vswitch)
@@ -149,50 +139,52 @@ static void function_ended(struct sm *sm, const struct request *request)
     function->writing = false;
 }
 
-static void function_refused(struct sm *sm, uint64_t now, const struct request *request,
-                             uint16_t status)
+static void function_refused(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
-    (void)now;
     function->outcome = FUNCTION_REFUSED;
     if (!function->held)
-        discovery_avoid_port(sm, socket);
-    sm_say(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
+        discovery_avoid_port(sm, socket, true);
+    sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
            port_at(sm, socket)->number - VSWITCH_PF,
-           (unsigned long long)node_at(sm, vswitch_of(sm, socket))->guid, status);
+           (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
 }
 
-static bool is_up(struct sm *sm, uint32_t socket)
+static bool function_is_up(struct sm *sm, uint32_t socket)
 {
     uint32_t port = port_at(sm, socket)->peer;
     return port != SUBNET_NONE && wire_get(port_at(sm, port)->info, PORT_INFO_LID) != 0;
 }
 
-static void function_set(struct sm *sm, uint64_t now, const struct request *request,
-                         const uint8_t *data)
+static void function_set(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
-    bool was_up = is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
-    (void)now;
+    bool was_up = function_is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     function->outcome = FUNCTION_DONE;
     function->evicted = false;
-    learn(sm, socket, data);
+    learn_function(sm, socket, request->answer);
     /* Whoever asked for it will say what it means for routes. */
     if (function->held && planned)
         reconfigure_accept_topology(sm);
-    if (was_up || !is_up(sm, socket))
+    if (was_up || !function_is_up(sm, socket))
         return;
     inherit_tables(sm, socket, request->about.function.holds);
     partitions_came_up(sm, socket);
     sm->subnet.functions.activations++;
 }
 
-static void function_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void function_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)now;
     functions_at(&sm->subnet, request->about.function.socket)->outcome = FUNCTION_LOST;
+}
+
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome)
+{
+    struct virtual_function *function = functions_of_port(&sm->subnet, port);
+    if (function && function->order == ORDER_KEYS)
+        function->outcome = outcome;
 }
 
 void functions_requests_dropped(struct sm *sm)

@@ -3,6 +3,7 @@
 #define WEFT_SM_INTERNAL_H
 
 #include "base/time.h"
+#include "sm/mastership_table.h"
 #include "sm/policy.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
@@ -15,13 +16,14 @@ struct sm {
     struct sm_config config;
     struct subnet subnet;
     uint64_t guid;         /* of the manager's port */
+    uint64_t now;          /* the time of the call from the owner; core.c sets it */
     struct outbox *outbox; /* core.c */
     struct transactions *transactions;
     struct mastership *mastership;
     struct discovery *discovery;
-    struct questions *questions; /* discovery_read.c */
-    struct faults *faults;       /* discovery_faults.c */
-    struct sweeps *sweeps;       /* change.c */
+    struct reads *reads;   /* discovery_read.c */
+    struct faults *faults; /* discovery_faults.c */
+    struct sweeps *sweeps; /* change.c */
     struct reconfigure *reconfigure;
     struct report *report;
     struct lids *lids;
@@ -31,28 +33,42 @@ struct sm {
     struct port_writer *port_writer; /* program_ports.c */
     struct reregister *reregister;
     /* Services. */
-    struct block_writer *block_writer; /* blocks.c */
     struct partitioning *partitioning; /* partitions.c */
     struct service *service;           /* qos.c */
-    struct hold *hold;
+    struct quiesce *quiesce;
     struct multicast *multicast;
     struct standby_copy *standby_copy; /* and its audit */
 };
 
-static inline struct subnet_port *port_at(struct sm *sm, uint32_t port)
+/* A part of struct sm; any of the functions may be NULL. core.c allocates and frees parts. */
+struct sm_part {
+    size_t offset, bytes; /* of the pointer in struct sm; of the part */
+    void (*init)(struct sm *sm);
+    void (*release)(struct sm *sm);
+    void (*requests_dropped)(struct sm *sm); /* all requests were forgotten */
+};
+#define SM_PART(name, init, release, requests_dropped)                                             \
+    const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
+                                        release, requests_dropped}
+extern const struct sm_part transactions_part, mastership_part, discovery_part, reads_part,
+    faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
+    distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
+    service_part, quiesce_part, multicast_part, standby_copy_part;
+
+static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
     assert(port < sm->subnet.ports.count);
     return &sm->subnet.ports.items[port];
 }
 
-static inline struct subnet_node *node_at(struct sm *sm, uint32_t node)
+static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
     return &sm->subnet.nodes.items[node];
 }
 
 /* core.c: what waits for the owner */
-void sm_say(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
 void sm_persist(struct sm *sm, struct sm_fact fact);
@@ -63,32 +79,21 @@ void sm_drop_requests(struct sm *sm); /* nobody waits for any request any more *
 void plan_services(struct sm *sm); /* partitions, levels of service, groups, as they are now */
 
 /* discovery.c */
-struct discovery *discovery_new(void);
-void discovery_free(struct discovery *discovery);
 bool discovery_is_complete(const struct sm *sm); /* no answer is awaited */
-void discovery_asked(struct sm *sm);             /* another question that it waits for … */
-void discovery_heard(struct sm *sm);             /* … came to an end */
-void discovery_requests_dropped(struct sm *sm);
-struct questions *questions_new(void);
-void questions_free(struct questions *questions);
-void questions_requests_dropped(struct sm *sm);
-struct faults *faults_new(void);
-void faults_free(struct faults *faults);
 bool discovery_is_reading(struct sm *sm, uint32_t node);
-/* The port is left alone until the next sweep. */
-void discovery_avoid_port(struct sm *sm, uint32_t port);
-bool discovery_avoids_port(const struct sm *sm, uint32_t port);
+/* Whether the port is left alone until the next sweep. */
+void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
 void discovery_retry_port(struct sm *sm, uint32_t port);
 /* The switch does not let a port change be acknowledged; true for the first time. */
-bool discovery_first_keeps_change(struct sm *sm, uint32_t node);
+bool discovery_note_stuck_change(struct sm *sm, uint32_t node);
 void discovery_start(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
-void discovery_lost_contact(struct sm *sm, uint64_t now, uint32_t end_port);
-void discovery_suspect(struct sm *sm, uint64_t now, uint32_t end_port, uint32_t through);
+void discovery_lost_contact(struct sm *sm, uint32_t end_port);
+void discovery_suspect(struct sm *sm, uint32_t end_port, uint32_t through);
 /* True if there is more to ask, or something to wait for. */
-bool discovery_continue(struct sm *sm, uint64_t now);
-void discovery_update_paths(struct sm *sm, uint64_t now);
-void discovery_explore_all(struct sm *sm, uint64_t now);
+bool discovery_continue(struct sm *sm);
+void discovery_update_paths(struct sm *sm);
+void discovery_explore_all(struct sm *sm);
 uint64_t discovery_deadline(const struct sm *sm);
 void discovery_forget_description(struct sm *sm, uint32_t node);
 void discovery_read_port(struct sm *sm, uint32_t port);
@@ -96,22 +101,21 @@ void discovery_read_switch(struct sm *sm, uint32_t node); /* its SwitchInfo, and
 void discovery_read_node(struct sm *sm, uint32_t node);
 void discovery_read_all(struct sm *sm, uint32_t node); /* and what is not known of it yet */
 void discovery_forget_tables(struct sm *sm, uint32_t node);
+/* A block of a switch's forwarding table; NULL: it is not known. */
+void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data);
+void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info);   /* PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data); /* SwitchInfo */
 void discovery_refresh_switch(struct sm *sm, uint32_t node);
 
-void faults_all_is_well(struct sm *sm); /* a change was carried out, and nobody is missing */
+void faults_change_ended(struct sm *sm); /* a change was carried out, and nobody is missing */
 
 /* lids.c */
-struct lids *lids_new(void);
-void lids_free(struct lids *lids);
 /* After another master, what it gave counts more than what was given before. */
 void lids_assign(struct sm *sm, bool after_another);
 void lids_assign_port(struct sm *sm, uint32_t port);
 void lids_remember(struct sm *sm, uint32_t port); /* the one it has now, if any */
 
 /* plan.c */
-struct plan *plan_new(void);
-void plan_free(struct plan *plan);
 /* Whose tables are in force or on their way; NULL: none. */
 struct sm_job *plan_current(const struct sm *sm);
 /* Whose tables were all acknowledged, and whose paths sources use; often the current one. */
@@ -137,28 +141,24 @@ int repair_job_run(struct sm_job *job, struct err *err);
 bool repair_job_learn(struct repair_state *state, const struct network *network,
                       const struct dependency_graph *graph, struct verify_report *report,
                       const uint32_t *ranks);
-void repair_job_rebalance(struct sm *sm, uint64_t now); /* if repairs made that desirable */
+void repair_job_rebalance(struct sm *sm); /* if repairs made that desirable */
 bool repair_job_is_gain(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
-struct distribution *distribute_new(void);
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
 reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quiesced;
-reconfigure_action distribute_check_quiesced, distribute_write_all;
-reconfigure_action distribute_stop_ports, distribute_write_stopped, distribute_start_ports;
-reconfigure_action distribute_ports_started;
-bool distribute_is_confirmed(struct sm *sm); /* all that was wanted so far, drains included */
-bool distribute_has_drained(const struct sm *sm);
+reconfigure_action distribute_check_quiesced, distribute_write_all, distribute_write_wanted;
+reconfigure_action distribute_stop_ports, distribute_start_ports;
+/* EVENT_NONE until all that was wanted so far is confirmed, drains included. */
+enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
 uint64_t distribute_deadline(const struct sm *sm);
-void distribute_expire(struct sm *sm, uint64_t now);
-void distribute_reset(struct sm *sm);                 /* no distribution is under way any more */
-uint64_t distribute_packet_life(const struct sm *sm); /* in one switch */
+void distribute_expire(struct sm *sm);
+void distribute_reset(struct sm *sm); /* no distribution is under way any more */
 
 /* quiesce.c */
-struct hold *quiesce_new(void);
 enum {
     QUIESCE_MARK_VL = 14
 }; /* with a weight of 0, in the first entry of tables that hold a lane */
@@ -170,45 +170,35 @@ bool quiesce_is_on(const struct sm *sm);
 uint16_t quiesce_lanes(const struct sm *sm); /* on which sources wait */
 uint32_t quiesce_count(const struct sm *sm); /* of beginnings and ends so far */
 void quiesce_assume_none(struct sm *sm);     /* the last master was not in the middle of a change */
-void quiesce_forget(struct sm *sm);          /* the next master sees to it: quiesce_inherit() */
-bool quiesce_has_leaks(struct sm *sm);       /* some sources were told and do not listen */
-void quiesce_inherit(struct sm *sm);         /* whoever was master before may have left a hold */
+void quiesce_forget(struct sm *sm);      /* the next master sees to it: quiesce_find_inherited() */
+bool quiesce_was_refused(struct sm *sm); /* some sources were told and do not listen */
+void quiesce_find_inherited(struct sm *sm); /* whoever was master before may have left a hold */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 96 };
-struct report *report_new(void);
-void report_free(struct report *report);
-void report_begin(struct sm *sm, uint64_t now, const char *cause);
-void report_discovered(struct sm *sm, uint64_t now);
-void report_computed(struct sm *sm, uint64_t now);
-void report_end(struct sm *sm, uint64_t now, bool up);
+void report_begin(struct sm *sm, const char *cause);
+void report_discovered(struct sm *sm);
+void report_computed(struct sm *sm);
+void report_end(struct sm *sm, bool up);
 void report_nodes(struct sm *sm); /* that came or went */
 
 /* reregister.c */
-struct reregister *reregister_new(void);
-void reregister_free(struct reregister *reregister);
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* ClientReregister */
-void reregister_asked(struct sm *sm, uint32_t port); /* the port took the question */
-bool reregister_ask_all(struct sm *sm); /* who have to register again; false: that was done */
-void reregister_ask(struct sm *sm, uint64_t guid); /* at this port */
+void reregister_sent(struct sm *sm, uint32_t port); /* the port took the question */
+bool reregister_all(struct sm *sm); /* who have to register again; false: that was done */
+void reregister_port(struct sm *sm, uint64_t guid); /* at this port */
 
 /* program.c */
-struct program *program_new(void);
-void program_free(struct program *program);
 uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
 /* Something was read or lost, or is wanted: all that is wanted is compared with what is. */
 void program_schedule(struct sm *sm);
 bool program_is_due(const struct sm *sm);
-void program_what_is_due(struct sm *sm);
-void program_cancel(struct sm *sm);
+void program_if_due(struct sm *sm);
 /* Nothing that leads over the node is on its way to it. */
 bool program_tables_are_confirmed(struct sm *sm, uint32_t node);
 bool program_is_writing_tables(const struct sm *sm, uint32_t node);
 /* The switch has no room for the routes; true for the first time. */
 bool program_first_lacks_room(struct sm *sm, uint32_t node);
-uint32_t program_tables_under_way(const struct sm *sm); /* Sets of table blocks and tops */
-void program_requests_dropped(struct sm *sm);
-void program_forget_tables(struct sm *sm);
 void program_all(struct sm *sm);
 /* Writes an end port once and for all, as soon as it is read (sm_policy.ports_once). */
 void program_switch(struct sm *sm, uint32_t node);
@@ -216,37 +206,28 @@ void program_block(struct sm *sm, uint32_t node, unsigned block); /* if it diffe
 /* For random_table.c: a block of its table was sent, and has been confirmed, refused or lost. */
 void program_block_sent(struct sm *sm, uint32_t node);
 void program_block_done(struct sm *sm, uint32_t node);
-request_ended program_block_ended;
-request_unanswered program_block_unanswered;
-void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
+request_outcome program_block_ended, program_block_unanswered;
+void program_report_refused_block(struct sm *sm, const struct request *request,
                                   const char *consequence);
 
 /* program_ports.c */
-struct port_writer *program_ports_new(void);
-void program_ports_free(struct port_writer *writer);
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
-void program_ports_requests_dropped(struct sm *sm);
 void program_port(struct sm *sm, uint32_t port);
-bool program_links_rise(struct sm *sm); /* before the first wave of tables */
+void program_link(struct sm *sm, uint32_t port); /* the port, and the other end */
+bool program_links_rise(struct sm *sm);          /* before the first wave of tables */
 void program_end_port_once(struct sm *sm, uint32_t port);
 void program_node_ports(struct sm *sm, uint32_t node); /* and those at the other ends */
 
 /* blocks.c */
 void blocks_program(struct sm *sm);
-struct block_writer *blocks_new(void);
 void blocks_requests_dropped(struct sm *sm);
-bool blocks_are_answered(const struct sm *sm); /* no Set is on its way */
-bool blocks_are_written(const struct sm *sm);  /* none waits or is on its way */
+bool blocks_are_written(const struct sm *sm); /* none waits or is on its way */
 
 /* Planners of blocks. Each is called at every turn and does nothing unless something that it
  * depends on has changed. */
 void partitions_plan(struct sm *sm);
 void partitions_forget(struct sm *sm); /* another manager may have written tables */
-void partitions_requests_dropped(struct sm *sm);
-struct partitioning *partitions_new(void);
-void partitions_free(struct partitioning *partitioning);
 void partitions_rules_changed(struct sm *sm);
-bool partitions_are_read(const struct sm *sm); /* no table is being read */
 /* A function came up: it has the keys of its physical one, and so has the switch's port. */
 void partitions_came_up(struct sm *sm, uint32_t socket);
 /* The keys of a machine go to the function that it is about to have. */
@@ -256,8 +237,6 @@ bool partitions_are_settled(struct sm *sm, uint32_t port);
 /* Sets what a switch port is to enforce, in its PortInfo. */
 void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info);
 void qos_plan(struct sm *sm);
-struct service *qos_new(const struct qos *policy);
-void qos_free(struct service *service);
 void qos_forget(struct sm *sm); /* another master may write tables from now on */
 bool qos_is_asked_for(const struct sm *sm);
 unsigned qos_lanes(const struct sm *sm);      /* that routes may use besides levels of service */
@@ -273,24 +252,21 @@ uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port);
 bool qos_is_source(struct sm *sm, uint32_t port); /* an adapter's, with a link */
 void qos_want_sources(struct sm *sm);             /* their arbitration, as it is now */
 bool multicast_wants_lane(const struct sm *sm, unsigned lanes);
-void multicast_plan(struct sm *sm, uint64_t now); /* when routes are in force */
+void multicast_plan(struct sm *sm); /* when routes are in force */
 uint64_t multicast_deadline(const struct sm *sm);
 bool multicast_is_settled(const struct sm *sm);
-void multicast_forget(struct sm *sm); /* another one may have made other trees */
-struct multicast *multicast_new(void);
-void multicast_free(struct multicast *multicast);
+void multicast_forget(struct sm *sm);        /* another one may have made other trees */
 uint16_t multicast_top(const struct sm *sm); /* the last MLID that switches have to know; 0: none */
 
 /* functions.c */
-void functions_read(struct sm *sm, uint32_t socket, const uint8_t *data);
+request_outcome functions_read;
 void functions_prepare(struct sm *sm); /* before LIDs are given */
 void functions_program(struct sm *sm, uint32_t socket);
 void functions_program_all(struct sm *sm, uint32_t vswitch);
 bool functions_is_held(struct sm *sm, uint32_t port);
+/* The outcome of an order to write a machine's keys, if there is one for this port's function. */
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome);
 void functions_requests_dropped(struct sm *sm);
-
-/* vm_tables.c */
-void vm_tables_take_stock(struct sm *sm);
 
 /* random_table.c */
 bool random_table_is_used(const struct subnet_node *node);
@@ -298,41 +274,30 @@ unsigned random_table_default(const struct sm *sm, uint32_t node);
 void random_table_program(struct sm *sm, uint32_t node);
 
 /* change.c */
-struct sweeps *sweeps_new(void);
-void sweeps_free(struct sweeps *sweeps);
 uint64_t sweep_deadline(const struct sm *sm); /* when the next sweep is due */
-void sweep_schedule(struct sm *sm, uint64_t now);
+void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
-void sweep_asked(struct sm *sm); /* a question that belongs to the present sweep … */
-void sweep_heard(struct sm *sm); /* … came to an end */
-bool sweep_is_under_way(const struct sm *sm);
-void sweeps_requests_dropped(struct sm *sm);
-void change_explore(struct sm *sm, uint64_t now, uint32_t node);
-void change_sweep(struct sm *sm, uint64_t now);
-void change_trap(struct sm *sm, uint64_t now, const struct sm_message *message);
+void change_sweep(struct sm *sm);
+void change_trap(struct sm *sm, const struct sm_message *message);
 
 /* mastership.c */
-struct mastership *mastership_new(void);
-void mastership_free(struct mastership *mastership);
-
-void mastership_start(struct sm *sm, uint64_t now);
-void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
-void mastership_expire(struct sm *sm, uint64_t now);
+bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
+bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
+void mastership_end(struct sm *sm);   /* hand over if possible, and go inactive */
+void mastership_receive(struct sm *sm, const struct sm_message *message);
+void mastership_expire(struct sm *sm);
 uint64_t mastership_deadline(const struct sm *sm); /* of a standby: the next poll */
 void mastership_count_smp(struct sm *sm);          /* another SMP arrived */
 
 /* Asks the manager at a port for its SMInfo; discovery is not complete before it answers. */
-void mastership_ask(struct sm *sm, uint32_t port);
-/* The same when a sweep asks: nothing waits for the answer. */
-void mastership_ask_again(struct sm *sm, uint32_t port);
+void mastership_query(struct sm *sm, uint32_t port);
+/* The same for a sweep: nothing waits for the answer. */
+void mastership_query_in_sweep(struct sm *sm, uint32_t port);
 /* Tells another manager that the master is about to write. */
 void mastership_notify(struct sm *sm, uint32_t port);
 
-/* Discovery is complete, and found no manager to stand by for. */
-void mastership_discovered(struct sm *sm, uint64_t now);
-void mastership_sweep_begins(struct sm *sm, uint64_t now);
 /* The other master that was at this port is not there any more. */
-void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port);
+void mastership_rival_gone(struct sm *sm, uint32_t port);
 
 /* What was known of this port is out of date. */
 void mastership_forget_rival(struct sm *sm, uint32_t port);
@@ -340,37 +305,32 @@ void mastership_forget_rival(struct sm *sm, uint32_t port);
 uint32_t mastership_number(const struct sm *sm); /* counts the times that this one was master */
 
 /* standby_copy.c */
-struct standby_copy *standby_copy_new(void);
-void standby_copy_free(struct standby_copy *standby_copy);
-void standby_copy_start(struct sm *sm, uint64_t now);
-bool standby_copy_is_complete(const struct sm *sm);
-void standby_copy_requests_dropped(struct sm *sm);
+void standby_copy_start(struct sm *sm);
 /* The bits of ActCount by which standbys know how long their copy holds; 0 if not master. */
 uint32_t standby_copy_act_count_bits(const struct sm *sm);
 void standby_copy_begin_change(struct sm *sm); /* the master is about to write */
 void standby_copy_end_change(struct sm *sm);
 void standby_copy_watch(struct sm *sm, uint64_t master);
-bool standby_copy_has_heard(const struct sm *sm, bool *weft); /* of its master, and what it is */
-void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info); /* a master's SMInfo */
-void standby_copy_advance(struct sm *sm, uint64_t now);
-void standby_copy_meets(struct sm *sm, uint32_t node); /* all of it is about to be read */
+bool standby_copy_master_answered(const struct sm *sm,
+                                  bool *weft); /* of its master, and what it is */
+void standby_copy_receive_info(struct sm *sm, const uint8_t *info); /* a master's SMInfo */
+void standby_copy_advance(struct sm *sm);
+void standby_copy_node_reading(struct sm *sm, uint32_t node); /* all of it is about to be read */
 void standby_copy_node_read(struct sm *sm,
                             uint32_t node); /* nothing is being read of it any more */
 void standby_copy_node_unread(struct sm *sm, uint32_t node); /* some of it was not answered */
 /* False: the job is not one that checks the copy. Else takes it. */
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
-void standby_copy_spoil(struct sm *sm);          /* tables are not what was checked */
-uint32_t standby_copy_pace(const struct sm *sm); /* SMPs a second */
+void standby_copy_discard_routes(struct sm *sm); /* tables are not what was checked */
 bool standby_copy_may_send(struct sm *sm);       /* one more of those that nobody waits for */
 uint64_t standby_copy_deadline(const struct sm *sm);
-void standby_copy_expire(struct sm *sm, uint64_t now);
+void standby_copy_expire(struct sm *sm);
 /* Brings the copy up to date and asks other managers; false if there is none to start from. */
 bool standby_copy_take_over(struct sm *sm);
 /* What was checked, if it still fits, or NULL. Ends the mirror. */
 struct sm_job *standby_copy_take_routes(struct sm *sm);
-void standby_copy_end(struct sm *sm);
-bool audit_begin(struct sm *sm, uint64_t now); /* with a sweep, if it is due */
-void audit_advance(struct sm *sm, uint64_t now);
+bool audit_begin(struct sm *sm); /* with a sweep, if it is due */
+void audit_advance(struct sm *sm);
 uint64_t audit_deadline(const struct sm *sm);
 
 #endif

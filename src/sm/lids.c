@@ -8,7 +8,6 @@
 #include "sm/internal.h"
 #include "vswitch/model/addresses.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,20 +16,17 @@ struct lids {
     uint16_t next;         /* where the search for a free one goes on */
 };
 
-struct lids *lids_new(void)
+static void init_lids(struct sm *sm)
 {
-    struct lids *lids = mem_zalloc(1, sizeof *lids);
-    lids->next = 1;
-    return lids;
+    sm->lids->next = 1;
 }
 
-void lids_free(struct lids *lids)
+static void release_lids(struct sm *sm)
 {
-    if (!lids)
-        return;
-    map_release(&lids->remembered);
-    mem_free(lids);
+    map_release(&sm->lids->remembered);
 }
+
+SM_PART(lids, init_lids, release_lids, NULL);
 
 void sm_remember(struct sm *sm, const struct sm_fact *fact)
 {
@@ -41,14 +37,14 @@ typedef bool candidate(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid
 
 static bool remembered(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
-    uint32_t fact = map_get(&sm->lids->remembered, sm->subnet.ports.items[port].guid);
+    uint32_t fact = map_get(&sm->lids->remembered, port_at(sm, port)->guid);
     *lid = fact >> 3;
     return fact != MAP_NONE && (fact & 7) == lmc;
 }
 
-static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
+static bool reported(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
-    const uint8_t *info = sm->subnet.ports.items[port].info;
+    const uint8_t *info = port_at(sm, port)->info;
     *lid = (unsigned)wire_get(info, PORT_INFO_LID);
     return *lid && wire_get(info, PORT_INFO_LMC) == lmc;
 }
@@ -58,7 +54,7 @@ static bool held(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
 {
     for (uint32_t node = 0; node < sm->subnet.nodes.count && !plan_current(sm); node++) {
-        const struct subnet_tables *tables = sm->subnet.nodes.items[node].tables;
+        const struct subnet_tables *tables = node_at(sm, node)->tables;
         bool found = false;
         if (!tables || !subnet_block_known(tables, lid / LFT_BLOCK))
             continue;
@@ -69,13 +65,13 @@ static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
     return false;
 }
 
-static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool unheard_of)
+static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool avoid_tables)
 {
     unsigned span = 1u << lmc;
     for (*lid = span > sm->lids->next ? span : (sm->lids->next + span - 1u) / span * span;
          *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
         if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc) &&
-            !(unheard_of && is_in_tables(sm, *lid, span)))
+            !(avoid_tables && is_in_tables(sm, *lid, span)))
             return true;
     return false;
 }
@@ -91,13 +87,13 @@ static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *li
 
 static unsigned wanted_lmc(struct sm *sm, const struct subnet_port *port)
 {
-    return sm->subnet.nodes.items[port->node].kind == SUBNET_SWITCH ? 0 : sm->config.lmc;
+    return node_at(sm, port->node)->kind == SUBNET_SWITCH ? 0 : sm->config.lmc;
 }
 
 static bool needs_lid(struct sm *sm, uint32_t port)
 {
-    const struct subnet_port *p = &sm->subnet.ports.items[port];
-    const struct subnet_node *node = &sm->subnet.nodes.items[p->node];
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
     /* A virtual function may get its LID before it is up; a vSwitch shares that of its PF. */
     bool known = p->known || subnet_socket_of(&sm->subnet, port) != SUBNET_NONE;
     return node->present && subnet_is_end_port(&sm->subnet, port) && known && !node->vswitch &&
@@ -106,7 +102,7 @@ static bool needs_lid(struct sm *sm, uint32_t port)
 
 void lids_remember(struct sm *sm, uint32_t port)
 {
-    const struct subnet_port *p = port == SUBNET_NONE ? NULL : &sm->subnet.ports.items[port];
+    const struct subnet_port *p = port == SUBNET_NONE ? NULL : port_at(sm, port);
     if (!p || !p->lid)
         return;
     map_set(&sm->lids->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
@@ -115,7 +111,7 @@ void lids_remember(struct sm *sm, uint32_t port)
 
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
 {
-    struct subnet_port *p = &sm->subnet.ports.items[port];
+    struct subnet_port *p = port_at(sm, port);
     unsigned lmc = wanted_lmc(sm, p), lid;
     if (!needs_lid(sm, port) || !choose(sm, port, lmc, &lid) ||
         !subnet_lid_range_free(&sm->subnet, port, lid, lmc))
@@ -126,15 +122,15 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
 }
 
 enum { PASSES = 3 };
-static candidate *const passes[PASSES] = {remembered, held, lowest_free};
+static candidate *const passes[PASSES] = {remembered, reported, lowest_free};
 /* After another master: what it gave counts more than what we gave before. */
-static candidate *const passes_after_another[PASSES] = {held, remembered, lowest_free};
+static candidate *const passes_after_another[PASSES] = {reported, remembered, lowest_free};
 
-static void let_go_of_what_is_not_held(struct sm *sm)
+static void release_unconfirmed_lids(struct sm *sm)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
-        const struct subnet_port *p = &sm->subnet.ports.items[port];
-        bool present = sm->subnet.nodes.items[p->node].present && p->known;
+        const struct subnet_port *p = port_at(sm, port);
+        bool present = node_at(sm, p->node)->present && p->known;
         if (p->lid && (!present || p->lid != wire_get(p->info, PORT_INFO_LID)))
             subnet_set_lid(&sm->subnet, port, 0, 0);
     }
@@ -156,7 +152,7 @@ void lids_assign(struct sm *sm, bool after_another)
     sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
-        let_go_of_what_is_not_held(sm);
+        release_unconfirmed_lids(sm);
     for (unsigned pass = 0; pass < last; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -169,9 +165,9 @@ void lids_assign(struct sm *sm, bool after_another)
         if (needs_lid(sm, port) && ++without <= 5) {
             size_t used = strlen(names);
             snprintf(names + used, sizeof names - used, " 0x%016llx",
-                     (unsigned long long)sm->subnet.ports.items[port].guid);
+                     (unsigned long long)port_at(sm, port)->guid);
         }
     if (without)
-        sm_say(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports are left without:%s%s", without,
+        sm_log(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports are left without:%s%s", without,
                names, without > 5 ? " …" : "");
 }

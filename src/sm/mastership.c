@@ -6,9 +6,7 @@
  * A manager that was asked to yield says so in the upper bits of its ActCount, which a standby has
  * no other use for, so that it is not handed back to where its GUID is the lowest. */
 #include "sm/internal.h"
-#include "sm/mastership_table.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum sm_control { /* attribute modifiers of Set(SMInfo) */
@@ -21,8 +19,8 @@ enum sm_control { /* attribute modifiers of Set(SMInfo) */
 };
 
 /* After so many questions without an answer, a manager is not asked by so many sweeps. */
-enum { MUTE = 2, SWEEPS_LEFT_OUT = 3 };
-enum { LESSON_S = 2 }; /* so long a standby may take to learn what was registered */
+enum { UNANSWERED_LIMIT = 2, SWEEPS_SKIPPED = 3 };
+enum { SYNC_LIMIT_S = 2 }; /* so long a standby may take to learn what was registered */
 
 struct mastership {
     enum sm_state state;
@@ -30,43 +28,40 @@ struct mastership {
     uint32_t given_up;     /* the master that did not answer any more; SUBNET_NONE: none */
     unsigned polls_failed; /* in a row */
     uint64_t next_poll;
-    uint64_t stood_by; /* when the present state began */
-    bool learns;       /* see sm_set_syncing() */
-    bool handing_over; /* a handover was sent, and nothing came of it yet */
-    bool yielding;     /* asked to hand over, whoever outranks whom */
-    bool gave_way;     /* … at some time: the configured priority does not count any more */
-    bool ending;       /* asked to end */
-    bool asked;        /* there are managers that may succeed */
-    uint32_t smps;     /* received */
-    uint32_t number;   /* of masterships */
-    VEC(uint8_t) mute; /* by port of another manager: questions in a row without an answer */
+    uint64_t entered_at;     /* when the present state began */
+    bool syncing;            /* see sm_set_syncing() */
+    bool handing_over;       /* a handover was sent, and nothing came of it yet */
+    bool yielding;           /* asked to hand over, whoever outranks whom */
+    bool has_yielded;        /* … at some time: the configured priority does not count any more */
+    bool ending;             /* asked to end */
+    bool has_candidates;     /* there are managers that may succeed */
+    uint32_t smps;           /* received */
+    uint32_t number;         /* of masterships */
+    VEC(uint8_t) unanswered; /* by port of another manager: questions in a row without an answer */
 };
 
-struct mastership *mastership_new(void)
+static void init_mastership(struct sm *sm)
 {
-    struct mastership *m = mem_zalloc(1, sizeof *m);
-    m->master_port = m->given_up = SUBNET_NONE;
-    m->next_poll = TIME_NEVER;
-    return m;
+    sm->mastership->master_port = sm->mastership->given_up = SUBNET_NONE;
+    sm->mastership->next_poll = TIME_NEVER;
 }
 
-void mastership_free(struct mastership *mastership)
+static void release_mastership(struct sm *sm)
 {
-    if (!mastership)
-        return;
-    vec_release(&mastership->mute);
-    mem_free(mastership);
+    vec_release(&sm->mastership->unanswered);
 }
 
-static uint8_t *mute_at(struct sm *sm, uint32_t port)
+SM_PART(mastership, init_mastership, release_mastership, NULL);
+
+static uint8_t *unanswered_at(struct sm *sm, uint32_t port)
 {
-    return vec_at(&sm->mastership->mute, port);
+    return vec_at(&sm->mastership->unanswered, port);
 }
 
 /* ---- SMInfo ---- */
 
 /* As unlikely to be another manager's count as 24 bits make it. */
-static uint32_t mark_of_one_that_gave_way(uint64_t guid)
+static uint32_t yielded_mark(uint64_t guid)
 {
     return (uint32_t)hash_mix(~guid) & 0xFFFFFF00;
 }
@@ -80,9 +75,9 @@ static struct mastership_peer own_rank(const struct sm *sm)
 {
     return (struct mastership_peer){
         .guid = sm->guid,
-        .priority = sm->mastership->gave_way ? 0 : sm->config.priority,
+        .priority = sm->mastership->has_yielded ? 0 : sm->config.priority,
         .state = sm->mastership->state,
-        .yielded = sm->mastership->gave_way && sm->mastership->state == SM_STANDBY,
+        .yielded = sm->mastership->has_yielded && sm->mastership->state == SM_STANDBY,
     };
 }
 
@@ -93,16 +88,15 @@ static struct mastership_peer read_info(const uint8_t *info)
         .guid = guid,
         .priority = (unsigned)wire_get(info, SM_INFO_PRIORITY),
         .state = (enum sm_state)wire_get(info, SM_INFO_STATE),
-        .yielded =
-            wire_get(info, SM_INFO_STATE) == SM_STANDBY &&
-            (wire_get(info, SM_INFO_ACT_COUNT) & 0xFFFFFF00) == mark_of_one_that_gave_way(guid),
+        .yielded = wire_get(info, SM_INFO_STATE) == SM_STANDBY &&
+                   (wire_get(info, SM_INFO_ACT_COUNT) & 0xFFFFFF00) == yielded_mark(guid),
     };
 }
 
 static void fill_info(const struct sm *sm, uint8_t *data)
 {
     struct mastership_peer us = own_rank(sm);
-    uint32_t mark = us.yielded ? mark_of_one_that_gave_way(us.guid) : 0;
+    uint32_t mark = us.yielded ? yielded_mark(us.guid) : 0;
     memset(data, 0, SMP_DATA_BYTES);
     wire_set(data, SM_INFO_GUID, us.guid);
     wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
@@ -113,135 +107,102 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 
 /* ---- requests to other managers ---- */
 
-/* All four are SMInfo of the manager at a port. */
-static request_ended question_ended;
-static request_answered manager_answered, poll_answered, notice_answered, handover_accepted;
-static request_unanswered manager_silent, poll_unanswered, handover_unanswered;
+/* All four are SMInfo of the manager at the target port. */
+static request_outcome manager_is_alive, manager_answered, poll_answered, handover_accepted;
+static request_outcome manager_unanswered, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
-static const struct request_kind ask_manager = {
-    .name = "SMInfo",
-    .attribute = ATTRIBUTE_SM_INFO,
-    .ended = question_ended,
-    .answered = manager_answered,
-    .unanswered = manager_silent,
-    .effort = manager_effort,
-};
+#define QUERY_MANAGER(asks)                                                                        \
+    {                                                                                              \
+        .attribute = ATTRIBUTE_SM_INFO, .group = (asks), .answered = manager_answered,             \
+        .unanswered = manager_unanswered, .effort = manager_effort                                 \
+    }
+static const struct request_kind query_manager = QUERY_MANAGER(GROUP_DISCOVERY);
+static const struct request_kind sweep_manager = QUERY_MANAGER(GROUP_SWEEP);
 static const struct request_kind poll_master = {
-    .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
     .effort = poll_effort,
 };
 /* Tells a manager that a change begins: a Get(SMInfo) carries that of its sender. */
-static const struct request_kind give_notice = {
-    .name = "SMInfo",
+static const struct request_kind notify_manager = {
     .attribute = ATTRIBUTE_SM_INFO,
-    .answered = notice_answered,
+    .answered = manager_is_alive,
 };
 static const struct request_kind set_handover = {
-    .name = "SMInfo",
     .attribute = ATTRIBUTE_SM_INFO,
     .writes = true,
     .answered = handover_accepted,
     .unanswered = handover_unanswered,
 };
 
-static void ask(struct sm *sm, uint32_t port, bool wait)
+static void send_info(struct sm *sm, const struct request_kind *kind, uint32_t port,
+                      uint32_t modifier, enum request_priority priority)
 {
-    struct request *request = sm_request(
-        sm, &ask_manager,
-        (union request_subject){.manager = {.port = port, .discovery_waits = wait}}, port);
+    struct request *request = sm_request(sm, kind, (union request_subject){0}, port);
+    request->modifier = modifier;
     fill_info(sm, request->data);
-    if (wait)
-        discovery_asked(sm);
-    else
-        sweep_asked(sm);
-    sm_submit(sm, request, PRIORITY_URGENT);
+    sm_submit(sm, request, priority);
 }
 
-void mastership_ask(struct sm *sm, uint32_t port)
+void mastership_query(struct sm *sm, uint32_t port)
 {
-    ask(sm, port, true);
+    send_info(sm, &query_manager, port, 0, PRIORITY_URGENT);
 }
 
 /* Who it is was said once, or is not said at all: that is no reason to put anything off. One that
  * hangs is asked now and then, so that there are times without a question under way. */
-void mastership_ask_again(struct sm *sm, uint32_t port)
+void mastership_query_in_sweep(struct sm *sm, uint32_t port)
 {
-    uint8_t *mute = mute_at(sm, port);
-    if (*mute >= MUTE && *mute < MUTE + SWEEPS_LEFT_OUT)
-        (*mute)++;
+    uint8_t *unanswered = unanswered_at(sm, port);
+    if (*unanswered >= UNANSWERED_LIMIT && *unanswered < UNANSWERED_LIMIT + SWEEPS_SKIPPED)
+        (*unanswered)++;
     else
-        ask(sm, port, false);
+        send_info(sm, &sweep_manager, port, 0, PRIORITY_URGENT);
 }
 
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port == sm->mastership->given_up || *mute_at(sm, port) >= MUTE)
-        return;
-    struct request *request =
-        sm_request(sm, &give_notice, (union request_subject){.port = port}, port);
-    fill_info(sm, request->data);
-    sm_submit(sm, request, PRIORITY_PRESSING);
+    if (port != sm->mastership->given_up && *unanswered_at(sm, port) < UNANSWERED_LIMIT)
+        send_info(sm, &notify_manager, port, 0, PRIORITY_IMMEDIATE);
 }
 
 /* ---- actions ---- */
 
-struct occasion { /* of an event */
-    uint64_t now;
+struct event_details {                /* of an event */
     uint32_t port;                    /* of the other manager, or SUBNET_NONE */
     const uint8_t *info;              /* its SMInfo, or NULL */
     const struct sm_message *message; /* the Set that it sent, or NULL */
 };
 
-static void seek_successor(struct sm *sm, const struct occasion *occasion)
+static void seek_successor(struct sm *sm)
 {
-    (void)occasion;
-    sm->mastership->asked = false;
+    sm->mastership->has_candidates = false;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         if (!p->manager || !node_at(sm, p->node)->present)
             continue;
-        mastership_ask(sm, port);
-        sm->mastership->asked = true;
+        mastership_query(sm, port);
+        sm->mastership->has_candidates = true;
     }
 }
 
-static void seek_successor_and_yield(struct sm *sm, const struct occasion *occasion)
+static void send_handover(struct sm *sm, const struct event_details *details)
 {
-    struct mastership *m = sm->mastership;
-    seek_successor(sm, occasion);
-    m->yielding = m->asked;
-    m->gave_way |= m->asked; /* or it would be handed back at once */
-}
-
-static void send_handover(struct sm *sm, const struct occasion *occasion)
-{
-    struct mastership_peer us = own_rank(sm), them = read_info(occasion->info);
+    struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->handing_over = true;
-    sm_say(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
+    sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
            mastership_outranks(&them, &us) ? ", which outranks us" : "");
-    struct request *request = sm_request(
-        sm, &set_handover, (union request_subject){.port = occasion->port}, occasion->port);
-    request->modifier = CONTROL_HANDOVER;
-    fill_info(sm, request->data);
-    sm_submit(sm, request, PRIORITY_URGENT);
-}
-
-static void forget_handover(struct sm *sm, const struct occasion *occasion)
-{
-    (void)occasion;
-    sm->mastership->handing_over = false;
+    send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);
 }
 
 /* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
  * the other one hands over again. */
-static void acknowledge_handover(struct sm *sm, const struct occasion *occasion)
+static void acknowledge_handover(struct sm *sm, const struct event_details *details)
 {
-    const struct sm_message *handover = occasion->message;
+    const struct sm_message *handover = details->message;
     struct sm_message message = *handover;
-    standby_copy_hear(sm, occasion->now, occasion->info);
+    standby_copy_receive_info(sm, details->info);
     uint8_t *mad = message.mad;
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
     wire_set(mad, MAD_STATUS, 0);
@@ -261,97 +222,55 @@ static void acknowledge_handover(struct sm *sm, const struct occasion *occasion)
     sm_reply(sm, &message);
 }
 
-static void start_discovery_again(struct sm *sm, uint64_t now, const char *why)
+static void start_discovery_again(struct sm *sm, const char *why)
 {
-    sm_begin_change(sm, now, "%s", why);
+    sm_begin_change(sm, "%s", why);
     discovery_restart(sm);
     reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
-static void merge_subnets(struct sm *sm, const struct occasion *occasion)
-{
-    acknowledge_handover(sm, occasion);
-    start_discovery_again(sm, occasion->now, "another master handed over: two subnets become one");
-}
-
-static void rediscover(struct sm *sm, const struct occasion *occasion)
-{
-    start_discovery_again(sm, occasion->now, "the other master is gone");
-}
-
-static void watch(struct sm *sm, const struct occasion *occasion)
-{
-    sm->mastership->master_port = occasion->port;
-}
-
-static void send_poll(struct sm *sm, const struct occasion *occasion)
+static void perform(struct sm *sm, enum mastership_action action,
+                    const struct event_details *details)
 {
     struct mastership *m = sm->mastership;
-    m->next_poll = occasion->now + sm->config.poll_ns;
-    struct request *request = sm_request(
-        sm, &poll_master, (union request_subject){.port = m->master_port}, m->master_port);
-    sm_submit(sm, request, PRIORITY_PRESSING);
+    switch (action) {
+    case DO_SEEK_SUCCESSOR: seek_successor(sm); break;
+    case DO_SEEK_SUCCESSOR_AND_YIELD:
+        seek_successor(sm);
+        m->yielding = m->has_candidates;
+        m->has_yielded |= m->has_candidates; /* or it would be handed back at once */
+        break;
+    case DO_SEND_HANDOVER: send_handover(sm, details); break;
+    case DO_FORGET_HANDOVER: m->handing_over = false; break;
+    case DO_ACKNOWLEDGE_HANDOVER: acknowledge_handover(sm, details); break;
+    case DO_MERGE_SUBNETS:
+        acknowledge_handover(sm, details);
+        start_discovery_again(sm, "another master handed over: two subnets become one");
+        break;
+    case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
+    case DO_WATCH: m->master_port = details->port; break;
+    case DO_SEND_POLL:
+        m->next_poll = sm->now + sm->config.poll_ns;
+        sm_submit(sm, sm_request(sm, &poll_master, (union request_subject){0}, m->master_port),
+                  PRIORITY_IMMEDIATE);
+        break;
+    case DO_RECORD_MASTER:
+        m->polls_failed = 0;
+        standby_copy_receive_info(sm, details->info);
+        break;
+    case DO_COUNT_FAILED_POLL: m->polls_failed++; break;
+    case DO_COUNT_FAILED_POLL_AND_REPEAT:
+        m->polls_failed++;
+        m->next_poll = sm->now + sm->config.poll_ns / 8;
+        break;
+    case DO_GIVE_UP_MASTER: m->given_up = m->master_port; break;
+    default: assert(action == DO_MOVE);
+    }
 }
-
-static void hear_master(struct sm *sm, const struct occasion *occasion)
-{
-    sm->mastership->polls_failed = 0;
-    standby_copy_hear(sm, occasion->now, occasion->info);
-}
-
-static void count_failed_poll(struct sm *sm, const struct occasion *occasion)
-{
-    (void)occasion;
-    sm->mastership->polls_failed++;
-}
-
-/* The next poll does not wait for its time: if the master is dead, every moment counts. */
-static void count_failed_poll_and_hurry(struct sm *sm, const struct occasion *occasion)
-{
-    sm->mastership->polls_failed++;
-    sm->mastership->next_poll = occasion->now + sm->config.poll_ns / 8;
-}
-
-static void give_up_master(struct sm *sm, const struct occasion *occasion)
-{
-    (void)occasion;
-    sm->mastership->given_up = sm->mastership->master_port;
-}
-
-typedef void mastership_act(struct sm *sm, const struct occasion *occasion);
-static mastership_act *const acts[MASTERSHIP_ACTIONS] = {
-    [DO_SEEK_SUCCESSOR] = seek_successor,
-    [DO_SEEK_SUCCESSOR_AND_YIELD] = seek_successor_and_yield,
-    [DO_SEND_HANDOVER] = send_handover,
-    [DO_FORGET_HANDOVER] = forget_handover,
-    [DO_ACKNOWLEDGE_HANDOVER] = acknowledge_handover,
-    [DO_MERGE_SUBNETS] = merge_subnets,
-    [DO_REDISCOVER] = rediscover,
-    [DO_WATCH] = watch,
-    [DO_SEND_POLL] = send_poll,
-    [DO_HEAR_MASTER] = hear_master,
-    [DO_COUNT_FAILED_POLL] = count_failed_poll,
-    [DO_COUNT_FAILED_POLL_AND_HURRY] = count_failed_poll_and_hurry,
-    [DO_GIVE_UP_MASTER] = give_up_master,
-};
 
 /* ---- states ---- */
 
-static void enter_discovering(struct sm *sm, uint64_t now, const char *why)
-{
-    sm->mastership->master_port = SUBNET_NONE;
-    sm_begin_change(sm, now, "%s", why);
-}
-
-static void enter_standby(struct sm *sm)
-{
-    uint32_t master = sm->mastership->master_port;
-    reconfigure_stand_by(sm);
-    sm_drop_requests(sm);
-    standby_copy_watch(sm, master == SUBNET_NONE ? 0 : port_at(sm, master)->guid);
-}
-
-static void enter_master(struct sm *sm, uint64_t now, const char *why)
+static void enter_master(struct sm *sm, const char *why)
 {
     sm->mastership->number++;
     reconfigure_request(sm, REASON_START);
@@ -359,30 +278,36 @@ static void enter_master(struct sm *sm, uint64_t now, const char *why)
     multicast_forget(sm);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
-    sm_begin_change(sm, now, "%s", why);
-    sweep_schedule(sm, now);
+    sm_begin_change(sm, "%s", why);
+    sweep_schedule(sm);
 }
 
-static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *why)
+static void enter(struct sm *sm, enum sm_state state, const char *why)
 {
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
     enum sm_state before = m->state;
-    sm_say(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
+    sm_log(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
     m->state = state;
     m->handing_over = m->yielding = false;
     m->polls_failed = 0;
-    m->next_poll = state == SM_STANDBY ? now + sm->config.poll_ns : TIME_NEVER;
-    m->stood_by = now;
+    m->next_poll = state == SM_STANDBY ? sm->now + sm->config.poll_ns : TIME_NEVER;
+    m->entered_at = sm->now;
     sweep_stop(sm);
-    if (state == SM_DISCOVERING)
-        enter_discovering(sm, now, why);
-    else if (state == SM_MASTER)
-        enter_master(sm, now, why);
-    else if (state == SM_STANDBY)
-        enter_standby(sm);
-    else
-        reconfigure_stop(sm);
+    switch (state) {
+    case SM_NOT_ACTIVE: reconfigure_stop(sm); break;
+    case SM_DISCOVERING:
+        m->master_port = SUBNET_NONE;
+        sm_begin_change(sm, "%s", why);
+        break;
+    case SM_STANDBY:
+        reconfigure_stand_by(sm);
+        sm_drop_requests(sm);
+        standby_copy_watch(sm,
+                           m->master_port == SUBNET_NONE ? 0 : port_at(sm, m->master_port)->guid);
+        break;
+    case SM_MASTER: enter_master(sm, why); break;
+    }
     /* What was known may have changed while another one was master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
     if (discovers && before != SM_DISCOVERING &&
@@ -393,11 +318,12 @@ static void enter(struct sm *sm, uint64_t now, enum sm_state state, const char *
 /* ---- events ---- */
 
 /* False if the event is ignored in this state. */
-static bool fire(struct sm *sm, enum mastership_event event, const struct occasion *occasion)
+static bool handle_event(struct sm *sm, enum mastership_event event,
+                         const struct event_details *details)
 {
     const struct mastership *m = sm->mastership;
     struct mastership_facts facts = {
-        .learning = m->learns && occasion->now < m->stood_by + LESSON_S * NS_PER_S,
+        .syncing = m->syncing && sm->now < m->entered_at + SYNC_LIMIT_S * NS_PER_S,
         .ending = m->ending,
         .yielding = m->yielding,
         .handing_over = m->handing_over,
@@ -406,63 +332,46 @@ static bool fire(struct sm *sm, enum mastership_event event, const struct occasi
     struct mastership_transition step = mastership_step(before, event, facts);
     if (step.action == DO_NOTHING)
         return false;
-    if (acts[step.action])
-        acts[step.action](sm, occasion);
+    perform(sm, step.action, details);
     assert(m->state == before);
     if (step.next != before)
-        enter(sm, occasion->now, step.next, step.why);
+        enter(sm, step.next, step.why);
     return true;
 }
 
-static bool fire_alone(struct sm *sm, uint64_t now, enum mastership_event event)
+bool mastership_handle(struct sm *sm, enum mastership_event event)
 {
-    return fire(sm, event, &(struct occasion){.now = now, .port = SUBNET_NONE});
+    return handle_event(sm, event, &(struct event_details){.port = SUBNET_NONE});
 }
 
-void mastership_start(struct sm *sm, uint64_t now)
+bool mastership_yield(struct sm *sm)
 {
-    fire_alone(sm, now, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
-}
-
-bool sm_hand_over(struct sm *sm, uint64_t now)
-{
-    return fire_alone(sm, now, ON_YIELD) && sm->mastership->yielding;
+    return mastership_handle(sm, ON_YIELD) && sm->mastership->yielding;
 }
 
 /* A standby is asked for and handed over to; without one it is over at once. */
-void sm_stop(struct sm *sm, uint64_t now)
+void mastership_end(struct sm *sm)
 {
     struct mastership *m = sm->mastership;
     m->ending = true;
-    m->asked = false;
-    fire_alone(sm, now, ON_END);
-    if (!m->asked)
-        fire_alone(sm, now, ON_NO_SUCCESSOR);
+    m->has_candidates = false;
+    mastership_handle(sm, ON_END);
+    if (!m->has_candidates)
+        mastership_handle(sm, ON_NO_SUCCESSOR);
 }
 
-void mastership_discovered(struct sm *sm, uint64_t now)
-{
-    if (sm->subnet.own_port != SUBNET_NONE)
-        fire_alone(sm, now, ON_DISCOVERED);
-}
-
-void mastership_sweep_begins(struct sm *sm, uint64_t now)
-{
-    fire_alone(sm, now, ON_SWEEP_BEGINS);
-}
-
-void mastership_rival_gone(struct sm *sm, uint64_t now, uint32_t port)
+void mastership_rival_gone(struct sm *sm, uint32_t port)
 {
     port_at(sm, port)->rival = false;
-    fire_alone(sm, now, ON_RIVAL_GONE);
+    mastership_handle(sm, ON_RIVAL_GONE);
 }
 
-void mastership_expire(struct sm *sm, uint64_t now)
+void mastership_expire(struct sm *sm)
 {
     const struct mastership *m = sm->mastership;
-    if (now < m->next_poll)
+    if (sm->now < m->next_poll)
         return;
-    fire_alone(sm, now, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
+    mastership_handle(sm, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
 }
 
 uint64_t mastership_deadline(const struct sm *sm)
@@ -472,50 +381,40 @@ uint64_t mastership_deadline(const struct sm *sm)
 
 /* ---- other managers' answers ---- */
 
-static void question_ended(struct sm *sm, const struct request *request)
+static void manager_is_alive(struct sm *sm, const struct request *request)
 {
-    if (request->about.manager.discovery_waits)
-        discovery_heard(sm);
-    else
-        sweep_heard(sm);
-}
-
-static void is_alive(struct sm *sm, uint32_t port)
-{
-    if (port == sm->mastership->given_up)
+    if (request->target == sm->mastership->given_up)
         sm->mastership->given_up = SUBNET_NONE;
-    *mute_at(sm, port) = 0;
+    *unanswered_at(sm, request->target) = 0;
 }
 
-static void manager_answered(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
+static void manager_answered(struct sm *sm, const struct request *request)
 {
-    uint32_t port = request->about.manager.port;
-    struct mastership_peer us = own_rank(sm), them = read_info(data);
-    enum mastership_event event = mastership_meet(&us, &them);
-    struct subnet_port *seat = port_at(sm, port);
-    is_alive(sm, port);
-    seat->manager_priority = (uint8_t)them.priority;
-    seat->manager_state = (uint8_t)them.state;
-    seat->manager_acts = (uint32_t)wire_get(data, SM_INFO_ACT_COUNT);
-    if (us.state == SM_MASTER && seat->rival && them.state != SM_MASTER)
+    uint32_t port = request->target;
+    struct mastership_peer us = own_rank(sm), them = read_info(request->answer);
+    enum mastership_event event = mastership_classify(&us, &them);
+    struct subnet_port *peer = port_at(sm, port);
+    manager_is_alive(sm, request);
+    peer->manager_priority = (uint8_t)them.priority;
+    peer->manager_state = (uint8_t)them.state;
+    peer->manager_acts = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
+    if (us.state == SM_MASTER && peer->rival && them.state != SM_MASTER)
         event = ON_RIVAL_GONE;
     if (us.state == SM_MASTER)
-        seat->rival = them.state == SM_MASTER;
-    fire(sm, event, &(struct occasion){.now = now, .port = port, .info = data});
+        peer->rival = them.state == SM_MASTER;
+    handle_event(sm, event, &(struct event_details){.port = port, .info = request->answer});
 }
 
 /* A later sweep asks again. */
-static void manager_silent(struct sm *sm, uint64_t now, const struct request *request)
+static void manager_unanswered(struct sm *sm, const struct request *request)
 {
-    uint8_t *mute = mute_at(sm, request->about.manager.port);
-    (void)now;
-    *mute = *mute < MUTE ? *mute + 1 : MUTE;
+    uint8_t *unanswered = unanswered_at(sm, request->target);
+    *unanswered = *unanswered < UNANSWERED_LIMIT ? *unanswered + 1 : UNANSWERED_LIMIT;
 }
 
 /* Each poll is sent once, and waited for no longer than it takes to have time for the others
  * before the master is given up. */
-static void wait_half_a_poll(const struct sm *sm, struct request_effort *effort)
+static void limit_to_half_poll(const struct sm *sm, struct request_effort *effort)
 {
     if (sm->config.poll_ns / 2 < effort->timeout_ns)
         effort->timeout_ns = sm->config.poll_ns / 2;
@@ -527,72 +426,60 @@ static void wait_half_a_poll(const struct sm *sm, struct request_effort *effort)
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
-    if (request->about.manager.port == sm->mastership->given_up) {
-        wait_half_a_poll(sm, effort);
+    if (request->target == sm->mastership->given_up) {
+        limit_to_half_poll(sm, effort);
         effort->retries *= 2;
     }
-    if (!request->about.manager.discovery_waits) {
+    if (request->kind == &sweep_manager) {
         effort->retries = 0;
         effort->ignores_loss = true;
     }
 }
 
-static bool master_is_given_up(const struct sm *sm)
+static bool master_is_lost(const struct sm *sm)
 {
     return sm->mastership->polls_failed > sm->config.poll_retries;
 }
 
-static void poll_answered(struct sm *sm, uint64_t now, const struct request *request,
-                          const uint8_t *data)
+static void poll_answered(struct sm *sm, const struct request *request)
 {
-    struct occasion occasion = {.now = now, .port = request->about.port, .info = data};
-    is_alive(sm, request->about.port);
-    if (read_info(data).state == SM_MASTER) {
-        fire(sm, ON_POLL_ANSWERED, &occasion);
-        return;
-    }
-    fire(sm, ON_POLL_DENIED, &occasion);
-    if (master_is_given_up(sm))
-        fire(sm, ON_MASTER_RESIGNED, &occasion);
+    struct event_details details = {.port = request->target, .info = request->answer};
+    bool master = read_info(request->answer).state == SM_MASTER;
+    manager_is_alive(sm, request);
+    handle_event(sm, master ? ON_POLL_ANSWERED : ON_POLL_DENIED, &details);
+    if (master_is_lost(sm))
+        handle_event(sm, ON_MASTER_RESIGNED, &details);
 }
 
-static void poll_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void poll_unanswered(struct sm *sm, const struct request *request)
 {
     (void)request;
-    fire_alone(sm, now, ON_POLL_UNANSWERED);
-    if (master_is_given_up(sm))
-        fire_alone(sm, now, ON_MASTER_LOST);
+    mastership_handle(sm, ON_POLL_UNANSWERED);
+    if (master_is_lost(sm))
+        mastership_handle(sm, ON_MASTER_LOST);
 }
 
 static void poll_effort(const struct sm *sm, const struct request *request,
                         struct request_effort *effort)
 {
     (void)request;
-    wait_half_a_poll(sm, effort);
+    limit_to_half_poll(sm, effort);
     effort->retries = 0;
-}
-
-static void notice_answered(struct sm *sm, uint64_t now, const struct request *request,
-                            const uint8_t *data)
-{
-    (void)now, (void)data;
-    is_alive(sm, request->about.port);
 }
 
 /* Its acknowledgement should follow, but OpenSM sends none, and as long as it saw a master here it
  * would wait, or hand back. */
-static void handover_accepted(struct sm *sm, uint64_t now, const struct request *request,
-                              const uint8_t *data)
+static void handover_accepted(struct sm *sm, const struct request *request)
 {
-    is_alive(sm, request->about.port);
-    fire(sm, ON_HANDOVER_ACCEPTED,
-         &(struct occasion){.now = now, .port = request->about.port, .info = data});
+    manager_is_alive(sm, request);
+    handle_event(sm, ON_HANDOVER_ACCEPTED,
+                 &(struct event_details){.port = request->target, .info = request->answer});
 }
 
-static void handover_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+static void handover_unanswered(struct sm *sm, const struct request *request)
 {
     (void)request;
-    fire_alone(sm, now, ON_HANDOVER_FAILED);
+    mastership_handle(sm, ON_HANDOVER_FAILED);
 }
 
 /* ---- other managers' requests ---- */
@@ -600,14 +487,13 @@ static void handover_unanswered(struct sm *sm, uint64_t now, const struct reques
 static uint32_t find_manager(const struct sm *sm, uint64_t guid)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (sm->subnet.ports.items[port].guid == guid &&
-            sm->subnet.nodes.items[sm->subnet.ports.items[port].node].present)
+        if (port_at(sm, port)->guid == guid && node_at(sm, port_at(sm, port)->node)->present)
             return port;
     return SUBNET_NONE;
 }
 
 /* A Set of our own SMInfo; false if it is refused. */
-static bool is_controlled(struct sm *sm, uint64_t now, const struct sm_message *message)
+static bool handle_control(struct sm *sm, const struct sm_message *message)
 {
     static const uint8_t events[CONTROL_COUNT] = {
         [CONTROL_HANDOVER] = ON_HANDOVER, [CONTROL_ACKNOWLEDGE] = ON_ACKNOWLEDGE,
@@ -616,23 +502,22 @@ static bool is_controlled(struct sm *sm, uint64_t now, const struct sm_message *
     };
     const uint8_t *info = message->mad + SMP_DATA_OFFSET;
     unsigned control = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
-    struct occasion occasion = {.now = now,
-                                .port = find_manager(sm, wire_get(info, SM_INFO_GUID)),
-                                .info = info,
-                                .message = message};
-    return control < CONTROL_COUNT && fire(sm, (enum mastership_event)events[control], &occasion);
+    struct event_details details = {
+        .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
+    return control < CONTROL_COUNT &&
+           handle_event(sm, (enum mastership_event)events[control], &details);
 }
 
 /* Get and Set of our own SMInfo. */
-void mastership_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+void mastership_receive(struct sm *sm, const struct sm_message *message)
 {
     struct sm_message answer = *message;
     uint8_t *data = answer.mad + SMP_DATA_OFFSET;
     unsigned status = STATUS_OK;
-    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !is_controlled(sm, now, message))
+    if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !handle_control(sm, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
-        standby_copy_hear(sm, now, data);
+        standby_copy_receive_info(sm, data);
     fill_info(sm, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     wire_set(answer.mad, MAD_STATUS, status);
@@ -648,9 +533,9 @@ void mastership_count_smp(struct sm *sm)
 
 /* ---- what others know of it ---- */
 
-void sm_set_syncing(struct sm *sm, bool learns)
+void sm_set_syncing(struct sm *sm, bool syncing)
 {
-    sm->mastership->learns = learns;
+    sm->mastership->syncing = syncing;
 }
 
 enum sm_state sm_state(const struct sm *sm)
@@ -673,7 +558,7 @@ bool sm_master(const struct sm *sm, struct sm_master *master)
     uint32_t at = sm->mastership->master_port;
     if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
         return false;
-    const struct subnet_port *port = &sm->subnet.ports.items[at];
+    const struct subnet_port *port = port_at(sm, at);
     *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
-    return standby_copy_has_heard(sm, &master->weft) && master->lid != 0;
+    return standby_copy_master_answered(sm, &master->weft) && master->lid != 0;
 }

@@ -35,15 +35,15 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
         [SM_STANDBY] =
             {
                 [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "asked to end"},
-                [ON_HANDOVER] = {UNLESS_LEARNING, DO_ACKNOWLEDGE_HANDOVER, SM_MASTER,
+                [ON_HANDOVER] = {UNLESS_SYNCING, DO_ACKNOWLEDGE_HANDOVER, SM_MASTER,
                                  "the master handed over"},
                 [ON_DISABLE] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "disabled by the master"},
                 [ON_DISCOVER] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "told to discover"},
                 [ON_POLL_DUE] = {ALWAYS, DO_SEND_POLL, SM_STANDBY, NULL},
                 [ON_MASTER_UNKNOWN] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "no master is known"},
-                [ON_POLL_ANSWERED] = {ALWAYS, DO_HEAR_MASTER, SM_STANDBY, NULL},
+                [ON_POLL_ANSWERED] = {ALWAYS, DO_RECORD_MASTER, SM_STANDBY, NULL},
                 [ON_POLL_DENIED] = {ALWAYS, DO_COUNT_FAILED_POLL, SM_STANDBY, NULL},
-                [ON_POLL_UNANSWERED] = {ALWAYS, DO_COUNT_FAILED_POLL_AND_HURRY, SM_STANDBY, NULL},
+                [ON_POLL_UNANSWERED] = {ALWAYS, DO_COUNT_FAILED_POLL_AND_REPEAT, SM_STANDBY, NULL},
                 [ON_MASTER_RESIGNED] = {ALWAYS, DO_MOVE, SM_DISCOVERING,
                                         "the manager we watched is not master"},
                 [ON_MASTER_LOST] = {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING,
@@ -72,7 +72,7 @@ static bool guard_holds(enum mastership_guard guard, struct mastership_facts fac
 {
     switch (guard) {
     case ALWAYS: return true;
-    case UNLESS_LEARNING: return !facts.learning;
+    case UNLESS_SYNCING: return !facts.syncing;
     case UNLESS_ENDING: return !facts.ending;
     case IF_HANDING_OVER: return facts.handing_over;
     case UNLESS_HANDING_OVER: return !facts.handing_over;
@@ -98,8 +98,8 @@ bool mastership_outranks(const struct mastership_peer *them, const struct master
     return them->priority != us->priority ? them->priority > us->priority : them->guid < us->guid;
 }
 
-enum mastership_event mastership_meet(const struct mastership_peer *us,
-                                      const struct mastership_peer *them)
+enum mastership_event mastership_classify(const struct mastership_peer *us,
+                                          const struct mastership_peer *them)
 {
     bool higher = mastership_outranks(them, us);
     switch (them->state) {

@@ -60,9 +60,9 @@ enum mastership_action {
     DO_REDISCOVER,    /* another master may have overwritten what is believed to be there */
     DO_WATCH,         /* take the other manager for the master from now on */
     DO_SEND_POLL,
-    DO_HEAR_MASTER,
+    DO_RECORD_MASTER,
     DO_COUNT_FAILED_POLL,
-    DO_COUNT_FAILED_POLL_AND_HURRY, /* the next poll is due soon */
+    DO_COUNT_FAILED_POLL_AND_REPEAT, /* the next poll is due soon */
     DO_GIVE_UP_MASTER,
     MASTERSHIP_ACTIONS
 };
@@ -70,7 +70,7 @@ enum mastership_action {
 /* A transition whose guard does not hold is ignored. */
 enum mastership_guard {
     ALWAYS,
-    UNLESS_LEARNING,
+    UNLESS_SYNCING,
     UNLESS_ENDING,
     IF_HANDING_OVER,
     UNLESS_HANDING_OVER,
@@ -87,7 +87,7 @@ extern const struct mastership_transition mastership_table[MASTERSHIP_STATES][MA
 
 /* What guards look at. */
 struct mastership_facts {
-    bool learning;     /* clients' registrations are being copied from the master */
+    bool syncing;      /* clients' registrations are being copied from the master */
     bool ending;       /* the owner asked this manager to end … */
     bool yielding;     /* … or to hand over */
     bool handing_over; /* a Set(SMInfo, HANDOVER) was sent, and nothing came of it yet */
@@ -105,7 +105,7 @@ struct mastership_peer {
     bool yielded; /* it was asked to hand over once, and stands by */
 };
 bool mastership_outranks(const struct mastership_peer *them, const struct mastership_peer *us);
-enum mastership_event mastership_meet(const struct mastership_peer *us,
-                                      const struct mastership_peer *them);
+enum mastership_event mastership_classify(const struct mastership_peer *us,
+                                          const struct mastership_peer *them);
 
 #endif

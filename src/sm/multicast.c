@@ -19,7 +19,6 @@
 #include "routing/check/verify_multicast.h"
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,19 +28,19 @@ enum { BLOCK_MLIDS = 32, MLID_BLOCKS = (MLID_COUNT + BLOCK_MLIDS - 1) / BLOCK_ML
 struct arms {
     VEC(struct multicast_arm) items;
 };
-struct grown {
-    uint64_t touched;        /* of the group that the tree is for; 0: of none */
-    uint64_t number;         /* of the round that it was made in */
-    struct arms held, asked; /* what switches may have; what is wanted of them now … */
-    struct arms goal;        /* … and in the end */
-    uint32_t depth;          /* of the tree that is held */
+struct group_tree {
+    uint64_t touched;         /* of the group that the tree is for; 0: of none */
+    uint64_t number;          /* of the round that it was made in */
+    struct arms held, wanted; /* what switches may have; what is wanted of them now … */
+    struct arms goal;         /* … and in the end */
+    uint32_t depth;           /* of the tree that is held */
     uint32_t goal_depth;
     uint32_t missed;       /* members */
     uint64_t first_missed; /* GUID */
     bool moving;           /* the second step is to come */
 };
 
-struct ground {
+struct tree_base {
     unsigned lane;
     uint32_t switches; /* that can be used: tells the sets apart, since they are nested */
     bool refused;      /* its trees do not go together with those of others: there are none */
@@ -58,9 +57,9 @@ struct multicast {
     uint64_t job, paths, groups; /* that trees were last made for */
     uint64_t round;
     struct map by_guid; /* port GUID → end point */
-    VEC(struct ground) grounds;
+    VEC(struct tree_base) bases;
     struct multicast_check *check;
-    VEC(struct grown) trees; /* by MLID, from the first one on */
+    VEC(struct group_tree) trees; /* by MLID, from the first one on */
     uint64_t used[BITSET_WORDS(MLID_BLOCKS)];
     bool moving, drains; /* some are; and not only because they shrink */
     uint64_t drained_at;
@@ -69,47 +68,45 @@ struct multicast {
     uint16_t top;                         /* the last MLID that switches have to know; 0: none */
     VEC(struct multicast_member) members; /* scratch: of one group */
     VEC(uint64_t) guids;                  /* theirs */
-    uint64_t told;                        /* what was last said of members that are missed */
+    uint64_t reported;                    /* what was last said of members that are missed */
 };
 
 /* ---- birth ---- */
 
-static void drop_grounds(struct multicast *m)
+static void drop_bases(struct multicast *m)
 {
-    for (size_t i = 0; i < m->grounds.count; i++) {
-        multicast_base_free(m->grounds.items[i].base);
-        mem_free(m->grounds.items[i].usable);
+    for (size_t i = 0; i < m->bases.count; i++) {
+        multicast_base_free(m->bases.items[i].base);
+        mem_free(m->bases.items[i].usable);
     }
-    m->grounds.count = 0;
+    m->bases.count = 0;
     multicast_check_free(m->check);
     m->check = NULL;
 }
 
-struct multicast *multicast_new(void)
+static void init_multicast(struct sm *sm)
 {
-    struct multicast *m = mem_zalloc(1, sizeof *m);
-    m->drained_at = TIME_NEVER;
-    return m;
+    sm->multicast->drained_at = TIME_NEVER;
 }
 
-void multicast_free(struct multicast *m)
+static void release_multicast(struct sm *sm)
 {
-    if (!m)
-        return;
-    drop_grounds(m);
-    vec_release(&m->grounds);
+    struct multicast *m = sm->multicast;
+    drop_bases(m);
+    vec_release(&m->bases);
     map_release(&m->by_guid);
     for (size_t i = 0; i < m->trees.count; i++) {
         vec_release(&m->trees.items[i].held.items);
-        vec_release(&m->trees.items[i].asked.items);
+        vec_release(&m->trees.items[i].wanted.items);
         vec_release(&m->trees.items[i].goal.items);
     }
     vec_release(&m->trees);
     vec_release(&m->edits);
     vec_release(&m->members);
     vec_release(&m->guids);
-    mem_free(m);
 }
+
+SM_PART(multicast, init_multicast, release_multicast, NULL);
 
 void sm_use_groups(struct sm *sm, const struct groups *groups)
 {
@@ -130,11 +127,10 @@ void multicast_forget(struct sm *sm)
         if (blocks->rows.items[row].kind == BLOCK_MULTICAST)
             blocks_want_nothing(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
                                 blocks->rows.items[row].part);
-    struct multicast *before = sm->multicast;
-    sm->multicast = multicast_new();
-    sm->multicast->owned_groups = before->owned_groups;
-    sm->multicast->top = before->top;
-    multicast_free(before);
+    release_multicast(sm);
+    *sm->multicast = (struct multicast){.owned_groups = sm->multicast->owned_groups,
+                                        .top = sm->multicast->top,
+                                        .drained_at = TIME_NEVER};
 }
 
 /* ---- sets of arms ---- */
@@ -173,8 +169,8 @@ static bool intersect(const struct arms *a, const struct arms *b, struct arms *b
 
 /* ---- blocks ---- */
 
-static void edit(struct multicast *m, uint32_t mlid_index, const struct multicast_arm *arm,
-                 uint16_t mask)
+static void add_edit(struct multicast *m, uint32_t mlid_index, const struct multicast_arm *arm,
+                     uint16_t mask)
 {
     vec_push(&m->edits,
              ((struct edit){.node = arm->at,
@@ -184,20 +180,20 @@ static void edit(struct multicast *m, uint32_t mlid_index, const struct multicas
 }
 
 /* What is wanted of the group from now on; edits of the same entry apply in their order. */
-static void ask(struct multicast *m, uint32_t mlid_index, const struct arms *arms)
+static void want_arms(struct multicast *m, uint32_t mlid_index, const struct arms *arms)
 {
-    struct grown *grown = &m->trees.items[mlid_index];
+    struct group_tree *group_tree = &m->trees.items[mlid_index];
     size_t j = 0;
-    for (size_t i = 0; i < grown->asked.items.count; i++) { /* what is not wanted any more */
-        const struct multicast_arm *arm = &grown->asked.items.items[i];
+    for (size_t i = 0; i < group_tree->wanted.items.count; i++) { /* what is not wanted any more */
+        const struct multicast_arm *arm = &group_tree->wanted.items.items[i];
         while (j < arms->items.count && comes_before(&arms->items.items[j], arm))
             j++;
         if (j == arms->items.count || comes_before(arm, &arms->items.items[j]))
-            edit(m, mlid_index, arm, 0);
+            add_edit(m, mlid_index, arm, 0);
     }
     for (size_t i = 0; i < arms->items.count; i++)
-        edit(m, mlid_index, &arms->items.items[i], arms->items.items[i].mask);
-    copy_arms(&grown->asked, arms);
+        add_edit(m, mlid_index, &arms->items.items[i], arms->items.items[i].mask);
+    copy_arms(&group_tree->wanted, arms);
 }
 
 static int compare_edits(const void *a, const void *b)
@@ -235,8 +231,7 @@ static void apply_edits(struct sm *sm)
 
 static unsigned capacity_of(const struct sm *sm, uint32_t node)
 {
-    return (unsigned)wire_get(sm->subnet.nodes.items[node].switch_info,
-                              SWITCH_INFO_MULTICAST_FDB_CAP);
+    return (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
 }
 
 /* Switches that are not in any tree have nothing in their tables, either. */
@@ -256,17 +251,6 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
 }
 
 /* Tops go up before blocks are written beyond them. */
-static void raise_tops(struct sm *sm, unsigned blocks)
-{
-    uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
-    if (top <= sm->multicast->top)
-        return;
-    sm->multicast->top = top;
-    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++)
-        program_switch(sm, plan_current(sm)->nodes.items[i]);
-    program_schedule(sm);
-}
-
 static void use_blocks(struct sm *sm, bool everywhere)
 {
     struct multicast *m = sm->multicast;
@@ -284,13 +268,18 @@ static void use_blocks(struct sm *sm, bool everywhere)
         if ((used && !before) || (before && everywhere))
             clear_elsewhere(sm, block);
     }
-    if (blocks > 0)
-        raise_tops(sm, blocks);
+    uint16_t top = (uint16_t)(MLID_FIRST + blocks * BLOCK_MLIDS - 1);
+    if (!blocks || top <= m->top)
+        return;
+    m->top = top;
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++)
+        program_switch(sm, plan_current(sm)->nodes.items[i]);
+    program_schedule(sm);
 }
 
 /* ---- the network ---- */
 
-static void know_ports(struct sm *sm)
+static void index_ports(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
     const struct network *network = &plan_current(sm)->network;
@@ -303,22 +292,23 @@ static void know_ports(struct sm *sm)
     }
 }
 
-static const struct ground *ground_for(struct sm *sm, uint32_t mlid_index, unsigned lane)
+static const struct tree_base *base_for(struct sm *sm, uint32_t mlid_index, unsigned lane)
 {
     struct multicast *m = sm->multicast;
     const struct sm_job *job = plan_current(sm);
     uint32_t count = (uint32_t)job->network.switches.count, switches = 0;
     for (uint32_t i = 0; i < count; i++)
         switches += capacity_of(sm, job->nodes.items[i]) > mlid_index;
-    for (size_t i = 0; i < m->grounds.count; i++)
-        if (m->grounds.items[i].lane == lane && m->grounds.items[i].switches == switches)
-            return &m->grounds.items[i];
-    struct ground ground = {.lane = lane, .switches = switches, .usable = mem_alloc(count + 1)};
+    for (size_t i = 0; i < m->bases.count; i++)
+        if (m->bases.items[i].lane == lane && m->bases.items[i].switches == switches)
+            return &m->bases.items[i];
+    struct tree_base tree_base = {
+        .lane = lane, .switches = switches, .usable = mem_alloc(count + 1)};
     for (uint32_t i = 0; i < count; i++)
-        ground.usable[i] = capacity_of(sm, job->nodes.items[i]) > mlid_index;
-    ground.base = multicast_base_new(&job->network, &job->routes, lane, ground.usable);
-    vec_push(&m->grounds, ground);
-    return &m->grounds.items[m->grounds.count - 1];
+        tree_base.usable[i] = capacity_of(sm, job->nodes.items[i]) > mlid_index;
+    tree_base.base = multicast_base_new(&job->network, &job->routes, lane, tree_base.usable);
+    vec_push(&m->bases, tree_base);
+    return &m->bases.items[m->bases.count - 1];
 }
 
 /* Of the routes' lanes the one that a service level is on. */
@@ -355,130 +345,96 @@ static int compare_arms(const void *a, const void *b)
     return (int)comes_before(y, x) - (int)comes_before(x, y);
 }
 
-/* The tree as the group's goal, in terms of the subnet. */
-static void aim(struct sm *sm, struct grown *grown, const struct multicast_tree *tree)
-{
-    grown->goal.items.count = 0;
-    for (size_t i = 0; i < tree->arms.count; i++) {
-        struct multicast_arm arm = tree->arms.items[i];
-        arm.at = plan_current(sm)->nodes.items[arm.at];
-        vec_push(&grown->goal.items, arm);
-    }
-    if (grown->goal.items.count)
-        qsort(grown->goal.items.items, grown->goal.items.count, sizeof *grown->goal.items.items,
-              compare_arms);
-    grown->goal_depth = tree->depth;
-    grown->missed = (uint32_t)tree->missed.count;
-    grown->first_missed =
-        tree->missed.count ? sm->multicast->guids.items[tree->missed.items[0]] : 0;
-}
-
-static void miss_all(struct multicast *m, struct multicast_tree *tree)
-{
-    tree->arms.count = tree->missed.count = tree->depth = 0;
-    for (uint32_t i = 0; i < m->members.count; i++)
-        vec_push(&tree->missed, i);
-}
-
 /* Makes the group's tree its goal; one that does not pass the check changes nothing. */
-static void grow(struct sm *sm, uint32_t mlid_index, const struct group *group,
-                 struct multicast_tree *tree)
+static void make_tree(struct sm *sm, uint32_t mlid_index, const struct group *group,
+                      struct multicast_tree *tree)
 {
     struct multicast *m = sm->multicast;
-    struct grown *grown = &m->trees.items[mlid_index];
+    struct group_tree *group_tree = &m->trees.items[mlid_index];
     unsigned lane = group ? lane_of(sm, group->sl) : 0;
     struct err err;
     gather_members(sm, group);
-    grown->touched = group ? group->touched : 0;
-    const struct ground *ground = m->members.count ? ground_for(sm, mlid_index, lane) : NULL;
-    if (!ground || ground->refused) {
-        miss_all(m, tree);
+    group_tree->touched = group ? group->touched : 0;
+    const struct tree_base *tree_base = m->members.count ? base_for(sm, mlid_index, lane) : NULL;
+    if (!tree_base || tree_base->refused) {
+        tree->arms.count = tree->missed.count = tree->depth = 0;
+        for (uint32_t i = 0; i < m->members.count; i++)
+            vec_push(&tree->missed, i);
     } else {
-        multicast_tree_make(ground->base, MLID_FIRST + mlid_index, m->members.items,
+        multicast_tree_make(tree_base->base, MLID_FIRST + mlid_index, m->members.items,
                             m->members.count, tree);
-        if (multicast_check_tree(m->check, lane, ground->usable, m->members.items, m->members.count,
-                                 tree, &err)) {
-            sm_say(sm, SM_EVENT_ERROR, "the tree of group 0x%04x is refused: %.180s",
+        if (multicast_check_tree(m->check, lane, tree_base->usable, m->members.items,
+                                 m->members.count, tree, &err)) {
+            sm_log(sm, SM_EVENT_ERROR, "the tree of group 0x%04x is refused: %.180s",
                    MLID_FIRST + mlid_index, err.message);
             return;
         }
     }
-    aim(sm, grown, tree);
-    grown->number = m->round;
+    group_tree->goal.items.count = 0;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        struct multicast_arm arm = tree->arms.items[i];
+        arm.at = plan_current(sm)->nodes.items[arm.at];
+        vec_push(&group_tree->goal.items, arm);
+    }
+    if (group_tree->goal.items.count)
+        qsort(group_tree->goal.items.items, group_tree->goal.items.count,
+              sizeof *group_tree->goal.items.items, compare_arms);
+    group_tree->goal_depth = tree->depth;
+    group_tree->missed = (uint32_t)tree->missed.count;
+    group_tree->first_missed = group_tree->missed ? m->guids.items[tree->missed.items[0]] : 0;
+    group_tree->number = m->round;
+}
+
+static void write_goal(struct multicast *m, uint32_t mlid_index)
+{
+    struct group_tree *group_tree = &m->trees.items[mlid_index];
+    want_arms(m, mlid_index, &group_tree->goal);
+    copy_arms(&group_tree->held, &group_tree->goal);
+    group_tree->depth = group_tree->goal_depth;
+    group_tree->moving = false;
 }
 
 /* The first step towards the goal, or the only one. */
-static void step(struct sm *sm, uint32_t mlid_index)
+static void begin_update(struct sm *sm, uint32_t mlid_index)
 {
     struct multicast *m = sm->multicast;
     assert(mlid_index < m->trees.count && !m->trees.items[mlid_index].moving);
-    struct grown *grown = &m->trees.items[mlid_index];
+    struct group_tree *group_tree = &m->trees.items[mlid_index];
     struct arms common = {0}, rest = {0};
-    bool only_grows = intersect(&grown->held, &grown->goal, &common);
-    if (only_grows) {
-        ask(m, mlid_index, &grown->goal);
-        copy_arms(&grown->held, &grown->goal);
-        grown->depth = grown->goal_depth;
+    if (intersect(&group_tree->held, &group_tree->goal, &common)) {
+        write_goal(m, mlid_index); /* it only grows */
     } else {
-        ask(m, mlid_index, &common);
-        grown->moving = m->moving = true;
-        m->drains |= !intersect(&grown->goal, &common, &rest);
+        want_arms(m, mlid_index, &common);
+        group_tree->moving = m->moving = true;
+        m->drains |= !intersect(&group_tree->goal, &common, &rest);
     }
     vec_release(&common.items);
     vec_release(&rest.items);
 }
 
-/* Everything that was acknowledged is what switches have; the rest of the way follows. */
-static void finish_moves(struct multicast *m)
-{
-    assert(m->moving && m->drained_at != TIME_NEVER);
-    for (uint32_t i = 0; i < m->trees.count; i++) {
-        struct grown *grown = &m->trees.items[i];
-        if (!grown->moving)
-            continue;
-        grown->moving = false;
-        ask(m, i, &grown->goal);
-        copy_arms(&grown->held, &grown->goal);
-        grown->depth = grown->goal_depth;
-    }
-    m->moving = m->drains = false;
-    m->drained_at = TIME_NEVER;
-}
-
 /* ---- time ---- */
 
-/* How long a packet can be on its way through the trees that are left. */
-static uint64_t longest_way(const struct sm *sm)
-{
-    enum { LIFE_LONGEST = 18 }; /* from 20 on it would be for ever */
-    uint64_t life = sm->config.life_time, depth = 0;
-    if (sm->config.drain_ns)
-        return sm->config.drain_ns;
-    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
-        uint64_t its =
-            wire_get(sm->subnet.nodes.items[plan_current(sm)->nodes.items[i]].switch_info,
-                     SWITCH_INFO_LIFE_TIME_VALUE);
-        life = its > life ? its : life;
-    }
-    for (size_t i = 0; i < sm->multicast->trees.count; i++)
-        if (sm->multicast->trees.items[i].moving && sm->multicast->trees.items[i].depth > depth)
-            depth = sm->multicast->trees.items[i].depth;
-    return (UINT64_C(4096) << (life < LIFE_LONGEST ? life : LIFE_LONGEST)) * (2 * depth + 2);
-}
-
 /* The second step, when its time has come; false: not yet. */
-static bool moves_are_done(struct sm *sm, uint64_t now)
+static bool updates_are_done(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
     if (!m->moving)
         return true;
     if (!blocks_are_written(sm))
         return false;
+    unsigned depth = 0; /* of the trees that packets may still be on */
+    for (size_t i = 0; i < m->trees.count; i++)
+        if (m->trees.items[i].moving && m->trees.items[i].depth > depth)
+            depth = m->trees.items[i].depth;
     if (m->drained_at == TIME_NEVER)
-        m->drained_at = m->drains ? now + longest_way(sm) : now;
-    if (now < m->drained_at)
+        m->drained_at = sm->now + (m->drains ? sm_drain_time(sm, 2 * depth + 1) : 0);
+    if (sm->now < m->drained_at)
         return false;
-    finish_moves(m);
+    for (uint32_t i = 0; i < m->trees.count; i++)
+        if (m->trees.items[i].moving)
+            write_goal(m, i);
+    m->moving = m->drains = false;
+    m->drained_at = TIME_NEVER;
     apply_edits(sm);
     return true;
 }
@@ -488,12 +444,12 @@ static void break_off(struct multicast *m)
 {
     struct arms common = {0};
     for (size_t i = 0; i < m->trees.count; i++) {
-        struct grown *grown = &m->trees.items[i];
-        if (grown->moving && m->drained_at != TIME_NEVER) { /* the first step is through */
-            intersect(&grown->held, &grown->goal, &common);
-            copy_arms(&grown->held, &common);
+        struct group_tree *group_tree = &m->trees.items[i];
+        if (group_tree->moving && m->drained_at != TIME_NEVER) { /* the first step is through */
+            intersect(&group_tree->held, &group_tree->goal, &common);
+            copy_arms(&group_tree->held, &common);
         }
-        grown->moving = false;
+        group_tree->moving = false;
     }
     vec_release(&common.items);
     m->moving = m->drains = false;
@@ -512,7 +468,7 @@ bool multicast_is_settled(const struct sm *sm)
 
 /* ---- planning ---- */
 
-static void report_missed(struct sm *sm)
+static void report_unreached(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
     uint64_t missed = 0, groups = 0, first = 0, told;
@@ -523,27 +479,27 @@ static void report_missed(struct sm *sm)
             first = m->trees.items[i].first_missed;
     }
     told = missed ? hash_mix(hash_mix(missed) + first) + groups : 0;
-    if (told == m->told)
+    if (told == m->reported)
         return;
-    m->told = told;
+    m->reported = told;
     if (missed)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "multicast does not reach %llu members of %llu groups: switches before them cannot "
                "carry it, or unicast leaves no safe way on its lane; the first is port 0x%016llx",
                (unsigned long long)missed, (unsigned long long)groups, (unsigned long long)first);
     else
-        sm_say(sm, SM_EVENT_CHANGE, "multicast reaches all members again");
+        sm_log(sm, SM_EVENT_CHANGE, "multicast reaches all members again");
 }
 
 /* Trees on one lane that use different sets of switches, where unicast follows no order, may wait
  * for each other in a circle. Then those with the fewest switches are given up; false: there are
  * none beside others. */
-static bool refuse_ground(struct multicast *m)
+static bool refuse_base(struct multicast *m)
 {
-    struct ground *least = NULL;
-    for (size_t i = 0; i < m->grounds.count; i++)
-        for (size_t j = 0; j < m->grounds.count; j++) {
-            struct ground *one = &m->grounds.items[i], *other = &m->grounds.items[j];
+    struct tree_base *least = NULL;
+    for (size_t i = 0; i < m->bases.count; i++)
+        for (size_t j = 0; j < m->bases.count; j++) {
+            struct tree_base *one = &m->bases.items[i], *other = &m->bases.items[j];
             if (i != j && one->lane == other->lane && !one->refused && !other->refused &&
                 (!least || one->switches < least->switches))
                 least = one;
@@ -554,58 +510,57 @@ static bool refuse_ground(struct multicast *m)
 }
 
 /* As if this round had not been; when anything changes all groups are looked at again. */
-static void take_round_back(struct multicast *m)
+static void undo_round(struct multicast *m)
 {
     for (uint32_t i = 0; i < m->trees.count; i++) {
-        struct grown *grown = &m->trees.items[i];
-        grown->touched = 0;
-        if (grown->number != m->round)
+        struct group_tree *group_tree = &m->trees.items[i];
+        group_tree->touched = 0;
+        if (group_tree->number != m->round)
             continue;
-        copy_arms(&grown->goal, &grown->held);
-        grown->goal_depth = grown->depth;
-        grown->number = 0;
+        copy_arms(&group_tree->goal, &group_tree->held);
+        group_tree->goal_depth = group_tree->depth;
+        group_tree->number = 0;
     }
 }
 
-static void grow_trees(struct sm *sm, bool anew)
+static void make_trees(struct sm *sm, bool all)
 {
     struct multicast *m = sm->multicast;
     struct multicast_tree tree = {0};
     for (uint32_t i = 0; i < m->trees.count; i++) {
-        const struct group *group = groups_at(sm->multicast->owned_groups, MLID_FIRST + i);
-        if (anew || m->trees.items[i].touched != (group ? group->touched : 0))
-            grow(sm, i, group, &tree);
+        const struct group *group = groups_at(m->owned_groups, MLID_FIRST + i);
+        if (all || m->trees.items[i].touched != (group ? group->touched : 0))
+            make_tree(sm, i, group, &tree);
     }
     multicast_tree_release(&tree);
 }
 
 /* Trees for groups that have none of this round, and for those that changed. */
-static void grow_all(struct sm *sm, bool anew)
+static void update_trees(struct sm *sm, bool all)
 {
     struct multicast *m = sm->multicast;
     struct err err;
     m->round++;
-    for (size_t i = 0; i < sm->multicast->owned_groups->all.count; i++)
-        while (m->trees.count <=
-               (size_t)(sm->multicast->owned_groups->all.items[i]->mlid - MLID_FIRST))
-            vec_push(&m->trees, (struct grown){0});
-    grow_trees(sm, anew);
+    for (size_t i = 0; i < m->owned_groups->all.count; i++)
+        while (m->trees.count <= (size_t)(m->owned_groups->all.items[i]->mlid - MLID_FIRST))
+            vec_push(&m->trees, (struct group_tree){0});
+    make_trees(sm, all);
     while (multicast_check_lanes(m->check, &err)) {
         multicast_check_free(m->check);
         m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
-        if (!refuse_ground(m)) {
-            sm_say(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
-            take_round_back(m);
+        if (!refuse_base(m)) {
+            sm_log(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
+            undo_round(m);
             return;
         }
-        grow_trees(sm, true);
+        make_trees(sm, true);
     }
-    use_blocks(sm, anew);
+    use_blocks(sm, all);
     for (uint32_t i = 0; i < m->trees.count; i++)
         if (m->trees.items[i].number == m->round)
-            step(sm, i);
+            begin_update(sm, i);
     apply_edits(sm);
-    report_missed(sm);
+    report_unreached(sm);
 }
 
 /* Whether the last of the lanes that routes may use should be left to groups: routes that use
@@ -615,38 +570,31 @@ bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
     return sm->multicast->owned_groups && lanes > 2 && lanes == qos_lanes(sm);
 }
 
-/* Whether all switches have the tables of the current routes, and these fit what is there. */
-static bool routes_are_in_force(const struct sm *sm)
+void multicast_plan(struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && sm->multicast->owned_groups && plan_current(sm) &&
-           plan_current(sm) == plan_serving(sm) && reconfigure_phase(sm) != PHASE_COMPUTE &&
-           !reconfigure_is_distributing(sm) && !program_tables_under_way(sm) &&
-           !reconfigure_is_outdated(sm);
-}
-
-void multicast_plan(struct sm *sm, uint64_t now)
-{
-    if (!routes_are_in_force(sm))
-        return;
     struct multicast *m = sm->multicast;
+    assert(sm_state(sm) == SM_MASTER && !reconfigure_is_distributing(sm));
+    if (!m->owned_groups || !plan_current(sm) || plan_current(sm) != plan_serving(sm) ||
+        transactions_under_way(sm, GROUP_TABLES) || reconfigure_is_outdated(sm))
+        return; /* the current routes are not in force, or do not fit the subnet */
     bool other_routes = m->job != plan_current(sm)->number;
-    bool anew = other_routes || m->paths != plan_paths_generation(sm);
+    bool all = other_routes || m->paths != plan_paths_generation(sm);
     if (other_routes)
         break_off(m);
-    else if (!moves_are_done(sm, now))
+    else if (!updates_are_done(sm))
         return;
-    if (!anew && m->groups == sm->multicast->owned_groups->generation)
+    if (!all && m->groups == m->owned_groups->generation)
         return;
     /* Entries that machines have changed keep to the ranks; without any, trees must be tried
-     * against them anew. */
-    if (other_routes || (anew && !plan_current(sm)->routes.ranks)) {
-        drop_grounds(m);
+     * against them all. */
+    if (other_routes || (all && !plan_current(sm)->routes.ranks)) {
+        drop_bases(m);
         m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
     }
-    if (anew)
-        know_ports(sm);
+    if (all)
+        index_ports(sm);
     m->job = plan_current(sm)->number;
     m->paths = plan_paths_generation(sm);
-    m->groups = sm->multicast->owned_groups->generation;
-    grow_all(sm, anew);
+    m->groups = m->owned_groups->generation;
+    update_trees(sm, all);
 }

@@ -18,22 +18,20 @@
  */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-enum { NOT_READ, READING, READ };
+struct end_port {
+    enum { NOT_READ, READING, READ } table;
+    uint64_t done; /* what it was planned for; 0: nothing yet, or in vain */
+};
 
-static request_ended keys_ended;
-static request_answered keys_read;
-static request_refused keys_refused;
-static request_unanswered keys_missing;
+static request_outcome keys_read, finish_port, keys_unanswered;
 static const struct request_kind get_keys = {
-    .name = "P_KeyTable",
     .attribute = ATTRIBUTE_P_KEY_TABLE,
-    .ended = keys_ended,
+    .group = GROUP_KEYS,
     .answered = keys_read,
-    .refused = keys_refused,
-    .unanswered = keys_missing,
+    .refused = finish_port,
+    .unanswered = keys_unanswered,
     .loses_contact = true,
 };
 
@@ -42,49 +40,38 @@ struct partitioning {
     bool rules_changed;                /* since they were planned with */
     uint64_t generation;               /* of the subnet that was planned for */
     uint64_t activations, holds_ended; /* … of which so many functions had come up, been let go */
-    uint32_t reading;                  /* requests under way */
-    VEC(uint8_t) reads;                /* by end port: whether its table was read … */
-    VEC(uint64_t) done; /* … and what it was planned for; 0: nothing yet, or in vain */
+    VEC(struct end_port) ports;        /* beside the subnet's */
     /* Scratch: of the port that is planned. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
-    struct partitions standing; /* what holds when there are no rules any more */
+    struct partitions default_rules; /* what holds when there are no rules any more */
     /* End ports with too small a table, switch ports that cannot enforce, and what was said. */
-    uint32_t crowded, first_crowded, unguarded, first_unguarded;
-    uint64_t told;
+    uint32_t overfull, first_overfull, unenforced, first_unenforced;
+    uint64_t reported;
 };
-
-struct partitioning *partitions_new(void)
-{
-    return mem_zalloc(1, sizeof(struct partitioning));
-}
 
 static bool is_switch(struct sm *sm, uint32_t port)
 {
     return node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH;
 }
 
-static uint8_t *reads_of(struct sm *sm, uint32_t port)
+static struct end_port *end_port_at(struct sm *sm, uint32_t port)
 {
     assert(subnet_is_end_port(&sm->subnet, port));
-    while (sm->partitioning->reads.count <= port) {
-        vec_push(&sm->partitioning->reads, NOT_READ);
-        vec_push(&sm->partitioning->done, 0);
-    }
-    return &sm->partitioning->reads.items[port];
+    return vec_at(&sm->partitioning->ports, port);
 }
 
 /* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
-static uint64_t tenant_of(struct sm *sm, uint32_t end)
+static uint64_t key_owner_of(struct sm *sm, uint32_t end)
 {
     const struct virtual_function *function = functions_of_port(&sm->subnet, end);
     return function && function->key_owner ? function->key_owner : port_at(sm, end)->guid;
 }
 
 /* What keys depend on beside the rules; never 0. */
-static uint64_t situation_of(struct sm *sm, uint32_t end)
+static uint64_t plan_key_of(struct sm *sm, uint32_t end)
 {
-    return hash_mix(tenant_of(sm, end) ^ hash_mix(port_at(sm, end)->peer)) | 1;
+    return hash_mix(key_owner_of(sm, end) ^ hash_mix(port_at(sm, end)->peer)) | 1;
 }
 
 static const struct partitions *rules_of(struct sm *sm)
@@ -92,12 +79,12 @@ static const struct partitions *rules_of(struct sm *sm)
     struct partitioning *work = sm->partitioning;
     if (sm->config.partitions)
         return sm->config.partitions;
-    if (!work->standing.all.count)
-        partitions_make_default(&work->standing);
-    return &work->standing;
+    if (!work->default_rules.all.count)
+        partitions_make_default(&work->default_rules);
+    return &work->default_rules;
 }
 
-static unsigned room_of(struct sm *sm, uint32_t end)
+static unsigned key_capacity_of(struct sm *sm, uint32_t end)
 {
     return node_at(sm, port_at(sm, end)->node)->partition_cap;
 }
@@ -109,22 +96,15 @@ static unsigned blocks_of(unsigned room)
 
 /* ---- tables ---- */
 
-static void pack(const uint16_t *keys, uint8_t block[BLOCK_BYTES])
-{
-    for (unsigned i = 0; i < PARTITION_BLOCK; i++)
-        wire_set_at(block, P_KEY_TABLE_P_KEY, i, keys[i]);
-}
-
 /* As far as it is known; else what was wanted of it. */
 static void load_table(struct sm *sm, uint32_t end, unsigned room)
 {
     struct partitioning *work = sm->partitioning;
     const struct blocks *blocks = &sm->subnet.blocks;
     size_t count = (size_t)blocks_of(room) * PARTITION_BLOCK;
-    vec_reserve(&work->before, count + 1);
-    vec_reserve(&work->table, count + 1);
-    memset(work->before.items, 0, (count + 1) * sizeof *work->before.items);
-    memset(work->table.items, 0, (count + 1) * sizeof *work->table.items);
+    work->before.count = work->table.count = 0;
+    (void)vec_at(&work->before, count); /* zeroed */
+    (void)vec_at(&work->table, count);
     for (unsigned part = 0; part < blocks_of(room); part++) {
         const uint8_t *block = blocks_actual(blocks, end, BLOCK_PARTITIONS, part);
         if (!block)
@@ -135,32 +115,26 @@ static void load_table(struct sm *sm, uint32_t end, unsigned room)
     }
 }
 
-static bool is_blank(const uint16_t *keys)
-{
-    for (unsigned i = 0; i < PARTITION_BLOCK; i++)
-        if (keys[i])
-            return false;
-    return true;
-}
-
 /* Blocks that are blank and stay so are nobody's business. */
 static void want_table(struct sm *sm, uint32_t end, unsigned room)
 {
-    struct partitioning *work = sm->partitioning;
-    uint8_t block[BLOCK_BYTES];
+    static const uint16_t blank[PARTITION_BLOCK];
     for (unsigned part = 0; part < blocks_of(room); part++) {
-        const uint16_t *keys = &work->table.items[part * PARTITION_BLOCK];
-        if (is_blank(keys) && is_blank(&work->before.items[part * PARTITION_BLOCK]) &&
+        const uint16_t *keys = &sm->partitioning->table.items[part * PARTITION_BLOCK];
+        const uint16_t *before = &sm->partitioning->before.items[part * PARTITION_BLOCK];
+        uint8_t block[BLOCK_BYTES];
+        if (!memcmp(keys, blank, sizeof blank) && !memcmp(before, blank, sizeof blank) &&
             !blocks_wanted(&sm->subnet.blocks, end, BLOCK_PARTITIONS, part))
             continue;
-        pack(keys, block);
+        for (unsigned i = 0; i < PARTITION_BLOCK; i++)
+            wire_set_at(block, P_KEY_TABLE_P_KEY, i, keys[i]);
         blocks_want(&sm->subnet.blocks, end, BLOCK_PARTITIONS, part, block);
     }
 }
 
 /* ---- enforcement ---- */
 
-static void waive_table(struct sm *sm, uint32_t port)
+static void unwant_table(struct sm *sm, uint32_t port)
 {
     struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
@@ -170,35 +144,32 @@ static void waive_table(struct sm *sm, uint32_t port)
 }
 
 /* The switch port that this end port is plugged into; SUBNET_NONE: there is none. */
-static uint32_t guard_of(struct sm *sm, uint32_t end)
+static uint32_t enforcing_port_of(struct sm *sm, uint32_t end)
 {
     uint32_t peer = port_at(sm, end)->peer;
     return peer != SUBNET_NONE && !is_switch(sm, end) && is_switch(sm, peer) ? peer : SUBNET_NONE;
 }
 
-static void plan_guard(struct sm *sm, uint32_t end)
+static void plan_enforcement(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
-    uint32_t guard = guard_of(sm, end);
+    uint32_t guard = enforcing_port_of(sm, end);
     if (guard == SUBNET_NONE)
         return;
     const struct subnet_node *node = node_at(sm, port_at(sm, guard)->node);
     unsigned room = (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
     bool fits = work->keys.keys.count <= room;
     if (sm->config.part_enforce == SM_ENFORCE_NOT || !fits) {
-        waive_table(sm, guard);
-        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unguarded++ == 0)
-            work->first_unguarded = guard;
+        unwant_table(sm, guard);
+        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unenforced++ == 0)
+            work->first_unenforced = guard;
         return;
     }
-    uint16_t keys[PARTITION_BLOCK];
-    uint8_t block[BLOCK_BYTES];
     for (unsigned part = 0; part < blocks_of(room); part++) {
-        memset(keys, 0, sizeof keys);
-        for (unsigned i = 0; i < PARTITION_BLOCK; i++)
-            if (part * PARTITION_BLOCK + i < work->keys.keys.count)
-                keys[i] = work->keys.keys.items[part * PARTITION_BLOCK + i];
-        pack(keys, block);
+        uint8_t block[BLOCK_BYTES] = {0};
+        unsigned first = part * PARTITION_BLOCK;
+        for (unsigned i = 0; i < PARTITION_BLOCK && first + i < work->keys.keys.count; i++)
+            wire_set_at(block, P_KEY_TABLE_P_KEY, i, work->keys.keys.items[first + i]);
         blocks_want(&sm->subnet.blocks, guard, BLOCK_PARTITIONS, part, block);
     }
 }
@@ -219,53 +190,53 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
 
 /* ---- planning ---- */
 
-/* The switch first: it lets nothing new pass before the adapter knows of it. False: no room. */
-static bool plan_port(struct sm *sm, uint32_t end)
+/* The switch first: it lets nothing new pass before the adapter knows of it. */
+static enum function_outcome plan_port(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
     const struct partitions *rules = rules_of(sm);
-    unsigned room = room_of(sm, end);
-    struct partition_port port = {.guid = tenant_of(sm, end),
+    unsigned room = key_capacity_of(sm, end);
+    struct partition_port port = {.guid = key_owner_of(sm, end),
                                   .kind = node_at(sm, port_at(sm, end)->node)->kind,
                                   .self = end == sm->subnet.own_port};
     load_table(sm, end, room);
     partitions_find_keys(rules, &port, &work->keys);
     if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
-        if (work->crowded++ == 0)
-            work->first_crowded = end;
-        return false;
+        if (work->overfull++ == 0)
+            work->first_overfull = end;
+        return FUNCTION_REFUSED;
     }
-    uint32_t unguarded = work->unguarded;
-    plan_guard(sm, end);
+    uint32_t unenforced = work->unenforced;
+    plan_enforcement(sm, end);
     want_table(sm, end, room);
-    if (work->unguarded == unguarded)
-        work->done.items[end] = situation_of(sm, end);
-    return true;
+    if (work->unenforced == unenforced)
+        end_port_at(sm, end)->done = plan_key_of(sm, end);
+    return FUNCTION_DONE;
 }
 
 /* Once for the same ports. */
-static void report_trouble(struct sm *sm)
+static void report_problems(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    uint64_t trouble = hash_mix(hash_mix(work->crowded ^ (uint64_t)work->first_crowded << 32) ^
-                                (work->unguarded | (uint64_t)work->first_unguarded << 32));
-    if (trouble == work->told)
+    uint64_t trouble = hash_mix(hash_mix(work->overfull ^ (uint64_t)work->first_overfull << 32) ^
+                                (work->unenforced | (uint64_t)work->first_unenforced << 32));
+    if (trouble == work->reported)
         return;
-    work->told = trouble;
-    if (work->crowded) {
-        const struct subnet_port *port = port_at(sm, work->first_crowded);
-        sm_say(sm, SM_EVENT_ERROR,
+    work->reported = trouble;
+    if (work->overfull) {
+        const struct subnet_port *port = port_at(sm, work->first_overfull);
+        sm_log(sm, SM_EVENT_ERROR,
                "%u ports are in more partitions than they have room for and keep the keys they "
                "have; the first: port %u of 0x%016llx, with %u",
-               work->crowded, port->number, (unsigned long long)node_at(sm, port->node)->guid,
-               room_of(sm, work->first_crowded));
+               work->overfull, port->number, (unsigned long long)node_at(sm, port->node)->guid,
+               key_capacity_of(sm, work->first_overfull));
     }
-    if (work->unguarded) {
-        const struct subnet_port *port = port_at(sm, work->first_unguarded);
-        sm_say(sm, SM_EVENT_ERROR,
+    if (work->unenforced) {
+        const struct subnet_port *port = port_at(sm, work->first_unenforced);
+        sm_log(sm, SM_EVENT_ERROR,
                "%u switch ports have no room for the keys of the port behind them and enforce "
                "nothing; the first: port %u of 0x%016llx",
-               work->unguarded, port->number, (unsigned long long)node_at(sm, port->node)->guid);
+               work->unenforced, port->number, (unsigned long long)node_at(sm, port->node)->guid);
     }
 }
 
@@ -273,80 +244,53 @@ static void report_trouble(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
-    struct request *request = sm_request(
-        sm, &get_keys, (union request_subject){.keys = {.port = end, .block = block}}, end);
-    request->modifier = block;
-    *reads_of(sm, end) = READING;
-    sm->partitioning->reading++;
-    sm_submit(sm, request, PRIORITY_NONE);
+    end_port_at(sm, end)->table = READING;
+    sm_send(sm, &get_keys, (union request_subject){.keys = {end, block}}, end, block, NULL);
 }
 
-/* Of keys that go before a machine. */
-static void conclude_order(struct sm *sm, uint32_t end, enum function_outcome outcome)
+/* The table is read, as far as the port tells it. */
+static void finish_port(struct sm *sm, const struct request *request)
 {
-    struct virtual_function *function = functions_of_port(&sm->subnet, end);
-    if (function && function->order == ORDER_KEYS)
-        function->outcome = outcome;
-}
-
-static void finish_port(struct sm *sm, uint32_t end)
-{
-    *reads_of(sm, end) = READ;
-    conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
-    if (!sm->partitioning->reading)
-        report_trouble(sm);
+    uint32_t end = request->about.keys.port;
+    end_port_at(sm, end)->table = READ;
+    functions_end_keys(sm, end, plan_port(sm, end));
+    if (!transactions_under_way(sm, GROUP_KEYS))
+        report_problems(sm);
     blocks_program(sm);
     program_port(sm, end);
-    if (guard_of(sm, end) != SUBNET_NONE)
-        program_port(sm, guard_of(sm, end));
-}
-
-static void keys_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->partitioning->reading);
-    sm->partitioning->reading--;
+    if (enforcing_port_of(sm, end) != SUBNET_NONE)
+        program_port(sm, enforcing_port_of(sm, end));
 }
 
 /* Keys fill a table from the front: behind a blank block there are none. */
-static void keys_read(struct sm *sm, uint64_t now, const struct request *request,
-                      const uint8_t *data)
+static void keys_read(struct sm *sm, const struct request *request)
 {
     static const uint8_t blank[BLOCK_BYTES];
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
-    (void)now;
-    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, data);
-    if (memcmp(data, blank, sizeof blank) != 0 && block + 1 < blocks_of(room_of(sm, end)))
+    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
+    if (memcmp(request->answer, blank, sizeof blank) != 0 &&
+        block + 1 < blocks_of(key_capacity_of(sm, end)))
         read_block(sm, end, block + 1);
     else
-        finish_port(sm, end);
+        finish_port(sm, request);
 }
 
-static void keys_refused(struct sm *sm, uint64_t now, const struct request *request,
-                         uint16_t status)
-{
-    (void)now, (void)status;
-    finish_port(sm, request->about.keys.port);
-}
-
-static void keys_missing(struct sm *sm, uint64_t now, const struct request *request)
+static void keys_unanswered(struct sm *sm, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
-    (void)now;
     sm->partitioning->rules_changed = true;
-    *reads_of(sm, end) = READ;
-    conclude_order(sm, end, FUNCTION_LOST);
+    end_port_at(sm, end)->table = READ;
+    functions_end_keys(sm, end, FUNCTION_LOST);
 }
 
-void partitions_requests_dropped(struct sm *sm)
+static void drop_partitioning(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    for (uint32_t port = 0; port < work->reads.count; port++)
-        if (work->reads.items[port] == READING) {
-            work->reads.items[port] = NOT_READ;
-            conclude_order(sm, port, FUNCTION_LOST);
+    for (uint32_t port = 0; port < work->ports.count; port++)
+        if (work->ports.items[port].table == READING) {
+            work->ports.items[port].table = NOT_READ;
+            functions_end_keys(sm, port, FUNCTION_LOST);
         }
-    work->reading = 0;
     work->rules_changed = true;
 }
 
@@ -354,9 +298,8 @@ void partitions_forget(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        waive_table(sm, port);
-    work->reads.count = work->done.count = 0;
-    work->reading = 0;
+        unwant_table(sm, port);
+    work->ports.count = 0;
     work->rules_changed = true;
 }
 
@@ -367,23 +310,22 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
         return true;
     if (!subnet_is_end_port(&sm->subnet, port))
         port = peer == SUBNET_NONE || is_switch(sm, peer) ? SUBNET_NONE : peer;
-    return port == SUBNET_NONE || *reads_of(sm, port) == READ;
+    return port == SUBNET_NONE || end_port_at(sm, port)->table == READ;
 }
 
 /* ---- when ---- */
 
 /* A port that comes back gets what was wanted of it without being planned again. */
-static void consider(struct sm *sm, uint32_t end)
+static void update_port(struct sm *sm, uint32_t end)
 {
-    const struct subnet_port *port = port_at(sm, end);
-    if (!port->known || !port->lid)
+    struct end_port *port = end_port_at(sm, end);
+    if (!port_at(sm, end)->known || !port_at(sm, end)->lid)
         return;
-    uint8_t read = *reads_of(sm, end);
-    if (!room_of(sm, end))
-        *reads_of(sm, end) = READ;
-    else if (read == NOT_READ)
+    if (!key_capacity_of(sm, end))
+        port->table = READ;
+    else if (port->table == NOT_READ)
         read_block(sm, end, 0);
-    else if (read == READ && sm->partitioning->done.items[end] != situation_of(sm, end))
+    else if (port->table == READ && port->done != plan_key_of(sm, end))
         plan_port(sm, end);
 }
 
@@ -396,24 +338,24 @@ void partitions_plan(struct sm *sm)
     if (!work->rules_changed && work->used && work->generation == sm->subnet.generation &&
         work->activations == activations && work->holds_ended == sm->subnet.functions.holds_ended)
         return;
-    for (size_t i = 0; work->rules_changed && i < work->done.count; i++)
-        work->done.items[i] = 0; /* also of those that are away */
+    for (size_t i = 0; work->rules_changed && i < work->ports.count; i++)
+        work->ports.items[i].done = 0; /* also of those that are away */
     work->used = true;
     work->rules_changed = false;
     work->generation = sm->subnet.generation;
     work->activations = activations;
     work->holds_ended = sm->subnet.functions.holds_ended;
-    work->crowded = work->unguarded = work->first_crowded = work->first_unguarded = 0;
+    work->overfull = work->unenforced = work->first_overfull = work->first_unenforced = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         if (!node->present)
             continue;
         for (unsigned number = 0; number <= node->port_count; number++)
             if (subnet_is_end_port(&sm->subnet, node->first_port + number))
-                consider(sm, node->first_port + number);
+                update_port(sm, node->first_port + number);
     }
-    if (!work->reading)
-        report_trouble(sm);
+    if (!transactions_under_way(sm, GROUP_KEYS))
+        report_problems(sm);
     program_schedule(sm); /* what switches enforce is a setting of their ports */
 }
 
@@ -427,23 +369,24 @@ bool sm_uses_partitions(const struct sm *sm)
 static void forget_table(struct sm *sm, uint32_t port)
 {
     struct blocks *blocks = &sm->subnet.blocks;
-    waive_table(sm, port);
+    unwant_table(sm, port);
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
-            blocks_mark_unknown(blocks, row);
+            blocks_confirm(blocks, row, NULL);
 }
 
 void partitions_came_up(struct sm *sm, uint32_t socket)
 {
     uint32_t end = functions_at(&sm->subnet, socket)->port;
-    if (end == SUBNET_NONE || end >= sm->partitioning->reads.count)
+    if (end == SUBNET_NONE || end >= sm->partitioning->ports.count)
         return;
+    struct end_port *port = end_port_at(sm, end);
     forget_table(sm, socket);
     forget_table(sm, end);
-    sm->partitioning->done.items[end] = 0;
-    if (sm->partitioning->reads.items[end] == READ)
-        sm->partitioning->reads.items[end] = NOT_READ;
+    port->done = 0;
+    if (port->table == READ)
+        port->table = NOT_READ;
 }
 
 void partitions_prepare(struct sm *sm, uint32_t socket)
@@ -451,13 +394,12 @@ void partitions_prepare(struct sm *sm, uint32_t socket)
     uint32_t end = port_at(sm, socket)->peer;
     if (end == SUBNET_NONE)
         return;
-    uint8_t read = *reads_of(sm, end);
-    if (!room_of(sm, end))
-        conclude_order(sm, end, FUNCTION_DONE);
-    else if (read == NOT_READ)
+    if (!key_capacity_of(sm, end))
+        functions_end_keys(sm, end, FUNCTION_DONE);
+    else if (end_port_at(sm, end)->table == NOT_READ)
         read_block(sm, end, 0);
-    else if (read == READ)
-        conclude_order(sm, end, plan_port(sm, end) ? FUNCTION_DONE : FUNCTION_REFUSED);
+    else if (end_port_at(sm, end)->table == READ)
+        functions_end_keys(sm, end, plan_port(sm, end));
     blocks_program(sm);
 }
 
@@ -466,20 +408,14 @@ void partitions_rules_changed(struct sm *sm)
     sm->partitioning->rules_changed = true;
 }
 
-bool partitions_are_read(const struct sm *sm)
+static void release_partitioning(struct sm *sm)
 {
-    return sm->partitioning->reading == 0;
-}
-
-void partitions_free(struct partitioning *work)
-{
-    if (!work)
-        return;
-    vec_release(&work->reads);
-    vec_release(&work->done);
+    struct partitioning *work = sm->partitioning;
+    vec_release(&work->ports);
     vec_release(&work->before);
     vec_release(&work->table);
     partition_keys_release(&work->keys);
-    partitions_release(&work->standing);
-    mem_free(work);
+    partitions_release(&work->default_rules);
 }
+
+SM_PART(partitioning, NULL, release_partitioning, drop_partitioning);

@@ -7,11 +7,10 @@
 #include "sm/internal.h"
 #include "vswitch/model/terminals.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-enum { LANES_AT_MOST = 15 }; /* for data, of any link */
+enum { VLS_AT_MOST = 15 }; /* for data, of any link */
 
 struct plan {
     struct sm_job *outgoing; /* to be handed to the host */
@@ -23,11 +22,6 @@ struct plan {
     uint64_t jobs; /* counted */
 };
 
-struct plan *plan_new(void)
-{
-    return mem_zalloc(1, sizeof(struct plan));
-}
-
 static void release_jobs(struct plan *plan)
 {
     if (plan->current != plan->serving)
@@ -36,15 +30,14 @@ static void release_jobs(struct plan *plan)
     plan->current = plan->serving = NULL;
 }
 
-void plan_free(struct plan *plan)
+static void release_plan(struct sm *sm)
 {
-    if (!plan)
-        return;
-    release_jobs(plan);
-    sm_job_free(plan->outgoing);
-    sm_job_free(plan->received);
-    mem_free(plan);
+    release_jobs(sm->plan);
+    sm_job_free(sm->plan->outgoing);
+    sm_job_free(sm->plan->received);
 }
+
+SM_PART(plan, NULL, release_plan, NULL);
 
 struct sm_job *plan_current(const struct sm *sm)
 {
@@ -75,10 +68,10 @@ void plan_paths_changed(struct sm *sm)
 
 static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint32_t i)
 {
-    const struct subnet_node *node = &sm->subnet.nodes.items[i];
+    const struct subnet_node *node = node_at(sm, i);
     if (!node->present || node->kind != SUBNET_SWITCH || node->vswitch || index[i] != NETWORK_NONE)
         return;
-    const struct subnet_port *end = &sm->subnet.ports.items[node->first_port];
+    const struct subnet_port *end = port_at(sm, node->first_port);
     index[i] = network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
     network_name(&job->network, index[i] | NETWORK_SWITCH, node->description);
     vec_push(&job->nodes, i);
@@ -92,15 +85,15 @@ static void add_switches(struct sm *sm, struct sm_job *job, uint32_t *index)
         index[i] = NETWORK_NONE;
     for (uint32_t lid = 0; lid < LFT_ENTRIES; lid++)
         if (sm->subnet.by_lid[lid] != SUBNET_NONE)
-            add_switch(sm, job, index, sm->subnet.ports.items[sm->subnet.by_lid[lid]].node);
+            add_switch(sm, job, index, port_at(sm, sm->subnet.by_lid[lid])->node);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         add_switch(sm, job, index, i);
 }
 
 static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, uint32_t port)
 {
-    const struct subnet_port *near = &sm->subnet.ports.items[port];
-    const struct subnet_port *far = &sm->subnet.ports.items[near->peer];
+    const struct subnet_port *near = port_at(sm, port);
+    const struct subnet_port *far = port_at(sm, near->peer);
     if (index[far->node] != NETWORK_NONE) {
         if (port < near->peer)
             network_link(&job->network, index[near->node], near->number, index[far->node],
@@ -111,8 +104,8 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
         return;
     uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
                                              index[near->node], near->number);
-    job->network.terminals.items[terminal].node_guid = sm->subnet.nodes.items[far->node].guid;
-    network_name(&job->network, terminal, sm->subnet.nodes.items[far->node].description);
+    job->network.terminals.items[terminal].node_guid = node_at(sm, far->node)->guid;
+    network_name(&job->network, terminal, node_at(sm, far->node)->description);
     if (near->peer == sm->subnet.own_port)
         job->network.manager = index[near->node];
 }
@@ -150,7 +143,7 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
     routes_init(&job->before, &shape, "actual");
     for (uint32_t at = 0; at < job->before.switch_count; at++)
         job->has_before |= copy_known_blocks(
-            sm->subnet.nodes.items[job->nodes.items[at]].tables, routes_row(&job->before, at),
+            node_at(sm, job->nodes.items[at])->tables, routes_row(&job->before, at),
             job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
 }
 
@@ -166,43 +159,34 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
-    job->held = quiesce_is_on(sm);
+    job->quiesced = quiesce_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
-    job->spares_lane = multicast_wants_lane(sm, job->options.max_vls);
-    job->options.max_vls -= job->spares_lane;
+    job->spares_vl = multicast_wants_lane(sm, job->options.max_vls);
+    job->options.max_vls -= job->spares_vl;
     network_init(&job->network);
     add_switches(sm, job, index);
-    if (sm->subnet.ports.items[sm->subnet.own_port].number == 0)
-        job->network.manager = index[sm->subnet.ports.items[sm->subnet.own_port].node];
+    if (port_at(sm, sm->subnet.own_port)->number == 0)
+        job->network.manager = index[port_at(sm, sm->subnet.own_port)->node];
     for (size_t i = 0; i < job->nodes.count; i++) {
-        const struct subnet_node *node = &sm->subnet.nodes.items[job->nodes.items[i]];
+        const struct subnet_node *node = node_at(sm, job->nodes.items[i]);
         for (unsigned number = 1; number <= node->port_count; number++)
-            if (sm->subnet.ports.items[node->first_port + number].peer != SUBNET_NONE)
+            if (port_at(sm, node->first_port + number)->peer != SUBNET_NONE)
                 add_link(sm, job, index, node->first_port + number);
     }
     network_finish(&job->network);
     assert(job->network.switches.count == job->nodes.count);
     take_snapshot(sm, job, reason);
-    vm_tables_take_stock(sm);
+    /* Entries that virtual machines changed are checked once for all of them. If the check refuses
+     * them, all tables are computed. */
+    struct sm_job *last = sm->plan->serving;
+    if (last && last == sm->plan->current && last->edits != last->edits_checked &&
+        last->repair_state.known && plan_check(last, &last->routes, &(struct err){0}) == 0)
+        last->edits_checked = last->edits;
     repair_job_prepare(sm, job, index, reason);
     mem_free(index);
     sm_job_free(sm->plan->outgoing);
     sm->plan->outgoing = job;
     return job->number;
-}
-
-/* What the check found, for the next change: for the repair, and for its check. */
-static void remember(struct sm_job *job, const struct routes *routes,
-                     struct dependency_graph *graph, struct verify_report *report)
-{
-    uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
-    dependency_release(&job->checked);
-    job->checked = *graph;
-    *graph = (struct dependency_graph){0};
-    job->repair_state.known =
-        repair_job_learn(&job->repair_state, &job->network, &job->checked, report, routes->ranks) &&
-        network_parts(&job->network, part) == 1;
-    mem_free(part);
 }
 
 /* The manager writes nothing that the independent check has not passed. */
@@ -214,13 +198,20 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
         .workers = job->options.workers, .keep = &graph, .reversible = routes->reversible};
     verify_routes(&job->network, routes, &options, &report);
     bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
-    if (!fine)
+    if (!fine) {
         err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
                 report.findings.count ? report.findings.items[0] : "they do not deliver");
-    else
-        remember(job, routes, &graph, &report);
+        dependency_release(&graph);
+    } else { /* the next repair and its check start from what was found */
+        uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
+        dependency_release(&job->checked);
+        job->checked = graph;
+        job->repair_state.known =
+            repair_job_learn(&job->repair_state, &job->network, &graph, &report, routes->ranks) &&
+            network_parts(&job->network, part) == 1;
+        mem_free(part);
+    }
     verify_report_release(&report);
-    dependency_release(&graph);
     return fine ? 0 : -EINVAL;
 }
 
@@ -232,7 +223,7 @@ static void find_longest(struct sm_job *job)
 }
 
 /* Whether there are routes that lead into what is gone. */
-static bool is_broken(const struct sm_job *job)
+static bool has_broken_routes(const struct sm_job *job)
 {
     const struct network *network = &job->network;
     uint32_t top = job->before.top_lid < network->top_lid ? job->before.top_lid : network->top_lid;
@@ -249,13 +240,13 @@ static bool is_broken(const struct sm_job *job)
 
 /* Waves that wait for drains spare those whose routes are good a stop, and cost those whose routes
  * are broken their packets all the while: with more than one, it is better if all wait for one. */
-static void decide_haste(struct sm_job *job)
+static void decide_urgency(struct sm_job *job)
 {
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
     bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
     if (job->plan.stuck_lanes || drains)
         find_longest(job);
-    job->hurry = slow && is_broken(job);
+    job->urgent = slow && has_broken_routes(job);
 }
 
 static bool is_one_way(const struct routes *routes)
@@ -265,7 +256,8 @@ static bool is_one_way(const struct routes *routes)
 
 /* With a lane less than there are, which is then for groups. The engines get all if the first one
  * cannot do with that, or if its levels hold both ways only so. */
-static int compute_sparingly(struct sm_job *job, const struct engine_list *engines, struct err *err)
+static int compute_with_spare_vl(struct sm_job *job, const struct engine_list *engines,
+                                 struct err *err)
 {
     struct engine_list first = {.count = 1, .items = {job->engine}};
     int spared =
@@ -276,8 +268,8 @@ static int compute_sparingly(struct sm_job *job, const struct engine_list *engin
     job->options.max_vls++;
     int status =
         engine_list_compute(engines, &job->network, &job->options, &job->routes, &job->engine, err);
-    job->spares_lane = !spared && (status || is_one_way(&job->routes));
-    if (!job->spares_lane) {
+    job->spares_vl = !spared && (status || is_one_way(&job->routes));
+    if (!job->spares_vl) {
         if (!spared)
             routes_release(&sparing);
         return status;
@@ -297,13 +289,13 @@ static int compute(struct sm_job *job, struct err *err)
     struct engine_list engines = {.count = 1, .items = {job->engine}};
     for (size_t i = 0; i < job->others.count && engines.count < ENGINE_LIST_TOP; i++)
         engines.items[engines.count++] = job->others.items[i];
-    int status = job->spares_lane ? compute_sparingly(job, &engines, err)
-                                  : engine_list_compute(&engines, &job->network, &job->options,
-                                                        &job->routes, &job->engine, err);
+    int status = job->spares_vl ? compute_with_spare_vl(job, &engines, err)
+                                : engine_list_compute(&engines, &job->network, &job->options,
+                                                      &job->routes, &job->engine, err);
     job->routes.operations += spent;
-    bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->held;
+    bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->quiesced;
     if (ordered && !job->levels_known && job->routes.vls > 1)
-        job->before.vls = LANES_AT_MOST; /* anything may be on any lane */
+        job->before.vls = VLS_AT_MOST; /* anything may be on any lane */
     if (ordered)
         update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
     return status ? status : plan_check(job, &job->routes, err);
@@ -340,15 +332,15 @@ int sm_job_run(struct sm_job *job, struct err *err)
         return 0;
     if (job->only_adopt)
         return err_set(err, EINVAL, "the tables that are in the switches are not right");
-    int status = job->mend ? repair_job_run(job, &unfit) : -EAGAIN;
+    int status = job->try_repair ? repair_job_run(job, &unfit) : -EAGAIN;
     if (status)
         status = compute(job, err);
     else
         job->provisional = false; /* the tables that were there are final, repaired or not */
-    if (!status && job->held)
+    if (!status && job->quiesced)
         find_longest(job);
     else if (!status && job->before.ports)
-        decide_haste(job);
+        decide_urgency(job);
     return status;
 }
 
@@ -370,7 +362,7 @@ void plan_take_routes(struct sm *sm)
     plan->received = NULL;
     plan->broken_off = false;
     if (job->routes.note[0])
-        sm_say(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
+        sm_log(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
 }
 
 /* If all was there, nothing is broken off: the tables in force stay what they are, whatever becomes
@@ -385,7 +377,7 @@ void plan_serve(struct sm *sm)
     struct plan *plan = sm->plan;
     if (plan->broken_off || plan->serving == plan->current)
         return;
-    assert(!program_tables_under_way(sm));
+    assert(!transactions_under_way(sm, GROUP_TABLES));
     sm_job_free(plan->serving);
     plan->serving = plan->current;
     repair_release(&plan->serving->repair);

@@ -11,31 +11,16 @@
 
 #include "base/bitset.h"
 
-#include <assert.h>
 #include <string.h>
 
-static request_ended switch_ended;
-static request_answered switch_taken, block_taken;
-static request_refused switch_refused, block_refused;
+static request_outcome switch_ended, switch_written, block_accepted, block_refused;
 static const struct request_kind set_switch = {
-    .name = "SwitchInfo",
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .writes = true,
-    .counter = offsetof(struct sm_counts, switch_info),
+    .group = GROUP_TABLES,
     .ended = switch_ended,
-    .answered = switch_taken,
-    .refused = switch_refused,
-    .loses_contact = true,
-};
-static const struct request_kind set_table_block = {
-    .name = "LinearForwardingTable",
-    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .writes = true,
-    .counter = offsetof(struct sm_counts, tables),
-    .ended = program_block_ended,
-    .answered = block_taken,
-    .refused = block_refused,
-    .unanswered = program_block_unanswered,
+    .answered = switch_written,
+    .refused = switch_written,
     .loses_contact = true,
 };
 
@@ -46,38 +31,37 @@ struct refusal { /* what a switch did not take; it is not sent again before the 
     uint64_t contents;                /* … and a fingerprint of what is wanted there; 0: none */
     uint64_t info;                    /* fingerprint of a SwitchInfo; 0: none */
     uint64_t sweep;                   /* when the next one is due */
-    bool told_blocks, told_info;
+    bool reported_blocks, reported_info;
     uint8_t changes; /* times in a row that it did not take back that ports changed */
 };
 
 struct switch_settings {
     uint32_t writing_tables; /* requests under way */
     bool writing_switch;
-    bool own_life;  /* keeps packets as long as it likes, whatever it is told */
-    bool own_top;   /* the same for the last MLID */
-    bool too_small; /* its table cannot hold the routes, and that was said */
+    bool keeps_lifetime;      /* keeps packets as long as it likes, whatever it is told */
+    bool keeps_multicast_top; /* the same for the last MLID */
+    bool too_small;           /* its table cannot hold the routes, and that was said */
     struct refusal refusal;
 };
 
 struct program {
     VEC(struct switch_settings) nodes; /* beside the subnet's */
     bool due;                          /* all that is wanted is to be compared with what is */
-    uint32_t tables_under_way;         /* Sets of table blocks and tops, in all switches */
     uint32_t blocks_sent;
 };
 
-struct program *program_new(void)
+static void release_program(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct program));
+    vec_release(&sm->program->nodes);
 }
 
-void program_free(struct program *program)
+static void drop_program(struct sm *sm)
 {
-    if (!program)
-        return;
-    vec_release(&program->nodes);
-    mem_free(program);
+    sm->program->nodes.count = 0;
+    sm->program->due = false;
 }
+
+SM_PART(program, NULL, release_program, drop_program);
 
 static struct switch_settings *switch_settings(struct sm *sm, uint32_t node)
 {
@@ -95,11 +79,6 @@ uint32_t program_blocks_sent(const struct sm *sm)
     return sm->program->blocks_sent;
 }
 
-uint32_t program_tables_under_way(const struct sm *sm)
-{
-    return sm->program->tables_under_way;
-}
-
 bool program_tables_are_confirmed(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
@@ -108,43 +87,40 @@ bool program_tables_are_confirmed(struct sm *sm, uint32_t node)
                                         !work->writing_switch && !reconfigure_is_distributing(sm));
 }
 
-static bool block_differs(const struct subnet_tables *tables, unsigned block)
-{
-    size_t at = (size_t)block * LFT_BLOCK;
-    return !subnet_block_known(tables, block) ||
-           memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0;
-}
-
 void program_block_sent(struct sm *sm, uint32_t node)
 {
     sm->program->blocks_sent++;
     switch_settings(sm, node)->writing_tables++;
-    sm->program->tables_under_way++;
 }
+
+static const struct request_kind set_table_block = {
+    .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+    .writes = true,
+    .group = GROUP_TABLES,
+    .ended = program_block_ended,
+    .answered = block_accepted,
+    .refused = block_refused,
+    .unanswered = program_block_unanswered,
+    .loses_contact = true,
+};
 
 static void write_block(struct sm *sm, uint32_t node, unsigned block)
 {
-    const struct subnet_tables *tables = node_at(sm, node)->tables;
-    const uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
+    const struct subnet_node *n = node_at(sm, node);
     assert(block < LFT_BLOCKS && sm_state(sm) == SM_MASTER);
-    struct request *request = sm_request(
-        sm, &set_table_block, (union request_subject){.table = {.node = node, .block = block}},
-        node_at(sm, node)->first_port);
-    request->modifier = block;
-    memcpy(request->data, wanted, LFT_BLOCK);
     program_block_sent(sm, node);
-    sm_submit(sm, request, PRIORITY_NONE);
+    sm_send(sm, &set_table_block, (union request_subject){.table = {node, block}}, n->first_port,
+            block, n->tables->wanted + block * LFT_BLOCK);
 }
 
 /* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
 static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
 {
     enum { HAS_MULTICAST_TOP = 1 << 30 };
-    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    const struct subnet_node *n = node_at(sm, node);
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
     unsigned last = LID_MULTICAST_FIRST + capacity - 1;
-    uint64_t abilities =
-        wire_get(sm->subnet.ports.items[n->first_port].info, PORT_INFO_CAPABILITY_MASK);
+    uint64_t abilities = wire_get(port_at(sm, n->first_port)->info, PORT_INFO_CAPABILITY_MASK);
     if (!multicast_top(sm) || !capacity || !(abilities & HAS_MULTICAST_TOP))
         return (unsigned)wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
     return multicast_top(sm) < last ? multicast_top(sm) : last;
@@ -153,26 +129,13 @@ static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
 /* What a switch is to be told; the rest as in what it says itself. */
 static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
 {
-    const struct subnet_node *n = &sm->subnet.nodes.items[node];
+    const struct subnet_node *n = node_at(sm, node);
     if (random_table_is_used(n))
         wire_set(info, SWITCH_INFO_DEFAULT_PORT, random_table_default(sm, node));
     else if (n->tables)
         wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top_of(sm, node));
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
-}
-
-static void write_switch_info(struct sm *sm, uint32_t node)
-{
-    struct subnet_node *n = node_at(sm, node);
-    struct request *request =
-        sm_request(sm, &set_switch, (union request_subject){.node = node}, n->first_port);
-    memcpy(request->data, n->switch_info, sizeof n->switch_info);
-    want_switch_info(sm, node, request->data);
-    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
-    switch_settings(sm, node)->writing_switch = true;
-    sm->program->tables_under_way++;
-    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 /* ---- what a switch took and what not ---- */
@@ -184,14 +147,6 @@ static uint64_t info_fingerprint(const uint8_t *info)
     memcpy(settings, info, 20);
     wire_set(settings, SWITCH_INFO_PORT_STATE_CHANGE, 0);
     return hash_bytes(1, settings, sizeof settings);
-}
-
-static bool is_info_refused(struct sm *sm, uint32_t node)
-{
-    uint8_t wanted[sizeof node_at(sm, node)->switch_info];
-    memcpy(wanted, node_at(sm, node)->switch_info, sizeof wanted);
-    want_switch_info(sm, node, wanted);
-    return switch_settings(sm, node)->refusal.info == info_fingerprint(wanted);
 }
 
 static uint64_t refused_contents(struct sm *sm, uint32_t node)
@@ -220,31 +175,20 @@ static void review_refusals(struct sm *sm, uint32_t node)
     }
 }
 
-void program_report_refused_block(struct sm *sm, const struct request *request, uint16_t status,
+void program_report_refused_block(struct sm *sm, const struct request *request,
                                   const char *consequence)
 {
     uint32_t node = request->about.table.node;
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
-    if (!refusal->told_blocks)
-        sm_say(sm, SM_EVENT_ERROR,
+    if (!refusal->reported_blocks)
+        sm_log(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
-               (unsigned long long)node_at(sm, node)->guid, request->about.table.block, status,
-               consequence);
-    refusal->told_blocks = true;
+               (unsigned long long)node_at(sm, node)->guid, request->about.table.block,
+               request->status, consequence);
+    refusal->reported_blocks = true;
 }
 
-static void note_refused_block(struct sm *sm, const struct request *request)
-{
-    uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct refusal *refusal = &switch_settings(sm, node)->refusal;
-    if (memcmp(node_at(sm, node)->tables->wanted + block * LFT_BLOCK, request->data, LFT_BLOCK))
-        return; /* something else is wanted since it was sent */
-    review_refusals(sm, node);
-    bitset_add(refusal->blocks, block);
-    refusal->contents = refused_contents(sm, node);
-}
-
-static void info_refused(struct sm *sm, const struct request *request, uint16_t status)
+static void info_refused(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     const struct subnet_node *n = node_at(sm, node);
@@ -254,68 +198,64 @@ static void info_refused(struct sm *sm, const struct request *request, uint16_t 
     bool random = random_table_is_used(n);
     uint64_t kept =
         wire_get(n->switch_info, random ? SWITCH_INFO_DEFAULT_PORT : SWITCH_INFO_LINEAR_FDB_TOP);
-    if (!refusal->told_info)
-        sm_say(sm, SM_EVENT_ERROR,
+    if (!refusal->reported_info)
+        sm_log(sm, SM_EVENT_ERROR,
                "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps ask "
                "again",
-               (unsigned long long)n->guid, status, random ? "default port" : "top LID",
+               (unsigned long long)n->guid, request->status, random ? "default port" : "top LID",
                (unsigned)kept);
-    refusal->told_info = true;
+    refusal->reported_info = true;
 }
 
-/* After a Set that acknowledged a change. There may have been another one right then; one that
- * stays for good is not acknowledged again, but by sweeps, which look at the ports each time. */
-static void change_acknowledged(struct sm *sm, uint32_t node)
-{
-    const struct subnet_node *n = node_at(sm, node);
-    struct switch_settings *work = switch_settings(sm, node);
-    struct refusal *refusal = &work->refusal;
-    if (!wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE)) {
-        refusal->changes = 0;
-        return;
-    }
-    refusal->changes += refusal->changes < TRIES;
-    if (refusal->changes < TRIES)
-        return;
-    if (discovery_first_keeps_change(sm, node))
-        sm_say(sm, SM_EVENT_WARNING,
-               "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
-               (unsigned long long)n->guid);
-}
-
-static void info_taken(struct sm *sm, const struct request *request, const uint8_t *data)
+/* If the Set acknowledged a change, another one may have followed at once. A PortStateChange that
+ * is never cleared is not acknowledged again: every sweep reads the ports. */
+static void info_accepted(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     struct switch_settings *work = switch_settings(sm, node);
-    memcpy(node_at(sm, node)->switch_info, data, 20);
-    work->own_top = wire_get(data, SWITCH_INFO_MULTICAST_FDB_TOP) !=
-                    wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
-    work->own_life = wire_get(data, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
-    if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
-        change_acknowledged(sm, node);
+    struct refusal *refusal = &work->refusal;
+    memcpy(node_at(sm, node)->switch_info, request->answer, 20);
+    work->keeps_multicast_top = wire_get(request->answer, SWITCH_INFO_MULTICAST_FDB_TOP) !=
+                                wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
+    work->keeps_lifetime =
+        wire_get(request->answer, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
+    if (!wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
+        return;
+    bool keeps = wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE);
+    refusal->changes = keeps ? refusal->changes + (refusal->changes < TRIES) : 0;
+    if (refusal->changes == TRIES && discovery_note_stuck_change(sm, node))
+        sm_log(sm, SM_EVENT_WARNING,
+               "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
+               (unsigned long long)node_at(sm, node)->guid);
 }
 
 /* ---- switches ---- */
 
-/* The top of a linear table, or the default port of a random one; the last multicast LID and the
- * life of a packet, unless the switch has one of its own; and a change of ports that nobody has
- * acknowledged, as all switches report when they start. */
-static bool switch_info_differs(struct sm *sm, uint32_t node)
+/* Writes a SwitchInfo that differs: the top of a linear table or the default port of a random one;
+ * the last multicast LID and the lifetime of packets, unless the switch keeps its own; or a
+ * PortStateChange that is not acknowledged, as all switches report when they start. */
+static void program_switch_info(struct sm *sm, uint32_t node)
 {
-    const struct subnet_node *n = node_at(sm, node);
-    if (wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE) &&
-        switch_settings(sm, node)->refusal.changes < TRIES)
-        return true;
-    if (wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time &&
-        !switch_settings(sm, node)->own_life)
-        return true;
-    if (wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP) != multicast_top_of(sm, node) &&
-        !switch_settings(sm, node)->own_top)
-        return true;
-    if (random_table_is_used(n))
-        return wire_get(n->switch_info, SWITCH_INFO_DEFAULT_PORT) != random_table_default(sm, node);
-    return n->tables && wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
-                            addresses_table_top(&sm->subnet, n);
+    struct subnet_node *n = node_at(sm, node);
+    struct switch_settings *work = switch_settings(sm, node);
+    uint8_t wanted[SMP_DATA_BYTES] = {0}, expected[sizeof n->switch_info];
+    memcpy(wanted, n->switch_info, sizeof n->switch_info);
+    want_switch_info(sm, node, wanted);
+    memcpy(expected, wanted, sizeof expected);
+    if (work->keeps_lifetime)
+        wire_set(expected, SWITCH_INFO_LIFE_TIME_VALUE,
+                 wire_get(n->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));
+    if (work->keeps_multicast_top)
+        wire_set(expected, SWITCH_INFO_MULTICAST_FDB_TOP,
+                 wire_get(n->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP));
+    bool changed =
+        wire_get(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE) && work->refusal.changes < TRIES;
+    if (work->writing_switch || work->refusal.info == info_fingerprint(wanted) ||
+        (!changed && memcmp(expected, n->switch_info, sizeof expected) == 0))
+        return;
+    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
+    work->writing_switch = true;
+    sm_send(sm, &set_switch, (union request_subject){.node = node}, n->first_port, 0, wanted);
 }
 
 bool program_first_lacks_room(struct sm *sm, uint32_t node)
@@ -333,7 +273,7 @@ static unsigned last_block(struct sm *sm, uint32_t node)
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;
     if (!fits && program_first_lacks_room(sm, node))
-        sm_say(sm, SM_EVENT_ERROR,
+        sm_log(sm, SM_EVENT_ERROR,
                "switch 0x%016llx has room for LIDs up to %u only: those up to %u have no route "
                "there",
                (unsigned long long)n->guid, capacity - 1, top);
@@ -344,7 +284,10 @@ static unsigned last_block(struct sm *sm, uint32_t node)
 
 static bool is_to_be_written(struct sm *sm, uint32_t node, unsigned block)
 {
-    return block_differs(node_at(sm, node)->tables, block) &&
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
+    size_t at = (size_t)block * LFT_BLOCK;
+    return (!subnet_block_known(tables, block) ||
+            memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0) &&
            !bitset_has(switch_settings(sm, node)->refusal.blocks, block);
 }
 
@@ -358,16 +301,15 @@ void program_switch(struct sm *sm, uint32_t node)
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is still running, or what is wanted is about to change */
     review_refusals(sm, node);
-    if (switch_info_differs(sm, node) && !switch_settings(sm, node)->writing_switch &&
-        !sm->config.policy->fixed_blocks && !is_info_refused(sm, node))
-        write_switch_info(sm, node);
+    unsigned fixed = sm->config.policy->fixed_blocks;
+    if (!fixed)
+        program_switch_info(sm, node);
     if (switch_settings(sm, node)->writing_tables || !n->tables)
         return; /* looked at again when they are through; or nobody's business */
     if (random_table_is_used(n)) {
         random_table_program(sm, node);
         return;
     }
-    unsigned fixed = sm->config.policy->fixed_blocks;
     unsigned last = fixed ? fixed - 1 : last_block(sm, node);
     for (unsigned block = 0; block <= last; block++)
         if (is_to_be_written(sm, node, block))
@@ -385,14 +327,6 @@ void program_block(struct sm *sm, uint32_t node, unsigned block)
         write_block(sm, node, block);
 }
 
-void program_forget_tables(struct sm *sm)
-{
-    for (size_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (sm->subnet.nodes.items[i].tables)
-            memset(sm->subnet.nodes.items[i].tables->known, 0,
-                   sizeof sm->subnet.nodes.items[i].tables->known);
-}
-
 void program_all(struct sm *sm)
 {
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
@@ -406,17 +340,12 @@ void program_schedule(struct sm *sm)
     sm->program->due = true;
 }
 
-void program_cancel(struct sm *sm)
-{
-    sm->program->due = false;
-}
-
 bool program_is_due(const struct sm *sm)
 {
     return sm->program->due;
 }
 
-void program_what_is_due(struct sm *sm)
+void program_if_due(struct sm *sm)
 {
     if (!sm->program->due)
         return;
@@ -424,22 +353,13 @@ void program_what_is_due(struct sm *sm)
     program_all(sm);
 }
 
-void program_requests_dropped(struct sm *sm)
-{
-    struct program *program = sm->program;
-    program->tables_under_way = 0;
-    for (size_t i = 0; i < program->nodes.count; i++)
-        program->nodes.items[i] = (struct switch_settings){0};
-}
-
 /* ---- outcomes ---- */
 
 void program_block_ended(struct sm *sm, const struct request *request)
 {
     struct switch_settings *work = switch_settings(sm, request->about.table.node);
-    assert(work->writing_tables && sm->program->tables_under_way);
+    assert(work->writing_tables);
     work->writing_tables--;
-    sm->program->tables_under_way--;
 }
 
 void program_block_done(struct sm *sm, uint32_t node)
@@ -451,55 +371,49 @@ void program_block_done(struct sm *sm, uint32_t node)
 }
 
 /* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
-void program_block_unanswered(struct sm *sm, uint64_t now, const struct request *request)
+void program_block_unanswered(struct sm *sm, const struct request *request)
 {
-    struct subnet_tables *tables = node_at(sm, request->about.table.node)->tables;
-    uint32_t block = request->about.table.block;
-    (void)now;
-    tables->known[block / 64] &= ~(UINT64_C(1) << (block % 64));
+    discovery_store_block(sm, request->about.table.node, request->about.table.block, NULL);
 }
 
-static void block_taken(struct sm *sm, uint64_t now, const struct request *request,
-                        const uint8_t *data)
+static void block_accepted(struct sm *sm, const struct request *request)
 {
-    uint32_t node = request->about.table.node, block = request->about.table.block;
-    struct subnet_tables *tables = node_at(sm, node)->tables;
-    (void)now, (void)data;
-    memcpy(tables->actual + block * LFT_BLOCK, request->data, LFT_BLOCK);
-    tables->known[block / 64] |= UINT64_C(1) << (block % 64);
+    uint32_t node = request->about.table.node;
+    discovery_store_block(sm, node, request->about.table.block, request->data);
     program_block_done(sm, node);
 }
 
-static void block_refused(struct sm *sm, uint64_t now, const struct request *request,
-                          uint16_t status)
+static void block_refused(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    program_report_refused_block(sm, request, status, "; sweeps ask again");
-    note_refused_block(sm, request);
-    program_block_done(sm, request->about.table.node);
+    uint32_t node = request->about.table.node, block = request->about.table.block;
+    const uint8_t *wanted = node_at(sm, node)->tables->wanted + block * LFT_BLOCK;
+    struct refusal *refusal = &switch_settings(sm, node)->refusal;
+    program_report_refused_block(sm, request, "; sweeps ask again");
+    if (memcmp(wanted, request->data, LFT_BLOCK) == 0) { /* still */
+        review_refusals(sm, node);
+        bitset_add(refusal->blocks, block);
+        refusal->contents = refused_contents(sm, node);
+    }
+    program_block_done(sm, node);
 }
 
 static void switch_ended(struct sm *sm, const struct request *request)
 {
-    assert(sm->program->tables_under_way);
     switch_settings(sm, request->about.node)->writing_switch = false;
-    sm->program->tables_under_way--;
-}
-
-/* False if something else is wanted since a SwitchInfo was sent. */
-static bool is_still_wanted(struct sm *sm, const struct request *request)
-{
-    uint8_t wanted[sizeof node_at(sm, request->about.node)->switch_info];
-    memcpy(wanted, request->data, sizeof wanted);
-    want_switch_info(sm, request->about.node, wanted);
-    return memcmp(wanted, request->data, sizeof wanted) == 0;
 }
 
 /* What changed before the change was acknowledged may have been missed: ports are looked at again,
  * but for those that show their state when they are made Active, which comes later. */
-static void switch_written(struct sm *sm, const struct request *request, bool still_wanted)
+static void switch_written(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
+    uint8_t wanted[sizeof node_at(sm, node)->switch_info]; /* by now */
+    memcpy(wanted, request->data, sizeof wanted);
+    want_switch_info(sm, node, wanted);
+    if (request->status)
+        info_refused(sm, request);
+    else
+        info_accepted(sm, request);
     for (unsigned number = 1; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         const struct subnet_port *p = port_at(sm, port);
@@ -509,25 +423,7 @@ static void switch_written(struct sm *sm, const struct request *request, bool st
             !subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
     }
-    if (!still_wanted)
+    if (memcmp(wanted, request->data, sizeof wanted) != 0)
         program_switch(sm, node);
     program_node_ports(sm, node);
-}
-
-static void switch_taken(struct sm *sm, uint64_t now, const struct request *request,
-                         const uint8_t *data)
-{
-    bool still_wanted = is_still_wanted(sm, request);
-    (void)now;
-    info_taken(sm, request, data);
-    switch_written(sm, request, still_wanted);
-}
-
-static void switch_refused(struct sm *sm, uint64_t now, const struct request *request,
-                           uint16_t status)
-{
-    bool still_wanted = is_still_wanted(sm, request);
-    (void)now;
-    info_refused(sm, request, status);
-    switch_written(sm, request, still_wanted);
 }

@@ -5,21 +5,15 @@
  * switches come first: no table leads over one that does not carry anything yet. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-static request_ended port_ended;
-static request_answered port_taken;
-static request_refused port_refused;
-static request_unanswered port_unanswered;
+static request_outcome port_ended, port_accepted, port_set_failed, port_unanswered;
 static const struct request_kind set_port = {
-    .name = "PortInfo",
     .attribute = ATTRIBUTE_PORT_INFO,
     .writes = true,
-    .counter = offsetof(struct sm_counts, port_info_set),
     .ended = port_ended,
-    .answered = port_taken,
-    .refused = port_refused,
+    .answered = port_accepted,
+    .refused = port_set_failed,
     .unanswered = port_unanswered,
     .loses_contact = true,
 };
@@ -37,28 +31,22 @@ struct port_writer {
     uint32_t sent;                   /* Sets */
 };
 
-struct port_writer *program_ports_new(void)
+static void release_port_writer(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct port_writer));
+    vec_release(&sm->port_writer->ports);
 }
 
-void program_ports_free(struct port_writer *writer)
+static void drop_port_writer(struct sm *sm)
 {
-    if (!writer)
-        return;
-    vec_release(&writer->ports);
-    mem_free(writer);
+    for (size_t i = 0; i < sm->port_writer->ports.count; i++)
+        sm->port_writer->ports.items[i].writing = false;
 }
+
+SM_PART(port_writer, NULL, release_port_writer, drop_port_writer);
 
 uint32_t program_ports_sent(const struct sm *sm)
 {
     return sm->port_writer->sent;
-}
-
-void program_ports_requests_dropped(struct sm *sm)
-{
-    for (size_t i = 0; i < sm->port_writer->ports.count; i++)
-        sm->port_writer->ports.items[i].writing = false;
 }
 
 static struct port_settings *port_settings(struct sm *sm, uint32_t port)
@@ -92,29 +80,16 @@ static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t
     wire_set(info, PORT_INFO_SUBNET_TIME_OUT, sm->config.subnet_timeout);
 }
 
-/* Settings of a link: what both ends can do. */
-static void want_link(const struct subnet_port *port, const struct subnet_port *peer, uint8_t *info)
-{
-    wire_set(info, PORT_INFO_NEIGHBOR_MTU, smaller(port->info, peer->info, PORT_INFO_MTU_CAP));
-    wire_set(info, PORT_INFO_OPERATIONAL_VLS, smaller(port->info, peer->info, PORT_INFO_VL_CAP));
-}
-
 /* Between switches, as tables know them: behind a vSwitch nobody is reached but its own. */
 static bool is_trunk(const struct sm *sm, uint32_t port)
 {
-    const struct subnet_port *p = &sm->subnet.ports.items[port];
+    const struct subnet_port *p = port_at(sm, port);
     if (p->peer == SUBNET_NONE || p->number == 0)
         return false;
-    const struct subnet_node *near = &sm->subnet.nodes.items[p->node];
-    const struct subnet_node *far = &sm->subnet.nodes.items[sm->subnet.ports.items[p->peer].node];
+    const struct subnet_node *near = node_at(sm, p->node);
+    const struct subnet_node *far = node_at(sm, port_at(sm, p->peer)->node);
     return near->kind == SUBNET_SWITCH && far->kind == SUBNET_SWITCH && !near->vswitch &&
            !far->vswitch;
-}
-
-/* New tables may lead over it, and none is written before it is Active. */
-static bool precedes_tables(const struct sm *sm, uint32_t port)
-{
-    return reconfigure_phase(sm) == PHASE_WAVES && is_trunk(sm, port);
 }
 
 static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
@@ -123,18 +98,18 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
     enum phase phase = reconfigure_phase(sm);
     if (phase == PHASE_STOP || phase == PHASE_WRITE || phase == PHASE_START)
         return PORT_STATE_NO_CHANGE; /* stopped on purpose */
-    switch (wire_get(p->info, PORT_INFO_PORT_STATE)) {
-    case PORT_STATE_INIT: return PORT_STATE_ARMED;
-    case PORT_STATE_ARMED:
-        return (precedes_tables(sm, port) || (program_tables_are_confirmed(sm, p->node) &&
-                                              program_tables_are_confirmed(sm, peer->node))) &&
-                       blocks_port_is_settled(&sm->subnet.blocks, port) &&
-                       partitions_are_settled(sm, port) &&
-                       wire_get(peer->info, PORT_INFO_PORT_STATE) >= PORT_STATE_ARMED
-                   ? PORT_STATE_ACTIVE
-                   : PORT_STATE_NO_CHANGE;
-    default: return PORT_STATE_NO_CHANGE;
-    }
+    uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
+    if (state == PORT_STATE_INIT)
+        return PORT_STATE_ARMED;
+    if (state != PORT_STATE_ARMED || !blocks_port_is_settled(&sm->subnet.blocks, port) ||
+        !partitions_are_settled(sm, port) ||
+        wire_get(peer->info, PORT_INFO_PORT_STATE) < PORT_STATE_ARMED)
+        return PORT_STATE_NO_CHANGE;
+    /* Waves may lead over a link between switches, and none is written before it is Active. */
+    bool ready =
+        (phase == PHASE_WAVES && is_trunk(sm, port)) ||
+        (program_tables_are_confirmed(sm, p->node) && program_tables_are_confirmed(sm, peer->node));
+    return ready ? PORT_STATE_ACTIVE : PORT_STATE_NO_CHANGE;
 }
 
 /* An agent may accept a setting and not heed it: the same is not asked of it again as long as it
@@ -165,11 +140,8 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);
     port_settings(sm, port)->writing = true;
     sm->port_writer->sent++;
-    struct request *request = sm_request(sm, &set_port, (union request_subject){.port = port},
-                                         subnet_end_port(&sm->subnet, port));
-    request->modifier = port_at(sm, port)->number;
-    memcpy(request->data, wanted, SMP_DATA_BYTES);
-    sm_submit(sm, request, PRIORITY_NONE);
+    sm_send(sm, &set_port, (union request_subject){.port = port},
+            subnet_end_port(&sm->subnet, port), port_at(sm, port)->number, wanted);
 }
 
 /* An adapter's port is active from then on. Switch ports are activated when tables have been
@@ -199,7 +171,7 @@ void program_port(struct sm *sm, uint32_t port)
     if (!node->present || (!management && p->peer == SUBNET_NONE))
         work->refusals = 0; /* whoever is there next has refused nothing yet */
     if (sm_state(sm) != SM_MASTER || !node->present || !p->known || work->writing ||
-        discovery_avoids_port(sm, port) || sm->config.policy->ports_once ||
+        sm_is_avoiding_port(sm, port) || sm->config.policy->ports_once ||
         functions_is_held(sm, port))
         return;
     if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
@@ -215,7 +187,8 @@ void program_port(struct sm *sm, uint32_t port)
         const struct subnet_port *peer = port_at(sm, p->peer);
         if (!peer->known)
             return;
-        want_link(p, peer, wanted);
+        wire_set(wanted, PORT_INFO_NEIGHBOR_MTU, smaller(p->info, peer->info, PORT_INFO_MTU_CAP));
+        wire_set(wanted, PORT_INFO_OPERATIONAL_VLS, smaller(p->info, peer->info, PORT_INFO_VL_CAP));
         qos_set_port(sm, port, wanted);
         partitions_enforce(sm, port, wanted);
         state = next_state(sm, port, peer);
@@ -235,43 +208,49 @@ bool program_links_rise(struct sm *sm)
         uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
         if (p->known && node_at(sm, p->node)->present && is_trunk(sm, port) &&
             state > PORT_STATE_DOWN && state < PORT_STATE_ACTIVE && port_at(sm, p->peer)->known &&
-            !discovery_avoids_port(sm, port) && !discovery_avoids_port(sm, p->peer))
+            !sm_is_avoiding_port(sm, port) && !sm_is_avoiding_port(sm, p->peer))
             return true;
     }
     return false;
 }
 
+void program_link(struct sm *sm, uint32_t port)
+{
+    program_port(sm, port);
+    if (port_at(sm, port)->peer != SUBNET_NONE)
+        program_port(sm, port_at(sm, port)->peer);
+}
+
 void program_node_ports(struct sm *sm, uint32_t node)
 {
-    for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
-        uint32_t port = node_at(sm, node)->first_port + number;
-        program_port(sm, port);
-        if (port_at(sm, port)->peer != SUBNET_NONE)
-            program_port(sm, port_at(sm, port)->peer);
-    }
+    for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++)
+        program_link(sm, node_at(sm, node)->first_port + number);
 }
 
 /* ---- outcomes ---- */
 
 /* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
  * look again before trying again. */
-static void port_resists(struct sm *sm, uint32_t port, unsigned state, uint16_t status)
+static void port_set_failed(struct sm *sm, const struct request *request)
 {
+    uint32_t port = request->about.port;
     const struct subnet_port *p = port_at(sm, port);
     struct port_settings *work = port_settings(sm, port);
     unsigned long long guid = node_at(sm, p->node)->guid;
-    discovery_avoid_port(sm, port);
+    discovery_avoid_port(sm, port, true);
     work->refusals += work->refusals <= TRIES;
     if (work->refusals < TRIES)
         discovery_read_port(sm, port);
-    else if (work->refusals == TRIES && status)
-        sm_say(sm, SM_EVENT_WARNING,
+    else if (work->refusals == TRIES && request->status)
+        sm_log(sm, SM_EVENT_WARNING,
                "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps ask again",
-               p->number, guid, status);
+               p->number, guid, request->status);
     else if (work->refusals == TRIES)
-        sm_say(sm, SM_EVENT_WARNING,
+        sm_log(sm, SM_EVENT_WARNING,
                "port %u of 0x%016llx does not become %s when it is told to: sweeps ask again",
-               p->number, guid, state == PORT_STATE_ARMED ? "Armed" : "Active");
+               p->number, guid,
+               wire_get(request->data, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED ? "Armed"
+                                                                                 : "Active");
 }
 
 static void port_ended(struct sm *sm, const struct request *request)
@@ -279,20 +258,17 @@ static void port_ended(struct sm *sm, const struct request *request)
     port_settings(sm, request->about.port)->writing = false;
 }
 
-static void port_taken(struct sm *sm, uint64_t now, const struct request *request,
-                       const uint8_t *data)
+static void port_accepted(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port;
     struct subnet_port *p = port_at(sm, port);
-    unsigned state = (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE);
-    (void)now;
-    memcpy(p->info, data, sizeof p->info);
-    wire_set(p->info, PORT_INFO_CLIENT_REREGISTER, 0); /* a question, not a setting */
+    uint64_t state = wire_get(request->data, PORT_INFO_PORT_STATE);
+    discovery_store_port(sm, port, request->answer);
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
-        reregister_asked(sm, port);
-    port_settings(sm, port)->tried = fingerprint(request->data, data);
-    if (state > wire_get(data, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
-        port_resists(sm, port, state, STATUS_OK);
+        reregister_sent(sm, port);
+    port_settings(sm, port)->tried = fingerprint(request->data, request->answer);
+    if (state > wire_get(request->answer, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
+        port_set_failed(sm, request);
     else
         port_settings(sm, port)->refusals = 0;
     program_port(sm, port);
@@ -302,16 +278,7 @@ static void port_taken(struct sm *sm, uint64_t now, const struct request *reques
         program_port(sm, p->peer);
 }
 
-static void port_refused(struct sm *sm, uint64_t now, const struct request *request,
-                         uint16_t status)
+static void port_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    port_resists(sm, request->about.port, (unsigned)wire_get(request->data, PORT_INFO_PORT_STATE),
-                 status);
-}
-
-static void port_unanswered(struct sm *sm, uint64_t now, const struct request *request)
-{
-    (void)now;
-    discovery_avoid_port(sm, request->about.port);
+    discovery_avoid_port(sm, request->about.port, true);
 }

@@ -17,7 +17,6 @@
  * that is so. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };
@@ -28,10 +27,10 @@ struct service {
     bool written;        /* tables are ours to write */
     bool policy_changed; /* since it was planned with */
     bool unserved;       /* tables may be on their way */
-    bool sources;        /* arbitration of adapters is ours to write, whatever else is */
+    bool writes_sources; /* arbitration of adapters is ours to write, whatever else is */
     uint64_t planned_generation, epoch;
-    uint64_t planned_risen;   /* functions of that generation that had come up */
-    VEC(uint64_t) signatures; /* by node: of what its tables were planned for */
+    uint64_t planned_activations; /* functions of that generation that had come up */
+    VEC(uint64_t) signatures;     /* by node: of what its tables were planned for */
 };
 
 /* ---- what links can do ---- */
@@ -91,7 +90,7 @@ static unsigned fewest_lanes(struct sm *sm)
 
 /* ---- before routes are computed ---- */
 
-static void lay_out(struct sm *sm)
+static void update_layout(struct sm *sm)
 {
     struct err refusal;
     struct qos_layout before = sm->service->layout;
@@ -99,9 +98,9 @@ static void lay_out(struct sm *sm)
     bool same = before.lanes == sm->service->layout.lanes &&
                 before.level_count == sm->service->layout.level_count;
     if (refusal.message[0] && !same)
-        sm_say(sm, SM_EVENT_ERROR, "%.200s", refusal.message);
+        sm_log(sm, SM_EVENT_ERROR, "%.200s", refusal.message);
     else if (sm->service->layout.levels && !same)
-        sm_say(sm, SM_EVENT_CHANGE, "%u levels of service; routes may use %u lanes",
+        sm_log(sm, SM_EVENT_CHANGE, "%u levels of service; routes may use %u lanes",
                sm->service->layout.level_count, sm->service->layout.lanes);
 }
 
@@ -111,7 +110,7 @@ unsigned qos_limit_lanes(struct sm *sm)
     unsigned wanted = sm->config.engine_options.max_vls;
     if (!sm->config.policy->services)
         return wanted;
-    lay_out(sm);
+    update_layout(sm);
     if (!wanted)
         wanted = LANES_DEFAULT;
     return sm->service->layout.lanes < wanted ? sm->service->layout.lanes : wanted;
@@ -125,7 +124,7 @@ static bool needs_lanes(const struct sm *sm)
 }
 
 /* The lanes of an adapter's link that carry what is held (quiesce.c). */
-static unsigned held_vls(struct sm *sm, const struct qos_port *described)
+static unsigned quiesced_vls(struct sm *sm, const struct qos_port *described)
 {
     const struct service *work = sm->service;
     uint8_t map[QOS_SLS / 2];
@@ -142,7 +141,7 @@ static unsigned held_vls(struct sm *sm, const struct qos_port *described)
 }
 
 /* Leaves lanes out, and a mark in the place of the first, by which others can tell. */
-static void leave_out(struct qos_list *list, unsigned vls)
+static void exclude_vls(struct qos_list *list, unsigned vls)
 {
     struct qos_list all = *list;
     list->count = 0;
@@ -164,7 +163,7 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
     unsigned cap = high ? described->high_cap : described->low_cap;
     qos_make_arbitration(&sm->service->policy, &sm->service->layout, described, high, &list);
     if (qos_is_source(sm, port))
-        leave_out(&list, held_vls(sm, described));
+        exclude_vls(&list, quiesced_vls(sm, described));
     for (unsigned half = 0; half * ENTRIES < cap && half < 2; half++) {
         uint8_t block[BLOCK_BYTES] = {0};
         for (unsigned i = half * ENTRIES; i < list.count && i < (half + 1) * ENTRIES; i++) {
@@ -173,11 +172,6 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
         }
         blocks_want(&sm->subnet.blocks, port, BLOCK_ARBITRATION, (high ? HIGH : LOW) + half, block);
     }
-}
-
-static bool has_link(struct sm *sm, uint32_t port)
-{
-    return port_at(sm, port)->number == 0 || port_at(sm, port)->peer != SUBNET_NONE;
 }
 
 /* A switch that can takes one map for all inputs; others want one for each that something comes in
@@ -196,7 +190,7 @@ static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *descr
         blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, BLOCK_ALL_INPUTS, block);
     } else {
         for (unsigned input = 0; input <= node->port_count; input++)
-            if (has_link(sm, node->first_port + input))
+            if (input == 0 || port_at(sm, node->first_port + input)->peer != SUBNET_NONE)
                 blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, input, block);
     }
 }
@@ -231,15 +225,10 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
     return hash;
 }
 
-static uint64_t *signature_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->service->signatures, node);
-}
-
 static void plan_node(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    uint64_t signature = signature_of(sm, node), *planned = signature_at(sm, node);
+    uint64_t signature = signature_of(sm, node), *planned = vec_at(&sm->service->signatures, node);
     if (!n->present || *planned == signature)
         return;
     *planned = signature;
@@ -247,26 +236,22 @@ static void plan_node(struct sm *sm, uint32_t node)
         plan_port(sm, n->first_port + number);
 }
 
-static bool same_maps(const struct qos_layout *a, const struct qos_layout *b)
-{
-    return a->levels == b->levels && a->stride == b->stride && a->level_count == b->level_count &&
-           a->lanes == b->lanes;
-}
-
 void qos_plan(struct sm *sm)
 {
     struct service *work = sm->service;
     bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
-    uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_risen);
+    uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
-                   work->planned_risen == activations && !work->policy_changed;
-    if (!(all || work->sources) || (planned && work->written == all))
+                   work->planned_activations == activations && !work->policy_changed;
+    if (!(all || work->writes_sources) || (planned && work->written == all))
         return;
-    lay_out(sm);
-    bool other = !same_maps(&work->layout, &work->written_layout);
+    update_layout(sm);
+    const struct qos_layout *a = &work->layout, *b = &work->written_layout;
+    bool other = a->levels != b->levels || a->stride != b->stride ||
+                 a->level_count != b->level_count || a->lanes != b->lanes;
     if (work->policy_changed || other || work->written != all) {
         if (other && work->written && plan_serving(sm) && plan_serving(sm)->routes.vls > 1)
-            sm_say(sm, SM_EVENT_WARNING,
+            sm_log(sm, SM_EVENT_WARNING,
                    "levels of service change under routes on several lanes: "
                    "packets under way may change lanes");
         work->epoch++; /* all maps are others */
@@ -276,7 +261,7 @@ void qos_plan(struct sm *sm)
     work->unserved = true;
     work->written_layout = work->layout;
     work->planned_generation = sm->subnet.generation;
-    work->planned_risen = activations;
+    work->planned_activations = activations;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
     program_schedule(sm); /* limits are settings of ports */
@@ -294,17 +279,17 @@ bool qos_is_source(struct sm *sm, uint32_t port)
 /* Those that are not there now are planned anew when they come. */
 void qos_want_sources(struct sm *sm)
 {
-    sm->service->sources = true;
+    sm->service->writes_sources = true;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->kind != SUBNET_SWITCH) {
-            *signature_at(sm, node) = 0;
+            *vec_at(&sm->service->signatures, node) = 0;
             plan_node(sm, node);
         }
 }
 
 bool qos_writes_sources(const struct sm *sm)
 {
-    return sm->service->sources;
+    return sm->service->writes_sources;
 }
 
 bool qos_is_asked_for(const struct sm *sm)
@@ -372,29 +357,27 @@ bool qos_configure(struct sm *sm, const struct qos *policy)
     return true;
 }
 
-struct service *qos_new(const struct qos *policy)
+static void init_service(struct sm *sm)
 {
+    struct service *work = sm->service;
     struct err refusal;
-    struct service *work = mem_zalloc(1, sizeof *work);
     qos_init(&work->policy);
     qos_init(&work->served);
-    if (policy)
-        qos_copy(&work->policy, policy);
+    if (sm->config.qos)
+        qos_copy(&work->policy, sm->config.qos);
     qos_make_layout(NULL, 0, &work->layout, &refusal);
     work->served_layout = work->layout;
     work->unserved = true;
-    return work;
 }
 
-void qos_free(struct service *service)
+static void release_service(struct sm *sm)
 {
-    if (!service)
-        return;
-    qos_release(&service->policy);
-    qos_release(&service->served);
-    vec_release(&service->signatures);
-    mem_free(service);
+    qos_release(&sm->service->policy);
+    qos_release(&sm->service->served);
+    vec_release(&sm->service->signatures);
 }
+
+SM_PART(service, init_service, release_service, NULL);
 
 void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {

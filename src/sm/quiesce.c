@@ -13,48 +13,42 @@
  *
  * A manager that dies in between leaves sources that wait. A standby was told that a change had
  * begun, and anyone who starts on a fabric that somebody managed before cannot know: they read the
- * tables of all adapters (quiesce_inherit), in which a mark tells, or write them all anyway where
- * levels of service or lanes are theirs. Ports without arbitration tables cannot be held; if there
- * is one, the entries concerned are dropped first, as they are if `hold` is off. */
+ * tables of all adapters (quiesce_find_inherited), in which a mark tells, or write them all anyway
+ * where levels of service or lanes are theirs. Ports without arbitration tables cannot be held; if
+ * there is one, the entries concerned are dropped first, as they are if `hold` is off. */
 #include "sm/internal.h"
 
-#include <assert.h>
-
-struct hold {
-    uint16_t lanes; /* of routes on which sources wait */
-    uint32_t count; /* of beginnings and ends */
-    bool none_left; /* the last master was not in the middle of a change */
+struct quiesce {
+    uint16_t lanes;      /* of routes on which sources wait */
+    uint32_t count;      /* of beginnings and ends */
+    bool none_inherited; /* the last master was not in the middle of a change */
 };
 
-struct hold *quiesce_new(void)
-{
-    return mem_zalloc(1, sizeof(struct hold));
-}
+SM_PART(quiesce, NULL, NULL, NULL);
 
 uint16_t quiesce_lanes(const struct sm *sm)
 {
-    return sm->hold->lanes;
+    return sm->quiesce->lanes;
 }
 
 uint32_t quiesce_count(const struct sm *sm)
 {
-    return sm->hold->count;
+    return sm->quiesce->count;
 }
 
 void quiesce_assume_none(struct sm *sm)
 {
-    sm->hold->none_left = true;
+    sm->quiesce->none_inherited = true;
 }
 
 void quiesce_forget(struct sm *sm)
 {
-    sm->hold->lanes = 0;
-    sm->hold->none_left = false;
+    sm->quiesce->lanes = 0;
+    sm->quiesce->none_inherited = false;
 }
 
-static request_answered source_arbitration_read;
+static request_outcome source_arbitration_read;
 static const struct request_kind get_source_arbitration = {
-    .name = "VLArbitrationTable",
     .attribute = ATTRIBUTE_VL_ARBITRATION_TABLE,
     .answered = source_arbitration_read,
 };
@@ -75,14 +69,14 @@ bool quiesce_is_possible(struct sm *sm, const char **why_not)
 
 bool quiesce_is_on(const struct sm *sm)
 {
-    return sm->hold->lanes != 0;
+    return sm->quiesce->lanes != 0;
 }
 
 void quiesce_begin(struct sm *sm, uint16_t lanes)
 {
     assert(lanes && sm_state(sm) == SM_MASTER);
-    sm->hold->count += !quiesce_is_on(sm);
-    sm->hold->lanes |= lanes;
+    sm->quiesce->count += !quiesce_is_on(sm);
+    sm->quiesce->lanes |= lanes;
     qos_want_sources(sm);
     blocks_program(sm);
 }
@@ -91,13 +85,13 @@ void quiesce_end(struct sm *sm)
 {
     if (!quiesce_is_on(sm))
         return;
-    sm->hold->lanes = 0;
-    sm->hold->count++;
+    sm->quiesce->lanes = 0;
+    sm->quiesce->count++;
     qos_want_sources(sm);
     blocks_program(sm);
 }
 
-bool quiesce_has_leaks(struct sm *sm)
+bool quiesce_was_refused(struct sm *sm)
 {
     const struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -110,32 +104,27 @@ bool quiesce_has_leaks(struct sm *sm)
     return false;
 }
 
-void quiesce_inherit(struct sm *sm)
+void quiesce_find_inherited(struct sm *sm)
 {
     bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
-    if (!sm->config.hold || !sm->config.policy->services || sm->hold->none_left || written)
+    if (!sm->config.hold || !sm->config.policy->services || sm->quiesce->none_inherited || written)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const uint8_t *info = port_at(sm, port)->info;
         if (!qos_is_source(sm, port) || !wire_get(info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
             continue;
-        struct request *request =
-            sm_request(sm, &get_source_arbitration, (union request_subject){.port = port},
-                       subnet_end_port(&sm->subnet, port));
-        request->modifier = 1u << 16 | port_at(sm, port)->number;
-        sm_submit(sm, request, PRIORITY_NONE);
+        sm_send(sm, &get_source_arbitration, (union request_subject){.port = port},
+                subnet_end_port(&sm->subnet, port), 1u << 16 | port_at(sm, port)->number, NULL);
     }
 }
 
-static void source_arbitration_read(struct sm *sm, uint64_t now, const struct request *request,
-                                    const uint8_t *data)
+static void source_arbitration_read(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)request;
     if (qos_writes_sources(sm) ||
-        wire_get_at(data, VL_ARBITRATION_TABLE_VL, 0) != QUIESCE_MARK_VL ||
-        wire_get_at(data, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
+        wire_get_at(request->answer, VL_ARBITRATION_TABLE_VL, 0) != QUIESCE_MARK_VL ||
+        wire_get_at(request->answer, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
         return;
-    sm_say(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
+    sm_log(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
     qos_want_sources(sm);
     blocks_program(sm);
 }

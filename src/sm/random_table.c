@@ -7,19 +7,17 @@
  * place, so that a change rewrites only the blocks it touches. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
 
-static request_answered random_block_taken;
-static request_refused random_block_refused;
+static request_outcome random_block_accepted, random_block_refused;
 static const struct request_kind set_random_block = {
-    .name = "RandomForwardingTable",
     .attribute = ATTRIBUTE_RANDOM_FORWARDING_TABLE,
     .writes = true,
+    .group = GROUP_TABLES,
     .ended = program_block_ended,
-    .answered = random_block_taken,
+    .answered = random_block_accepted,
     .refused = random_block_refused,
     .unanswered = program_block_unanswered,
     .loses_contact = true,
@@ -94,39 +92,24 @@ static bool build(const struct subnet_tables *tables, unsigned capacity, unsigne
     return true;
 }
 
-static void write_block(struct sm *sm, uint32_t node, unsigned block, const uint8_t *data)
-{
-    struct request *request = sm_request(
-        sm, &set_random_block, (union request_subject){.table = {.node = node, .block = block}},
-        node_at(sm, node)->first_port);
-    request->modifier = block;
-    memcpy(request->data, data, SMP_DATA_BYTES);
-    program_block_sent(sm, node);
-    sm_submit(sm, request, PRIORITY_NONE);
-}
-
 /* The view by LID was brought up to date when the blocks were sent. */
-static void random_block_taken(struct sm *sm, uint64_t now, const struct request *request,
-                               const uint8_t *data)
+static void random_block_accepted(struct sm *sm, const struct request *request)
 {
-    (void)now, (void)data;
     program_block_done(sm, request->about.table.node);
 }
 
 /* The view by LID has it that the block is there: it is not sent again before something else is
  * wanted. */
-static void random_block_refused(struct sm *sm, uint64_t now, const struct request *request,
-                                 uint16_t status)
+static void random_block_refused(struct sm *sm, const struct request *request)
 {
-    (void)now;
-    program_report_refused_block(sm, request, status, "");
+    program_report_refused_block(sm, request, "");
     program_block_done(sm, request->about.table.node);
 }
 
 /* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */
 void random_table_program(struct sm *sm, uint32_t node)
 {
-    struct subnet_node *n = &sm->subnet.nodes.items[node];
+    struct subnet_node *n = node_at(sm, node);
     struct subnet_tables *tables = n->tables;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) /
                         BLOCK_ENTRIES * BLOCK_ENTRIES;
@@ -140,12 +123,17 @@ void random_table_program(struct sm *sm, uint32_t node)
     memcpy(wanted, tables->random, bytes);
     if (!build(tables, capacity, random_table_default(sm, node), wanted)) {
         if (program_first_lacks_room(sm, node))
-            sm_say(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
+            sm_log(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
                    (unsigned long long)n->guid, capacity);
     } else {
-        for (size_t at = 0; at < bytes; at += SMP_DATA_BYTES)
-            if (!known || memcmp(wanted + at, tables->random + at, SMP_DATA_BYTES) != 0)
-                write_block(sm, node, (unsigned)(at / SMP_DATA_BYTES), wanted + at);
+        for (uint32_t block = 0; block < capacity / BLOCK_ENTRIES; block++) {
+            const uint8_t *data = wanted + block * SMP_DATA_BYTES;
+            if (known && !memcmp(data, tables->random + block * SMP_DATA_BYTES, SMP_DATA_BYTES))
+                continue;
+            program_block_sent(sm, node);
+            sm_send(sm, &set_random_block, (union request_subject){.table = {node, block}},
+                    n->first_port, block, data);
+        }
         memcpy(tables->random, wanted, bytes);
         memcpy(tables->actual, tables->wanted, sizeof tables->actual);
         memset(tables->known, 0xFF, sizeof tables->known);

@@ -17,7 +17,6 @@
 #include "sm/reconfigure.h"
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -29,11 +28,6 @@ struct reconfigure {
     bool refused; /* the last plan came to nothing: no engine gives tables that pass the check */
 };
 
-struct reconfigure *reconfigure_new(void)
-{
-    return mem_zalloc(1, sizeof(struct reconfigure));
-}
-
 /* ---- what others ask ---- */
 
 enum phase reconfigure_phase(const struct sm *sm)
@@ -44,6 +38,12 @@ enum phase reconfigure_phase(const struct sm *sm)
 bool reconfigure_is_distributing(const struct sm *sm)
 {
     return sm->reconfigure->phase >= PHASE_WAVES && sm->reconfigure->phase <= PHASE_START;
+}
+
+bool reconfigure_is_at_rest(const struct sm *sm)
+{
+    return sm_state(sm) == SM_MASTER && sm->reconfigure->phase == PHASE_IDLE && plan_current(sm) &&
+           plan_current(sm) == plan_serving(sm) && !reconfigure_is_outdated(sm);
 }
 
 bool reconfigure_is_outdated(const struct sm *sm)
@@ -67,100 +67,82 @@ void reconfigure_accept_topology(struct sm *sm)
 
 /* ---- actions ---- */
 
-static enum reconfigure_event open_unreported_change(struct sm *sm, uint64_t now)
+static enum reconfigure_event open_unreported_change(struct sm *sm)
 {
-    report_begin(sm, now, "the topology changed");
+    report_begin(sm, "the topology changed");
     return EVENT_NONE;
 }
 
 /* Tables that were on their way count as they are: the next plan starts from what is there. */
-static enum reconfigure_event break_off(struct sm *sm, uint64_t now)
+static enum reconfigure_event break_off(struct sm *sm)
 {
-    (void)now;
     distribute_reset(sm);
     plan_break_off(sm);
     return EVENT_NONE;
 }
 
-static enum plan_reason take_reason(struct reconfigure *r, uint64_t generation)
-{
-    enum plan_reason reason = r->reason;
-    if (r->generation != generation && reason < REASON_TOPOLOGY)
-        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
-    r->reason = REASON_NONE;
-    r->generation = generation;
-    return reason;
-}
-
-/* A hybrid starts with the tables that are quick to have. */
-static uint64_t plan_first(struct sm *sm, enum plan_reason reason)
-{
-    const struct engine *quick = sm->config.engine->provisional;
-    return plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
-}
-
-static enum reconfigure_event make_plan(struct sm *sm, uint64_t now)
+static enum reconfigure_event make_plan(struct sm *sm)
 {
     struct reconfigure *r = sm->reconfigure;
-    assert(discovery_is_complete(sm) && !program_tables_under_way(sm));
+    assert(discovery_is_complete(sm) && !transactions_under_way(sm, GROUP_TABLES));
     assert(sm->subnet.own_port != SUBNET_NONE && reconfigure_is_outdated(sm));
-    break_off(sm, now);
+    break_off(sm);
     subnet_find_paths(&sm->subnet);
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
-    report_discovered(sm, now);
-    enum plan_reason reason = take_reason(r, sm->subnet.generation);
-    assert(reason != REASON_NONE);
+    report_discovered(sm);
+    enum plan_reason reason = r->reason;
+    if (r->generation != sm->subnet.generation && reason < REASON_TOPOLOGY)
+        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
+    r->reason = REASON_NONE;
+    r->generation = sm->subnet.generation;
     struct sm_job *copied = standby_copy_take_routes(sm);
+    const struct engine *quick = sm->config.engine->provisional; /* of a hybrid */
     if (copied)
         plan_receive(sm, copied);
     else
-        r->job = plan_first(sm, reason);
+        r->job = plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
     program_schedule(sm); /* addresses and port settings need not wait for routes */
     return copied ? EVENT_TABLES_COMPUTED : EVENT_NONE;
 }
 
-static enum reconfigure_event plan_final(struct sm *sm, uint64_t now)
+static enum reconfigure_event plan_final(struct sm *sm)
 {
-    (void)now;
     sm->reconfigure->job = plan_routes(sm, sm->config.engine, false, REASON_TOPOLOGY);
     return EVENT_NONE;
 }
 
-static enum reconfigure_event take_tables(struct sm *sm, uint64_t now)
+static enum reconfigure_event take_tables(struct sm *sm)
 {
-    (void)now;
     sm->reconfigure->refused = false;
     plan_take_routes(sm);
     return distribute_begin(sm);
 }
 
-static enum reconfigure_event keep_tables(struct sm *sm, uint64_t now)
+static enum reconfigure_event keep_tables(struct sm *sm)
 {
-    (void)now;
     sm->reconfigure->refused = true;
     quiesce_end(sm);
     return EVENT_NONE;
 }
 
-static enum reconfigure_event close_change(struct sm *sm, uint64_t now)
+static enum reconfigure_event close_change(struct sm *sm)
 {
-    assert(transactions_idle(sm) && !program_tables_under_way(sm) && blocks_are_answered(sm));
-    report_end(sm, now, !sm->reconfigure->refused);
+    assert(transactions_idle(sm) && !transactions_under_way(sm, GROUP_TABLES) &&
+           !transactions_under_way(sm, GROUP_BLOCKS));
+    report_end(sm, !sm->reconfigure->refused);
     standby_copy_end_change(sm);
     return EVENT_NONE;
 }
 
-static enum reconfigure_event end_writing(struct sm *sm, uint64_t now)
+static enum reconfigure_event end_writing(struct sm *sm)
 {
-    (void)now;
     standby_copy_end_change(sm);
     return EVENT_NONE;
 }
 
-static enum reconfigure_event drop_routes(struct sm *sm, uint64_t now)
+static enum reconfigure_event drop_routes(struct sm *sm)
 {
-    (void)now;
     sm->reconfigure->reason = REASON_NONE;
     distribute_reset(sm);
     plan_drop(sm);
@@ -262,7 +244,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
         [PHASE_STOP] =
             {
                 DISTRIBUTION(PHASE_STOP),
-                [EVENT_CONFIRMED] = GO(PHASE_WRITE, distribute_write_stopped),
+                [EVENT_CONFIRMED] = GO(PHASE_WRITE, distribute_write_all),
             },
         [PHASE_WRITE] =
             {
@@ -272,7 +254,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
         [PHASE_START] =
             {
                 DISTRIBUTION(PHASE_START),
-                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_ports_started),
+                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_write_wanted),
             },
         [PHASE_SETTLE] =
             {
@@ -288,7 +270,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
 
 /* The phase is entered before the action is carried out: what it asks of other parts is asked in
  * the new phase. */
-static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
+static void handle(struct sm *sm, enum reconfigure_event event)
 {
     struct reconfigure *r = sm->reconfigure;
     assert(event < EVENT_COUNT);
@@ -296,13 +278,13 @@ static void handle(struct sm *sm, uint64_t now, enum reconfigure_event event)
         const struct transition *transition = &transitions[r->phase][event];
         assert(transition->defined);
         r->phase = (enum phase)transition->next;
-        event = transition->action ? transition->action(sm, now) : EVENT_NONE;
+        event = transition->action ? transition->action(sm) : EVENT_NONE;
     }
 }
 
 /* ---- events from outside ---- */
 
-void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
+void sm_begin_change(struct sm *sm, const char *cause, ...)
 {
     char text[REPORT_CAUSE_BYTES];
     if (sm_state(sm) == SM_STANDBY)
@@ -312,19 +294,21 @@ void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
         va_start(arguments, cause);
         vsnprintf(text, sizeof text, cause, arguments);
         va_end(arguments);
-        report_begin(sm, now, text);
+        report_begin(sm, text);
     }
-    handle(sm, now, EVENT_CHANGE_REPORTED);
+    handle(sm, EVENT_CHANGE_REPORTED);
 }
 
-void reconfigure_requests_dropped(struct sm *sm)
+static void drop_reconfigure(struct sm *sm)
 {
-    handle(sm, 0, EVENT_REQUESTS_DROPPED);
+    handle(sm, EVENT_REQUESTS_DROPPED);
 }
+
+SM_PART(reconfigure, NULL, NULL, drop_reconfigure);
 
 void reconfigure_stop(struct sm *sm)
 {
-    handle(sm, 0, EVENT_MASTERSHIP_LOST);
+    handle(sm, EVENT_MASTERSHIP_LOST);
 }
 
 void reconfigure_stand_by(struct sm *sm)
@@ -333,27 +317,26 @@ void reconfigure_stand_by(struct sm *sm)
     sm->reconfigure->reason = REASON_TAKE_OVER; /* if it becomes master again */
 }
 
-bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
-                          const struct err *refusal)
+bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *refusal)
 {
     if (sm->reconfigure->phase != PHASE_COMPUTE || job->number != sm->reconfigure->job) {
         sm_job_free(job); /* of a time that is over */
         return false;
     }
-    report_computed(sm, now);
+    report_computed(sm);
     if (refusal) {
-        sm_say(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
+        sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
-        handle(sm, now, EVENT_TABLES_REFUSED);
+        handle(sm, EVENT_TABLES_REFUSED);
     } else if (job->optional && !repair_job_is_gain(sm, job)) {
         sm_job_free(job);
-        handle(sm, now, EVENT_TABLES_NOT_BETTER);
+        handle(sm, EVENT_TABLES_NOT_BETTER);
     } else {
         bool first = !plan_current(sm) && (job->has_before || job->adopt);
         plan_receive(sm, job);
-        handle(sm, now, EVENT_TABLES_COMPUTED);
+        handle(sm, EVENT_TABLES_COMPUTED);
         if (first)
-            quiesce_inherit(sm);
+            quiesce_find_inherited(sm);
     }
     return true;
 }
@@ -370,51 +353,37 @@ void plan_services(struct sm *sm)
     blocks_program(sm);
 }
 
-static void compare_with_plan(struct sm *sm, uint64_t now)
-{
-    if (!reconfigure_is_outdated(sm)) {
-        handle(sm, now, EVENT_ANSWERS_EXHAUSTED);
-        return;
-    }
-    handle(sm, now, EVENT_PLAN_OUTDATED);
-    if (!program_tables_under_way(sm))
-        handle(sm, now, EVENT_PLAN_DUE);
-}
-
-static void confirm_distribution(struct sm *sm, uint64_t now)
-{
-    if (reconfigure_is_distributing(sm) && distribute_is_confirmed(sm))
-        handle(sm, now, distribute_has_drained(sm) ? EVENT_DRAIN_OVER : EVENT_CONFIRMED);
-}
-
 /* Whether all that was wanted is there. */
-static void settle(struct sm *sm, uint64_t now)
+static void settle(struct sm *sm)
 {
     const struct reconfigure *r = sm->reconfigure;
     if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
-    if (plan_current(sm) && !program_tables_under_way(sm) && qos_is_settled(sm)) {
+    if (plan_current(sm) && !transactions_under_way(sm, GROUP_TABLES) && qos_is_settled(sm)) {
         plan_serve(sm);
         qos_serve(sm);
     }
-    multicast_plan(sm, now); /* trees go by routes that are in force */
+    multicast_plan(sm); /* trees go by routes that are in force */
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
     bool quick = r->phase == PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
-    handle(sm, now, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
+    handle(sm, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 
-void reconfigure_advance(struct sm *sm, uint64_t now)
+void reconfigure_advance(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
     if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
-    compare_with_plan(sm, now);
+    handle(sm, reconfigure_is_outdated(sm) ? EVENT_PLAN_OUTDATED : EVENT_ANSWERS_EXHAUSTED);
+    if (reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_TABLES))
+        handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);
     do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
-        program_what_is_due(sm);
-        confirm_distribution(sm, now);
+        program_if_due(sm);
+        if (reconfigure_is_distributing(sm))
+            handle(sm, distribute_progress(sm));
     } while (program_is_due(sm));
-    settle(sm, now);
+    settle(sm);
 }

@@ -58,27 +58,25 @@ enum plan_reason {
 };
 
 /* What a transition does. Returns the event that follows from it at once, or EVENT_NONE. */
-typedef enum reconfigure_event reconfigure_action(struct sm *sm, uint64_t now);
-
-struct reconfigure *reconfigure_new(void);
+typedef enum reconfigure_event reconfigure_action(struct sm *sm);
 
 /* Opens a change with this cause, unless one is open already: then the two are one. */
-void sm_begin_change(struct sm *sm, uint64_t now, const char *cause, ...)
-    __attribute__((format(printf, 3, 4)));
+void sm_begin_change(struct sm *sm, const char *cause, ...) __attribute__((format(printf, 2, 3)));
 /* New tables are needed as soon as discovery is complete, whether the topology changed or not. */
 void reconfigure_request(struct sm *sm, enum plan_reason reason);
 /* Goes as far as it can without another answer. Called when discovery is complete. */
-void reconfigure_advance(struct sm *sm, uint64_t now);
+void reconfigure_advance(struct sm *sm);
 /* The host is done with a job. Takes the job; false if nobody waits for it any more. */
-bool reconfigure_computed(struct sm *sm, uint64_t now, struct sm_job *job,
-                          const struct err *refusal);
-void reconfigure_requests_dropped(struct sm *sm);
+bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *refusal);
 /* Another manager is master, or about to be; its tables will be in the switches. */
 void reconfigure_stand_by(struct sm *sm);
 void reconfigure_stop(struct sm *sm); /* not active */
 
 enum phase reconfigure_phase(const struct sm *sm);
 bool reconfigure_is_distributing(const struct sm *sm); /* PHASE_WAVES … PHASE_START */
+/* The tables in force are those of the subnet as it is. Virtual machines that move may change
+ * entries, but none that leads to a switch. */
+bool reconfigure_is_at_rest(const struct sm *sm);
 /* There is a reason for a new plan. */
 bool reconfigure_is_outdated(const struct sm *sm);
 /* The topology changed in a way that the tables in force were changed for (virtual machines). */

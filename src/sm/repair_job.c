@@ -21,7 +21,7 @@
 /* ---- in the manager: what the job is told ---- */
 
 /* Whether there are tables that could be repaired. */
-static bool may_mend(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
+static bool may_repair(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
 {
     const struct sm_job *last = plan_current(sm);
     const struct user_routes *user = job->options.user;
@@ -52,17 +52,11 @@ static uint32_t *follow_switches(const struct sm_job *last, const struct sm_job 
 static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct table_change *entries = last->repair.entries.items;
-    size_t low = 0, high = last->repair.entries.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (entries[middle].lid < lid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < last->repair.entries.count && entries[low].lid == lid; low++)
-        if (entries[low].at == at)
-            return entries[low].before == port;
+    size_t i, count = last->repair.entries.count;
+    lower_bound(i, count, entries[i].lid < lid);
+    for (; i < count && entries[i].lid == lid; i++)
+        if (entries[i].at == at)
+            return entries[i].before == port;
     return false;
 }
 
@@ -162,7 +156,7 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
     mem_free(all);
 }
 
-static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
+static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
     const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
@@ -179,7 +173,7 @@ static void prepare(struct sm *sm, struct sm_job *job, const uint32_t *index)
         }
         keep_paths(last, job, to_new);
         add_edited(last, job);
-        job->mend = true;
+        job->try_repair = true;
     }
     mem_free(to_new);
 }
@@ -190,9 +184,9 @@ void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index
                         enum plan_reason reason)
 {
     job->optional = reason == REASON_BALANCE;
-    if (may_mend(sm, job, reason))
-        prepare(sm, job, index);
-    if (!job->mend && job->has_before && plan_serving(sm)) {
+    if (may_repair(sm, job, reason))
+        prepare_repair(sm, job, index);
+    if (!job->try_repair && job->has_before && plan_serving(sm)) {
         uint32_t *to_new = follow_switches(plan_serving(sm), job, index);
         keep_paths(plan_serving(sm), job, to_new);
         mem_free(to_new);
@@ -200,7 +194,7 @@ void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index
     job->levels_known = plan_serving(sm) != NULL;
 }
 
-void repair_job_rebalance(struct sm *sm, uint64_t now)
+void repair_job_rebalance(struct sm *sm)
 {
     if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
         !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
@@ -209,7 +203,7 @@ void repair_job_rebalance(struct sm *sm, uint64_t now)
         plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
     plan_current(sm)->imbalance = 0; /* once */
     reconfigure_request(sm, REASON_BALANCE);
-    sm_begin_change(sm, now, "links are used unevenly after repairs");
+    sm_begin_change(sm, "links are used unevenly after repairs");
 }
 
 /* Whether tables that nothing but balance was computed for are worth writing. If not, they show at
@@ -225,7 +219,7 @@ bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
         reason = "no others are more even";
     if (!reason)
         return true;
-    sm_say(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
+    sm_log(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
     if (plan_current(sm)->repair_state.known && job->repair_state.known)
         plan_current(sm)->repair_state.peak = job->repair_state.peak;
     return false;
@@ -260,7 +254,7 @@ static void check_defaults(struct sm_job *job)
     }
 }
 
-static void finish(struct sm_job *job)
+static void finish_repair(struct sm_job *job)
 {
     struct repair *repair = &job->repair;
     job->imbalance = repair_imbalance(repair);
@@ -281,7 +275,7 @@ static void finish(struct sm_job *job)
 }
 
 /* What the change touched; without drains but for single entries. */
-static int repair_job_quickly(struct sm_job *job, struct err *err)
+static int repair_without_drain(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
     int status = repair_tables(repair, &job->network, &job->routes, err);
@@ -297,7 +291,7 @@ static int repair_job_quickly(struct sm_job *job, struct err *err)
 }
 
 /* What is known of the tables without the entries that do not arrive. */
-static bool learn_kept(struct sm_job *job, struct err *err)
+static bool check_kept_tables(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
     struct routes kept;
@@ -321,14 +315,15 @@ static bool learn_kept(struct sm_job *job, struct err *err)
 }
 
 /* The same without regard to packets in flight, which are drained. */
-static int repair_job_patiently(struct sm_job *job, struct err *err)
+static int repair_with_drain(struct sm_job *job, struct err *err)
 {
     struct routes *routes = &job->routes;
     size_t cells = (size_t)routes->switch_count * routes->stride;
     uint8_t *held = mem_alloc(cells + 1);
     memcpy(held, routes->ports, cells);
-    int status =
-        learn_kept(job, err) ? repair_tables(&job->repair, &job->network, routes, err) : -EDEADLK;
+    int status = check_kept_tables(job, err)
+                     ? repair_tables(&job->repair, &job->network, routes, err)
+                     : -EDEADLK;
     if (!status)
         status = plan_check(job, routes, err);
     job->repair.operations += verify_operations(&job->network, routes);
@@ -355,13 +350,13 @@ int repair_job_run(struct sm_job *job, struct err *err)
     struct routes held = job->before;
     job->routes = held; /* in place: a repair that fails takes back what it did */
     job->before = (struct routes){0};
-    int status = repair_job_quickly(job, err);
+    int status = repair_without_drain(job, err);
     if (status) {
         repair_undo(repair, &job->routes);
-        status = repair_job_patiently(job, err);
+        status = repair_with_drain(job, err);
     }
     if (!status)
-        finish(job);
+        finish_repair(job);
     verify_change_release(&job->change);
     if (!status)
         return 0;

@@ -2,7 +2,6 @@
  * phases took and what it cost. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 struct report {
@@ -13,71 +12,61 @@ struct report {
     VEC(bool) announced;    /* by node: it was said to be there */
 };
 
-struct report *report_new(void)
+static void release_report(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct report));
+    vec_release(&sm->report->announced);
 }
 
-void report_free(struct report *report)
-{
-    if (!report)
-        return;
-    vec_release(&report->announced);
-    mem_free(report);
-}
+SM_PART(report, NULL, release_report, NULL);
 
-void report_begin(struct sm *sm, uint64_t now, const char *cause)
+void report_begin(struct sm *sm, const char *cause)
 {
     struct report *report = sm->report;
-    report->since = now;
+    report->since = sm->now;
     report->discovered = report->computed = 0;
     report->sent = transactions_sent(sm);
     report->blocks = program_blocks_sent(sm);
     report->ports = program_ports_sent(sm);
     snprintf(report->cause, sizeof report->cause, "%s", cause);
-    sm_say(sm, SM_EVENT_CHANGE, "%s", report->cause);
+    sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
 
-void report_discovered(struct sm *sm, uint64_t now)
+void report_discovered(struct sm *sm)
 {
-    sm->report->discovered = now;
+    sm->report->discovered = sm->now;
 }
 
-void report_computed(struct sm *sm, uint64_t now)
+void report_computed(struct sm *sm)
 {
-    sm->report->computed = now;
+    sm->report->computed = sm->now;
 }
 
-void report_end(struct sm *sm, uint64_t now, bool up)
+void report_end(struct sm *sm, bool up)
 {
     const struct report *report = sm->report;
-    assert(report->since <= now && report->discovered <= now && report->computed <= now);
+    assert(report->since <= sm->now && report->discovered <= sm->now &&
+           report->computed <= sm->now);
     unsigned switches = 0, adapters = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
-    faults_all_is_well(sm);
+    faults_change_ended(sm);
     if (!up) {
-        sm_say(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
+        sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
         return;
     }
     /* A change that needed no new routes has no such phases. */
-    uint64_t discovered = report->discovered ? report->discovered : now;
+    uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
-    sm_say(sm, SM_EVENT_UP,
+    sm_log(sm, SM_EVENT_UP,
            "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, report->cause, (double)(now - report->since) / (double)NS_PER_MS,
+           switches, adapters, report->cause, (double)(sm->now - report->since) / (double)NS_PER_MS,
            (double)(discovered - report->since) / (double)NS_PER_MS,
            (double)(computed - discovered) / (double)NS_PER_MS,
-           (double)(now - computed) / (double)NS_PER_MS,
+           (double)(sm->now - computed) / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
-}
-
-static bool *announced_at(struct sm *sm, uint32_t node)
-{
-    return vec_at(&sm->report->announced, node);
 }
 
 /* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
@@ -85,15 +74,7 @@ static bool *announced_at(struct sm *sm, uint32_t node)
 static bool is_news(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    return node->present != *announced_at(sm, index) && !node->virtual_function;
-}
-
-static void announce(struct sm *sm, uint32_t index)
-{
-    const struct subnet_node *node = node_at(sm, index);
-    sm_say(sm, node->present ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
-           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-           node->description, node->present ? "is in" : "is gone");
+    return node->present != *vec_at(&sm->report->announced, index) && !node->virtual_function;
 }
 
 /* One by one while people can follow, else how many. */
@@ -105,17 +86,20 @@ void report_nodes(struct sm *sm)
         if (is_news(sm, i))
             counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        bool in = node_at(sm, i)->present;
+        const struct subnet_node *node = node_at(sm, i);
+        bool in = node->present;
         if (!is_news(sm, i))
             continue;
-        *announced_at(sm, i) = in;
+        *vec_at(&sm->report->announced, i) = in;
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            announce(sm, i);
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
+                   node->kind == SUBNET_SWITCH ? "switch" : "adapter",
+                   (unsigned long long)node->guid, node->description, in ? "is in" : "is gone");
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)
-            sm_say(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",
                    counts[1][in], counts[0][in], in ? "are in" : "are gone");
 }

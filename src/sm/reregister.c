@@ -6,11 +6,9 @@
  * when the owner is ready to serve. */
 #include "sm/internal.h"
 
-#include <assert.h>
-
 struct client {
-    uint32_t looked_at; /* the mastership in which the port was looked at; 0: none */
-    bool ask;           /* its clients have to register again */
+    uint32_t checked_in; /* the mastership in which the port was looked at; 0: none */
+    bool needed;         /* its clients have to register again */
 };
 
 struct reregister {
@@ -19,18 +17,12 @@ struct reregister {
     uint16_t known_master;    /* LID of the master whose registrations the owner has; 0: none */
 };
 
-struct reregister *reregister_new(void)
+static void release_reregister(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct reregister));
+    vec_release(&sm->reregister->ports);
 }
 
-void reregister_free(struct reregister *reregister)
-{
-    if (!reregister)
-        return;
-    vec_release(&reregister->ports);
-    mem_free(reregister);
-}
+SM_PART(reregister, NULL, release_reregister, NULL);
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
@@ -39,31 +31,26 @@ static struct client *client_at(struct sm *sm, uint32_t port)
 
 /* A port that is up already has had another manager, and what its clients told that one may not
  * have come to us. One that we bring up ourselves has clients that see it happen. */
-static void look_at(struct sm *sm, uint32_t port)
-{
-    const uint8_t *info = port_at(sm, port)->info;
-    struct client *client = client_at(sm, port);
-    assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
-    uint64_t before = wire_get(info, PORT_INFO_MASTER_SM_LID);
-    if (client->looked_at == mastership_number(sm))
-        return;
-    client->looked_at = mastership_number(sm);
-    client->ask = wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE && before &&
-                  before != sm->reregister->known_master;
-}
-
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
     enum { CLIENT_REREGISTRATION = 1 << 25 };
-    look_at(sm, port);
+    struct client *client = client_at(sm, port);
+    uint64_t before = wire_get(port_at(sm, port)->info, PORT_INFO_MASTER_SM_LID);
+    assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
+    if (client->checked_in != mastership_number(sm)) {
+        client->checked_in = mastership_number(sm);
+        client->needed =
+            before && before != sm->reregister->known_master &&
+            wire_get(port_at(sm, port)->info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
+    }
     wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             client_at(sm, port)->ask && sm->reregister->served_in == mastership_number(sm) &&
+             client->needed && sm->reregister->served_in == mastership_number(sm) &&
                  (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
 }
 
-void reregister_asked(struct sm *sm, uint32_t port)
+void reregister_sent(struct sm *sm, uint32_t port)
 {
-    client_at(sm, port)->ask = false;
+    client_at(sm, port)->needed = false;
 }
 
 void sm_set_registry_master(struct sm *sm, uint16_t master_lid)
@@ -71,7 +58,7 @@ void sm_set_registry_master(struct sm *sm, uint16_t master_lid)
     sm->reregister->known_master = master_lid;
 }
 
-bool reregister_ask_all(struct sm *sm)
+bool reregister_all(struct sm *sm)
 {
     struct reregister *reregister = sm->reregister;
     unsigned asked = 0;
@@ -79,18 +66,18 @@ bool reregister_ask_all(struct sm *sm)
         return false;
     reregister->served_in = mastership_number(sm);
     for (size_t port = 0; port < reregister->ports.count; port++)
-        asked += reregister->ports.items[port].ask;
+        asked += reregister->ports.items[port].needed;
     if (asked)
-        sm_say(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", asked);
+        sm_log(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", asked);
     program_schedule(sm);
     return true;
 }
 
-void reregister_ask(struct sm *sm, uint64_t guid)
+void reregister_port(struct sm *sm, uint64_t guid)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (port_at(sm, port)->guid == guid && subnet_is_end_port(&sm->subnet, port)) {
-            client_at(sm, port)->ask = true;
+            client_at(sm, port)->needed = true;
             program_port(sm, port);
         }
 }

@@ -109,22 +109,22 @@ struct sm_job {
     struct engine_list others;
     struct engine_options options;
     struct network network;
-    bool spares_lane; /* the engine gets one less than there are: groups have that */
+    bool spares_vl; /* the engine gets one less than there are: groups have that */
     enum sm_mode mode;
     bool provisional;     /* of a hybrid: the quick tables that go out first */
     bool adopt;           /* a new master: keep the tables that are there if they are right … */
     bool only_adopt;      /* … and compute none */
     bool has_before;      /* there are tables in the switches to start from */
     bool levels_known;    /* … with the service levels that sources use */
-    bool held;            /* … that are a mixture, and sources wait (sm/quiesce.c) */
+    bool quiesced;        /* … that are a mixture, and sources wait (sm/quiesce.c) */
     struct routes before; /* these */
     struct routes routes; /* sm_job_run() fills this … */
     struct update_plan plan; /* … and this, */
     uint32_t longest;        /* and the longest route of old and new tables, … */
     uint32_t longest_before; /* … and of the old ones alone, where it matters; */
-    bool hurry;              /* there is no time for the plan's waves if sources can be held */
+    bool urgent;             /* there is no time for the plan's waves if sources can be held */
     VEC(uint32_t) nodes;     /* the subnet's node, by switch of the network */
-    bool mend;               /* try to mend the tables that are there first … */
+    bool try_repair;         /* try to try_repair the tables that are there first … */
     bool repaired;           /* … which is what was done */
     bool optional;           /* nothing is wrong with the present tables */
     unsigned imbalance;      /* of repaired tables: see repair.h */
@@ -134,7 +134,8 @@ struct sm_job {
     struct dependency_graph checked;  /* … and what the check knows of them */
     struct verify_change change;      /* what the check of a repair has to look at */
     uint64_t *edited; /* LIDs with entries that virtual machines changed since then; NULL: none */
-    bool unseen;      /* … some of them since the routes were last checked */
+    uint64_t edits;   /* such changes, … */
+    uint64_t edits_checked; /* … and those that the last check of the routes has seen */
 };
 void sm_job_free(struct sm_job *job);
 

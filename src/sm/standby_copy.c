@@ -24,7 +24,6 @@
  * known for one; 12 bits of token; 8 bits that count SMPs, as the specification wants it. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {
@@ -37,29 +36,29 @@ enum {
     QUEUED_AHEAD = 32, /* requests that wait before the next node is begun */
 };
 
-struct mirrored_node {
-    uint32_t reads_for; /* the token under which all of it is being read; 0: none */
-    uint32_t mirrored;  /* the token under which all of it was read; 0: none */
+struct node_copy {
+    uint32_t reading_token; /* the token under which all of it is being read; 0: none */
+    uint32_t read_token;    /* the token under which all of it was read; 0: none */
 };
 
 struct audit {
     bool due; /* with the next sweep */
     bool running;
-    uint32_t cursor, under_way;
+    uint32_t cursor;
     uint64_t next_at;
 };
 
 struct standby_copy {
-    struct audit audit;              /* as master: of the copy that it took over with */
-    uint32_t own_token;              /* of this manager, as master */
-    VEC(struct mirrored_node) nodes; /* beside the subnet's */
-    struct watched {                 /* tokens are 0 where there is none */
-        uint64_t master;             /* port GUID */
-        uint32_t seen;               /* its token when last heard of */
-        uint32_t round;              /* the token under which nodes are read */
-        uint32_t cursor;             /* the next node to be read */
+    struct audit audit;          /* as master: of the copy that it took over with */
+    uint32_t own_token;          /* of this manager, as master */
+    VEC(struct node_copy) nodes; /* beside the subnet's */
+    struct watched {             /* tokens are 0 where there is none */
+        uint64_t master;         /* port GUID */
+        uint32_t token;          /* its token when last heard of */
+        uint32_t round;          /* the token under which nodes are read */
+        uint32_t cursor;         /* the next node to be read */
         bool complete;
-        bool heard;            /* the master has answered */
+        bool answered;         /* the master has answered */
         struct sm_job *routes; /* checked; NULL: not, or not right */
         uint64_t job;          /* number of the job that checks them; 0: none */
         uint32_t burst;        /* SMPs that may be sent before `next_burst` */
@@ -67,21 +66,22 @@ struct standby_copy {
     } watched;
 };
 
-struct standby_copy *standby_copy_new(void)
+static void release_standby_copy(struct sm *sm)
 {
-    return mem_zalloc(1, sizeof(struct standby_copy));
+    sm_job_free(sm->standby_copy->watched.routes);
+    vec_release(&sm->standby_copy->nodes);
 }
 
-void standby_copy_free(struct standby_copy *standby_copy)
+static void drop_standby_copy(struct sm *sm)
 {
-    if (!standby_copy)
-        return;
-    sm_job_free(standby_copy->watched.routes);
-    vec_release(&standby_copy->nodes);
-    mem_free(standby_copy);
+    sm->standby_copy->audit = (struct audit){0}; /* what it is about is read again */
+    for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
+        sm->standby_copy->nodes.items[i].reading_token = 0;
 }
 
-static struct mirrored_node *mirrored_at(struct sm *sm, uint32_t node)
+SM_PART(standby_copy, NULL, release_standby_copy, drop_standby_copy);
+
+static struct node_copy *node_copy_at(struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
     return vec_at(&sm->standby_copy->nodes, node);
@@ -94,9 +94,9 @@ static uint32_t mark(uint64_t guid)
 
 /* ---- the master's side ---- */
 
-void standby_copy_start(struct sm *sm, uint64_t now)
+void standby_copy_start(struct sm *sm)
 {
-    sm->standby_copy->own_token = (uint32_t)hash_mix(now ^ sm->guid)
+    sm->standby_copy->own_token = (uint32_t)hash_mix(sm->now ^ sm->guid)
                                   << 1; /* not that of an earlier run */
 }
 
@@ -132,107 +132,93 @@ static uint32_t token_of(const uint8_t *info)
     return count >> MARK_SHIFT == mark(wire_get(info, SM_INFO_GUID)) ? count >> TOKEN_SHIFT : 0;
 }
 
-static bool is_quiet(uint32_t token)
+static bool token_is_even(uint32_t token)
 {
     return token && !(token & 1);
 }
 
-static void drop_routes(struct sm *sm)
+void standby_copy_discard_routes(struct sm *sm)
 {
     sm_job_free(sm->standby_copy->watched.routes);
     sm->standby_copy->watched.routes = NULL;
     sm->standby_copy->watched.job = 0; /* nor are those wanted that are being checked */
 }
 
-void standby_copy_spoil(struct sm *sm)
+static void end_copy(struct sm *sm)
 {
-    drop_routes(sm);
-}
-
-void standby_copy_end(struct sm *sm)
-{
-    drop_routes(sm);
+    standby_copy_discard_routes(sm);
     sm->standby_copy->watched = (struct watched){0};
     for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
-        sm->standby_copy->nodes.items[i].mirrored = 0;
+        sm->standby_copy->nodes.items[i].read_token = 0;
 }
 
-bool standby_copy_has_heard(const struct sm *sm, bool *weft)
+bool standby_copy_master_answered(const struct sm *sm, bool *weft)
 {
-    *weft = sm->standby_copy->watched.seen != 0;
-    return sm->standby_copy->watched.heard;
+    *weft = sm->standby_copy->watched.token != 0;
+    return sm->standby_copy->watched.answered;
 }
 
 void standby_copy_watch(struct sm *sm, uint64_t master)
 {
     if (sm->standby_copy->watched.master != master)
-        standby_copy_end(sm);
+        end_copy(sm);
     sm->standby_copy->watched.master = master;
 }
 
-void standby_copy_hear(struct sm *sm, uint64_t now, const uint8_t *info)
+void standby_copy_receive_info(struct sm *sm, const uint8_t *info)
 {
     uint32_t token = token_of(info);
     if (sm_state(sm) != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
         return;
-    sm->standby_copy->watched.heard = true;
-    if (token != sm->standby_copy->watched.seen) {
-        drop_routes(sm);
-        if (sm->standby_copy->watched.seen)
+    sm->standby_copy->watched.answered = true;
+    if (token != sm->standby_copy->watched.token) {
+        standby_copy_discard_routes(sm);
+        if (sm->standby_copy->watched.token)
             sm_drop_requests(sm); /* what is asked for is out of date, and the master is busy */
-        sm->standby_copy->watched.seen = token;
+        sm->standby_copy->watched.token = token;
         sm->standby_copy->watched.complete = false;
     }
-    standby_copy_advance(sm, now);
+    standby_copy_advance(sm);
 }
 
 static void read_whole(struct sm *sm, uint32_t node)
 {
-    struct mirrored_node *work = mirrored_at(sm, node);
-    work->reads_for = sm->standby_copy->watched.round;
+    standby_copy_node_reading(sm, node);
     discovery_forget_tables(sm, node);
     discovery_read_all(sm, node);
-    if (!discovery_is_reading(sm, node))
-        work->mirrored = work->reads_for; /* nothing to be read */
+    standby_copy_node_read(sm, node); /* if there is nothing to be read */
 }
 
-void standby_copy_meets(struct sm *sm, uint32_t node)
+void standby_copy_node_reading(struct sm *sm, uint32_t node)
 {
-    mirrored_at(sm, node)->reads_for = sm->standby_copy->watched.round;
+    node_copy_at(sm, node)->reading_token = sm->standby_copy->watched.round;
 }
 
 void standby_copy_node_unread(struct sm *sm, uint32_t node)
 {
-    mirrored_at(sm, node)->reads_for = 0;
+    node_copy_at(sm, node)->reading_token = 0;
 }
 
-void standby_copy_requests_dropped(struct sm *sm)
+bool sm_has_copy(const struct sm *sm)
 {
-    sm->standby_copy->audit = (struct audit){0}; /* what it is about is read again */
-    for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
-        sm->standby_copy->nodes.items[i].reads_for = 0;
-}
-
-bool standby_copy_is_complete(const struct sm *sm)
-{
-    return sm->standby_copy->watched.complete;
+    return sm_state(sm) == SM_STANDBY && sm->standby_copy->watched.complete;
 }
 
 void standby_copy_node_read(struct sm *sm, uint32_t node)
 {
-    struct mirrored_node *work = mirrored_at(sm, node);
-    if (work->reads_for && node_at(sm, node)->present)
-        work->mirrored = work->reads_for;
+    struct node_copy *work = node_copy_at(sm, node);
+    if (work->reading_token && node_at(sm, node)->present && !discovery_is_reading(sm, node))
+        work->read_token = work->reading_token;
 }
 
 static bool is_behind(struct sm *sm, uint32_t node)
 {
     return node_at(sm, node)->present &&
-           mirrored_at(sm, node)->mirrored != sm->standby_copy->watched.round;
+           node_copy_at(sm, node)->read_token != sm->standby_copy->watched.round;
 }
 
 /* All there is has been read: addresses are taken as they are, and the tables are checked. */
-static void complete(struct sm *sm)
+static void finish_copy(struct sm *sm)
 {
     unsigned switches = 0, adapters = 0;
     assert(sm_state(sm) == SM_STANDBY && discovery_is_complete(sm));
@@ -242,25 +228,23 @@ static void complete(struct sm *sm)
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
-    sm_say(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters", switches,
+    sm_log(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters", switches,
            adapters);
     if (!sm->config.engine->renames)
         sm->standby_copy->watched.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
 }
 
-void standby_copy_advance(struct sm *sm, uint64_t now)
+void standby_copy_advance(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
-    (void)now;
-    if (!sm->config.copy_rate || !is_quiet(watched->seen) || watched->complete ||
+    if (!sm->config.copy_rate || !token_is_even(watched->token) || watched->complete ||
         sm->subnet.own_port == SUBNET_NONE)
         return;
-    if (watched->round != watched->seen) {
-        watched->round = watched->seen;
+    if (watched->round != watched->token) {
+        watched->round = watched->token;
         watched->cursor = 0;
     }
-    while (watched->cursor < sm->subnet.nodes.count &&
-           transactions_waiting(sm, PRIORITY_NONE) < QUEUED_AHEAD) {
+    while (watched->cursor < sm->subnet.nodes.count && transactions_waiting(sm) < QUEUED_AHEAD) {
         if (is_behind(sm, watched->cursor))
             read_whole(sm, watched->cursor);
         watched->cursor++;
@@ -273,7 +257,7 @@ void standby_copy_advance(struct sm *sm, uint64_t now)
             read_whole(sm, node);
             return;
         }
-    complete(sm);
+    finish_copy(sm);
 }
 
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right)
@@ -291,7 +275,7 @@ bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right)
 /* ---- pace ---- */
 
 /* A standby without a copy still has a question now and then. */
-uint32_t standby_copy_pace(const struct sm *sm)
+static uint32_t copy_pace(const struct sm *sm)
 {
     return sm->config.copy_rate ? sm->config.copy_rate : LEAST_RATE;
 }
@@ -308,23 +292,23 @@ bool standby_copy_may_send(struct sm *sm)
 
 uint64_t standby_copy_deadline(const struct sm *sm)
 {
-    bool waits = transactions_waiting(sm, PRIORITY_NONE) && sm->standby_copy->watched.burst == 0;
+    bool waits = transactions_waiting(sm) && sm->standby_copy->watched.burst == 0;
     return sm_state(sm) == SM_STANDBY && waits ? sm->standby_copy->watched.next_burst : TIME_NEVER;
 }
 
-void standby_copy_expire(struct sm *sm, uint64_t now)
+void standby_copy_expire(struct sm *sm)
 {
-    if (now < standby_copy_deadline(sm))
+    if (sm->now < standby_copy_deadline(sm))
         return;
     sm->standby_copy->watched.burst = BURST;
-    sm->standby_copy->watched.next_burst = now + BURST * NS_PER_S / standby_copy_pace(sm);
+    sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / copy_pace(sm);
 }
 
 /* ---- taking over ---- */
 
 /* A link that is up and leads nowhere: whoever is there had been asked, and the question was
  * dropped with all others. */
-static bool misses_somebody(struct sm *sm, uint32_t node)
+static bool has_unknown_neighbor(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
     bool misses = false;
@@ -339,11 +323,11 @@ static bool misses_somebody(struct sm *sm, uint32_t node)
 bool standby_copy_take_over(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
-    if (!is_quiet(watched->seen) || watched->round != watched->seen)
+    if (!token_is_even(watched->token) || watched->round != watched->token)
         return false;
     sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
-        if (is_behind(sm, node) || misses_somebody(sm, node))
+        if (is_behind(sm, node) || has_unknown_neighbor(sm, node))
             read_whole(sm, node);
         else if (node_at(sm, node)->present && node_at(sm, node)->kind == SUBNET_SWITCH)
             discovery_read_switch(sm, node);
@@ -354,10 +338,10 @@ bool standby_copy_take_over(struct sm *sm)
         if (!node_at(sm, p->node)->present)
             continue;
         /* Machines may have moved right before the master's end, faster than it could say so. */
-        if (discovery_avoids_port(sm, port) || subnet_is_socket(&sm->subnet, port))
+        if (sm_is_avoiding_port(sm, port) || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
-            mastership_ask(sm, port);
+            mastership_query(sm, port);
     }
     discovery_read_port(sm, sm->subnet.own_port);
     sm->standby_copy->audit.due = true;
@@ -371,52 +355,38 @@ struct sm_job *standby_copy_take_routes(struct sm *sm)
     bool fit = routes && routes->generation == sm->subnet.generation;
     if (fit)
         sm->standby_copy->watched.routes = NULL;
-    standby_copy_end(sm);
+    end_copy(sm);
     return fit ? routes : NULL;
 }
 
 /* ---- audit ---- */
 
-static request_ended audit_block_ended;
-static request_answered audit_block_read;
+static request_outcome audit_block_read;
 static const struct request_kind audit_block = {
-    .name = "LinearForwardingTable",
     .attribute = ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-    .counter = offsetof(struct sm_counts, tables),
-    .ended = audit_block_ended,
+    .group = GROUP_AUDIT,
     .answered = audit_block_read,
 };
 
-bool audit_begin(struct sm *sm, uint64_t now)
+bool audit_begin(struct sm *sm)
 {
     if (!sm->standby_copy->audit.due)
         return false;
-    sm->standby_copy->audit = (struct audit){.running = true, .next_at = now};
+    sm->standby_copy->audit = (struct audit){.running = true, .next_at = sm->now};
     return true;
-}
-
-static void read_blocks(struct sm *sm, uint32_t node, unsigned blocks)
-{
-    for (unsigned block = 0; block < blocks; block++) {
-        struct request *request = sm_request(
-            sm, &audit_block, (union request_subject){.table = {.node = node, .block = block}},
-            node_at(sm, node)->first_port);
-        request->modifier = block;
-        sm->standby_copy->audit.under_way++;
-        sm_submit(sm, request, PRIORITY_NONE);
-    }
 }
 
 uint64_t audit_deadline(const struct sm *sm)
 {
     const struct audit *audit = &sm->standby_copy->audit;
-    return audit->running && !audit->under_way && sm_is_settled(sm) ? audit->next_at : TIME_NEVER;
+    bool waits = audit->running && !transactions_under_way(sm, GROUP_AUDIT) && sm_is_settled(sm);
+    return waits ? audit->next_at : TIME_NEVER;
 }
 
-void audit_advance(struct sm *sm, uint64_t now)
+void audit_advance(struct sm *sm)
 {
     struct audit *audit = &sm->standby_copy->audit;
-    if (now < audit_deadline(sm))
+    if (sm->now < audit_deadline(sm))
         return;
     for (; audit->cursor < sm->subnet.nodes.count; audit->cursor++) {
         const struct subnet_node *node = node_at(sm, audit->cursor);
@@ -424,31 +394,26 @@ void audit_advance(struct sm *sm, uint64_t now)
             continue;
         assert(node->tables->wanted_top < LFT_ENTRIES);
         unsigned blocks = node->tables->wanted_top / LFT_BLOCK + 1u;
-        read_blocks(sm, audit->cursor++, blocks);
-        audit->next_at = now + blocks * NS_PER_S / standby_copy_pace(sm);
+        for (unsigned block = 0; block < blocks; block++)
+            sm_send(sm, &audit_block, (union request_subject){.table = {audit->cursor, block}},
+                    node->first_port, block, NULL);
+        audit->cursor++;
+        audit->next_at = sm->now + blocks * NS_PER_S / copy_pace(sm);
         return;
     }
     audit->running = false;
 }
 
-static void audit_block_read(struct sm *sm, uint64_t now, const struct request *request,
-                             const uint8_t *data)
+static void audit_block_read(struct sm *sm, const struct request *request)
 {
     uint32_t index = request->about.table.node, block = request->about.table.block;
     struct subnet_node *node = node_at(sm, index);
-    uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
+    const uint8_t *actual = node->tables->actual + block * LFT_BLOCK;
     if (!node->present || program_is_writing_tables(sm, index) ||
-        !subnet_block_known(node->tables, block) || memcmp(actual, data, LFT_BLOCK) == 0)
+        !subnet_block_known(node->tables, block) || memcmp(actual, request->answer, LFT_BLOCK) == 0)
         return;
-    memcpy(actual, data, LFT_BLOCK);
-    sm_begin_change(sm, now, "switch 0x%016llx has another table than the last master's copy",
+    discovery_store_block(sm, index, block, request->answer);
+    sm_begin_change(sm, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
     reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
-}
-
-static void audit_block_ended(struct sm *sm, const struct request *request)
-{
-    (void)request;
-    assert(sm->standby_copy->audit.under_way);
-    sm->standby_copy->audit.under_way--;
 }

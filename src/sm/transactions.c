@@ -1,7 +1,7 @@
 /* One bounded window of outstanding SMPs.
  *
  * Requests wait in two queues: those that somebody waits for go before the rest. (A few go before
- * everything, see enum haste.) The window grows
+ * everything, see enum request_priority.) The window grows
  * by one for every full window of answers (and by one for each answer until the first loss), and
  * halves when something is lost, at most once in a time-out. A request that is not answered is sent
  * again, each time with twice the patience, and then given up: its destination counts as gone.
@@ -12,11 +12,10 @@
  * What follows from an answer, a refusal or silence is up to the request's kind. */
 #include "sm/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };
-enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, SUSPICIOUS = 4 };
+enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, TIMEOUTS_SUSPECT = 4 };
 
 struct request_queue {
     uint32_t head, tail, count;
@@ -26,31 +25,27 @@ struct transactions {
     VEC(struct request) requests;
     uint32_t free;
     struct request_queue queues[PRIORITY_COUNT];
+    uint32_t under_way[GROUP_COUNT]; /* waiting or outstanding */
     /* Outstanding ones in the order in which they were sent: all have the same time-out but for
      * back-off, so the few later ones just wait a little longer. */
-    VEC(uint32_t) flying;
+    VEC(uint32_t) in_flight;
     uint32_t window_256; /* in 1/256 SMPs */
     uint64_t shrunk_at;
-    uint32_t silence; /* time-outs since the last answer */
-    bool dropped;     /* see transactions_have_dropped() */
+    uint32_t timeouts; /* time-outs since the last answer */
+    bool dropped;      /* see transactions_have_dropped() */
     struct sm_counts counts;
 };
 
-struct transactions *transactions_new(void)
+static void init_transactions(struct sm *sm)
 {
-    struct transactions *transactions = mem_zalloc(1, sizeof *transactions);
-    transactions->free = SUBNET_NONE;
-    transactions->window_256 = WINDOW_START;
-    return transactions;
+    sm->transactions->free = SUBNET_NONE;
+    sm->transactions->window_256 = WINDOW_START;
 }
 
-void transactions_free(struct transactions *transactions)
+static void release_transactions(struct sm *sm)
 {
-    if (!transactions)
-        return;
-    vec_release(&transactions->requests);
-    vec_release(&transactions->flying);
-    mem_free(transactions);
+    vec_release(&sm->transactions->requests);
+    vec_release(&sm->transactions->in_flight);
 }
 
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
@@ -65,7 +60,8 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
         t->free = t->requests.items[slot].next;
     }
     struct request *request = &t->requests.items[slot];
-    assert(!request->outstanding && kind->answered);
+    assert(!request->outstanding && kind->answered && kind->group < GROUP_COUNT);
+    t->under_way[kind->group]++;
     *request = (struct request){.generation = request->generation + 1,
                                 .kind = kind,
                                 .about = about,
@@ -94,19 +90,31 @@ static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
     return slot;
 }
 
-void sm_submit(struct sm *sm, struct request *request, enum request_priority request_priority)
+void sm_submit(struct sm *sm, struct request *request, enum request_priority priority)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
-    request->request_priority = (uint8_t)request_priority;
+    request->priority = (uint8_t)priority;
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         standby_copy_begin_change(sm); /* may move the requests */
-    enqueue(t, &t->queues[request_priority], slot);
+    enqueue(t, &t->queues[priority], slot);
+}
+
+void sm_send(struct sm *sm, const struct request_kind *kind, union request_subject about,
+             uint32_t target, uint32_t modifier, const uint8_t *data)
+{
+    struct request *request = sm_request(sm, kind, about, target);
+    request->modifier = modifier;
+    if (data)
+        memcpy(request->data, data, SMP_DATA_BYTES);
+    sm_submit(sm, request, PRIORITY_NONE);
 }
 
 static void retire(struct transactions *t, uint32_t slot)
 {
     struct request *request = &t->requests.items[slot];
+    assert(t->under_way[request->kind->group]);
+    t->under_way[request->kind->group]--;
     request->outstanding = false;
     request->generation++;
     request->next = t->free;
@@ -116,38 +124,40 @@ static void retire(struct transactions *t, uint32_t slot)
 static void count_sent(struct sm *sm, const struct request_kind *kind)
 {
     struct sm_counts *counts = &sm->transactions->counts;
-    size_t counter = kind->counter ? kind->counter : offsetof(struct sm_counts, other);
     counts->sent++;
-    ++*(uint64_t *)((char *)counts + counter);
-    counts->tables_read += counter == offsetof(struct sm_counts, tables) && !kind->writes;
+    switch (kind->attribute) {
+    case ATTRIBUTE_NODE_INFO: counts->node_info++; break;
+    case ATTRIBUTE_PORT_INFO:
+        ++*(kind->writes ? &counts->port_info_set : &counts->port_info_get);
+        break;
+    case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
+    case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
+        counts->tables++;
+        counts->tables_read += !kind->writes;
+        break;
+    case ATTRIBUTE_VIRTUAL_FUNCTION: counts->functions++; break;
+    default: counts->other++;
+    }
 }
 
 /* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
  * shows that when its lease has run out), else ours. */
 static uint64_t key_for(const struct sm *sm, uint32_t target)
 {
-    if (target == SUBNET_NONE || !sm->subnet.ports.items[target].known)
+    if (target == SUBNET_NONE || !port_at(sm, target)->known)
         return sm->config.m_key;
-    uint64_t shown = wire_get(sm->subnet.ports.items[target].info, PORT_INFO_M_KEY);
+    uint64_t shown = wire_get(port_at(sm, target)->info, PORT_INFO_M_KEY);
     return shown ? shown : sm->config.m_key;
-}
-
-/* Outside a change, tables are written only where machines move, and that changes no entry that
- * leads to a switch. */
-static bool tables_are_good(const struct sm *sm)
-{
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_serving(sm) &&
-           plan_serving(sm) == plan_current(sm) && !reconfigure_is_outdated(sm);
 }
 
 /* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
  * and whoever looks for a link that is down, goes the directed way. */
-static void start_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
+static void route_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
                          struct sm_message *message)
 {
     const struct subnet_port *ports = sm->subnet.ports.items;
-    if (!sm->config.lid_route || request->tries || request->request_priority == PRIORITY_PRESSING ||
-        hops < 2 || !tables_are_good(sm))
+    if (!sm->config.lid_route || request->tries || request->priority == PRIORITY_IMMEDIATE ||
+        hops < 2 || !reconfigure_is_at_rest(sm))
         return;
     uint32_t out = request->through != SUBNET_NONE ? request->through : ports[request->target].via;
     const struct subnet_port *from = &ports[subnet_end_port(&sm->subnet, out)];
@@ -162,8 +172,8 @@ static void start_by_lid(const struct sm *sm, const struct request *request, uns
 }
 
 /* Fills in the MAD; false when the destination cannot be reached any more. */
-static bool compose(struct sm *sm, const struct request *request, uint32_t id,
-                    struct sm_message *message)
+static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
+                      struct sm_message *message)
 {
     uint8_t *mad = message->mad;
     memset(mad, 0, MAD_BYTES);
@@ -176,7 +186,7 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     if (request->through != SUBNET_NONE) {
         if (hops >= SMP_MAX_HOPS)
             return false;
-        mad[128 + ++hops] = sm->subnet.ports.items[request->through].number;
+        mad[128 + ++hops] = port_at(sm, request->through)->number;
     }
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
@@ -192,20 +202,15 @@ static bool compose(struct sm *sm, const struct request *request, uint32_t id,
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
     message->lid = LID_PERMISSIVE;
     message->sl = 0;
-    start_by_lid(sm, request, (unsigned)hops, message);
+    route_by_lid(sm, request, (unsigned)hops, message);
     return true;
-}
-
-static bool window_is_full(const struct transactions *t)
-{
-    return t->flying.count >= t->window_256 / WINDOW_UNIT;
 }
 
 static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    uint32_t slot = dequeue(t, &t->queues[PRIORITY_PRESSING]);
-    if (slot != SUBNET_NONE || window_is_full(t))
+    uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
+    if (slot != SUBNET_NONE || t->in_flight.count >= t->window_256 / WINDOW_UNIT)
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
@@ -233,50 +238,50 @@ static struct request end(struct sm *sm, uint32_t slot)
     return request;
 }
 
-void transactions_lose(struct sm *sm, uint64_t now, const struct request *request)
+void transactions_fail(struct sm *sm, const struct request *request)
 {
     if (request->kind->unanswered)
-        request->kind->unanswered(sm, now, request);
+        request->kind->unanswered(sm, request);
     if (request->kind->loses_contact)
-        discovery_lost_contact(sm, now, request->target);
+        discovery_lost_contact(sm, request->target);
 }
 
-static void end_unanswered(struct sm *sm, uint64_t now, uint32_t slot)
+static void end_unanswered(struct sm *sm, uint32_t slot)
 {
     struct request gone = end(sm, slot);
-    transactions_lose(sm, now, &gone);
+    transactions_fail(sm, &gone);
 }
 
-bool transactions_next(struct sm *sm, uint64_t now, struct sm_message *message)
+bool transactions_next(struct sm *sm, struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
         uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
-        if (!compose(sm, request, id, message)) {
+        if (!build_mad(sm, request, id, message)) {
             t->dropped = true;
-            end_unanswered(sm, now, slot);
+            end_unanswered(sm, slot);
             continue;
         }
         message->patience_ns = effort_of(sm, request).timeout_ns;
-        request->deadline = now + message->patience_ns;
+        request->deadline = sm->now + message->patience_ns;
         request->tries++;
         request->outstanding = true;
-        vec_push(&t->flying, slot);
+        vec_push(&t->in_flight, slot);
         count_sent(sm, request->kind);
         return true;
     }
     return false;
 }
 
-static void land(struct transactions *t, uint32_t slot)
+static void remove_in_flight(struct transactions *t, uint32_t slot)
 {
     size_t i = 0;
-    while (i < t->flying.count && t->flying.items[i] != slot)
+    while (i < t->in_flight.count && t->in_flight.items[i] != slot)
         i++;
-    assert(i < t->flying.count && t->requests.items[slot].outstanding);
+    assert(i < t->in_flight.count && t->requests.items[slot].outstanding);
     t->requests.items[slot].outstanding = false;
-    t->flying.items[i] = t->flying.items[--t->flying.count];
+    t->in_flight.items[i] = t->in_flight.items[--t->in_flight.count];
 }
 
 static void grow_window(struct sm *sm)
@@ -287,16 +292,16 @@ static void grow_window(struct sm *sm)
     t->window_256 = t->window_256 + step < limit ? t->window_256 + step : limit;
 }
 
-static void shrink_window(struct sm *sm, uint64_t now)
+static void shrink_window(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    if (t->shrunk_at && now < t->shrunk_at + sm->config.timeout_ns)
+    if (t->shrunk_at && sm->now < t->shrunk_at + sm->config.timeout_ns)
         return;
-    t->shrunk_at = now;
+    t->shrunk_at = sm->now;
     t->window_256 = t->window_256 / 2 > WINDOW_UNIT ? t->window_256 / 2 : WINDOW_UNIT;
 }
 
-void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+void transactions_receive(struct sm *sm, const struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
     uint32_t id = (uint32_t)wire_get(message->mad, MAD_TID);
@@ -308,80 +313,80 @@ void transactions_receive(struct sm *sm, uint64_t now, const struct sm_message *
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, twice, or not ours */
-    land(t, slot);
+    remove_in_flight(t, slot);
     grow_window(sm);
-    t->silence = 0;
+    t->timeouts = 0;
     t->counts.answered++;
     struct request answered = end(sm, slot);
-    const struct request_kind *kind = answered.kind;
-    uint16_t status = (uint16_t)wire_get(message->mad, SMP_STATUS);
-    if (!status)
-        kind->answered(sm, now, &answered, message->mad + SMP_DATA_OFFSET);
-    else if (kind->refused)
-        kind->refused(sm, now, &answered, status);
+    answered.answer = message->mad + SMP_DATA_OFFSET;
+    answered.status = (uint16_t)wire_get(message->mad, SMP_STATUS);
+    if (!answered.status)
+        answered.kind->answered(sm, &answered);
+    else if (answered.kind->refused)
+        answered.kind->refused(sm, &answered);
     else
-        transactions_lose(sm, now, &answered);
+        transactions_fail(sm, &answered);
 }
 
 /* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
  * reason to look at it. (A port that is read is asked through, so one that was asked through for
  * the last time is left alone.) */
-static void time_out(struct sm *sm, uint64_t now, uint32_t slot)
+static void time_out(struct sm *sm, uint32_t slot)
 {
     struct transactions *t = sm->transactions;
     struct request late = t->requests.items[slot];
     struct request_effort effort = effort_of(sm, &late);
     bool last = late.tries > effort.retries;
-    land(t, slot);
+    remove_in_flight(t, slot);
     if (!effort.ignores_loss)
-        shrink_window(sm, now);
+        shrink_window(sm);
     t->counts.timeouts++;
-    if (last || late.tries == 2 || ++t->silence >= SUSPICIOUS)
-        discovery_suspect(sm, now, late.target, last ? SUBNET_NONE : late.through);
+    if (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT)
+        discovery_suspect(sm, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
         t->counts.gave_up++;
-        end_unanswered(sm, now, slot);
+        end_unanswered(sm, slot);
     } else {
-        enqueue(t, &t->queues[late.request_priority], slot);
+        enqueue(t, &t->queues[late.priority], slot);
     }
 }
 
-void transactions_expire(struct sm *sm, uint64_t now)
+void transactions_expire(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->flying.count;) {
-        uint32_t slot = t->flying.items[i];
-        if (t->requests.items[slot].deadline > now)
+    for (size_t i = 0; i < t->in_flight.count;) {
+        uint32_t slot = t->in_flight.items[i];
+        if (t->requests.items[slot].deadline > sm->now)
             i++;
         else
-            time_out(sm, now, slot);
+            time_out(sm, slot);
     }
 }
 
-static bool has_way(const struct sm *sm, const struct request *request)
+static bool has_path(const struct sm *sm, const struct request *request)
 {
     uint8_t path[SMP_MAX_HOPS + 1];
     if (request->target == SUBNET_NONE)
         return true;
-    if (request->through != SUBNET_NONE && wire_get(sm->subnet.ports.items[request->through].info,
-                                                    PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+    if (request->through != SUBNET_NONE &&
+        wire_get(port_at(sm, request->through)->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
         return false;
     return subnet_route(&sm->subnet, request->target, path) >= 0;
 }
 
 /* Those that wait in queues find out when their turn comes. */
-void transactions_cut(struct sm *sm, uint64_t now)
+void transactions_drop_unreachable(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->flying.count;) {
-        uint32_t slot = t->flying.items[i];
-        if (has_way(sm, &t->requests.items[slot])) {
+    for (size_t i = 0; i < t->in_flight.count;) {
+        uint32_t slot = t->in_flight.items[i];
+        if (has_path(sm, &t->requests.items[slot])) {
             i++;
             continue;
         }
-        land(t, slot);
+        remove_in_flight(t, slot);
         t->counts.gave_up++;
-        end_unanswered(sm, now, slot);
+        end_unanswered(sm, slot);
     }
 }
 
@@ -389,19 +394,24 @@ uint64_t transactions_deadline(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
     uint64_t deadline = TIME_NEVER;
-    for (size_t i = 0; i < t->flying.count; i++)
-        if (t->requests.items[t->flying.items[i]].deadline < deadline)
-            deadline = t->requests.items[t->flying.items[i]].deadline;
+    for (size_t i = 0; i < t->in_flight.count; i++)
+        if (t->requests.items[t->in_flight.items[i]].deadline < deadline)
+            deadline = t->requests.items[t->in_flight.items[i]].deadline;
     return deadline;
 }
 
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
-    size_t waiting = 0;
-    for (unsigned request_priority = 0; request_priority < PRIORITY_COUNT; request_priority++)
-        waiting += t->queues[request_priority].count;
-    return t->flying.count == 0 && waiting == 0;
+    size_t waiting = t->in_flight.count;
+    for (unsigned i = 0; i < PRIORITY_COUNT; i++)
+        waiting += t->queues[i].count;
+    return waiting == 0;
+}
+
+uint32_t transactions_under_way(const struct sm *sm, enum request_group group)
+{
+    return sm->transactions->under_way[group];
 }
 
 bool transactions_have_dropped(struct sm *sm)
@@ -421,18 +431,20 @@ void sm_counts(const struct sm *sm, struct sm_counts *counts)
     *counts = sm->transactions->counts;
 }
 
-uint32_t transactions_waiting(const struct sm *sm, enum request_priority request_priority)
+uint32_t transactions_waiting(const struct sm *sm)
 {
-    return sm->transactions->queues[request_priority].count;
+    return sm->transactions->queues[PRIORITY_NONE].count;
 }
 
-void transactions_flush(struct sm *sm)
+static void flush(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (unsigned request_priority = 0; request_priority < PRIORITY_COUNT; request_priority++)
-        for (uint32_t slot; (slot = dequeue(t, &t->queues[request_priority])) != SUBNET_NONE;)
+    for (unsigned i = 0; i < PRIORITY_COUNT; i++)
+        for (uint32_t slot; (slot = dequeue(t, &t->queues[i])) != SUBNET_NONE;)
             retire(t, slot);
-    for (size_t i = 0; i < t->flying.count; i++)
-        retire(t, t->flying.items[i]);
-    t->flying.count = 0;
+    for (size_t i = 0; i < t->in_flight.count; i++)
+        retire(t, t->in_flight.items[i]);
+    t->in_flight.count = 0;
 }
+
+SM_PART(transactions, init_transactions, release_transactions, flush);

@@ -7,13 +7,9 @@
 
 #include "base/bitset.h"
 
-#include <assert.h>
-
 bool sm_is_quiet(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE && plan_current(sm) &&
-           plan_current(sm) == plan_serving(sm) && discovery_is_complete(sm) &&
-           !reconfigure_is_outdated(sm);
+    return reconfigure_is_at_rest(sm) && discovery_is_complete(sm);
 }
 
 struct subnet *sm_edit_subnet(struct sm *sm)
@@ -48,7 +44,7 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
     assert(sm_is_quiet(sm) && sm_tables_are_written(sm));
     if (!plan_serving(sm)->edited)
         plan_serving(sm)->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
-    plan_serving(sm)->unseen = true;
+    plan_serving(sm)->edits++;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
         struct subnet_tables *tables =
@@ -75,25 +71,5 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
 
 bool sm_tables_are_written(const struct sm *sm)
 {
-    return !program_tables_under_way(sm);
-}
-
-uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
-{
-    if (sm->config.drain_ns)
-        return sm->config.drain_ns;
-    return distribute_packet_life(sm) * (hops + 1u);
-}
-
-/* Before routes are planned: what is remembered of the tables in force, for mending them
- * (repair_job.c), is found anew once for all the entries that machines have changed. It has only
- * grown since, and what is there no more may close circles. Where the check refuses, all is
- * computed anew. */
-void vm_tables_take_stock(struct sm *sm)
-{
-    struct sm_job *job = plan_serving(sm);
-    struct err err;
-    if (job && job == plan_current(sm) && job->unseen && job->repair_state.known &&
-        plan_check(job, &job->routes, &err) == 0)
-        job->unseen = false;
+    return !transactions_under_way(sm, GROUP_TABLES);
 }

@@ -48,8 +48,10 @@ static const struct attribute {
     {ATTRIBUTE_LINEAR_FORWARDING_TABLE, SWITCHES, sma_get_linear, sma_set_linear, NULL},
     {ATTRIBUTE_RANDOM_FORWARDING_TABLE, SWITCHES, NULL, sma_set_random, sma_find_random},
     {ATTRIBUTE_MULTICAST_FORWARDING_TABLE, SWITCHES, NULL, NULL, sma_find_multicast},
-    {ATTRIBUTE_PORT_INFO_EXTENDED, ANY_NODE, sma_get_port_info_extended, NULL, NULL},
-    {ATTRIBUTE_MELLANOX_PORT_INFO, ANY_NODE, sma_get_mellanox_port_info, sma_set_mellanox_port_info,
+    /* Its fields are 0: there are no error correction modes. */
+    {ATTRIBUTE_PORT_INFO_EXTENDED, ANY_NODE, sma_check_port_number, NULL, NULL},
+    /* FDR10 is not negotiable. */
+    {ATTRIBUTE_MELLANOX_PORT_INFO, ANY_NODE, sma_get_mellanox_port_info, sma_check_port_number,
      NULL},
     {ATTRIBUTE_VIRTUAL_FUNCTION, VIRTUAL_SWITCHES, sma_get_virtual_function,
      sma_set_virtual_function, NULL},
@@ -69,10 +71,13 @@ static void copy_block_item(const struct sma_block *block, unsigned index, uint8
         *guid = wire_get_bits(data, index * bits, bits);
 }
 
-static uint16_t access_block(const struct attribute *attribute, bool write, struct sma *sma,
+static uint16_t access_table(const struct attribute *attribute, bool write, struct sma *sma,
                              unsigned port, uint32_t modifier, uint8_t *data)
 {
+    sma_access *function = write ? attribute->set : attribute->get;
     struct sma_block block;
+    if (function)
+        return function(sma, port, modifier, data);
     if (!attribute->find(sma, port, modifier, &block))
         return STATUS_BAD_VALUE;
     assert(block.items && block.count * block.item_bytes <= SMP_DATA_BYTES);
@@ -81,15 +86,6 @@ static uint16_t access_block(const struct attribute *attribute, bool write, stru
     for (unsigned i = write && block.read_only; i < block.count && block.item_bytes > 1; i++)
         copy_block_item(&block, i, data, write);
     return STATUS_OK;
-}
-
-static uint16_t access_table_or_block(const struct attribute *attribute, bool write,
-                                      struct sma *sma, unsigned port, uint32_t modifier,
-                                      uint8_t *data)
-{
-    sma_access *function = write ? attribute->set : attribute->get;
-    return function ? function(sma, port, modifier, data)
-                    : access_block(attribute, write, sma, port, modifier, data);
 }
 
 static const struct attribute *find_attribute(const struct sma *sma, unsigned id)
@@ -141,12 +137,12 @@ static uint16_t access_attribute(struct sma *sma, unsigned port, uint8_t *mad)
     if (!attribute || (method == METHOD_SET && !attribute->set && !attribute->find))
         return STATUS_BAD_ATTRIBUTE;
     if (method == METHOD_SET) {
-        uint16_t status = access_table_or_block(attribute, true, sma, port, modifier, data);
+        uint16_t status = access_table(attribute, true, sma, port, modifier, data);
         if (status)
             return status;
     }
     memset(data, 0, SMP_DATA_BYTES);
-    return access_table_or_block(attribute, false, sma, port, modifier, data);
+    return access_table(attribute, false, sma, port, modifier, data);
 }
 
 /* From protection level 1 on, a Get without the key returns everything but the key. The key is that
@@ -209,14 +205,10 @@ enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8
 uint64_t sma_deadline(const struct sma *sma)
 {
     uint64_t deadline = sma_trap_deadline(sma);
-    for (unsigned port = 0; port <= sma->port_count; port++) {
-        if (!sma_is_end_port(sma, port))
-            continue;
+    unsigned last = sma->kind == KIND_SWITCH ? 0 : sma->port_count;
+    for (unsigned port = 0; port <= last; port++) /* the end ports */
         if (sma->ports[port].lease_end < deadline)
             deadline = sma->ports[port].lease_end;
-        if (sma->kind == KIND_SWITCH)
-            break;
-    }
     return deadline;
 }
 

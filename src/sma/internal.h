@@ -36,8 +36,8 @@ enum capability2 { CAPABILITY2_PORT_INFO_EXTENDED = 1 << 1 };
  * Returns a status; a Set that fails changes nothing. */
 typedef uint16_t sma_access(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data);
 
-sma_access sma_get_port_info, sma_set_port_info, sma_get_port_info_extended;
-sma_access sma_get_mellanox_port_info, sma_set_mellanox_port_info;
+sma_access sma_get_port_info, sma_set_port_info, sma_get_mellanox_port_info;
+sma_access sma_check_port_number; /* accesses no field */
 sma_access sma_get_switch_info, sma_set_switch_info;
 sma_access sma_get_linear, sma_set_linear, sma_set_sl2vl, sma_set_random;
 

@@ -152,7 +152,7 @@ static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bo
     return STATUS_OK;
 }
 
-static uint16_t get_class_port_info(struct sma *sma, uint8_t *data)
+static uint16_t get_class_port_info(const struct sma *sma, uint8_t *data)
 {
     memset(data, 0, MAD_BYTES - GMP_DATA_OFFSET);
     wire_set(data, CLASS_PORT_INFO_BASE_VERSION, 1);

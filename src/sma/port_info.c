@@ -35,10 +35,9 @@ uint16_t sma_get_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     return STATUS_OK;
 }
 
-uint16_t sma_get_port_info_extended(struct sma *sma, unsigned port, uint32_t modifier,
-                                    uint8_t *data)
+uint16_t sma_check_port_number(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
-    (void)data; /* every field is 0: there are no error correction modes */
+    (void)data;
     return addressed_port(sma, port, modifier) < 0 ? STATUS_BAD_VALUE : STATUS_OK;
 }
 
@@ -55,26 +54,10 @@ uint16_t sma_get_mellanox_port_info(struct sma *sma, unsigned port, uint32_t mod
     return STATUS_OK;
 }
 
-uint16_t sma_set_mellanox_port_info(struct sma *sma, unsigned port, uint32_t modifier,
-                                    uint8_t *data)
-{
-    (void)data; /* FDR10 is not negotiable */
-    return addressed_port(sma, port, modifier) < 0 ? STATUS_BAD_VALUE : STATUS_OK;
-}
-
-/* The CapabilityMask2 bits of these widths and speeds. */
-static uint32_t capabilities2(uint8_t widths, uint8_t speeds_ext)
-{
-    enum { WIDTH_MASK_2X = 1 << 4, EXT_HDR = 1 << 2, EXT_NDR = 1 << 3, EXT_XDR = 1 << 4 };
-    return (widths & WIDTH_MASK_2X ? CAPABILITY2_LINK_WIDTH_2X : 0) |
-           (speeds_ext & EXT_HDR ? CAPABILITY2_HDR : 0) |
-           (speeds_ext & EXT_NDR ? CAPABILITY2_NDR : 0) |
-           (speeds_ext & EXT_XDR ? CAPABILITY2_EXTENDED_SPEEDS2 | CAPABILITY2_XDR : 0);
-}
-
 void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_t speeds,
                           uint8_t speeds_ext, bool fdr10)
 {
+    enum { WIDTH_MASK_2X = 1 << 4, EXT_HDR = 1 << 2, EXT_NDR = 1 << 3, EXT_XDR = 1 << 4 };
     struct sma_port *state = &sma->ports[port];
     uint8_t *info = state->info;
     state->fdr10 = fdr10;
@@ -97,7 +80,11 @@ void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_
     wire_set(end, PORT_INFO_CAPABILITY_MASK,
              wire_get(end, PORT_INFO_CAPABILITY_MASK) | CAPABILITY_EXTENDED_SPEEDS);
     wire_set(end, PORT_INFO_CAPABILITY_MASK2,
-             wire_get(end, PORT_INFO_CAPABILITY_MASK2) | capabilities2(widths, speeds_ext));
+             wire_get(end, PORT_INFO_CAPABILITY_MASK2) |
+                 (widths & WIDTH_MASK_2X ? CAPABILITY2_LINK_WIDTH_2X : 0) |
+                 (speeds_ext & EXT_HDR ? CAPABILITY2_HDR : 0) |
+                 (speeds_ext & EXT_NDR ? CAPABILITY2_NDR : 0) |
+                 (speeds_ext & EXT_XDR ? CAPABILITY2_EXTENDED_SPEEDS2 | CAPABILITY2_XDR : 0));
 }
 
 static bool is_subset(uint64_t value, uint64_t of)
@@ -110,6 +97,11 @@ static bool link_settings_valid(const struct sma_port *port, const uint8_t *data
     uint64_t width = wire_get(data, PORT_INFO_LINK_WIDTH_ENABLED);
     uint64_t speed = wire_get(data, PORT_INFO_LINK_SPEED_ENABLED);
     uint64_t ext = wire_get(data, PORT_INFO_LINK_SPEED_EXT_ENABLED);
+    uint64_t mtu = wire_get(data, PORT_INFO_NEIGHBOR_MTU);
+    if (mtu < 1 || mtu > wire_get(port->info, PORT_INFO_MTU_CAP) ||
+        wire_get(data, PORT_INFO_OPERATIONAL_VLS) > wire_get(port->info, PORT_INFO_VL_CAP) ||
+        wire_get(data, PORT_INFO_LINK_DOWN_DEFAULT_STATE) > PHYSICAL_POLLING)
+        return false;
     if (width != WIDTHS_AS_SUPPORTED && !is_subset(width, port->link_widths))
         return false;
     if (speed != SPEEDS_AS_SUPPORTED && !is_subset(speed, port->link_speeds))
@@ -150,33 +142,11 @@ static bool state_valid(const struct sma *sma, unsigned port, const uint8_t *dat
     }
 }
 
-static bool mtu_and_vls_valid(const uint8_t *info, const uint8_t *data)
-{
-    uint64_t mtu = wire_get(data, PORT_INFO_NEIGHBOR_MTU);
-    return mtu >= 1 && mtu <= wire_get(info, PORT_INFO_MTU_CAP) &&
-           wire_get(data, PORT_INFO_OPERATIONAL_VLS) <= wire_get(info, PORT_INFO_VL_CAP) &&
-           wire_get(data, PORT_INFO_LINK_DOWN_DEFAULT_STATE) <= PHYSICAL_POLLING;
-}
-
 void sma_copy_fields(uint8_t *info, const uint8_t *data, const enum wire_field *fields,
                      size_t count)
 {
     for (size_t i = 0; i < count; i++)
         wire_set(info, fields[i], wire_get(data, fields[i]));
-}
-
-/* Writing 0 clears these counters. A manager that writes back what it read must not undo later
- * counts. */
-static void clear_violations(uint8_t *info, const uint8_t *data)
-{
-    static const enum wire_field counters[] = {
-        PORT_INFO_M_KEY_VIOLATIONS,
-        PORT_INFO_P_KEY_VIOLATIONS,
-        PORT_INFO_Q_KEY_VIOLATIONS,
-    };
-    for (unsigned i = 0; i < sizeof counters / sizeof counters[0]; i++)
-        if (wire_get(data, counters[i]) == 0)
-            wire_set(info, counters[i], 0);
 }
 
 static void apply_end_port(struct sma_port *port, const uint8_t *data)
@@ -194,8 +164,17 @@ static void apply_end_port(struct sma_port *port, const uint8_t *data)
         PORT_INFO_MULTICAST_P_KEY_TRAP_SUPPRESSION,
         PORT_INFO_SUBNET_TIME_OUT,
     };
+    /* Writing 0 clears these counters. A manager that writes back what it read must not undo later
+     * counts. */
+    static const enum wire_field counters[] = {
+        PORT_INFO_M_KEY_VIOLATIONS,
+        PORT_INFO_P_KEY_VIOLATIONS,
+        PORT_INFO_Q_KEY_VIOLATIONS,
+    };
     sma_copy_fields(port->info, data, fields, sizeof fields / sizeof fields[0]);
-    clear_violations(port->info, data);
+    for (unsigned i = 0; i < sizeof counters / sizeof counters[0]; i++)
+        if (wire_get(data, counters[i]) == 0)
+            wire_set(port->info, counters[i], 0);
     port->lease_end = TIME_NEVER;
 }
 
@@ -285,8 +264,8 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     unsigned target = (unsigned)addressed;
     struct sma_port *state = &sma->ports[target];
     bool end = sma_is_end_port(sma, target);
-    if (!link_settings_valid(state, data) || !mtu_and_vls_valid(state->info, data) ||
-        !state_valid(sma, target, data) || (end && !end_port_valid(sma, state->info, data)))
+    if (!link_settings_valid(state, data) || !state_valid(sma, target, data) ||
+        (end && !end_port_valid(sma, state->info, data)))
         return STATUS_BAD_VALUE;
     uint8_t before[sizeof state->info];
     memcpy(before, state->info, sizeof before);

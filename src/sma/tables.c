@@ -31,8 +31,7 @@ uint16_t sma_set_switch_info(struct sma *sma, unsigned port, uint32_t modifier, 
     uint64_t top = wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP);
     if (top && top >= sma->options.linear_entries)
         return STATUS_BAD_VALUE;
-    for (unsigned i = 0; i < sizeof writable / sizeof writable[0]; i++)
-        wire_set(sma->switch_info, writable[i], wire_get(data, writable[i]));
+    sma_copy_fields(sma->switch_info, data, writable, sizeof writable / sizeof writable[0]);
     /* Writing 1 clears the bit. */
     if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
         wire_set(sma->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
@@ -94,30 +93,22 @@ bool sma_find_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, struct sm
     return block->items != NULL;
 }
 
-/* Optimised programming: one map for all inputs, or all outputs, of a switch. */
-static uint16_t set_sl2vl_wildcard(struct sma *sma, uint32_t modifier, const uint8_t *data)
+/* Optimised programming writes one map for all inputs, or all outputs, of a switch. */
+uint16_t sma_set_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
-    unsigned output = modifier & 0xFF, input = modifier >> 8 & 0xFF;
     bool all_inputs = modifier & SL2VL_ALL_INPUTS, all_outputs = modifier & SL2VL_ALL_OUTPUTS;
-    if (!sma->options.sl2vl_wildcards || sma->kind != KIND_SWITCH ||
-        (!all_inputs && input > sma->port_count) || (!all_outputs && output > sma->port_count))
+    unsigned output = modifier & 0xFF, input = modifier >> 8 & 0xFF;
+    uint8_t *row = sl2vl_addressed(sma, port, modifier);
+    if (!row || (sma->kind != KIND_SWITCH && (all_inputs || all_outputs)))
         return STATUS_BAD_VALUE;
+    memcpy(row, data, sizeof sma->sl2vl[0]);
+    if (!all_inputs && !all_outputs)
+        return STATUS_OK;
     for (unsigned out = all_outputs ? 0 : output; out <= (all_outputs ? sma->port_count : output);
          out++)
         for (unsigned in = all_inputs ? 0 : input; in <= (all_inputs ? sma->port_count : input);
              in++)
             memcpy(sl2vl_row(sma, in, out), data, sizeof sma->sl2vl[0]);
-    return STATUS_OK;
-}
-
-uint16_t sma_set_sl2vl(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
-{
-    if (modifier & (SL2VL_ALL_INPUTS | SL2VL_ALL_OUTPUTS))
-        return set_sl2vl_wildcard(sma, modifier, data);
-    uint8_t *row = sl2vl_addressed(sma, port, modifier);
-    if (!row)
-        return STATUS_BAD_VALUE;
-    memcpy(row, data, sizeof sma->sl2vl[0]);
     return STATUS_OK;
 }
 

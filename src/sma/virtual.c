@@ -147,14 +147,10 @@ void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, u
     refresh_table(vswitch);
 }
 
-static bool is_virtual_function(const struct sma *sma)
-{
-    return sma->host && sma->host_port != VSWITCH_PF;
-}
-
 bool sma_needs_link(const struct sma *sma)
 {
-    return !is_virtual_function(sma) || lid_of(sma) != 0;
+    bool is_virtual_function = sma->host && sma->host_port != VSWITCH_PF;
+    return !is_virtual_function || lid_of(sma) != 0;
 }
 
 bool sma_can_share_lid(const struct sma *sma, unsigned lid)
@@ -296,15 +292,6 @@ static void copy_switch_port(struct sma *sma, unsigned port)
     }
 }
 
-/* Marks both ports Down, so that the physical layer drops the link without a trap. */
-static void mark_link_down(struct sma *sma, struct sma *function)
-{
-    wire_set(sma->ports[function->host_port].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
-    wire_set(end_of(function)->info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
-    function->trap_count = 0;
-    memset(end_of(function)->guids, 0, function->options.guids * sizeof(uint64_t));
-}
-
 uint16_t sma_set_virtual_function(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
     (void)port;
@@ -321,7 +308,11 @@ uint16_t sma_set_virtual_function(struct sma *sma, unsigned port, uint32_t modif
             copy_switch_port(sma, function->host_port);
         }
     } else if (!lid && lid_of(function)) {
-        mark_link_down(sma, function);
+        /* Both ports are Down, so that the physical layer drops the link without a trap. */
+        wire_set(sma->ports[function->host_port].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
+        wire_set(end_of(function)->info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
+        function->trap_count = 0;
+        memset(end_of(function)->guids, 0, function->options.guids * sizeof(uint64_t));
     }
     wire_set(end_of(function)->info, PORT_INFO_LID, lid);
     wire_set(end_of(function)->info, PORT_INFO_LMC, lmc);

@@ -11,16 +11,6 @@ static uint64_t key_of(uint32_t port, unsigned kind, unsigned part)
     return ((uint64_t)port << KIND_BITS | kind) << PART_BITS | part;
 }
 
-static uint64_t hash_of(const uint8_t data[BLOCK_BYTES])
-{
-    uint64_t hash = BLOCK_BYTES, word;
-    for (unsigned i = 0; i < BLOCK_BYTES; i += sizeof word) {
-        memcpy(&word, data + i, sizeof word);
-        hash = hash_mix(hash ^ word) + i;
-    }
-    return hash;
-}
-
 void blocks_release(struct blocks *blocks)
 {
     vec_release(&blocks->rows);
@@ -39,7 +29,7 @@ static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYT
 {
     uint8_t data[BLOCK_BYTES]; /* it may be one of ours, and they move */
     memcpy(data, from, sizeof data);
-    uint64_t hash = hash_of(data);
+    uint64_t hash = hash_bytes(BLOCK_BYTES, data, BLOCK_BYTES);
     uint32_t head = map_get(&blocks->by_hash, hash);
     for (uint32_t i = head; i != BLOCKS_NONE; i = blocks->contents.items[i].next)
         if (memcmp(blocks->contents.items[i].data, data, BLOCK_BYTES) == 0) {
@@ -58,7 +48,7 @@ static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYT
 static void free_content(struct blocks *blocks, uint32_t index)
 {
     struct block_content *content = &blocks->contents.items[index];
-    uint64_t hash = hash_of(content->data);
+    uint64_t hash = hash_bytes(BLOCK_BYTES, content->data, BLOCK_BYTES);
     uint32_t head = map_get(&blocks->by_hash, hash);
     if (head == index && content->next == BLOCKS_NONE) {
         map_remove(&blocks->by_hash, hash);
@@ -83,14 +73,6 @@ static void drop_content(struct blocks *blocks, uint32_t *content)
 
 /* ---- rows ---- */
 
-static void make_room(struct blocks *blocks, uint32_t port)
-{
-    while (blocks->first_of.count <= port) {
-        vec_push(&blocks->first_of, BLOCKS_NONE);
-        vec_push(&blocks->unsettled, 0);
-    }
-}
-
 static uint32_t find(const struct blocks *blocks, uint32_t port, enum block_kind kind,
                      unsigned part)
 {
@@ -104,7 +86,10 @@ static uint32_t find_or_add(struct blocks *blocks, uint32_t port, enum block_kin
     uint32_t row = map_add(&blocks->by_key, key_of(port, kind, part), fresh);
     if (row != fresh)
         return row;
-    make_room(blocks, port);
+    while (blocks->first_of.count <= port) {
+        vec_push(&blocks->first_of, BLOCKS_NONE);
+        vec_push(&blocks->unsettled, 0);
+    }
     vec_push(&blocks->rows, ((struct block){.port = port,
                                             .kind = (uint8_t)kind,
                                             .part = (uint16_t)part,
@@ -206,7 +191,7 @@ uint32_t blocks_take(struct blocks *blocks)
     return BLOCKS_NONE;
 }
 
-static void set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
+void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data)
 {
     struct block *block = &blocks->rows.items[row];
     bool held_up = holds_up_port(block);
@@ -218,20 +203,10 @@ static void set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
     row_changed(blocks, row, held_up);
 }
 
-void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t data[BLOCK_BYTES])
-{
-    set_actual(blocks, row, data);
-}
-
 void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
                   const uint8_t data[BLOCK_BYTES])
 {
-    set_actual(blocks, find_or_add(blocks, port, kind, part), data);
-}
-
-void blocks_mark_unknown(struct blocks *blocks, uint32_t row)
-{
-    set_actual(blocks, row, NULL);
+    blocks_confirm(blocks, find_or_add(blocks, port, kind, part), data);
 }
 
 void blocks_refuse(struct blocks *blocks, uint32_t row)

@@ -81,13 +81,12 @@ static inline const uint8_t *blocks_content(const struct blocks *blocks, uint32_
     return content == BLOCKS_NONE ? NULL : blocks->contents.items[content].data;
 }
 
-/* For whoever writes to the fabric. The next row that differs, marked as being written, or
- * BLOCKS_NONE; then exactly one of confirm, refuse and lose follows. */
+/* The next row that differs, marked as being written, or BLOCKS_NONE. Exactly one of
+ * blocks_confirm() and blocks_refuse() follows. */
 uint32_t blocks_take(struct blocks *blocks);
-void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t data[BLOCK_BYTES]);
+/* NULL: no answer; the content is not known and the row is written again. */
+void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data);
 void blocks_refuse(struct blocks *blocks, uint32_t row);
-void blocks_mark_unknown(struct blocks *blocks,
-                         uint32_t row); /* no answer: not known, and tried again */
 /* The agent may have lost everything (its node went, another manager wrote): all of this port's
  * blocks are not known any more and are written anew. */
 void blocks_forget(struct blocks *blocks, uint32_t port);

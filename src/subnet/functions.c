@@ -163,24 +163,19 @@ static bool shows(const struct subnet *subnet, uint32_t socket, uint64_t guid)
     return function->attached && function->guid == guid;
 }
 
-/* It is not here any more; if it was seen at another place meanwhile, it is there. */
-static void miss_machine(struct subnet *subnet, uint32_t socket, uint64_t guid)
-{
-    const struct virtual_functions *functions = &subnet->functions;
-    map_remove(&subnet->functions.machines, guid);
-    for (size_t i = 0; i < functions->contested.count; i++) {
-        uint32_t other = functions->contested.items[i];
-        if (other != socket && shows(subnet, other, guid))
-            map_set(&subnet->functions.machines, guid, other);
-    }
-}
-
 static void note_machine(struct subnet *subnet, uint32_t socket, uint64_t guid, bool attached)
 {
+    struct virtual_functions *functions = &subnet->functions;
     struct virtual_function *function = functions_at(subnet, socket);
     if (function->attached && (!attached || function->guid != guid) &&
-        functions_find_machine(subnet, function->guid) == socket)
-        miss_machine(subnet, socket, function->guid);
+        functions_find_machine(subnet, function->guid) == socket) {
+        map_remove(&functions->machines, function->guid);
+        for (size_t i = 0; i < functions->contested.count; i++) {
+            uint32_t other = functions->contested.items[i];
+            if (other != socket && shows(subnet, other, function->guid))
+                map_set(&functions->machines, function->guid, other);
+        }
+    }
     function->attached = attached;
     function->guid = guid;
     if (!attached)
@@ -188,9 +183,9 @@ static void note_machine(struct subnet *subnet, uint32_t socket, uint64_t guid, 
     uint32_t other = functions_find_machine(subnet, guid);
     if (other != SUBNET_NONE && other != socket && shows(subnet, other, guid) && !function->held &&
         !functions_at(subnet, other)->held && subnet_is_present(subnet, other))
-        vec_push(&subnet->functions.contested, socket);
+        vec_push(&functions->contested, socket);
     else
-        map_set(&subnet->functions.machines, guid, socket);
+        map_set(&functions->machines, guid, socket);
 }
 
 /* ---- what is known ---- */

@@ -9,64 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RATE_10_GB = 3, MTU_2048 = 4, SCOPE_LINK_LOCAL = 2, IPOIB_Q_KEY = 0x0B1B };
-
 /* What a port has of a partition, and which of it has its place. */
 enum { HAS_LIMITED = 1, HAS_FULL = 2, PLACED_LIMITED = 4, PLACED_FULL = 8, TOUCHED = 16 };
 enum { PLACED = PLACED_LIMITED | PLACED_FULL };
-
-uint32_t partitions_add(struct partitions *partitions, const char *name, uint16_t key)
-{
-    struct partition partition = {.key = key, .name = arena_strdup(&partitions->names, name)};
-    vec_push(&partitions->all, partition);
-    return (uint32_t)partitions->all.count - 1;
-}
-
-void partitions_add_rule(struct partitions *partitions, struct partition_rule rule)
-{
-    rule.order = (uint32_t)partitions->rules.count;
-    vec_push(&partitions->rules, rule);
-}
-
-static int by_guid_and_order(const void *a, const void *b)
-{
-    const struct partition_rule *x = a, *y = b;
-    if (x->guid != y->guid)
-        return x->guid < y->guid ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-void partitions_finish(struct partitions *partitions)
-{
-    if (partitions->rules.count)
-        qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
-              by_guid_and_order);
-    partitions->general = 0;
-    while (partitions->general < partitions->rules.count &&
-           !partitions->rules.items[partitions->general].guid)
-        partitions->general++;
-    for (uint32_t i = 0; i < partitions->all.count; i++)
-        map_set(&partitions->by_key, partitions->all.items[i].key, i);
-}
-
-void partitions_make_default(struct partitions *partitions)
-{
-    *partitions = (struct partitions){0};
-    uint32_t all = partitions_add(partitions, "Default", PARTITION_DEFAULT);
-    partitions_add_rule(partitions, (struct partition_rule){.partition = all,
-                                                            .target = MEMBERS_ALL,
-                                                            .membership = MEMBER_FULL});
-    struct partition_group broadcast = {
-        .partition = all,
-        .mgid = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF},
-        .q_key = IPOIB_Q_KEY,
-        .mtu = MTU_2048,
-        .rate = RATE_10_GB,
-        .scope = SCOPE_LINK_LOCAL,
-    };
-    vec_push(&partitions->groups, broadcast);
-    partitions_finish(partitions);
-}
 
 void partitions_release(struct partitions *partitions)
 {
@@ -100,24 +45,6 @@ static bool concerns(const struct partition_rule *rule, const struct partition_p
     }
 }
 
-static unsigned state_of(const struct partitions *partitions, unsigned membership)
-{
-    if (membership == MEMBER_BOTH)
-        return partitions->allow_both ? HAS_FULL | HAS_LIMITED : HAS_FULL;
-    return membership == MEMBER_FULL ? HAS_FULL : HAS_LIMITED;
-}
-
-static void begin(const struct partitions *partitions, struct partition_keys *keys)
-{
-    for (size_t i = 0; i < keys->touched.count; i++)
-        if (keys->touched.items[i] < keys->states.count)
-            keys->states.items[keys->touched.items[i]] = 0;
-    while (keys->states.count < partitions->all.count)
-        vec_push(&keys->states, 0);
-    keys->touched.count = keys->keys.count = 0;
-    keys->first = 0;
-}
-
 /* `head`: the partition that index 0 is for so far. */
 static void apply(const struct partitions *partitions, const struct partition_rule *rule,
                   struct partition_keys *keys, uint32_t *head)
@@ -125,43 +52,30 @@ static void apply(const struct partitions *partitions, const struct partition_ru
     uint8_t *state = &keys->states.items[rule->partition];
     if (!*state)
         vec_push(&keys->touched, rule->partition);
-    *state = (uint8_t)(TOUCHED | state_of(partitions, rule->membership));
+    if (rule->membership == MEMBER_BOTH && partitions->allow_both)
+        *state = TOUCHED | HAS_FULL | HAS_LIMITED;
+    else
+        *state = TOUCHED | (rule->membership == MEMBER_LIMITED ? HAS_LIMITED : HAS_FULL);
     if (rule->index0)
         *head = rule->partition;
     else if (*head == rule->partition)
         *head = MAP_NONE;
 }
 
-static size_t first_rule_of(const struct partitions *partitions, uint64_t guid)
-{
-    size_t first; /* those for many ports have a GUID of 0 */
-    lower_bound(first, partitions->rules.count, partitions->rules.items[first].guid < guid);
-    return first;
-}
-
-static void list(const struct partitions *partitions, struct partition_keys *keys, uint32_t head)
-{
-    for (size_t i = 0; i < keys->touched.count; i++) {
-        uint32_t partition = keys->touched.items[i];
-        uint16_t key = partitions->all.items[partition].key;
-        uint16_t full = (uint16_t)(key | PARTITION_FULL);
-        bool is_full = keys->states.items[partition] & HAS_FULL;
-        if (is_full)
-            vec_push(&keys->keys, full);
-        if (keys->states.items[partition] & HAS_LIMITED)
-            vec_push(&keys->keys, key);
-        if (partition == head)
-            keys->first = is_full ? full : key;
-    }
-}
-
 void partitions_find_keys(const struct partitions *partitions, const struct partition_port *port,
                           struct partition_keys *keys)
 {
     const struct partition_rule *rules = partitions->rules.items;
-    size_t one = 0, other = first_rule_of(partitions, port->guid);
+    size_t one = 0, other; /* rules for many ports, whose GUID is 0, and rules for this one */
     uint32_t head = MAP_NONE;
-    begin(partitions, keys);
+    for (size_t i = 0; i < keys->touched.count; i++)
+        if (keys->touched.items[i] < keys->states.count)
+            keys->states.items[keys->touched.items[i]] = 0;
+    while (keys->states.count < partitions->all.count)
+        vec_push(&keys->states, 0);
+    keys->touched.count = keys->keys.count = 0;
+    keys->first = 0;
+    lower_bound(other, partitions->rules.count, rules[other].guid < port->guid);
     for (;;) {
         bool general = one < partitions->general;
         bool own = other < partitions->rules.count && rules[other].guid == port->guid;
@@ -180,7 +94,18 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
         if (!(keys->states.count && keys->states.items[0] & HAS_FULL))
             apply(partitions, &own, keys, &head);
     }
-    list(partitions, keys, head);
+    for (size_t i = 0; i < keys->touched.count; i++) {
+        uint32_t partition = keys->touched.items[i];
+        uint16_t key = partitions->all.items[partition].key;
+        uint16_t full = (uint16_t)(key | PARTITION_FULL);
+        bool is_full = keys->states.items[partition] & HAS_FULL;
+        if (is_full)
+            vec_push(&keys->keys, full);
+        if (keys->states.items[partition] & HAS_LIMITED)
+            vec_push(&keys->keys, key);
+        if (partition == head)
+            keys->first = is_full ? full : key;
+    }
 }
 
 /* ---- places ---- */
@@ -212,18 +137,6 @@ static void keep_places(const struct partitions *partitions, struct partition_ke
         }
 }
 
-static void fill_head(const struct partition_keys *keys, unsigned room, uint16_t *table)
-{
-    if (!room || table[0] || !keys->keys.count)
-        return;
-    for (unsigned slot = 1; slot < room; slot++)
-        if (table[slot] == keys->keys.items[0]) {
-            table[0] = table[slot];
-            table[slot] = 0;
-            return;
-        }
-}
-
 bool partitions_place(const struct partitions *partitions, struct partition_keys *keys,
                       const uint16_t *before, unsigned room, uint16_t *table)
 {
@@ -235,7 +148,11 @@ bool partitions_place(const struct partitions *partitions, struct partition_keys
     if (keys->first && take(partitions, keys, keys->first))
         table[0] = keys->first;
     keep_places(partitions, keys, before, room, table);
-    fill_head(keys, room, table);
+    for (unsigned from = 1; from < room && !table[0] && keys->keys.count; from++)
+        if (table[from] == keys->keys.items[0]) {
+            table[0] = table[from];
+            table[from] = 0;
+        }
     unsigned slot = 0;
     for (size_t i = 0; i < keys->keys.count; i++) {
         if (!take(partitions, keys, keys->keys.items[i]))

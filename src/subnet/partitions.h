@@ -96,9 +96,4 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
 bool partitions_place(const struct partitions *partitions, struct partition_keys *keys,
                       const uint16_t *before, unsigned room, uint16_t *table);
 
-/* For the reader: a rule or a group more, then the end. */
-uint32_t partitions_add(struct partitions *partitions, const char *name, uint16_t key);
-void partitions_add_rule(struct partitions *partitions, struct partition_rule rule);
-void partitions_finish(struct partitions *partitions);
-
 #endif

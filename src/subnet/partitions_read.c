@@ -12,7 +12,10 @@
  * thing: a partition without a key gets one that the file has nowhere, not just not yet. */
 #include "subnet/partitions.h"
 
+#include "base/field.h"
+
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -31,17 +34,10 @@ enum {
 static const uint8_t broadcast_mgid[MGID_BYTES] = {0xFF, 0x12,        0x40, 0x1B, 0xFF,
                                                    0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
 
-struct span {
-    const char *text;
-    size_t length;
-};
-#define SPAN(span) (int)((span).length < 80 ? (span).length : 80), (span).text
-
+/* A group, and its scopes, a bit each. */
 struct group_values {
-    uint32_t q_key, flow_label;
-    uint16_t scopes; /* a bit each */
-    uint8_t mtu, rate, sl, traffic_class;
-    bool sl_given;
+    struct partition_group group;
+    uint16_t scopes;
 };
 
 /* The statement that is being read. */
@@ -58,6 +54,7 @@ struct reader {
     struct partitions *partitions;
     struct name_map by_name;
     VEC(unsigned) group_lines; /* beside partitions->groups */
+    struct arena words;
 };
 
 /* ---- words ---- */
@@ -80,17 +77,17 @@ static bool skip_lines(struct reader *reader)
     return true;
 }
 
-/* Up to one of these, the end of the line or a remark; without blanks around it. */
-static struct span take_words(struct reader *reader, const char *ends)
+/* The words up to one of these signs, the end of the line or a remark, without blanks around. */
+static const char *take_words(struct reader *reader, const char *ends)
 {
     skip_blanks(reader);
-    struct span span = {reader->at, 0};
+    const char *start = reader->at;
     while (*reader->at && *reader->at != '#' && !strchr(ends, *reader->at))
         reader->at++;
-    span.length = (size_t)(reader->at - span.text);
-    while (span.length && strchr(" \t\r", span.text[span.length - 1]))
-        span.length--;
-    return span;
+    size_t length = (size_t)(reader->at - start);
+    while (length && strchr(" \t\r", start[length - 1]))
+        length--;
+    return arena_strndup(&reader->words, start, length);
 }
 
 static bool take_sign(struct reader *reader, char sign)
@@ -102,85 +99,70 @@ static bool take_sign(struct reader *reader, char sign)
     return true;
 }
 
-static bool begins(struct span span, const char *word)
+static bool begins(const char *text, const char *word)
 {
-    return span.length && span.length <= strlen(word) && strncmp(span.text, word, span.length) == 0;
+    return *text && strncmp(text, word, strlen(text)) == 0;
 }
 
 /* Decimal, hexadecimal behind 0x, or octal behind 0. */
-static bool number(struct span span, uint64_t low, uint64_t high, uint64_t *value)
+static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
-    char digits[32], *end;
-    if (!span.length || span.length >= sizeof digits || !isdigit((unsigned char)*span.text))
-        return false;
-    memcpy(digits, span.text, span.length);
-    digits[span.length] = 0;
+    char *end;
     errno = 0;
-    *value = strtoull(digits, &end, 0);
-    return !errno && !*end && *value >= low && *value <= high;
+    *value = strtoull(text, &end, 0);
+    return isdigit((unsigned char)*text) && !errno && !*end && *value >= low && *value <= high;
 }
 
 /* ---- flags ---- */
 
-static int set_value(struct reader *reader, const char *flag, struct span value, uint64_t low,
-                     uint64_t high, uint64_t *result)
-{
-    if (number(value, low, high, result))
-        return 0;
-    return line_reader_error(reader->lines, "%s=%.*s: expected a number from %llu to %llu", flag,
-                             SPAN(value), (unsigned long long)low, (unsigned long long)high);
-}
-
 /* 1: it is none of these flags. */
-static int set_group_flag(struct reader *reader, struct span flag, struct span value,
+static int set_group_flag(struct reader *reader, const char *flag, const char *value,
                           struct group_values *values)
 {
+    enum { SCOPE, SL, FLAGS = 7 };
     static const struct {
         const char *name;
         uint64_t low, high;
-    } flags[] = {
-        {"mtu", 1, 5},      {"rate", 2, 24}, {"scope", 1, 15},         {"Q_Key", 0, UINT32_MAX},
-        {"TClass", 0, 255}, {"sl", 0, 15},   {"FlowLabel", 0, 0xFFFFF}};
+        struct field field;
+    } flags[FLAGS] = {
+        [SCOPE] = {"scope", 1, 15, FIELD_OF(struct partition_group, scope)},
+        [SL] = {"sl", 0, 15, FIELD_OF(struct partition_group, sl)},
+        {"mtu", 1, 5, FIELD_OF(struct partition_group, mtu)},
+        {"rate", 2, 24, FIELD_OF(struct partition_group, rate)},
+        {"Q_Key", 0, UINT32_MAX, FIELD_OF(struct partition_group, q_key)},
+        {"TClass", 0, 255, FIELD_OF(struct partition_group, traffic_class)},
+        {"FlowLabel", 0, 0xFFFFF, FIELD_OF(struct partition_group, flow_label)},
+    };
     unsigned which = 0;
     uint64_t result = 0;
-    while (which < sizeof flags / sizeof *flags && !begins(flag, flags[which].name))
+    while (which < FLAGS && !begins(flag, flags[which].name))
         which++;
-    if (which == sizeof flags / sizeof *flags)
+    if (which == FLAGS)
         return 1;
-    int status =
-        set_value(reader, flags[which].name, value, flags[which].low, flags[which].high, &result);
-    if (status)
-        return status;
-    switch (which) {
-    case 0: values->mtu = (uint8_t)result; break;
-    case 1: values->rate = (uint8_t)result; break;
-    case 2: values->scopes |= (uint16_t)(1u << result); break;
-    case 3: values->q_key = (uint32_t)result; break;
-    case 4: values->traffic_class = (uint8_t)result; break;
-    case 5:
-        values->sl = (uint8_t)result;
-        values->sl_given = true;
-        break;
-    default: values->flow_label = (uint32_t)result; break;
-    }
+    if (!number(value, flags[which].low, flags[which].high, &result))
+        return line_reader_error(reader->lines, "%s=%.80s: expected a number from %llu to %llu",
+                                 flags[which].name, value, (unsigned long long)flags[which].low,
+                                 (unsigned long long)flags[which].high);
+    field_set(&values->group, flags[which].field, result);
+    values->scopes |= (uint16_t)(which == SCOPE ? 1u << result : 0);
+    values->group.sl_given |= which == SL;
     return 0;
 }
 
-static int set_membership(struct reader *reader, struct span value, uint8_t *membership)
+static int set_membership(struct reader *reader, const char *value, uint8_t *membership)
 {
-    if (begins(value, "full"))
-        *membership = MEMBER_FULL;
-    else if (begins(value, "both"))
-        *membership = MEMBER_BOTH;
-    else if (begins(value, "limited"))
-        *membership = MEMBER_LIMITED;
-    else
-        return line_reader_error(reader->lines, "'%.*s' is no membership: full, limited or both",
-                                 SPAN(value));
-    return 0;
+    static const char *const words[] = {
+        [MEMBER_LIMITED] = "limited", [MEMBER_FULL] = "full", [MEMBER_BOTH] = "both"};
+    for (uint8_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (begins(value, words[i])) {
+            *membership = i;
+            return 0;
+        }
+    return line_reader_error(reader->lines, "'%.80s' is no membership: full, limited or both",
+                             value);
 }
 
-static int set_flag(struct reader *reader, struct span flag, struct span value,
+static int set_flag(struct reader *reader, const char *flag, const char *value,
                     struct definition *definition)
 {
     int status = set_group_flag(reader, flag, value, &definition->values);
@@ -195,9 +177,9 @@ static int set_flag(struct reader *reader, struct span flag, struct span value,
     else
         return line_reader_error(
             reader->lines,
-            "'%.*s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
+            "'%.80s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
             "scope, Q_Key, TClass or FlowLabel",
-            SPAN(flag));
+            flag);
     return 0;
 }
 
@@ -205,9 +187,8 @@ static int set_flag(struct reader *reader, struct span flag, struct span value,
 static int read_flags(struct reader *reader, struct definition *definition)
 {
     do {
-        struct span flag = take_words(reader, "=,:;"), value = {0};
-        if (take_sign(reader, '='))
-            value = take_words(reader, ",:;");
+        const char *flag = take_words(reader, "=,:;");
+        const char *value = take_sign(reader, '=') ? take_words(reader, ",:;") : "";
         int status = set_flag(reader, flag, value, definition);
         if (status)
             return status;
@@ -217,46 +198,43 @@ static int read_flags(struct reader *reader, struct definition *definition)
 
 /* ---- heads ---- */
 
-/* The partition of this name; made if need be. Without a key, one is found at the end. */
-static uint32_t find_by_name(struct reader *reader, const char *name)
+static uint32_t add_partition(struct reader *reader, const char *name, uint16_t key)
 {
-    uint32_t found = *name ? name_map_get(&reader->by_name, name) : MAP_NONE;
-    if (found != MAP_NONE)
-        return found;
-    return partitions_add(reader->partitions, name, 0);
+    struct partitions *partitions = reader->partitions;
+    uint32_t added = (uint32_t)partitions->all.count;
+    vec_push(&partitions->all,
+             ((struct partition){.key = key, .name = arena_strdup(&partitions->names, name)}));
+    if (key)
+        map_set(&partitions->by_key, key, added);
+    return added;
 }
 
-static uint32_t find_by_key(struct reader *reader, const char *name, uint16_t key)
+static void add_rule(struct reader *reader, struct partition_rule rule)
 {
-    uint32_t found = map_get(&reader->partitions->by_key, key);
-    if (found != MAP_NONE)
-        return found;
-    found = partitions_add(reader->partitions, name, key);
-    map_set(&reader->partitions->by_key, key, found);
-    return found;
+    rule.order = (uint32_t)reader->partitions->rules.count;
+    vec_push(&reader->partitions->rules, rule);
 }
 
-static int find_partition(struct reader *reader, struct span name, struct span key,
+static int find_partition(struct reader *reader, const char *name, const char *key,
                           uint32_t *partition)
 {
-    char text[NAME_LIMIT];
     uint64_t value = 0;
-    if (!key.text && name.length && isdigit((unsigned char)*name.text)) {
+    if (!key && isdigit((unsigned char)*name)) {
         key = name;
-        name.length = 0;
+        name = "";
     }
-    if (name.length >= sizeof text)
+    if (strlen(name) >= NAME_LIMIT)
         return line_reader_error(
             reader->lines, "a partition's name is no longer than %d characters", NAME_LIMIT - 1);
-    if (name.length)
-        memcpy(text, name.text, name.length);
-    text[name.length] = 0;
-    if (key.text && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
-        return line_reader_error(reader->lines,
-                                 "'%.*s' is no partition key: expected a number from 1 to 0x7fff",
-                                 SPAN(key));
-    *partition =
-        value ? find_by_key(reader, text, value & PARTITION_DEFAULT) : find_by_name(reader, text);
+    if (key && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
+        return line_reader_error(
+            reader->lines, "'%.80s' is no partition key: expected a number from 1 to 0x7fff", key);
+    uint16_t wanted = value & PARTITION_DEFAULT; /* 0: make_keys() finds one */
+    *partition = wanted  ? map_get(&reader->partitions->by_key, wanted)
+                 : *name ? name_map_get(&reader->by_name, name)
+                         : MAP_NONE;
+    if (*partition == MAP_NONE)
+        *partition = add_partition(reader, name, wanted);
     const char *kept = reader->partitions->all.items[*partition].name;
     if (*kept)
         name_map_add(&reader->by_name, kept, *partition);
@@ -266,15 +244,9 @@ static int find_partition(struct reader *reader, struct span name, struct span k
 /* "defmember=limited :" behind the colon that ends the head. */
 static int read_second_head(struct reader *reader, struct definition *definition)
 {
-    static const char *const words[] = {"defmember", "ipoib", "indx0"};
-    const char *back = reader->at;
-    struct span word = take_words(reader, "=,:;");
-    bool is_flag = false;
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        is_flag = is_flag ||
-                  (word.length == strlen(words[i]) && !strncmp(word.text, words[i], word.length));
+    const char *back = reader->at, *word = take_words(reader, "=,:;");
     reader->at = back;
-    if (!is_flag)
+    if (strcmp(word, "defmember") != 0 && strcmp(word, "ipoib") != 0 && strcmp(word, "indx0") != 0)
         return 0;
     int status = read_flags(reader, definition);
     if (!status && !take_sign(reader, ':'))
@@ -288,22 +260,13 @@ static void add_group(struct reader *reader, const struct definition *definition
                       const uint8_t *mgid, const struct group_values *values)
 {
     uint16_t scopes = values->scopes ? values->scopes : 1u << SCOPE_DEFAULT;
-    for (uint8_t scope = 0; scope < 16; scope++) {
-        if (!(scopes >> scope & 1))
+    struct partition_group group = values->group;
+    group.partition = definition->partition;
+    memcpy(group.mgid, mgid, sizeof group.mgid);
+    for (group.scope = 0; group.scope < 16; group.scope++) {
+        if (!(scopes >> group.scope & 1))
             continue;
-        struct partition_group group = {
-            .partition = definition->partition,
-            .q_key = values->q_key,
-            .flow_label = values->flow_label,
-            .mtu = values->mtu,
-            .rate = values->rate,
-            .sl = values->sl,
-            .sl_given = values->sl_given,
-            .traffic_class = values->traffic_class,
-            .scope = scope,
-        };
-        memcpy(group.mgid, mgid, sizeof group.mgid);
-        group.mgid[1] = (uint8_t)((mgid[1] & 0xF0) | scope);
+        group.mgid[1] = (uint8_t)((mgid[1] & 0xF0) | group.scope);
         vec_push(&reader->partitions->groups, group);
         vec_push(&reader->group_lines, reader->lines->number);
     }
@@ -315,53 +278,35 @@ static bool is_ip(const uint8_t *mgid)
     return signature == 0x401B || signature == 0x601B;
 }
 
-static void add_broadcast(struct reader *reader, const struct definition *definition)
-{
-    struct group_values values = definition->values;
-    uint8_t mgid[MGID_BYTES];
-    memcpy(mgid, broadcast_mgid, sizeof mgid);
-    mgid[4] = mgid[5] = 0; /* for the key */
-    if (!values.q_key)
-        values.q_key = IPOIB_Q_KEY;
-    add_group(reader, definition, mgid, &values);
-}
-
 /* Behind `mgid=`: the address and its flags, to the end of the line or of the statement. */
 static int read_group(struct reader *reader, const struct definition *definition)
 {
-    struct span address = take_words(reader, ",;");
+    const char *address = take_words(reader, ",;");
     struct group_values values = definition->values;
     uint8_t mgid[MGID_BYTES];
-    char text[INET6_ADDRSTRLEN];
-    values.traffic_class = 0;
-    if (address.length >= sizeof text)
-        return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
-    if (address.length)
-        memcpy(text, address.text, address.length);
-    text[address.length] = 0;
-    if (inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != 0xFF)
-        return line_reader_error(reader->lines, "'%.*s' is no multicast GID", SPAN(address));
+    values.group.traffic_class = 0;
+    if (inet_pton(AF_INET6, address, mgid) != 1 || mgid[0] != 0xFF)
+        return line_reader_error(reader->lines, "'%.80s' is no multicast GID", address);
     while (take_sign(reader, ',')) {
-        struct span flag = take_words(reader, "=,;"), value = {0};
-        if (take_sign(reader, '='))
-            value = take_words(reader, ",;");
+        const char *flag = take_words(reader, "=,;");
+        const char *value = take_sign(reader, '=') ? take_words(reader, ",;") : "";
         int status = set_group_flag(reader, flag, value, &values);
         if (status > 0)
             return line_reader_error(
                 reader->lines,
-                "'%.*s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
+                "'%.80s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
                 "FlowLabel",
-                SPAN(flag));
+                flag);
         if (status)
             return status;
     }
-    if (is_ip(mgid) &&
-        (values.mtu != definition->values.mtu || values.rate != definition->values.rate))
+    const struct partition_group *common = &definition->values.group;
+    if (is_ip(mgid) && (values.group.mtu != common->mtu || values.group.rate != common->rate))
         return line_reader_error(
             reader->lines, "a group of IP has the rate and MTU of its partition: rate=%u, mtu=%u",
-            definition->values.rate, definition->values.mtu);
-    if (is_ip(mgid) && !values.q_key)
-        values.q_key = IPOIB_Q_KEY;
+            common->rate, common->mtu);
+    if (is_ip(mgid) && !values.group.q_key)
+        values.group.q_key = IPOIB_Q_KEY;
     if (memcmp(mgid, broadcast_mgid, sizeof mgid) == 0)
         mgid[4] = mgid[5] = 0; /* of this partition, that is */
     add_group(reader, definition, mgid, &values);
@@ -370,7 +315,7 @@ static int read_group(struct reader *reader, const struct definition *definition
 
 /* ---- members ---- */
 
-static int read_member(struct reader *reader, struct span name, const struct definition *definition)
+static int read_member(struct reader *reader, const char *name, const struct definition *definition)
 {
     static const struct {
         const char *word;
@@ -396,10 +341,10 @@ static int read_member(struct reader *reader, struct span name, const struct def
     if (rule.target == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
         return line_reader_error(
             reader->lines,
-            "'%.*s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
+            "'%.80s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
             "or SELF",
-            SPAN(name));
-    partitions_add_rule(reader->partitions, rule);
+            name);
+    add_rule(reader, rule);
     return 0;
 }
 
@@ -413,8 +358,8 @@ static int read_body(struct reader *reader, const struct definition *definition)
             continue;
         if (!more)
             return line_reader_error(reader->lines, "the file ends where ';' is missing");
-        struct span name = take_words(reader, "=,;");
-        bool group = name.length == 4 && strncmp(name.text, "mgid", 4) == 0;
+        const char *name = take_words(reader, "=,;");
+        bool group = strcmp(name, "mgid") == 0;
         if (group && !take_sign(reader, '='))
             return line_reader_error(reader->lines, "'mgid' has no value");
         int status = group ? read_group(reader, definition) : read_member(reader, name, definition);
@@ -425,12 +370,11 @@ static int read_body(struct reader *reader, const struct definition *definition)
 
 static int read_statement(struct reader *reader)
 {
-    struct definition definition = {.values = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
+    struct definition definition = {.values.group = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
                                     .membership = MEMBER_LIMITED};
-    struct span name = take_words(reader, "=,:;"), key = {0};
+    const char *name = take_words(reader, "=,:;");
+    const char *key = take_sign(reader, '=') ? take_words(reader, ",:;") : NULL;
     int status = 0;
-    if (take_sign(reader, '='))
-        key = take_words(reader, ",:;");
     if (take_sign(reader, ','))
         status = read_flags(reader, &definition);
     if (!status && !take_sign(reader, ':'))
@@ -441,10 +385,17 @@ static int read_statement(struct reader *reader)
         status = find_partition(reader, name, key, &definition.partition);
     if (status)
         return status;
-    if (definition.values.sl)
-        reader->partitions->all.items[definition.partition].sl = definition.values.sl;
-    if (definition.ipoib)
-        add_broadcast(reader, &definition);
+    if (definition.values.group.sl)
+        reader->partitions->all.items[definition.partition].sl = definition.values.group.sl;
+    if (definition.ipoib) {
+        struct group_values values = definition.values;
+        uint8_t mgid[MGID_BYTES];
+        memcpy(mgid, broadcast_mgid, sizeof mgid);
+        mgid[4] = mgid[5] = 0; /* for the key */
+        if (!values.group.q_key)
+            values.group.q_key = IPOIB_Q_KEY;
+        add_group(reader, &definition, mgid, &values);
+    }
     return read_body(reader, &definition);
 }
 
@@ -467,13 +418,6 @@ static int make_keys(struct reader *reader)
     return 0;
 }
 
-static uint64_t hash_mgid(const uint8_t *mgid)
-{
-    uint64_t halves[2];
-    memcpy(halves, mgid, sizeof halves);
-    return hash_mix(hash_mix(halves[0]) ^ halves[1]);
-}
-
 /* Puts the key into IP's addresses; of equal addresses the first one counts. */
 static int finish_groups(struct reader *reader)
 {
@@ -494,7 +438,7 @@ static int finish_groups(struct reader *reader)
             group.mgid[4] = (uint8_t)(key >> 8);
             group.mgid[5] = (uint8_t)key;
         }
-        uint32_t place = map_add(&seen, hash_mgid(group.mgid), (uint32_t)kept);
+        uint32_t place = map_add(&seen, hash_bytes(0, group.mgid, MGID_BYTES), (uint32_t)kept);
         if (place == kept ||
             memcmp(partitions->groups.items[place].mgid, group.mgid, sizeof group.mgid) != 0)
             partitions->groups.items[kept++] = group;
@@ -504,23 +448,24 @@ static int finish_groups(struct reader *reader)
     return status;
 }
 
-/* What holds where the file says nothing else. */
-static void add_standing_rules(struct reader *reader)
+static int by_guid_and_order(const void *a, const void *b)
 {
-    uint32_t all = find_by_key(reader, "Default", PARTITION_DEFAULT);
-    struct partition_rule rule = {.partition = all, .target = MEMBERS_ALL};
-    partitions_add_rule(reader->partitions, rule);
-    rule.target = MEMBERS_SELF;
-    rule.membership = MEMBER_FULL;
-    partitions_add_rule(reader->partitions, rule);
-    name_map_add(&reader->by_name, reader->partitions->all.items[all].name, all);
+    const struct partition_rule *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 int partitions_read(struct partitions *partitions, struct line_reader *lines)
 {
     struct reader reader = {.lines = lines, .at = "", .partitions = partitions};
     *partitions = (struct partitions){0};
-    add_standing_rules(&reader);
+    /* The rules that hold unless the file says otherwise. */
+    uint32_t all = add_partition(&reader, "Default", PARTITION_DEFAULT);
+    add_rule(&reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
+    add_rule(&reader, (struct partition_rule){
+                          .partition = all, .target = MEMBERS_SELF, .membership = MEMBER_FULL});
+    name_map_add(&reader.by_name, partitions->all.items[all].name, all);
     while (skip_lines(&reader))
         if (line_reader_take(lines, read_statement(&reader)))
             reader.at = ""; /* there is no line after an error */
@@ -530,10 +475,23 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
     if (!status)
         status = finish_groups(&reader);
     if (!status)
-        partitions_finish(partitions);
-    else
+        qsort(partitions->rules.items, partitions->rules.count, sizeof *partitions->rules.items,
+              by_guid_and_order);
+    while (!status && partitions->general < partitions->rules.count &&
+           !partitions->rules.items[partitions->general].guid)
+        partitions->general++;
+    if (status)
         partitions_release(partitions);
     name_map_release(&reader.by_name);
     vec_release(&reader.group_lines);
+    arena_release(&reader.words);
     return status;
+}
+
+void partitions_make_default(struct partitions *partitions)
+{
+    int status = partitions_read(partitions,
+                                 from_text("default", "Default=0x7fff, ipoib : ALL=full;", NULL));
+    assert(status == 0);
+    (void)status;
 }

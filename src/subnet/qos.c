@@ -95,27 +95,18 @@ uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoin
 
 static bool in_range(const struct qos_range *range, const struct qos_request *request)
 {
-    enum { FULL_MEMBER = 0x8000 };
-    uint64_t value = 0;
-    switch (range->subject) {
-    case QOS_SERVICE:
-        if (!request->has_service)
-            return false;
-        value = request->service;
-        break;
-    case QOS_PARTITION: /* whether a member is full or limited makes no difference */
-        if (!request->has_p_key)
-            return false;
-        value = request->p_key & ~(uint64_t)FULL_MEMBER;
-        break;
-    case QOS_REQUEST_CLASS:
-        if (!request->has_class)
-            return false;
-        value = request->class;
-        break;
-    default: value = request->target_guid;
-    }
-    return value >= range->first && value <= range->last;
+    enum { PARTITION_KEY = 0x7FFF }; /* without the bit of full members */
+    const struct {
+        bool given;
+        uint64_t value;
+    } subjects[] = {
+        [QOS_SERVICE] = {request->has_service, request->service},
+        [QOS_PARTITION] = {request->has_p_key, request->p_key & PARTITION_KEY},
+        [QOS_REQUEST_CLASS] = {request->has_class, request->class},
+        [QOS_TARGET] = {true, request->target_guid},
+    };
+    uint64_t value = subjects[range->subject].value;
+    return subjects[range->subject].given && value >= range->first && value <= range->last;
 }
 
 static bool fits(const struct qos *qos, const struct qos_rule *rule,
@@ -133,14 +124,6 @@ static bool fits(const struct qos *qos, const struct qos_rule *rule,
         met |= (unsigned)in_range(range, request) << range->subject;
     }
     return asked == met;
-}
-
-static uint8_t qos_choose(const struct qos *qos, const struct qos_request *request)
-{
-    for (size_t i = 0; i < qos->rules.count; i++)
-        if (fits(qos, &qos->rules.items[i], request))
-            return qos->rules.items[i].level;
-    return QOS_NO_LEVEL;
 }
 
 /* ---- levels and lanes ---- */
@@ -249,30 +232,28 @@ void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)
     vec_insert(&qos->partitions, place, ((struct qos_partition){key, sl}));
 }
 
-static int partition_level(const struct qos *qos, const struct qos_request *request)
-{
-    uint16_t key = request->p_key & 0x7FFF;
-    size_t place = partition_place(qos, key);
-    if (!request->has_p_key || place == qos->partitions.count ||
-        qos->partitions.items[place].key != key)
-        return -1;
-    return qos->partitions.items[place].sl;
-}
-
 uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
                     const struct qos_request *request, uint8_t lane, uint8_t *sl)
 {
     uint8_t chosen = QOS_NO_LEVEL, own = 0;
-    int partition = qos ? partition_level(qos, request) : -1;
+    uint16_t key = request->p_key & 0x7FFF;
+    const struct qos_partition *partition = NULL;
+    if (qos && request->has_p_key) {
+        size_t place = partition_place(qos, key);
+        if (place < qos->partitions.count && qos->partitions.items[place].key == key)
+            partition = &qos->partitions.items[place];
+    }
     if (qos && qos->on) {
-        chosen = qos_choose(qos, request);
-        if (chosen == QOS_NO_LEVEL && partition < 0)
+        for (size_t i = 0; i < qos->rules.count && chosen == QOS_NO_LEVEL; i++)
+            if (fits(qos, &qos->rules.items[i], request))
+                chosen = qos->rules.items[i].level;
+        if (chosen == QOS_NO_LEVEL && !partition)
             chosen = qos->fallback;
     }
     if (chosen != QOS_NO_LEVEL)
         own = qos->levels.items[chosen].sl;
-    else if (partition >= 0)
-        own = (uint8_t)partition;
+    else if (partition)
+        own = partition->sl;
     if (layout->levels && own >= layout->stride)
         own = 0; /* a partition's, that no level has */
     *sl = qos_service_level(layout, own, lane);
@@ -305,14 +286,6 @@ static unsigned lane_of(const struct qos_layout *layout, unsigned level, unsigne
     return level + lane % lanes * layout->level_count;
 }
 
-static unsigned level_of(const struct qos *qos, const struct qos_layout *layout, unsigned sl)
-{
-    for (unsigned i = 0; i < qos->levels.count; i++)
-        if (qos->levels.items[i].sl == sl % layout->stride)
-            return i;
-    return qos->fallback;
-}
-
 void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
                   const struct qos_port *port, uint8_t map[QOS_SLS / 2])
 {
@@ -321,7 +294,11 @@ void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
     for (unsigned sl = 0; sl < QOS_SLS; sl++) {
         unsigned vl = sl % usable;
         if (layout->levels) {
-            vl = lane_of(layout, level_of(qos, layout, sl), sl / layout->stride, usable);
+            unsigned level = 0;
+            while (level < qos->levels.count && qos->levels.items[level].sl != sl % layout->stride)
+                level++;
+            vl = lane_of(layout, level < qos->levels.count ? level : qos->fallback,
+                         sl / layout->stride, usable);
         } else if (qos && qos->on && !qos->levels_first) {
             vl = map_of(qos, port->class)[sl];
             if (vl != QOS_DISCARD)
@@ -365,27 +342,18 @@ static void spread_weights(const unsigned weights[QOS_SLS], unsigned cap, struct
     }
 }
 
-/* OpenSM's defaults. */
-static void standard_list(bool high, struct qos_list *list)
-{
-    enum { LANES = 15, WEIGHT = 4 };
-    for (unsigned vl = 0; vl < LANES; vl++)
-        list->entries[vl] =
-            (struct qos_entry){(uint8_t)vl, (uint8_t)((vl == 0) == high ? WEIGHT : 0)};
-    list->count = LANES;
-}
-
 static void list_from_tables(const struct qos *qos, const struct qos_port *port, bool high,
                              unsigned cap, struct qos_list *list)
 {
+    enum { STANDARD_VLS = 15, STANDARD_WEIGHT = 4 }; /* OpenSM's defaults */
     const struct qos_tables *own = &qos->tables[port->class], *all = &qos->tables[QOS_ALL];
     const struct qos_list *given = high ? &own->high : &own->low;
     if (!given->count)
         given = high ? &all->high : &all->low;
-    if (given->count)
-        *list = *given;
-    else
-        standard_list(high, list);
+    *list = *given;
+    for (; !given->count && list->count < STANDARD_VLS; list->count++)
+        list->entries[list->count] =
+            (struct qos_entry){list->count, (list->count == 0) == high ? STANDARD_WEIGHT : 0};
     if (list->count > cap)
         list->count = (uint8_t)cap;
     for (unsigned i = 0; i < list->count; i++)
@@ -430,17 +398,6 @@ void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout
         spread_weights(weights, cap, list);
 }
 
-/* `percent` of the link for high priority while low priority waits: that many bytes between two
- * packets of low priority, if these are as long as the link allows. */
-static uint8_t limit_of(unsigned percent, unsigned mtu)
-{
-    if (percent >= 100)
-        return QOS_UNLIMITED;
-    uint64_t bytes = (uint64_t)mtu * percent / (100 - percent);
-    uint64_t units = (bytes + LIMIT_UNIT / 2) / LIMIT_UNIT;
-    return (uint8_t)(units < LIMIT_HIGHEST ? units : LIMIT_HIGHEST);
-}
-
 uint8_t qos_high_limit(const struct qos *qos, const struct qos_layout *layout,
                        const struct qos_port *port)
 {
@@ -461,5 +418,11 @@ uint8_t qos_high_limit(const struct qos *qos, const struct qos_layout *layout,
         if (qos->levels.items[i].limit)
             percent = qos->levels.items[i].limit;
     }
-    return any ? limit_of(percent, port->mtu) : 0;
+    if (!any || percent >= 100)
+        return any ? QOS_UNLIMITED : 0;
+    /* High priority may send so many bytes between two packets of low priority, if these are as
+     * long as the MTU. */
+    uint64_t bytes = (uint64_t)port->mtu * percent / (100 - percent);
+    uint64_t units = (bytes + LIMIT_UNIT / 2) / LIMIT_UNIT;
+    return (uint8_t)(units < LIMIT_HIGHEST ? units : LIMIT_HIGHEST);
 }

@@ -12,23 +12,13 @@
 struct reader {
     struct qos *qos;
     struct line_reader *lines;
-    const char *section, *entry; /* NULL outside */
+    const struct section *section; /* NULL outside */
+    bool in_entry;
     struct qos_level level;
     struct qos_group group;
     struct qos_rule rule;
-    bool named, has_sl, skipping;
+    bool named, has_sl;
 };
-
-static const struct {
-    const char *section, *entry;
-} shapes[] = {
-    {"port-groups", "port-group"},
-    {"qos-levels", "qos-level"},
-    {"qos-match-rules", "qos-match-rule"},
-    {"qos-ulps", NULL},
-    {"qos-setup", NULL},
-};
-enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static char *trimmed(char *text)
 {
@@ -89,8 +79,10 @@ static int add_names(struct reader *reader, char *value)
     return 0;
 }
 
-static int take_group_line(struct reader *reader, const char *key, char *value)
+static int take_group_line(struct reader *reader, char *key, char *value)
 {
+    if (reader->qos->groups.count == QOS_GROUPS)
+        return line_reader_error(reader->lines, "more than %d port-groups", QOS_GROUPS);
     if (same(key, "name"))
         return copy_name(reader, reader->group.name, value);
     if (same(key, "port-guid"))
@@ -107,17 +99,28 @@ static int take_group_line(struct reader *reader, const char *key, char *value)
     return 0;
 }
 
+static int end_group(struct reader *reader)
+{
+    struct qos *qos = reader->qos;
+    if (!reader->named)
+        return line_reader_error(reader->lines, "a port-group without a name");
+    if (qos_find_group(qos, reader->group.name) >= 0)
+        return line_reader_error(reader->lines, "there is a port-group '%s' already",
+                                 reader->group.name);
+    vec_push(&qos->groups, reader->group);
+    return 0;
+}
+
 /* ---- levels ---- */
 
-static int take_level_line(struct reader *reader, const char *key, char *value)
+static int take_level_line(struct reader *reader, char *key, char *value)
 {
     struct qos_level *level = &reader->level;
+    reader->has_sl |= same(key, "sl");
     if (same(key, "name"))
         return copy_name(reader, level->name, value);
-    if (same(key, "sl")) {
-        reader->has_sl = true;
+    if (same(key, "sl"))
         return copy_number(reader, &level->sl, value, QOS_SLS - 1);
-    }
     if (same(key, "mtu-limit"))
         return copy_number(reader, &level->mtu, value, 5);
     if (same(key, "rate-limit"))
@@ -161,7 +164,7 @@ static int take_groups(struct reader *reader, uint64_t *groups, char *value)
     return 0;
 }
 
-static int take_rule_line(struct reader *reader, const char *key, char *value)
+static int take_rule_line(struct reader *reader, char *key, char *value)
 {
     struct qos *qos = reader->qos;
     if (same(key, "source"))
@@ -310,97 +313,84 @@ static int take_ulp(struct reader *reader, char *ulp, char *value)
 
 /* ---- lines ---- */
 
+static const struct section {
+    const char *name, *entry;                                   /* NULL: its lines are no entries */
+    int (*take)(struct reader *reader, char *key, char *value); /* NULL: its lines are ignored */
+    int (*end)(struct reader *reader);                          /* of an entry */
+} sections[] = {
+    {"port-groups", "port-group", take_group_line, end_group},
+    {"qos-levels", "qos-level", take_level_line, end_level},
+    {"qos-match-rules", "qos-match-rule", take_rule_line, end_rule},
+    {"qos-ulps", NULL, take_ulp, NULL},
+    {"qos-setup", NULL, NULL, NULL},
+};
+
+static const struct section *find_section(const char *word)
+{
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (same(word, sections[i].name))
+            return &sections[i];
+    return NULL;
+}
+
 static int begin(struct reader *reader, const char *word)
 {
-    for (unsigned i = 0; i < SHAPES; i++) {
-        if (!reader->section && same(word, shapes[i].section)) {
-            reader->section = shapes[i].section;
-            reader->skipping = same(word, "qos-setup");
-            if (reader->skipping)
-                qos_warning(reader->qos, "qos-setup is not heeded: use the qos_ options");
+    if (!reader->section) {
+        reader->section = find_section(word);
+        if (reader->section && !reader->section->take)
+            qos_warning(reader->qos, "qos-setup is not heeded: use the qos_ options");
+        if (reader->section)
             return 0;
-        }
-        if (reader->section == shapes[i].section && !reader->entry && shapes[i].entry &&
-            same(word, shapes[i].entry)) {
-            reader->entry = shapes[i].entry;
-            reader->named = reader->has_sl = false;
-            reader->level = (struct qos_level){.life = 0xFF};
-            reader->group = (struct qos_group){{0}};
-            begin_rule(reader);
-            return 0;
-        }
+    } else if (reader->section->entry && !reader->in_entry && same(word, reader->section->entry)) {
+        reader->in_entry = true;
+        reader->named = reader->has_sl = false;
+        reader->level = (struct qos_level){.life = 0xFF};
+        reader->group = (struct qos_group){{0}};
+        begin_rule(reader);
+        return 0;
     }
     return line_reader_error(reader->lines, "'%s' does not belong here", word);
 }
 
-static int end_group(struct reader *reader)
-{
-    struct qos *qos = reader->qos;
-    if (!reader->named)
-        return line_reader_error(reader->lines, "a port-group without a name");
-    if (qos_find_group(qos, reader->group.name) >= 0)
-        return line_reader_error(reader->lines, "there is a port-group '%s' already",
-                                 reader->group.name);
-    vec_push(&qos->groups, reader->group);
-    return 0;
-}
-
 static int end(struct reader *reader, const char *word)
 {
-    if (reader->entry && same(word, reader->entry)) {
-        const char *entry = reader->entry;
-        reader->entry = NULL;
-        if (same(entry, "port-group"))
-            return end_group(reader);
-        return same(entry, "qos-level") ? end_level(reader) : end_rule(reader);
+    const struct section *section = reader->section;
+    if (reader->in_entry && same(word, section->entry)) {
+        reader->in_entry = false;
+        return section->end(reader);
     }
-    if (!reader->entry && reader->section && same(word, reader->section)) {
-        reader->section = NULL;
-        reader->skipping = false;
-        return 0;
-    }
-    return line_reader_error(reader->lines, "'end-%s' ends nothing", word);
+    if (!section || reader->in_entry || !same(word, section->name))
+        return line_reader_error(reader->lines, "'end-%s' ends nothing", word);
+    reader->section = NULL;
+    return 0;
 }
 
 static int take_line(struct reader *reader, char *line)
 {
     static const char prefix[] = "end-";
+    const struct section *section = reader->section;
     line[strcspn(line, "#")] = 0;
     line = trimmed(line);
-    char *colon = strchr(line, ':');
-    if (!*line)
+    char *colon = strchr(line, ':'), *ended = line + sizeof prefix - 1;
+    bool ends = strncmp(line, prefix, sizeof prefix - 1) == 0;
+    if (!*line || (section && !section->take && !(ends && same(ended, section->name))))
         return 0;
-    if (strncmp(line, prefix, sizeof prefix - 1) == 0) {
-        if (!reader->skipping || same(line + sizeof prefix - 1, reader->section))
-            return end(reader, line + sizeof prefix - 1);
-        return 0;
-    }
-    if (reader->skipping)
-        return 0;
+    if (ends)
+        return end(reader, ended);
     if (!colon)
         return begin(reader, line);
     *colon = 0;
     char *key = trimmed(line), *value = trimmed(colon + 1);
-    if (reader->section && same(reader->section, "qos-ulps"))
-        return take_ulp(reader, key, value);
-    if (!reader->entry)
+    if (!section || (section->entry && !reader->in_entry))
         return line_reader_error(reader->lines, "'%s' stands outside of any entry", key);
-    if (same(key, "use"))
+    if (section->entry && same(key, "use"))
         return 0; /* a remark */
-    if (same(reader->entry, "port-group"))
-        return reader->qos->groups.count == QOS_GROUPS
-                   ? line_reader_error(reader->lines, "more than %d port-groups", QOS_GROUPS)
-                   : take_group_line(reader, key, value);
-    return same(reader->entry, "qos-level") ? take_level_line(reader, key, value)
-                                            : take_rule_line(reader, key, value);
+    return section->take(reader, key, value);
 }
 
 bool qos_is_section(const char *word)
 {
-    unsigned i = 0;
-    while (i < SHAPES && !same(word, shapes[i].section))
-        i++;
-    return i < SHAPES;
+    return find_section(word) != NULL;
 }
 
 int qos_read_opensm(struct qos *qos, struct line_reader *lines)
@@ -411,7 +401,7 @@ int qos_read_opensm(struct qos *qos, struct line_reader *lines)
     while (line_reader_next_line(lines));
     if (!lines->status && reader.section) {
         lines->number++;
-        line_reader_error(lines, "'%s' does not end", reader.section);
+        line_reader_error(lines, "'%s' does not end", reader.section->name);
     }
     return lines->status;
 }

@@ -17,25 +17,18 @@
 
 enum {
     DEFAULT_WEIGHT = 64,
-    HIGHEST_GUARANTEE = 50 /* percent that low priority always gets if it wants: every other packet
-                              of equal length */
+    LOWEST_LIMIT = 50 /* percent: high priority sends at least every other packet of equal length */
 };
 
 /* ---- values ---- */
 
-static uint64_t highest_of(enum qos_subject subject)
-{
-    enum { CLASS_HIGHEST = 4095, P_KEY_HIGHEST = 0xFFFF };
-    if (subject == QOS_PARTITION)
-        return P_KEY_HIGHEST;
-    return subject == QOS_REQUEST_CLASS ? CLASS_HIGHEST : UINT64_MAX;
-}
-
 static int add_range(struct qos *qos, enum qos_subject subject, char *word, struct err *err)
 {
-    enum { P_KEY_BASE = 0x7FFF };
+    enum { CLASS_HIGHEST = 4095, P_KEY_HIGHEST = 0xFFFF, P_KEY_BASE = 0x7FFF };
     struct qos_range range = {.subject = subject};
-    uint64_t highest = highest_of(subject);
+    uint64_t highest = subject == QOS_PARTITION       ? P_KEY_HIGHEST
+                       : subject == QOS_REQUEST_CLASS ? CLASS_HIGHEST
+                                                      : UINT64_MAX;
     char *dash = strchr(word, '-');
     if (dash)
         *dash = 0;
@@ -122,11 +115,6 @@ int qos_find_group(const struct qos *qos, const char *name)
 
 /* ---- OpenSM's options ---- */
 
-static bool is_absent(const char *value)
-{
-    return strcmp(value, "(null)") == 0 || strcmp(value, "none") == 0;
-}
-
 static int set_map(struct qos_tables *tables, char *value, struct err *err)
 {
     uint8_t map[QOS_SLS];
@@ -205,7 +193,7 @@ int qos_set_option(struct qos *qos, const char *option, const char *value, struc
             class = (enum qos_class)i;
     option += strlen(class_words[class]);
     /* How OpenSM's own configuration file says that an option is not set. */
-    if (is_absent(value) || strcmp(value, "-1") == 0 ||
+    if (strcmp(value, "(null)") == 0 || strcmp(value, "none") == 0 || strcmp(value, "-1") == 0 ||
         (strcmp(option, "max_vls") == 0 && strcmp(value, "0") == 0))
         return 0;
     char *copy = mem_strdup(value);
@@ -217,69 +205,58 @@ int qos_set_option(struct qos *qos, const char *option, const char *value, struc
 
 /* ---- statements ---- */
 
-static const char *next_word(struct cursor *line)
+static int take_name(struct cursor *line, char name[QOS_NAME])
 {
-    return line->at < line->count ? line->words[line->at++].text : NULL;
-}
-
-static int take_name(struct cursor *line, const char *what, char name[QOS_NAME])
-{
-    const char *word = next_word(line);
-    if (!word || !*word)
-        return err_set(line->err, EINVAL, "a %s needs a name", what);
-    if (strlen(word) >= QOS_NAME)
-        return err_set(line->err, EINVAL, "'%.16s…': names have up to %d letters", word,
-                       QOS_NAME - 1);
-    strcpy(name, word);
-    return 0;
-}
-
-static int take_number(struct cursor *line, const char *what, uint64_t lowest, uint64_t highest,
-                       uint8_t *value)
-{
-    uint64_t number = 0;
-    const char *word = next_word(line);
-    if (!word || !parse_bounded(word, lowest, highest, &number))
-        return err_set(line->err, EINVAL, "%s '%s': expected %llu to %llu", what, word ? word : "",
-                       (unsigned long long)lowest, (unsigned long long)highest);
-    *value = (uint8_t)number;
+    struct word word;
+    if (cursor_take(line, "a name", &word))
+        return line->status;
+    if (!*word.text || strlen(word.text) >= QOS_NAME)
+        return word_error(line, &word, "a name has 1 to %d characters", QOS_NAME - 1);
+    strcpy(name, word.text);
     return 0;
 }
 
 static int take_limit(struct cursor *line, uint8_t *limit)
 {
-    const char *word = next_word(line);
-    uint64_t number = 0;
-    char digits[4] = "";
-    if (word && word[0] && strcmp(strchrnul(word, '%'), "%") == 0)
-        snprintf(digits, sizeof digits, "%.*s", (int)strlen(word) - 1, word);
-    if (!parse_bounded(digits, HIGHEST_GUARANTEE, 100, &number))
-        return err_set(line->err, EINVAL,
-                       "limit '%s': expected %d%% to 100%%; whatever the limit, high priority "
-                       "sends every other packet",
-                       word ? word : "", HIGHEST_GUARANTEE);
-    *limit = (uint8_t)number;
+    struct word word;
+    const char *unit = "";
+    double percent = 0;
+    cursor_take(line, "a limit", &word);
+    if (!parse_decimal(word.text, &percent, &unit) || strcmp(unit, "%") != 0 ||
+        percent < LOWEST_LIMIT || percent > 100 || percent != (uint8_t)percent)
+        return word_error(line, &word,
+                          "'%s': expected %d%% to 100%%; whatever the limit, high priority sends "
+                          "every other packet",
+                          word.text, LOWEST_LIMIT);
+    *limit = (uint8_t)percent;
     return 0;
 }
 
-static int take_level_word(struct cursor *line, const char *word, struct qos_level *level,
-                           bool *has_sl)
+static int take_level_key(struct cursor *line, struct qos_level *level, bool *has_sl)
 {
-    if (strcmp(word, "sl") == 0) {
+    static const char *const keys[] = {"sl", "weight", "priority", "limit"};
+    static const char *const priorities[] = {"low", "high"};
+    enum { SL, WEIGHT, PRIORITY, KEYS = 4 };
+    unsigned key, high;
+    uint64_t number;
+    if (cursor_take_choice(line, "property of a level", keys, KEYS, &key))
+        return line->status;
+    switch (key) {
+    case SL:
         *has_sl = true;
-        return take_number(line, word, 0, QOS_SLS - 1, &level->sl);
+        cursor_take_number(line, "a service level", 0, QOS_SLS - 1, &number);
+        level->sl = (uint8_t)number;
+        return line->status;
+    case WEIGHT:
+        cursor_take_number(line, "a weight", 1, 255, &number);
+        level->weight = (uint8_t)number;
+        return line->status;
+    case PRIORITY:
+        cursor_take_choice(line, "priority", priorities, 2, &high);
+        level->high = high;
+        return line->status;
+    default: return take_limit(line, &level->limit);
     }
-    if (strcmp(word, "weight") == 0)
-        return take_number(line, word, 1, 255, &level->weight);
-    if (strcmp(word, "limit") == 0)
-        return take_limit(line, &level->limit);
-    if (strcmp(word, "priority") != 0)
-        return err_set(line->err, EINVAL, "'%s': a level has sl, priority, weight and limit", word);
-    const char *priority = next_word(line);
-    level->high = priority && strcmp(priority, "high") == 0;
-    if (!priority || (!level->high && strcmp(priority, "low") != 0))
-        return err_set(line->err, EINVAL, "a priority is high or low");
-    return 0;
 }
 
 static int check_level(const struct qos *qos, const struct qos_level *level, bool has_sl,
@@ -309,9 +286,9 @@ static int read_level(struct qos *qos, struct cursor *line)
 {
     struct qos_level level = {.weight = DEFAULT_WEIGHT, .life = 0xFF};
     bool has_sl = false;
-    int status = take_name(line, "level", level.name);
-    for (const char *word; status == 0 && (word = next_word(line)) != NULL;)
-        status = take_level_word(line, word, &level, &has_sl);
+    int status = take_name(line, level.name);
+    while (status == 0 && !cursor_is_done(line))
+        status = take_level_key(line, &level, &has_sl);
     if (status == 0)
         status = check_level(qos, &level, has_sl, line->err);
     if (status == 0)
@@ -324,78 +301,71 @@ static int read_group(struct qos *qos, struct cursor *line)
     enum { NOTHING, GUID, NAME, TYPE } what = NOTHING;
     struct qos_group group;
     unsigned number = (unsigned)qos->groups.count;
-    int status = take_name(line, "group", group.name);
+    int status = take_name(line, group.name);
     if (status == 0 && qos_find_group(qos, group.name) >= 0)
         return err_set(line->err, EINVAL, "there is a group %s already", group.name);
     if (status == 0 && number == QOS_GROUPS)
         return err_set(line->err, EINVAL, "more than %d groups", QOS_GROUPS);
-    for (const char *word; status == 0 && (word = next_word(line)) != NULL;) {
-        if (strcmp(word, "guid") == 0)
+    for (struct word word; status == 0 && !cursor_is_done(line);) {
+        cursor_take(line, "", &word);
+        if (strcmp(word.text, "guid") == 0)
             what = GUID;
-        else if (strcmp(word, "name") == 0)
+        else if (strcmp(word.text, "name") == 0)
             what = NAME;
-        else if (strcmp(word, "type") == 0)
+        else if (strcmp(word.text, "type") == 0)
             what = TYPE;
         else if (what == GUID)
-            status = qos_add_guids(qos, number, word, line->err);
-        else if (what == NAME && !qos_add_name(qos, number, word))
-            status = err_set(line->err, EINVAL, "'%.16s…': patterns have up to %d letters", word,
-                             QOS_NAME - 1);
-        else if (what == TYPE && !qos_add_type(qos, number, "adapter", word))
-            status = err_set(line->err, EINVAL,
-                             "type '%s': expected all, adapter, switch, router or self", word);
+            status = qos_add_guids(qos, number, word.text, line->err);
+        else if (what == NAME && !qos_add_name(qos, number, word.text))
+            status = word_error(line, &word, "a pattern has up to %d characters", QOS_NAME - 1);
+        else if (what == TYPE && !qos_add_type(qos, number, "adapter", word.text))
+            status = word_error(
+                line, &word, "type '%s': expected all, adapter, switch, router or self", word.text);
         else if (what == NOTHING)
-            status = err_set(line->err, EINVAL, "'%s': a group has guid, name and type", word);
+            status = word_error(line, &word, "'%s': a group has guid, name and type", word.text);
     }
     if (status == 0)
         vec_push(&qos->groups, group);
     return status;
 }
 
-static int take_group(struct qos *qos, struct cursor *line, const char *what, uint64_t *groups)
+static int take_condition(struct qos *qos, struct cursor *line, struct qos_rule *rule)
 {
-    const char *name = next_word(line);
-    int group = name ? qos_find_group(qos, name) : -1;
+    enum { FROM = QOS_TARGET, LEVEL = FROM + 3, KEYS };
+    static const char *const keys[KEYS] = {[QOS_SERVICE] = "service",
+                                           [QOS_PARTITION] = "pkey",
+                                           [QOS_REQUEST_CLASS] = "class",
+                                           [FROM] = "from",
+                                           "to",
+                                           "with",
+                                           "level"};
+    uint64_t *const groups[] = {&rule->sources, &rule->destinations, &rule->either};
+    unsigned key;
+    struct word word;
+    if (cursor_take_choice(line, "condition", keys, KEYS, &key) ||
+        cursor_take(line, key < FROM ? "a number" : "a name", &word))
+        return line->status;
+    if (key < FROM)
+        return qos_parse_ranges(qos, (enum qos_subject)key, word.text, line->err);
+    if (key == LEVEL) {
+        rule->level = qos_find_level(qos, word.text);
+        return rule->level == QOS_NO_LEVEL
+                   ? word_error(line, &word, "there is no level '%s' above", word.text)
+                   : 0;
+    }
+    int group = qos_find_group(qos, word.text);
     if (group < 0)
-        return err_set(line->err, EINVAL, "%s '%s': there is no such group above", what,
-                       name ? name : "");
-    *groups |= UINT64_C(1) << group;
+        return word_error(line, &word, "there is no group '%s' above", word.text);
+    *groups[key - FROM] |= UINT64_C(1) << group;
     return 0;
-}
-
-static int take_condition(struct qos *qos, struct cursor *line, const char *word,
-                          struct qos_rule *rule)
-{
-    static const char *const subjects[] = {
-        [QOS_SERVICE] = "service", [QOS_PARTITION] = "pkey", [QOS_REQUEST_CLASS] = "class"};
-    for (unsigned i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (strcmp(word, subjects[i]) == 0) {
-            const char *ranges = next_word(line);
-            return ranges ? qos_parse_ranges(qos, (enum qos_subject)i, ranges, line->err)
-                          : err_set(line->err, EINVAL, "%s needs a number", word);
-        }
-    if (strcmp(word, "from") == 0)
-        return take_group(qos, line, word, &rule->sources);
-    if (strcmp(word, "to") == 0)
-        return take_group(qos, line, word, &rule->destinations);
-    if (strcmp(word, "with") == 0)
-        return take_group(qos, line, word, &rule->either);
-    if (strcmp(word, "level") != 0)
-        return err_set(line->err, EINVAL,
-                       "'%s': a match has pkey, service, class, from, to, with, and level", word);
-    const char *name = next_word(line);
-    rule->level = name ? qos_find_level(qos, name) : QOS_NO_LEVEL;
-    return rule->level == QOS_NO_LEVEL
-               ? err_set(line->err, EINVAL, "there is no level '%s' above", name ? name : "")
-               : 0;
 }
 
 static int read_match(struct qos *qos, struct cursor *line)
 {
     struct qos_rule rule = {.first_range = (uint32_t)qos->ranges.count, .level = QOS_NO_LEVEL};
     int status = 0;
-    for (const char *word; status == 0 && (word = next_word(line)) != NULL;)
-        status = take_condition(qos, line, word, &rule);
+    while (status == 0 && !cursor_is_done(line))
+        status = take_condition(qos, line, &rule);
     if (status == 0 && rule.level == QOS_NO_LEVEL)
         return err_set(line->err, EINVAL, "a match needs a level");
     if (status == 0 && qos->rules.count == QOS_RULES)
@@ -408,14 +378,12 @@ static int read_match(struct qos *qos, struct cursor *line)
 
 static int read_statement(struct qos *qos, struct cursor *line)
 {
-    const char *word = next_word(line);
-    if (strcmp(word, "level") == 0)
-        return read_level(qos, line);
-    if (strcmp(word, "group") == 0)
-        return read_group(qos, line);
-    if (strcmp(word, "match") == 0)
-        return read_match(qos, line);
-    return err_set(line->err, EINVAL, "'%s': expected level, group or match", word);
+    static const char *const statements[] = {"level", "group", "match"};
+    static int (*const readers[])(struct qos *, struct cursor *) = {read_level, read_group,
+                                                                    read_match};
+    unsigned which;
+    int status = cursor_take_choice(line, "statement", statements, 3, &which);
+    return status ? status : readers[which](qos, line);
 }
 
 /* ---- a whole policy ---- */

@@ -34,28 +34,6 @@ void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
         blocks_forget(&subnet->blocks, node->first_port + number);
 }
 
-static void make_ports(struct subnet *subnet, uint32_t index, unsigned port_count)
-{
-    subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
-    assert(port_count == subnet->nodes.items[index].port_count);
-    for (unsigned number = 0; number <= port_count; number++)
-        vec_push(&subnet->ports, ((struct subnet_port){.node = index,
-                                                       .peer = SUBNET_NONE,
-                                                       .via = SUBNET_NONE,
-                                                       .number = (uint8_t)number}));
-}
-
-/* Its row stays, for those who remember it, and is nobody's from now on. */
-static void give_up_row(struct subnet *subnet, uint32_t index)
-{
-    const struct subnet_node *node = &subnet->nodes.items[index];
-    for (unsigned number = 0; number <= node->port_count; number++) {
-        subnet_set_lid(subnet, node->first_port + number, 0, 0);
-        subnet->ports.items[node->first_port + number].guid = 0;
-    }
-    map_remove(&subnet->by_guid, node->guid);
-}
-
 uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, unsigned port_count)
 {
     uint32_t index = map_get(&subnet->by_guid, guid);
@@ -73,15 +51,26 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
     }
     if (subnet->nodes.count >= SUBNET_NODE_LIMIT)
         return SUBNET_NONE;
-    if (index != MAP_NONE)
-        give_up_row(subnet, index); /* it came back as another one */
+    if (index != MAP_NONE) { /* it came back as another one: its row belongs to no node now */
+        const struct subnet_node *node = &subnet->nodes.items[index];
+        for (unsigned number = 0; number <= node->port_count; number++) {
+            subnet_set_lid(subnet, node->first_port + number, 0, 0);
+            subnet->ports.items[node->first_port + number].guid = 0;
+        }
+        map_remove(&subnet->by_guid, guid);
+    }
     index = (uint32_t)subnet->nodes.count;
     map_set(&subnet->by_guid, guid, index);
     vec_push(&subnet->nodes, ((struct subnet_node){.guid = guid,
                                                    .kind = (uint8_t)kind,
                                                    .port_count = (uint8_t)port_count,
                                                    .present = true}));
-    make_ports(subnet, index, port_count);
+    subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
+    for (unsigned number = 0; number <= port_count; number++)
+        vec_push(&subnet->ports, ((struct subnet_port){.node = index,
+                                                       .peer = SUBNET_NONE,
+                                                       .via = SUBNET_NONE,
+                                                       .number = (uint8_t)number}));
     if (kind == SUBNET_SWITCH) {
         struct subnet_tables *tables = mem_zalloc(1, sizeof *tables);
         memset(tables->wanted, 0xFF, sizeof tables->wanted);

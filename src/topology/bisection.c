@@ -3,12 +3,12 @@
  * Finding the minimum is NP-hard, so this is a search, after Fiduccia and Mattheyses: start with a
  * partition along a breadth-first order, then in passes move one switch after another to the other
  * side, always the one with the largest gain, even if it is negative, and keep the best partition.
- * A few starts are tried. Switches weigh as much as they have hosts; those without hosts move
- * freely. The result is an upper bound and, on regular networks of some hundred switches, usually
- * exact.
+ * A few starts are tried. The weight of a switch is its number of hosts; switches without hosts
+ * move freely. The result is an upper bound, usually exact on regular networks of some hundred
+ * switches.
  *
- * The choice of a move scans all switches, so a pass costs the square of their number; beyond
- * `refined_switches` the starts are used without passes, except for the free switches. */
+ * The choice of a move scans all switches, so a pass takes the square of their number; beyond
+ * `refined_switches` only the switches without hosts are moved. */
 #include "topology/summary.h"
 
 #include <assert.h>
@@ -23,9 +23,9 @@ struct halves {
     uint8_t *side;
     int32_t *gain; /* links saved by moving the switch over */
     bool *moved;
-    uint32_t *trail; /* of this pass */
-    int64_t excess;  /* weight of side 0 less that of side 1 */
-    int64_t slack;   /* how much excess a result may have */
+    uint32_t *trail; /* moves of this pass */
+    int64_t excess;  /* weight of side 0 minus that of side 1 */
+    int64_t slack;   /* allowed excess of a result */
     int64_t heaviest;
     uint32_t cut;
 };
@@ -61,7 +61,7 @@ static void move_over(struct halves *halves, uint32_t node)
     }
 }
 
-/* The most useful switch that may move without upsetting the balance too far. */
+/* The switch with the largest gain whose move keeps the balance within a limit. */
 static uint32_t choose_move(const struct halves *halves)
 {
     uint32_t best = TOPOLOGY_NONE;
@@ -98,14 +98,6 @@ static bool improve(struct halves *halves)
     return keep > 0;
 }
 
-/* Moves switches without hosts to the side of most of their links. */
-static void settle_free_switches(struct halves *halves)
-{
-    for (uint32_t i = 0; i < halves->graph->switch_count; i++)
-        if (halves->weight[i] == 0 && halves->gain[i] > 0)
-            move_over(halves, i);
-}
-
 /* Side 0 takes switches in the given order until it has half of the weight. */
 static uint32_t search_from(struct halves *halves, const uint32_t *order, uint64_t total)
 {
@@ -116,31 +108,33 @@ static uint32_t search_from(struct halves *halves, const uint32_t *order, uint64
         taken += halves->side[node] ? 0 : halves->weight[node];
     }
     count_cut(halves);
-    settle_free_switches(halves);
+    for (uint32_t i = 0; i < halves->graph->switch_count; i++)
+        if (halves->weight[i] == 0 && halves->gain[i] > 0)
+            move_over(halves, i); /* without hosts: to the side of most of its links */
     if (halves->graph->switch_count <= refined_switches)
         for (int pass = 0; pass < MAX_PASSES && improve(halves); pass++)
             ;
     return halves->cut;
 }
 
-/* Halves can be equal if all switches with hosts have the same number and are even in number; else
- * they may differ by one switch. */
-static uint64_t weigh(const struct graph *graph, uint32_t *weight, struct halves *halves)
+/* The halves are equal if an even number of switches has hosts, all the same number; else they may
+ * differ by one switch. */
+static uint64_t set_weights(const struct graph *graph, uint32_t *weight, struct halves *halves)
 {
     uint64_t total = 0;
-    uint32_t holders = 0;
+    uint32_t with_hosts = 0;
     bool alike = true;
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         weight[i] = graph->host_count ? graph->first_host[i + 1] - graph->first_host[i] : 1;
         total += weight[i];
         if (!weight[i])
             continue;
-        holders++;
+        with_hosts++;
         alike &= halves->heaviest == 0 || halves->heaviest == weight[i];
         if (weight[i] > halves->heaviest)
             halves->heaviest = weight[i];
     }
-    halves->slack = alike && holders % 2 == 0 ? 0 : halves->heaviest;
+    halves->slack = alike && with_hosts % 2 == 0 ? 0 : halves->heaviest;
     return total;
 }
 
@@ -161,7 +155,7 @@ uint32_t topology_bisection(const struct graph *graph)
     };
     uint32_t *order = arena_alloc(&memory, count * sizeof *order);
     uint32_t *distance = arena_alloc(&memory, count * sizeof *distance);
-    uint64_t total = weigh(graph, weight, &halves);
+    uint64_t total = set_weights(graph, weight, &halves);
     for (uint32_t begin = 0, source = 0; begin < 4; begin++) {
         for (uint32_t i = 0; i < count; i++)
             order[i] = i;

@@ -1,14 +1,13 @@
-/* Drawings, in graphviz's language.
+/* Drawings in the DOT language of Graphviz.
  *
- * Small networks are drawn whole, with port numbers at the links and hosts one by one. As they grow
- * port numbers go, parallel links become one line with a count, hosts become a number in their
- * switch, and at last whole groups of switches become one box. Networks with levels are drawn in
- * rows over the whole width, placed here and only rendered by neato; irregular ones are left to
- * dot, in rows by distance from the manager's switch, as papers on up-down routing draw them;
- * regular direct networks are left to a spring model. */
+ * Small networks are drawn in full, with port numbers at the links and hosts one by one. In larger
+ * ones port numbers are left out, parallel links become one line with a count, hosts a number in
+ * their switch, and finally groups of switches one box. Networks with levels are drawn in
+ * rows over the whole width, placed here (place_rows) and only rendered by neato; irregular ones
+ * are left to dot, in rows by distance from the manager's switch, as papers on up-down routing draw
+ * them; regular direct networks are left to a spring model. */
 #include "topology/export.h"
 
-#include "topology/draw.h"
 #include "topology/summary.h"
 
 #include <stdio.h>
@@ -36,11 +35,11 @@ struct drawing {
     char kind[160];
     enum style style;
     uint32_t *level, level_count;
-    uint32_t manager; /* switch of the first node, or where it hangs */
+    uint32_t manager; /* switch of the first node, or next to it */
     bool layered, detailed, whole_hosts;
 };
 
-/* Text inside an HTML-like label; what is too long for a box is cut. */
+/* Text inside an HTML-like label; long text is cut. */
 static void put_label(struct text *out, const char *label)
 {
     size_t length = strlen(label), shown = length > 28 ? 26 : length;
@@ -104,22 +103,6 @@ static void put_switch(const struct drawing *drawing, uint32_t at)
     text_puts(drawing->out, "]\n");
 }
 
-/* Irregular networks: switches at the same distance from the manager side by side. */
-static void put_ranks(const struct drawing *drawing, const uint32_t *row)
-{
-    const struct graph *graph = drawing->graph;
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < graph->switch_count; i++)
-        last = row[i] > last ? row[i] : last;
-    for (uint32_t r = 0; r <= last; r++) {
-        text_puts(drawing->out, "  { rank=same;");
-        for (uint32_t i = 0; i < graph->switch_count; i++)
-            if (row[i] == r)
-                text_printf(drawing->out, " s%u", i);
-        text_puts(drawing->out, " }\n");
-    }
-}
-
 static void put_hosts(const struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
@@ -148,7 +131,8 @@ static void put_hosts(const struct drawing *drawing)
     mem_free(drawn);
 }
 
-/* The links of one switch to higher-numbered ones, the upper row first so that it comes on top. */
+/* The links of one switch to higher-numbered ones. The upper row comes first, so that dot draws it
+ * above. */
 static void put_links(const struct drawing *drawing, const uint32_t *row, uint32_t at)
 {
     const struct graph *graph = drawing->graph;
@@ -175,51 +159,144 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
     }
 }
 
-static void measure_rows(const struct drawing *drawing, uint32_t *row)
+/* ---- rows ----
+ *
+ * The order within a row determines how many lines cross. Leaves that are connected below the top
+ * level are adjacent; each row above is sorted by the mean position of its neighbours below (the
+ * barycentre method of Sugiyama), ties in file order. Hosts are below their switch. Integer
+ * arithmetic makes a drawing the same everywhere. */
+
+struct row_item {
+    uint64_t key; /* rows are sorted by this */
+    uint32_t node;
+};
+
+static int compare_row_items(const void *a, const void *b)
+{
+    const struct row_item *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+enum { UNIT = 1 << 20 }; /* the width of a row in position units */
+
+/* Positions are in hundredths of an inch. */
+static void put_place(struct text *out, char letter, uint32_t node, uint64_t x, uint64_t y)
+{
+    text_printf(out, "  %c%u [pos=\"%llu.%02llu,%llu.%02llu!\"]\n", letter, node,
+                (unsigned long long)x / 100, (unsigned long long)x % 100,
+                (unsigned long long)y / 100, (unsigned long long)y % 100);
+}
+
+static void place_hosts(const struct drawing *drawing, const struct row_item *row, uint32_t count,
+                        uint64_t width)
 {
     const struct graph *graph = drawing->graph;
-    uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
-    graph_distances(graph, &drawing->manager, 1, row, queue);
-    for (uint32_t i = 0; i < graph->switch_count; i++)
-        row[i] = row[i] == GRAPH_FAR ? 0 : row[i];
-    mem_free(queue);
+    bool *placed = mem_zalloc(drawing->topology->nodes.count, sizeof *placed);
+    uint64_t position = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = row[i].node;
+        for (uint32_t h = graph->first_host[at]; h < graph->first_host[at + 1]; h++, position++) {
+            uint32_t node = drawing->topology->ports.items[graph->host[h]].node;
+            if (!placed[node])
+                put_place(drawing->out, 'h', node,
+                          (2 * position + 1) * width / (2 * graph->host_count), 0);
+            placed[node] = true;
+        }
+    }
+    mem_free(placed);
 }
+
+static void place_rows(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    const uint32_t *level = drawing->level;
+    struct arena memory = {0};
+    struct row_item *row = arena_alloc(&memory, graph->switch_count * sizeof *row);
+    uint64_t *place = arena_alloc(&memory, graph->switch_count * sizeof *place);
+    uint32_t *group = arena_alloc(&memory, graph->switch_count * sizeof *group);
+    uint32_t *size = arena_alloc(&memory, drawing->level_count * sizeof *size), widest = 0;
+    bool hosts = drawing->whole_hosts;
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        if (++size[level[i]] > widest)
+            widest = size[level[i]];
+    uint64_t width = widest * UINT64_C(90);
+    if (hosts && graph->host_count * UINT64_C(62) > width)
+        width = graph->host_count * UINT64_C(62);
+    uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
+    graph_parts(graph, level, drawing->level_count - 1, group); /* connected below the top level */
+    for (uint32_t which = 0; which < drawing->level_count; which++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < graph->switch_count; i++) {
+            uint64_t sum = 0, below = 0; /* of the neighbours one level below */
+            if (level[i] != which)
+                continue;
+            for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++)
+                if (level[graph->neighbour[e]] + 1 == which) {
+                    sum += place[graph->neighbour[e]];
+                    below++;
+                }
+            row[count++] = (struct row_item){!which ? group[i] : below ? sum / below : 0, i};
+        }
+        qsort(row, count, sizeof *row, compare_row_items);
+        for (uint32_t i = 0; i < count; i++)
+            place[row[i].node] = (2 * (uint64_t)i + 1) * UNIT / 2 / count;
+        if (which == 0 && hosts)
+            place_hosts(drawing, row, count, width);
+        uint64_t y = which * gap + (hosts ? 110 : 0);
+        for (uint32_t i = 0; i < count; i++)
+            put_place(drawing->out, 's', row[i].node, place[row[i].node] * width / UNIT, y);
+    }
+    arena_release(&memory);
+}
+
+/* ---- switches ---- */
 
 static void draw_switches(const struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
+    struct text *out = drawing->out;
     uint32_t *row = mem_zalloc(graph->switch_count, sizeof *row);
+    uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue), last = 0;
     put_head(drawing);
-    if (drawing->style == STYLE_ROWS)
-        for (uint32_t i = 0; i < graph->switch_count; i++)
-            row[i] = drawing->level_count - 1 - drawing->level[i];
     if (drawing->style == STYLE_DOT)
-        measure_rows(drawing, row);
+        last = row[queue[graph_distances(graph, &drawing->manager, 1, row, queue) - 1]];
     if (drawing->style == STYLE_POINTS)
-        text_puts(drawing->out, "  node [label=\"\", shape=point, width=0.08]\n");
+        text_puts(out, "  node [label=\"\", shape=point, width=0.08]\n");
     for (uint32_t i = 0; i < graph->switch_count; i++) {
+        if (drawing->style == STYLE_ROWS)
+            row[i] = drawing->level_count - 1 - drawing->level[i];
+        if (row[i] == GRAPH_FAR)
+            row[i] = 0;
         if (drawing->style == STYLE_POINTS)
-            text_printf(drawing->out, "  s%u [color=\"%s\"]\n", i,
+            text_printf(out, "  s%u [color=\"%s\"]\n", i,
                         colours[drawing->level[i] % COLOURS].line);
         else
             put_switch(drawing, i);
     }
-    if (drawing->style == STYLE_DOT)
-        put_ranks(drawing, row);
+    /* Irregular networks: switches at the same distance from the manager side by side. */
+    for (uint32_t r = 0; r <= last && drawing->style == STYLE_DOT; r++) {
+        text_puts(out, "  { rank=same;");
+        for (uint32_t i = 0; i < graph->switch_count; i++)
+            if (row[i] == r)
+                text_printf(out, " s%u", i);
+        text_puts(out, " }\n");
+    }
     for (uint32_t i = 0; i < graph->switch_count; i++)
         put_links(drawing, row, i);
     if (drawing->whole_hosts)
         put_hosts(drawing);
     if (drawing->style == STYLE_ROWS)
-        drawing_place_rows(drawing->topology, graph, drawing->level, drawing->level_count,
-                           drawing->whole_hosts, drawing->out);
-    text_puts(drawing->out, "}\n");
+        place_rows(drawing);
+    text_puts(out, "}\n");
+    mem_free(queue);
     mem_free(row);
 }
 
-/* Groups for a network of too many switches: those below the top level that hang together without
- * it (the pods of a three-level tree); the top level is one group. If that is still too much, a
- * group a level. Returns the number of groups. */
+/* Groups for a network of many switches: those that are connected below the top level (the pods of
+ * a three-level tree); the top level is group 0. If these are too many, one group per level.
+ * Returns the number of groups. */
 static uint32_t group_switches(const struct drawing *drawing, uint32_t *group)
 {
     const struct graph *graph = drawing->graph;
@@ -238,25 +315,10 @@ struct group {
     uint32_t switches, hosts, top_level;
 };
 
-static void put_group(const struct drawing *drawing, const struct group *group, uint32_t at)
-{
-    unsigned colour = group->top_level % COLOURS;
-    text_printf(drawing->out, "  g%u [label=<", at);
-    if (at == 0)
-        text_puts(drawing->out, "top<br/>");
-    else if (group->hosts)
-        text_printf(drawing->out, "group %u<br/>", at);
-    text_printf(drawing->out, "<font point-size=\"10\">%u switches</font>", group->switches);
-    if (group->hosts)
-        text_printf(drawing->out, "<br/><font point-size=\"10\" color=\"#666666\">%u hosts</font>",
-                    group->hosts);
-    text_printf(drawing->out, ">, fillcolor=\"%s\", color=\"%s\"]\n", colours[colour].fill,
-                colours[colour].line);
-}
-
 static void draw_groups(const struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
+    struct text *out = drawing->out;
     uint32_t *of = mem_alloc(graph->switch_count * sizeof *of);
     uint32_t count = group_switches(drawing, of);
     struct group *groups = mem_zalloc(count, sizeof *groups);
@@ -271,54 +333,59 @@ static void draw_groups(const struct drawing *drawing)
             links[of[i] * count + of[graph->neighbour[e]]]++;
     }
     put_head(drawing);
-    for (uint32_t i = 0; i < count; i++)
-        put_group(drawing, &groups[i], i);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct group *group = &groups[i];
+        text_printf(out, "  g%u [label=<", i);
+        if (i == 0)
+            text_puts(out, "top<br/>");
+        else if (group->hosts)
+            text_printf(out, "group %u<br/>", i);
+        text_printf(out, "<font point-size=\"10\">%u switches</font>", group->switches);
+        if (group->hosts)
+            text_printf(out, "<br/><font point-size=\"10\" color=\"#666666\">%u hosts</font>",
+                        group->hosts);
+        text_printf(out, ">, fillcolor=\"%s\", color=\"%s\"]\n",
+                    colours[group->top_level % COLOURS].fill,
+                    colours[group->top_level % COLOURS].line);
+    }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = i + 1; j < count; j++)
             if (links[i * count + j])
-                text_printf(drawing->out, "  g%u -- g%u [label=\"%u\", penwidth=2]\n", i, j,
+                text_printf(out, "  g%u -- g%u [label=\"%u\", penwidth=2]\n", i, j,
                             links[i * count + j]);
-    text_puts(drawing->out, "}\n");
+    text_puts(out, "}\n");
     mem_free(of);
     mem_free(groups);
     mem_free(links);
 }
 
+/* The switch of the first node, or the first switch that it is connected to. */
 static uint32_t find_manager(const struct topology *topology, const struct graph *graph)
 {
     for (size_t i = 0; i < topology->nodes.count; i++) {
-        if (graph->switch_of[i] != TOPOLOGY_NONE)
-            return graph->switch_of[i];
         const struct topology_node *node = &topology->nodes.items[i];
-        for (unsigned p = 1; p <= node->port_count; p++) {
-            uint32_t peer = topology->ports.items[node->first_port + p].peer;
-            if (peer == TOPOLOGY_NONE)
-                continue;
-            uint32_t at = graph->switch_of[topology->ports.items[peer].node];
-            if (at != TOPOLOGY_NONE)
-                return at;
+        for (unsigned p = 0; p <= node->port_count; p++) {
+            uint32_t port = p ? topology->ports.items[node->first_port + p].peer : node->first_port;
+            if (port != TOPOLOGY_NONE &&
+                graph->switch_of[topology->ports.items[port].node] != TOPOLOGY_NONE)
+                return graph->switch_of[topology->ports.items[port].node];
         }
     }
     return 0;
-}
-
-static bool is_regular(const struct graph *graph)
-{
-    for (uint32_t i = 1; i < graph->switch_count; i++)
-        if (graph->first_edge[i + 1] - graph->first_edge[i] != graph->first_edge[1])
-            return false;
-    return graph->switch_count > 2;
 }
 
 static enum style choose_style(const struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
     bool many = graph->switch_count > drawing->limits.switch_limit;
+    bool regular = graph->switch_count > 2;
     if (drawing->layered)
         return many ? STYLE_GROUPS : STYLE_ROWS;
     if (many)
         return STYLE_POINTS;
-    bool irregular = strncmp(drawing->kind, "irregular", 9) == 0 && !is_regular(graph);
+    for (uint32_t i = 1; i < graph->switch_count && regular; i++)
+        regular = graph->first_edge[i + 1] - graph->first_edge[i] == graph->first_edge[1];
+    bool irregular = strncmp(drawing->kind, "irregular", 9) == 0 && !regular;
     return irregular && graph->switch_count <= ROW_LIMIT ? STYLE_DOT : STYLE_SPRINGS;
 }
 
@@ -330,8 +397,8 @@ const char *topology_write_dot(const struct topology *topology, const struct gra
         .graph = graph,
         .limits = limits,
         .out = out,
-        .level = mem_alloc(graph->switch_count * sizeof *drawing.level),
         .manager = find_manager(topology, graph),
+        .level = mem_alloc(graph->switch_count * sizeof *drawing.level),
         .detailed = graph->edge_count / 2 + graph->host_count <= DETAILED_LINKS,
     };
     topology_recognise(graph, drawing.kind, sizeof drawing.kind);

@@ -1,29 +1,25 @@
 /* JSON for programs, and Slurm's topology.conf for schedulers.
  *
- * Slurm's tree plugin wants a tree, which a fat tree is not: each leaf has many parents. What it
- * needs to know is which leaves are near each other, so upper switches are merged: leaves that the
- * switches of the next level connect become one virtual switch, and so on up to one for all. Names
- * of hosts are the first word of their description ("node17 HCA-1" is node17), once per leaf. */
+ * The tree plugin of Slurm requires a tree, but the leaves of a fat tree have many parents. Since
+ * it only uses the distance between leaves, upper switches are merged: leaves that the switches of
+ * the next level connect become one virtual switch, and so on up to one for all. Host names are the
+ * first word of the description ("node17 HCA-1" is node17), once per leaf. */
 #include "topology/export.h"
 
 #include "topology/summary.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *kind_name(unsigned kind)
-{
-    return kind == NODE_SWITCH ? "switch" : kind == NODE_ROUTER ? "router" : "adapter";
-}
+static const char *const kind_names[] = {"adapter", "adapter", "switch", "router"};
 
 static void write_json_node(const struct topology *topology, const struct topology_node *node,
                             struct json *json)
 {
     json_begin_object(json, NULL);
     json_string(json, "name", node->name);
-    json_string(json, "kind", kind_name(node->kind));
+    json_string(json, "kind", kind_names[node->kind & 3]);
     json_string(json, "description", node->description);
     json_stringf(json, "guid", "0x%016llx", (unsigned long long)node->guid);
     json_stringf(json, "system_guid", "0x%016llx", (unsigned long long)node->system_guid);
@@ -75,7 +71,7 @@ void topology_write_json(const struct topology *topology, struct text *out)
     json_end_object(&json);
 }
 
-/* The first word, of the characters that Slurm takes in a name. */
+/* The first word; characters that Slurm does not accept in a name become '_'. */
 static char *slurm_name(struct arena *arena, const char *description)
 {
     size_t length = strcspn(description, " \t");
@@ -95,7 +91,8 @@ static size_t stem_length(const char *name)
     return length;
 }
 
-static bool follows(const char *name, const char *next)
+/* Whether `next` is `name` with its number incremented. */
+static bool is_successor(const char *name, const char *next)
 {
     size_t stem = stem_length(name), digits = strlen(name) - stem;
     return digits && digits < 10 && stem == stem_length(next) && strncmp(name, next, stem) == 0 &&
@@ -104,11 +101,11 @@ static bool follows(const char *name, const char *next)
            strtoull(name + stem, NULL, 10) + 1 == strtoull(next + stem, NULL, 10);
 }
 
-/* node1,node2,node3 is node[1-3] in Slurm's hand. */
+/* node1,node2,node3 is node[1-3] in the notation of Slurm. */
 static void write_names(char *const *names, size_t count, struct text *out)
 {
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && follows(names[end - 1], names[end]);)
+        for (end = i + 1; end < count && is_successor(names[end - 1], names[end]);)
             end++;
         text_puts(out, i ? "," : "");
         if (end - i < 3) {
@@ -126,27 +123,14 @@ struct slurm {
     const struct topology *topology;
     const struct graph *graph;
     struct arena arena;
-    uint32_t *level, *set; /* set: which switches are one by now */
-    char **name;           /* by set: what stands for it in the file; NULL: no hosts */
+    uint32_t *level, *set; /* set: the merged switches to which a switch belongs */
+    char **name;           /* at the lowest switch of a set: its name; NULL: no hosts */
     VEC(char *) list;
     struct text *out;
 };
 
-/* Switch names must be unique, descriptions need not be. */
-static char *leaf_name(struct slurm *slurm, struct name_map *seen, uint32_t leaf)
-{
-    const struct topology_node *node = &slurm->topology->nodes.items[slurm->graph->node[leaf]];
-    char *name = slurm_name(&slurm->arena, node->description), key[NODE_KEY_BYTES];
-    if (name_map_add(seen, name, leaf) == leaf)
-        return name;
-    topology_node_key(node, key);
-    name = arena_strdup(&slurm->arena, key);
-    name_map_add(seen, name, leaf);
-    return name;
-}
-
-/* The line of a leaf; false if no host hangs on it. */
-static bool write_leaf(struct slurm *slurm, uint32_t leaf)
+/* Writes the line of a leaf; false if it has no hosts. */
+static bool write_leaf(struct slurm *slurm, uint32_t leaf, const char *leaf_name)
 {
     const struct graph *graph = slurm->graph;
     struct name_map seen = {0};
@@ -159,7 +143,7 @@ static bool write_leaf(struct slurm *slurm, uint32_t leaf)
             vec_push(&slurm->list, name);
     }
     if (slurm->list.count) {
-        text_printf(slurm->out, "SwitchName=%s Nodes=", slurm->name[leaf]);
+        text_printf(slurm->out, "SwitchName=%s Nodes=", leaf_name);
         write_names(slurm->list.items, slurm->list.count, slurm->out);
         text_putc(slurm->out, '\n');
     }
@@ -167,24 +151,15 @@ static bool write_leaf(struct slurm *slurm, uint32_t leaf)
     return slurm->list.count > 0;
 }
 
-static void write_leaves(struct slurm *slurm)
-{
-    struct name_map seen = {0};
-    for (uint32_t i = 0; i < slurm->graph->switch_count; i++) {
-        slurm->name[i] = leaf_name(slurm, &seen, i);
-        if (!write_leaf(slurm, i))
-            slurm->name[i] = NULL;
-    }
-    name_map_release(&seen);
-}
-
-/* One line for each set that is now made of several named ones; its name passes to the set,
- * where it stands at the lowest switch, so that the order is the file's. */
+/* Writes a line for each set that merges several named ones. The name of a set is kept at its
+ * lowest switch, so that lines are in the order of the file. */
 static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
 {
     uint32_t switches = slurm->graph->switch_count, merged = 0;
-    uint32_t *head = mem_alloc(switches * sizeof *head), *next = mem_alloc(switches * sizeof *next);
-    uint32_t *lowest = mem_alloc(switches * sizeof *lowest);
+    struct arena scratch = {0};
+    uint32_t *head = arena_alloc(&scratch, switches * sizeof *head);
+    uint32_t *next = arena_alloc(&scratch, switches * sizeof *next);
+    uint32_t *lowest = arena_alloc(&scratch, switches * sizeof *lowest);
     uint32_t sets = graph_parts(slurm->graph, slurm->level, level + 1, slurm->set);
     memset(head, 0xff, switches * sizeof *head);
     for (uint32_t i = switches; i-- > 0;) {
@@ -206,9 +181,7 @@ static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
             slurm->name[i] = NULL;
         }
         if (slurm->list.count > 1) {
-            char text[48];
-            snprintf(text, sizeof text, "%s%u", prefix, merged++);
-            name = arena_strdup(&slurm->arena, text);
+            name = arena_printf(&slurm->arena, "%s%u", prefix, merged++);
             text_printf(slurm->out, "SwitchName=%s Switches=", name);
             write_names(slurm->list.items, slurm->list.count, slurm->out);
             text_putc(slurm->out, '\n');
@@ -216,34 +189,36 @@ static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
         if (name)
             slurm->name[lowest[set]] = name;
     }
-    mem_free(head);
-    mem_free(next);
-    mem_free(lowest);
+    arena_release(&scratch);
 }
 
 void topology_write_slurm(const struct topology *topology, const struct graph *graph,
                           struct text *out)
 {
     uint32_t count = graph->switch_count;
-    struct slurm slurm = {
-        .topology = topology,
-        .graph = graph,
-        .level = mem_alloc(count * sizeof *slurm.level),
-        .set = mem_alloc(count * sizeof *slurm.set),
-        .name = mem_alloc(count * sizeof *slurm.name),
-        .out = out,
-    };
+    struct slurm slurm = {.topology = topology, .graph = graph, .out = out};
+    struct name_map seen = {0};
+    slurm.level = arena_alloc(&slurm.arena, count * sizeof *slurm.level);
+    slurm.set = arena_alloc(&slurm.arena, count * sizeof *slurm.set);
+    slurm.name = arena_alloc(&slurm.arena, count * sizeof *slurm.name);
     uint32_t levels = topology_levels(graph, slurm.level);
     text_puts(out, "# topology.conf for Slurm's topology/tree, written by weft\n");
-    write_leaves(&slurm);
-    for (uint32_t level = levels > 1 ? 1 : 0; level < levels; level++) {
-        char prefix[32];
-        snprintf(prefix, sizeof prefix, "level%u_", level + 1);
-        merge_level(&slurm, level, level + 1 == levels ? "top" : prefix);
+    for (uint32_t i = 0; i < count; i++) {
+        /* Switch names must be unique, descriptions need not be. */
+        const struct topology_node *node = &topology->nodes.items[graph->node[i]];
+        char *name = slurm_name(&slurm.arena, node->description), key[NODE_KEY_BYTES];
+        if (name_map_add(&seen, name, i) != i) {
+            topology_node_key(node, key);
+            name = arena_strdup(&slurm.arena, key);
+            name_map_add(&seen, name, i);
+        }
+        slurm.name[i] = write_leaf(&slurm, i, name) ? name : NULL;
     }
-    mem_free(slurm.level);
-    mem_free(slurm.set);
-    mem_free(slurm.name);
+    for (uint32_t level = levels > 1 ? 1 : 0; level < levels; level++)
+        merge_level(&slurm, level,
+                    level + 1 == levels ? "top"
+                                        : arena_printf(&slurm.arena, "level%u_", level + 1));
+    name_map_release(&seen);
     vec_release(&slurm.list);
     arena_release(&slurm.arena);
 }

@@ -1,4 +1,4 @@
-/* Other people's formats, written only. */
+/* Formats of other programs (write only). */
 #ifndef WEFT_TOPOLOGY_EXPORT_H
 #define WEFT_TOPOLOGY_EXPORT_H
 
@@ -11,9 +11,9 @@ void topology_write_json(const struct topology *topology, struct text *out);
 void topology_write_slurm(const struct topology *topology, const struct graph *graph,
                           struct text *out);
 
-/* A drawing in graphviz's language; returns the program that should lay it out ("dot", "neato" or
- * "sfdp"). Hosts are drawn one by one up to `host_limit` of them, else counted in their switch;
- * beyond `switch_limit` switches are folded into groups where levels allow it, or into dots. */
+/* A drawing for Graphviz; returns the program that lays it out ("dot", "neato" or "sfdp"). Up to
+ * `host_limit` hosts are drawn one by one, more as a number in their switch. More than
+ * `switch_limit` switches are drawn as groups, if the network has levels, or as points. */
 struct drawing_limits {
     uint32_t host_limit, switch_limit;
 };

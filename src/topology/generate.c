@@ -13,7 +13,7 @@
 
 struct parameter {
     const char *name;
-    const char *fallback; /* NULL: may be left out, the generator decides */
+    const char *fallback; /* default value; NULL: the generator computes it */
     uint64_t low, high;   /* of each item */
     bool is_list;
     const char *help;
@@ -77,7 +77,7 @@ static const struct kind kinds[] = {
       {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
     {"ring",
      "a torus of one dimension",
-     generate_ring,
+     generate_torus,
      {{"switches", "6", 1, MANY, false, "how many"},
       {"hosts", "1", 0, PORTS, false, "at each switch"},
       {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
@@ -105,33 +105,14 @@ static const struct kind kinds[] = {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-/* What every kind takes. */
-struct link_options {
+/* Options of every kind. */
+struct common_options {
     enum link_width width;
     enum link_speed speed;
     uint32_t length_mm;
     unsigned vfs; /* of each hypervisor; 0: hosts are plain adapters */
     uint32_t hypervisors;
 };
-
-static const struct kind *find_kind(const char *name)
-{
-    for (int i = 0; i < KIND_COUNT; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
-}
-
-static int unknown_kind(const char *name, struct err *err)
-{
-    struct text names = {0};
-    for (int i = 0; i < KIND_COUNT; i++)
-        text_printf(&names, "%s%s", i ? ", " : "", kinds[i].name);
-    int error =
-        err_set(err, EINVAL, "no kind of fabric is called '%.40s'; there are %s", name, names.data);
-    text_release(&names);
-    return error;
-}
 
 static int unknown_parameter(const struct kind *kind, const char *word, struct err *err)
 {
@@ -179,43 +160,35 @@ static int take_value(const struct parameter *parameter, const char *text, struc
                    parameter->is_list ? ", such as 4x4 or 18,36" : "");
 }
 
-/* Hypervisors instead of hosts: 1, 0 or an error, as below. */
-static int take_virtual_option(const char *word, struct link_options *options, struct err *err)
+/* 1 if the word was one of the common options, 0 if not, or an error. */
+static int take_common_option(const char *word, struct common_options *options, struct err *err)
 {
-    uint64_t value;
-    if (strncmp(word, "vfs=", 4) == 0) {
-        if (!parse_bounded(word + 4, 1, VSWITCH_VFS_LIMIT, &value))
+    const char *value = strchr(word, '=') ? strchr(word, '=') + 1 : "", *expected;
+    uint64_t number = 0;
+    bool sound;
+    if (strncmp(word, "width=", 6) == 0) {
+        sound = link_width_parse(value, &options->width);
+        expected = "1x, 2x, 4x, 8x or 12x";
+    } else if (strncmp(word, "speed=", 6) == 0) {
+        sound = link_speed_parse(value, &options->speed);
+        expected = "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR";
+    } else if (strncmp(word, "length=", 7) == 0) {
+        sound = link_length_parse(value, &options->length_mm);
+        expected = "a length such as 20m or 1500mm";
+    } else if (strncmp(word, "vfs=", 4) == 0) {
+        if (!parse_bounded(value, 1, VSWITCH_VFS_LIMIT, &number))
             return err_set(err, EINVAL, "%.40s: expected 1 to %d virtual functions", word,
                            VSWITCH_VFS_LIMIT);
-        options->vfs = (unsigned)value;
+        options->vfs = (unsigned)number;
         return 1;
+    } else if (strncmp(word, "hypervisors=", 12) == 0) {
+        sound = parse_bounded(value, 1, TOPOLOGY_MAX_NODES, &number);
+        options->hypervisors = (uint32_t)number;
+        expected = "a number of hosts from 1 on";
+    } else {
+        return 0;
     }
-    if (strncmp(word, "hypervisors=", 12) != 0)
-        return 0;
-    if (!parse_bounded(word + 12, 1, TOPOLOGY_MAX_NODES, &value))
-        return err_set(err, EINVAL, "%.40s: expected a number of hosts from 1 on", word);
-    options->hypervisors = (uint32_t)value;
-    return 1;
-}
-
-/* 1 if the word was one of the common options, 0 if not, or an error. */
-static int take_link_option(const char *word, struct link_options *options, struct err *err)
-{
-    if (strncmp(word, "width=", 6) == 0)
-        return link_width_parse(word + 6, &options->width)
-                   ? 1
-                   : err_set(err, EINVAL, "%.40s: expected 1x, 2x, 4x, 8x or 12x", word);
-    if (strncmp(word, "speed=", 6) == 0)
-        return link_speed_parse(word + 6, &options->speed)
-                   ? 1
-                   : err_set(err, EINVAL,
-                             "%.40s: expected SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR",
-                             word);
-    if (strncmp(word, "length=", 7) != 0)
-        return 0;
-    return link_length_parse(word + 7, &options->length_mm)
-               ? 1
-               : err_set(err, EINVAL, "%.40s: expected a length such as 20m or 1500mm", word);
+    return sound ? 1 : err_set(err, EINVAL, "%.40s: expected %s", word, expected);
 }
 
 static int take_word(const struct kind *kind, const char *word, unsigned *position,
@@ -240,13 +213,11 @@ static int take_word(const struct kind *kind, const char *word, unsigned *positi
 }
 
 static int take_words(const struct kind *kind, const char *const *words, size_t count,
-                      struct plan *plan, struct link_options *options)
+                      struct plan *plan, struct common_options *options)
 {
     unsigned position = 0;
     for (size_t i = 0; i < count; i++) {
-        int error = take_link_option(words[i], options, plan->err);
-        if (error == 0)
-            error = take_virtual_option(words[i], options, plan->err);
+        int error = take_common_option(words[i], options, plan->err);
         if (error == 0)
             error = take_word(kind, words[i], &position, plan);
         if (error < 0)
@@ -262,27 +233,23 @@ static int take_words(const struct kind *kind, const char *const *words, size_t 
     return 0;
 }
 
-static void set_links(struct topology *topology, const struct link_options *options)
-{
-    for (size_t i = 0; i < topology->ports.count; i++) {
-        struct topology_port *port = &topology->ports.items[i];
-        if (port->peer == TOPOLOGY_NONE)
-            continue;
-        port->width = (uint8_t)options->width;
-        port->speed = (uint8_t)options->speed;
-        port->length_mm = options->length_mm;
-    }
-}
-
 int topology_generate(struct topology *topology, const char *kind, const char *const *words,
                       size_t count, uint64_t seed, struct err *err)
 {
-    const struct kind *entry = find_kind(kind);
-    if (!entry)
-        return unknown_kind(kind, err);
+    const struct kind *entry = kinds;
+    while (entry < kinds + KIND_COUNT && strcmp(entry->name, kind) != 0)
+        entry++;
+    if (entry == kinds + KIND_COUNT) {
+        struct text names = {0};
+        for (int i = 0; i < KIND_COUNT; i++)
+            text_printf(&names, "%s%s", i ? ", " : "", kinds[i].name);
+        err_set(err, EINVAL, "no kind of fabric is called '%.40s'; there are %s", kind, names.data);
+        text_release(&names);
+        return -EINVAL;
+    }
     struct plan plan = {.err = err};
-    struct link_options options = {WIDTH_4X, SPEED_SDR, TOPOLOGY_LENGTH_MM,
-                                   .hypervisors = UINT32_MAX};
+    struct common_options options = {WIDTH_4X, SPEED_SDR, TOPOLOGY_LENGTH_MM,
+                                     .hypervisors = UINT32_MAX};
     struct topology built;
     topology_init(&built);
     rng_seed(&plan.rng, seed, 0);
@@ -292,7 +259,14 @@ int topology_generate(struct topology *topology, const char *kind, const char *c
     if (!error)
         error = plan_build(&plan, &built);
     plan_release(&plan);
-    set_links(&built, &options);
+    for (size_t i = 0; i < built.ports.count; i++) {
+        struct topology_port *port = &built.ports.items[i];
+        if (port->peer == TOPOLOGY_NONE)
+            continue;
+        port->width = (uint8_t)options.width;
+        port->speed = (uint8_t)options.speed;
+        port->length_mm = options.length_mm;
+    }
     if (!error && options.vfs)
         error = topology_virtualise(&built, options.vfs, options.hypervisors, err);
     if (error) {
@@ -315,9 +289,8 @@ void topology_describe_kinds(struct text *out)
                         parameter->fallback ? parameter->fallback : "", parameter->help);
         }
     }
-    text_puts(out,
-              "\n"
-              "  every kind also takes width=4x, speed=SDR and length=20m for its links, and\n"
-              "  vfs= and hypervisors=: the first so many hosts (all) become hypervisors with\n"
-              "  so many virtual functions\n");
+    text_puts(out, "\n"
+                   "  every kind also takes width=4x, speed=SDR and length=20m for its links;\n"
+                   "  vfs=N turns hosts into hypervisors with N virtual functions,\n"
+                   "  hypervisors=M only the first M of them\n");
 }

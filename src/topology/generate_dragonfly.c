@@ -2,9 +2,9 @@
  * with p hosts and h links to other groups.
  *
  * The a·h outward links of a group, numbered by switch, lead to the other groups in turn, starting
- * with its successor; the largest network has a·h + 1 groups and one link between any two. With
- * fewer groups the turn is taken again while all groups can be served alike; links left over stay
- * free. Ports: hosts, then the group, then outward. */
+ * with its successor; the largest network has a·h + 1 groups and one link between any two. Fewer
+ * groups have several links between any two, all the same number; the remaining ports stay free.
+ * Ports: hosts, then the group, then outward. */
 #include "topology/plan.h"
 
 #include <errno.h>
@@ -12,15 +12,6 @@
 struct dragonfly {
     uint64_t hosts, switches, outward, groups;
 };
-
-static void link_group(struct plan *plan, const struct dragonfly *fly, uint64_t group)
-{
-    uint32_t first = (uint32_t)(group * fly->switches);
-    for (uint64_t i = 0; i < fly->switches; i++)
-        for (uint64_t j = i + 1; j < fly->switches; j++)
-            plan_link(plan, first + (uint32_t)i, (unsigned)(fly->hosts + j - 1) + 1,
-                      first + (uint32_t)j, (unsigned)(fly->hosts + i) + 1);
-}
 
 static void link_outward(struct plan *plan, const struct dragonfly *fly, uint64_t group)
 {
@@ -31,7 +22,7 @@ static void link_outward(struct plan *plan, const struct dragonfly *fly, uint64_
         uint64_t target = (group + step) % fly->groups;
         uint64_t back = round * others + (fly->groups - step) - 1;
         if (target < group)
-            continue; /* that group draws it */
+            continue; /* added by that group */
         plan_link(plan, (uint32_t)(group * fly->switches + channel / fly->outward),
                   (unsigned)(base + channel % fly->outward) + 1,
                   (uint32_t)(target * fly->switches + back / fly->outward),
@@ -62,7 +53,11 @@ int generate_dragonfly(struct plan *plan)
             plan_add_switch(plan, (unsigned)(fly.hosts + fly.switches - 1 + fly.outward),
                             "G%llu_%llu", (unsigned long long)group, (unsigned long long)i);
     for (uint64_t group = 0; group < fly.groups; group++) {
-        link_group(plan, &fly, group);
+        uint32_t first = (uint32_t)(group * fly.switches);
+        for (uint32_t i = 0; i < fly.switches; i++)
+            for (uint32_t j = i + 1; j < fly.switches; j++)
+                plan_link(plan, first + i, (unsigned)fly.hosts + j, first + j,
+                          (unsigned)fly.hosts + i + 1);
         link_outward(plan, &fly, group);
     }
     for (uint64_t i = 0; i < switches; i++)

@@ -2,9 +2,9 @@
  *
  * A mesh links neighbours, a torus closes each line into a ring, a HyperX (Ahn et al.) links all
  * switches of a line with each other; a ring is a torus of one dimension, a hypercube a mesh of two
- * switches a dimension. Port numbers tell the direction, the same at every switch, so that a human
- * can read a table: in mesh and torus dimension d has first its ports up, then its ports down; at
- * an edge they stay free. Hosts follow. A line of two switches has one link, in a torus as well. */
+ * switches per dimension. A port number means the same direction at every switch: in mesh and torus
+ * the ports up of a dimension come first, then the ports down; at an edge they stay free. Hosts
+ * follow. A line of two switches has one link, in a torus as well. */
 #include "topology/plan.h"
 
 #include <stdio.h>
@@ -116,11 +116,6 @@ int generate_torus(struct plan *plan)
 int generate_mesh(struct plan *plan)
 {
     return draw_dims(plan, GRID_MESH);
-}
-
-int generate_ring(struct plan *plan)
-{
-    return draw_dims(plan, GRID_TORUS);
 }
 
 int generate_hyperx(struct plan *plan)

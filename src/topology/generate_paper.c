@@ -1,15 +1,14 @@
-/* Two networks out of the literature, with the manager at a switch as it was there.
+/* Two networks of publications, with the manager at a switch as there.
  *
  * clos: the three-stage Clos network m, n, r, folded: r edge switches with n hosts each, and m
  * middle switches that each reach every edge switch. The edge switches are numbered around the
  * middle stage, so that the published network of 7 switches and 4 hosts (3, 1, 4) has its middle
- * stage at switches 2, 3 and 4 and the manager at edge switch 0; switch i has the GUID 100 + i,
- * which its figures name ("switches 3 (GUID 103) and 4 (GUID 104)").
+ * stage at switches 2, 3 and 4 and the manager at edge switch 0; switch i has the GUID 100 + i, as
+ * in its figures ("switches 3 (GUID 103) and 4 (GUID 104)").
  *
  * figure1: the irregular network of 8 switches and 7 hosts on which FERa, PIRa and destination
- * renaming were published, rebuilt from their printed forwarding tables. Numbers are the LIDs of
- * the figure; a search in port order from the manager's switch, number 1, finds them in just that
- * order. */
+ * renaming were published, derived from their printed forwarding tables. Numbers are the LIDs of
+ * the figure, in the order of a search in port order from the manager's switch, number 1. */
 #include "topology/plan.h"
 
 int generate_clos(struct plan *plan)
@@ -51,18 +50,15 @@ static const struct {
     {6, 4, 12, 1}, {8, 2, 13, 1}, {9, 2, 14, 1}, {10, 3, 15, 1},
 };
 
-static bool figure1_is_switch(unsigned lid)
-{
-    return lid <= 10 && lid != 4 && lid != 7;
-}
-
 int generate_figure1(struct plan *plan)
 {
     uint32_t node[FIGURE1_LAST + 1];
     plan->manager_at_switch = true;
-    for (unsigned lid = 1; lid <= FIGURE1_LAST; lid++)
-        node[lid] = figure1_is_switch(lid) ? plan_add_switch(plan, FIGURE1_PORTS, "S%u", lid)
-                                           : plan_add_host(plan, 1, "H%u", lid);
+    for (unsigned lid = 1; lid <= FIGURE1_LAST; lid++) {
+        bool is_switch = lid <= 10 && lid != 4 && lid != 7;
+        node[lid] = is_switch ? plan_add_switch(plan, FIGURE1_PORTS, "S%u", lid)
+                              : plan_add_host(plan, 1, "H%u", lid);
+    }
     for (unsigned i = 0; i < sizeof figure1_links / sizeof figure1_links[0]; i++)
         plan_link(plan, node[figure1_links[i].a], figure1_links[i].a_port, node[figure1_links[i].b],
                   figure1_links[i].b_port);

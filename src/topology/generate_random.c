@@ -1,14 +1,13 @@
 /* Random networks.
  *
- * irregular: the family that the first papers on InfiniBand's subnet management used. A random tree
- * makes it connected, random links follow, hosts are spread evenly or go wherever a port is left;
- * some ports stay free. The number of links, unless given, lies half way between a tree and all
- * that the ports allow, which is what the published networks look like. The manager sits at switch
- * 0.
+ * irregular: the networks of the first papers on InfiniBand subnet management. A random tree
+ * connects all switches, random links follow, hosts are spread evenly or attached to free ports;
+ * some ports stay free. The default number of links is half way between a tree and the maximum, as
+ * in the published networks. The manager is at switch 0.
  *
  * jellyfish (Singla, Hong, Popa and Godfrey): random links until no two switches with free ports
  * can be joined; then, while some switch has two free ports, a random link is cut and its ends are
- * joined to that switch. Rarely is the result not connected; then it is drawn again. */
+ * joined to that switch. If the result is not connected, which is rare, it is drawn again. */
 #include "topology/plan.h"
 
 #include <assert.h>
@@ -20,11 +19,12 @@ enum { ATTEMPTS = 100 };
 struct wiring {
     uint32_t switch_count;
     bool parallel;      /* parallel links are allowed */
-    uint32_t *room;     /* by switch: ports that may still take a link */
+    uint32_t *room;     /* by switch: ports that are free for links */
     VEC(uint32_t) open; /* switches with room, unordered */
-    uint32_t *open_at;  /* by switch: its place in `open` */
+    uint32_t *open_at;  /* by switch: its index in `open` */
     VEC(struct plan_link) links;
-    struct map pairs; /* of linked switches, to how many links */
+    struct map pairs; /* from two switches to the number of their links */
+    struct arena memory;
 };
 
 static uint64_t pair_key(uint32_t a, uint32_t b)
@@ -32,23 +32,22 @@ static uint64_t pair_key(uint32_t a, uint32_t b)
     return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-static bool linked(const struct wiring *wiring, uint32_t a, uint32_t b)
+static uint32_t count_links(const struct wiring *wiring, uint32_t a, uint32_t b)
 {
     uint32_t count = map_get(&wiring->pairs, pair_key(a, b));
-    return count != MAP_NONE && count > 0;
+    return count == MAP_NONE ? 0 : count;
 }
 
 static void wiring_init(struct wiring *wiring, uint32_t switches, bool parallel)
 {
     *wiring = (struct wiring){.switch_count = switches, .parallel = parallel};
-    wiring->room = mem_zalloc(switches, sizeof *wiring->room);
-    wiring->open_at = mem_zalloc(switches, sizeof *wiring->open_at);
+    wiring->room = arena_alloc(&wiring->memory, switches * sizeof *wiring->room);
+    wiring->open_at = arena_alloc(&wiring->memory, switches * sizeof *wiring->open_at);
 }
 
 static void wiring_release(struct wiring *wiring)
 {
-    mem_free(wiring->room);
-    mem_free(wiring->open_at);
+    arena_release(&wiring->memory);
     vec_release(&wiring->open);
     vec_release(&wiring->links);
     map_release(&wiring->pairs);
@@ -71,17 +70,15 @@ static void take_room(struct wiring *wiring, uint32_t node)
 
 static void join(struct wiring *wiring, uint32_t a, uint32_t b)
 {
-    struct plan_link link = {.a = a, .b = b};
-    uint32_t count = map_get(&wiring->pairs, pair_key(a, b));
-    map_set(&wiring->pairs, pair_key(a, b), count == MAP_NONE ? 1 : count + 1);
-    vec_push(&wiring->links, link);
+    map_set(&wiring->pairs, pair_key(a, b), count_links(wiring, a, b) + 1);
+    vec_push(&wiring->links, ((struct plan_link){.a = a, .b = b}));
     take_room(wiring, a);
     take_room(wiring, b);
 }
 
 static bool may_join(const struct wiring *wiring, uint32_t a, uint32_t b)
 {
-    return a != b && (wiring->parallel || !linked(wiring, a, b));
+    return a != b && (wiring->parallel || !count_links(wiring, a, b));
 }
 
 /* Joins two random switches with room; false if no two of them may be joined. */
@@ -106,20 +103,9 @@ static bool join_some(struct wiring *wiring, struct rng *rng)
     return false;
 }
 
-static void cut(struct wiring *wiring, struct plan_link *link)
-{
-    uint32_t ends[2] = {link->a, link->b};
-    uint64_t key = pair_key(link->a, link->b);
-    map_set(&wiring->pairs, key, map_get(&wiring->pairs, key) - 1);
-    *link = wiring->links.items[--wiring->links.count];
-    for (int i = 0; i < 2; i++)
-        if (wiring->room[ends[i]]++ == 0)
-            wiring_open(wiring, ends[i]);
-}
-
-/* Two ports are open but their switches cannot be joined, being one or linked already: cut a link
- * x–y elsewhere and join x and y to them instead, one link more. What was connected stays so.
- * False if no link will do. */
+/* Two ports are open but cannot be joined, because they belong to one switch or to linked ones:
+ * cuts a link x–y elsewhere and joins x and y to them, which adds one link and keeps connected
+ * switches connected. False if there is no such link. */
 static bool splice(struct wiring *wiring, struct rng *rng)
 {
     if (!wiring->open.count || !wiring->links.count)
@@ -133,9 +119,15 @@ static bool splice(struct wiring *wiring, struct rng *rng)
     for (size_t i = 0; i < 2 * wiring->links.count; i++) {
         struct plan_link *link = &wiring->links.items[(start + i / 2) % wiring->links.count];
         uint32_t x = i % 2 ? link->a : link->b, y = i % 2 ? link->b : link->a;
-        if (x == u || x == v || y == u || y == v || linked(wiring, x, u) || linked(wiring, y, v))
+        if (x == u || x == v || y == u || y == v || count_links(wiring, x, u) ||
+            count_links(wiring, y, v))
             continue;
-        cut(wiring, link);
+        map_set(&wiring->pairs, pair_key(x, y), count_links(wiring, x, y) - 1);
+        *link = wiring->links.items[--wiring->links.count];
+        uint32_t ends[2] = {i % 2 ? x : y, i % 2 ? y : x};
+        for (int end = 0; end < 2; end++)
+            if (wiring->room[ends[end]]++ == 0)
+                wiring_open(wiring, ends[end]);
         join(wiring, u, x);
         join(wiring, v, y);
         return true;
@@ -144,10 +136,10 @@ static bool splice(struct wiring *wiring, struct rng *rng)
 }
 
 /* Turns the wiring into planned links: ports in order of drawing. Returns the next free port by
- * switch, to be freed by the caller. */
-static uint32_t *number_ports(struct plan *plan, const struct wiring *wiring)
+ * switch. */
+static uint32_t *number_ports(struct plan *plan, struct wiring *wiring)
 {
-    uint32_t *next = mem_zalloc(wiring->switch_count, sizeof *next);
+    uint32_t *next = arena_alloc(&wiring->memory, wiring->switch_count * sizeof *next);
     for (size_t i = 0; i < wiring->links.count; i++) {
         const struct plan_link *link = &wiring->links.items[i];
         next[link->a]++;
@@ -159,73 +151,44 @@ static uint32_t *number_ports(struct plan *plan, const struct wiring *wiring)
     return next;
 }
 
-static void shuffle(struct rng *rng, uint32_t *items, size_t count)
+/* All switches in random order. */
+static uint32_t *random_order(struct wiring *wiring, struct rng *rng)
 {
-    for (size_t i = count; i > 1; i--) {
-        size_t j = rng_below(rng, i);
-        uint32_t item = items[i - 1];
-        items[i - 1] = items[j];
-        items[j] = item;
-    }
-}
-
-static uint32_t *random_order(struct rng *rng, uint32_t count)
-{
-    uint32_t *order = mem_alloc(count * sizeof *order);
+    uint32_t count = wiring->switch_count;
+    uint32_t *order = arena_alloc(&wiring->memory, count * sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    shuffle(rng, order, count);
+    for (uint32_t i = count; i > 1; i--) {
+        uint64_t j = rng_below(rng, i);
+        uint32_t item = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = item;
+    }
     return order;
 }
 
-/* A random order in which switches with room for one link only come last. */
-static uint32_t *tree_order(const struct wiring *wiring, struct rng *rng)
-{
-    uint32_t *order = random_order(rng, wiring->switch_count);
-    uint32_t *sorted = mem_alloc(wiring->switch_count * sizeof *sorted);
-    uint32_t count = 0;
-    for (int leaves = 0; leaves < 2; leaves++)
-        for (uint32_t i = 0; i < wiring->switch_count; i++)
-            if ((wiring->room[order[i]] <= 1) == leaves)
-                sorted[count++] = order[i];
-    mem_free(order);
-    return sorted;
-}
-
-/* A random tree over all switches. With the leaves last it never closes too early: every other
- * switch leaves at least one port open behind it. */
+/* A random tree over all switches. Switches with room for one link only come last, as leaves, so
+ * that the tree never closes too early: every other switch leaves at least one port open. */
 static bool grow_tree(struct wiring *wiring, struct rng *rng)
 {
-    uint32_t *order = tree_order(wiring, rng);
-    bool grown = true;
-    for (uint32_t i = 0; i < wiring->switch_count; i++) {
+    const uint32_t *random = random_order(wiring, rng);
+    uint32_t count = wiring->switch_count, at = 0;
+    uint32_t *order = arena_alloc(&wiring->memory, count * sizeof *order);
+    for (int leaves = 0; leaves < 2; leaves++)
+        for (uint32_t i = 0; i < count; i++)
+            if ((wiring->room[random[i]] <= 1) == leaves)
+                order[at++] = random[i];
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t node = order[i];
-        if (i && (!wiring->open.count || !wiring->room[node])) {
-            grown = false;
-            break;
-        }
+        if (i && (!wiring->open.count || !wiring->room[node]))
+            return false;
         uint32_t parent = i ? wiring->open.items[rng_below(rng, wiring->open.count)] : node;
         if (wiring->room[node])
             wiring_open(wiring, node);
         if (i)
             join(wiring, node, parent);
     }
-    mem_free(order);
-    return grown;
-}
-
-/* How many hosts each switch gets: an even share, the remainder at random. */
-static uint32_t *share_hosts(struct rng *rng, uint64_t hosts, uint32_t switches)
-{
-    assert(switches > 0);
-    uint32_t *share = mem_alloc(switches * sizeof *share);
-    uint32_t *order = random_order(rng, switches);
-    for (uint32_t i = 0; i < switches; i++)
-        share[i] = (uint32_t)(hosts / switches);
-    for (uint32_t i = 0; i < hosts % switches; i++)
-        share[order[i]]++;
-    mem_free(order);
-    return share;
+    return true;
 }
 
 static int draw_irregular(struct plan *plan, struct wiring *wiring, uint64_t hosts, uint64_t ports)
@@ -264,9 +227,13 @@ int generate_irregular(struct plan *plan)
                        switches, (unsigned long long)ports, (unsigned long long)hosts);
     struct wiring wiring;
     wiring_init(&wiring, switches, plan_number(plan, 4) != 0);
-    uint32_t *share = share_hosts(&plan->rng, hosts, switches);
-    for (uint32_t i = 0; i < switches; i++)
-        wiring.room[i] = (uint32_t)ports - (share[i] < ports ? share[i] : (uint32_t)ports);
+    /* An even share of the hosts for each switch, the remainder at random. */
+    uint32_t *share = arena_alloc(&wiring.memory, switches * sizeof *share);
+    const uint32_t *order = random_order(&wiring, &plan->rng);
+    for (uint32_t i = 0; i < switches; i++) {
+        share[order[i]] = (uint32_t)(hosts / switches) + (i < hosts % switches);
+        wiring.room[order[i]] = (uint32_t)ports - share[order[i]];
+    }
     error = draw_irregular(plan, &wiring, hosts, ports);
     plan->manager_at_switch = true;
     for (uint32_t i = 0; !error && i < switches; i++)
@@ -277,33 +244,25 @@ int generate_irregular(struct plan *plan)
         for (uint32_t h = 0; h < wanted; h++)
             plan_attach_host(plan, i, next[i]++, number++);
     }
-    mem_free(next);
-    mem_free(share);
     wiring_release(&wiring);
     return error;
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t node)
-{
-    while (parent[node] != node)
-        node = parent[node] = parent[parent[node]];
-    return node;
-}
-
-static bool is_connected(const struct wiring *wiring)
+/* By union and find. */
+static bool is_connected(struct wiring *wiring)
 {
     uint32_t parts = wiring->switch_count;
-    uint32_t *parent = mem_alloc(parts * sizeof *parent);
+    uint32_t *parent = arena_alloc(&wiring->memory, parts * sizeof *parent);
     for (uint32_t i = 0; i < wiring->switch_count; i++)
         parent[i] = i;
     for (size_t i = 0; i < wiring->links.count; i++) {
-        uint32_t a = root_of(parent, wiring->links.items[i].a);
-        uint32_t b = root_of(parent, wiring->links.items[i].b);
-        if (a != b)
-            parts--;
-        parent[a] = b;
+        uint32_t root[2] = {wiring->links.items[i].a, wiring->links.items[i].b};
+        for (int end = 0; end < 2; end++)
+            while (parent[root[end]] != root[end])
+                root[end] = parent[root[end]] = parent[parent[root[end]]];
+        parts -= root[0] != root[1];
+        parent[root[0]] = root[1];
     }
-    mem_free(parent);
     return parts == 1;
 }
 
@@ -352,7 +311,6 @@ int generate_jellyfish(struct plan *plan)
     for (uint32_t i = 0; i < switches; i++)
         for (uint64_t h = 0; h < hosts; h++)
             plan_attach_host(plan, i, next[i]++, number++);
-    mem_free(next);
     wiring_release(&wiring);
     return 0;
 }

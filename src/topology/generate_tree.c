@@ -3,16 +3,15 @@
  * XGFT(h; m1 … mh; w1 … wh), the extended generalised fat tree of Öhring, Ibel, Das and Kumar:
  * hosts are level 0, and there are h levels of switches. A node of level i is a row of digits
  * x1 … xh, where digit j runs below wj for j ≤ i and below mj above. Nodes of neighbouring levels
- * i and i+1 are linked if they agree in all digits but number i+1; that digit of the child says
- * which of the parent's m(i+1) down ports the link uses, that of the parent which of the child's
- * w(i+1) up ports. Down ports come first, in that order, then the up ports.
+ * i and i+1 are linked if they agree in all digits but number i+1; that digit of the child selects
+ * one of the m(i+1) down ports of the parent, that of the parent one of the w(i+1) up ports of the
+ * child. Down ports come first, then the up ports.
  *
  * A k-ary n-tree (Petrini and Vanneschi) is XGFT(n; k … k; 1 k … k). The shorthands are trees of
  * 36-port switches: 324 and 648 hosts on two levels, 5832 and 11664 on three. */
 #include "topology/plan.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 struct tree {
@@ -33,24 +32,6 @@ static uint64_t count_level(const struct tree *tree, unsigned level)
     for (unsigned digit = 1; digit <= tree->height; digit++)
         count = plan_times(count, digit_range(tree, level, digit));
     return count;
-}
-
-/* Digit 1 counts fastest, so that neighbours in number share a parent. */
-static void split_digits(const struct tree *tree, unsigned level, uint64_t number, uint64_t *digits)
-{
-    for (unsigned digit = 1; digit <= tree->height; digit++) {
-        uint64_t range = digit_range(tree, level, digit);
-        digits[digit] = number % range;
-        number /= range;
-    }
-}
-
-static uint64_t join_digits(const struct tree *tree, unsigned level, const uint64_t *digits)
-{
-    uint64_t number = 0;
-    for (unsigned digit = tree->height; digit >= 1; digit--)
-        number = number * digit_range(tree, level, digit) + digits[digit];
-    return number;
 }
 
 /* Cables for each link below `level`; a host has one. */
@@ -86,40 +67,24 @@ static int check_tree(const struct plan *plan, const struct tree *tree)
                            tree->ports ? tree->ports : most_ports);
 }
 
-/* Leaves are L, the top of two levels is S (spine); of three, M and C (core), and names then tell
- * the pod, or which pod switch a core switch belongs to. */
-static void name_switch(const struct tree *tree, unsigned level, uint64_t number, char *name,
-                        size_t size)
+/* Names: leaves L, spines S in two levels; M and C (core) in three levels, with the number of the
+ * pod, or of the pod switch to which a core switch belongs. */
+static void add_switch(struct plan *plan, const struct tree *tree, unsigned level, unsigned number)
 {
-    unsigned n = (unsigned)number, inner = (unsigned)tree->m[2];
-    if (tree->height <= 2) {
-        snprintf(name, size, "%c%u", level == 1 ? 'L' : 'S', n);
-    } else if (tree->height == 3 && tree->w[1] == 1) {
-        if (level > 1)
-            inner = (unsigned)tree->w[2];
-        snprintf(name, size, "%c%u_%u", "?LMC"[level], level < 3 ? n / inner : n % inner,
-                 level < 3 ? n % inner : n / inner);
-    } else {
-        snprintf(name, size, "T%u_%u", level, n);
-    }
+    unsigned inner = (unsigned)(level > 1 ? tree->w[2] : tree->m[2]);
+    unsigned ports = (unsigned)(tree->ports ? tree->ports : ports_needed(tree, level));
+    if (tree->height <= 2)
+        plan_add_switch(plan, ports, "%c%u", level == 1 ? 'L' : 'S', number);
+    else if (tree->height == 3 && tree->w[1] == 1)
+        plan_add_switch(plan, ports, "%c%u_%u", "?LMC"[level],
+                        level < 3 ? number / inner : number % inner,
+                        level < 3 ? number % inner : number / inner);
+    else
+        plan_add_switch(plan, ports, "T%u_%u", level, number);
 }
 
-static void add_level(struct plan *plan, const struct tree *tree, unsigned level)
-{
-    uint64_t count = count_level(tree, level);
-    for (uint64_t i = 0; i < count; i++) {
-        char name[32];
-        if (level == 0) {
-            plan_add_host(plan, (unsigned)tree->w[1], "H%llu", (unsigned long long)i);
-            continue;
-        }
-        name_switch(tree, level, i, name, sizeof name);
-        uint64_t ports = tree->ports ? tree->ports : ports_needed(tree, level);
-        plan_add_switch(plan, (unsigned)ports, "%s", name);
-    }
-}
-
-/* All links between `level` and the one below it. */
+/* All links between `level` and the one below it. Digit 1 of a number counts fastest, so that
+ * neighbours in number share a parent. */
 static void link_level(struct plan *plan, const struct tree *tree, unsigned level,
                        const uint32_t *first)
 {
@@ -127,11 +92,18 @@ static void link_level(struct plan *plan, const struct tree *tree, unsigned leve
     uint64_t own_down = level > 1 ? tree->m[level - 1] * cables(tree, level - 1) : 0;
     uint64_t digits[PLAN_LIST_ITEMS + 1];
     for (uint64_t child = 0; child < children; child++) {
-        split_digits(tree, level - 1, child, digits);
+        uint64_t rest = child;
+        for (unsigned digit = 1; digit <= tree->height; digit++) {
+            uint64_t range = digit_range(tree, level - 1, digit);
+            digits[digit] = rest % range;
+            rest /= range;
+        }
         uint64_t child_digit = digits[level];
         for (uint64_t up = 0; up < tree->w[level]; up++) {
+            uint64_t parent = 0;
             digits[level] = up;
-            uint64_t parent = join_digits(tree, level, digits);
+            for (unsigned digit = tree->height; digit >= 1; digit--)
+                parent = parent * digit_range(tree, level, digit) + digits[digit];
             for (uint64_t copy = 0; copy < cables(tree, level); copy++)
                 plan_link(plan, first[level - 1] + (uint32_t)child,
                           (unsigned)(own_down + copy * tree->w[level] + up) + 1,
@@ -148,8 +120,13 @@ static int draw_tree(struct plan *plan, const struct tree *tree)
     if (error)
         return error;
     for (unsigned level = 0; level <= tree->height; level++) {
+        uint64_t count = count_level(tree, level);
         first[level] = (uint32_t)plan->nodes.count;
-        add_level(plan, tree, level);
+        for (uint64_t i = 0; i < count; i++)
+            if (level)
+                add_switch(plan, tree, level, (unsigned)i);
+            else
+                plan_add_host(plan, (unsigned)tree->w[1], "H%llu", (unsigned long long)i);
     }
     for (unsigned level = 1; level <= tree->height; level++)
         link_level(plan, tree, level, first);

@@ -4,23 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-static uint32_t number_switches(struct graph *graph, const struct topology *topology)
-{
-    uint32_t count = 0;
-    graph->node = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->node);
-    graph->switch_of = arena_alloc(&graph->memory, topology->nodes.count * sizeof *graph->switch_of);
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
-        graph->switch_of[i] = is_switch ? count : TOPOLOGY_NONE;
-        if (is_switch)
-            graph->node[count++] = i;
-    }
-    return count;
-}
-
-/* Adds the links of one switch to its rows; without arrays it only counts. */
-static void take_ports(struct graph *graph, const struct topology *topology, uint32_t node,
-                       bool fill)
+/* Adds the links of one switch to its rows, or only counts them. */
+static void add_links(struct graph *graph, const struct topology *topology, uint32_t node,
+                      bool fill)
 {
     const struct topology_node *from = &topology->nodes.items[node];
     for (unsigned p = 1; p <= from->port_count; p++) {
@@ -49,12 +35,22 @@ static void take_ports(struct graph *graph, const struct topology *topology, uin
 
 void graph_init(struct graph *graph, const struct topology *topology)
 {
+    size_t nodes = topology->nodes.count;
     *graph = (struct graph){0};
-    graph->switch_count = number_switches(graph, topology);
+    graph->node = arena_alloc(&graph->memory, nodes * sizeof *graph->node);
+    graph->switch_of = arena_alloc(&graph->memory, nodes * sizeof *graph->switch_of);
+    for (uint32_t i = 0; i < nodes; i++) {
+        bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
+        graph->switch_of[i] = is_switch ? graph->switch_count : TOPOLOGY_NONE;
+        if (is_switch)
+            graph->node[graph->switch_count++] = i;
+    }
     for (uint32_t i = 0; i < graph->switch_count; i++)
-        take_ports(graph, topology, graph->node[i], false);
-    graph->first_edge = arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_edge);
-    graph->first_host = arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_host);
+        add_links(graph, topology, graph->node[i], false);
+    graph->first_edge =
+        arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_edge);
+    graph->first_host =
+        arena_alloc(&graph->memory, (graph->switch_count + 1) * sizeof *graph->first_host);
     graph->neighbour = arena_alloc(&graph->memory, graph->edge_count * sizeof *graph->neighbour);
     graph->port = arena_alloc(&graph->memory, graph->edge_count);
     graph->peer_port = arena_alloc(&graph->memory, graph->edge_count);
@@ -65,7 +61,7 @@ void graph_init(struct graph *graph, const struct topology *topology)
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         graph->first_edge[i] = graph->edge_count;
         graph->first_host[i] = graph->host_count;
-        take_ports(graph, topology, graph->node[i], true);
+        add_links(graph, topology, graph->node[i], true);
     }
     assert(graph->edge_count == edges && graph->host_count == hosts && edges % 2 == 0);
     graph->first_edge[graph->switch_count] = graph->edge_count;

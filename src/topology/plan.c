@@ -1,9 +1,10 @@
-/* Plans of generators, and how they become a topology. See plan.h. */
+/* Turns the plan of a generator into a topology. */
 #include "topology/plan.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 uint64_t plan_times(uint64_t a, uint64_t b)
 {
@@ -27,37 +28,21 @@ int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
     return 0;
 }
 
-static uint32_t add_node(struct plan *plan, bool is_switch, unsigned port_count, const char *format,
-                         va_list arguments)
+uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, const char *format,
+                       ...)
 {
     struct plan_node node = {.port_count = (uint16_t)port_count, .is_switch = is_switch};
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(node.description, sizeof node.description, format, arguments);
+    va_end(arguments);
     vec_push(&plan->nodes, node);
     return (uint32_t)plan->nodes.count - 1;
 }
 
-uint32_t plan_add_switch(struct plan *plan, unsigned port_count, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    uint32_t node = add_node(plan, true, port_count, format, arguments);
-    va_end(arguments);
-    return node;
-}
-
-uint32_t plan_add_host(struct plan *plan, unsigned port_count, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    uint32_t node = add_node(plan, false, port_count, format, arguments);
-    va_end(arguments);
-    return node;
-}
-
 void plan_link(struct plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port)
 {
-    struct plan_link link = {a, b, (uint16_t)a_port, (uint16_t)b_port};
-    vec_push(&plan->links, link);
+    vec_push(&plan->links, ((struct plan_link){a, b, (uint16_t)a_port, (uint16_t)b_port}));
 }
 
 void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t number)
@@ -66,41 +51,28 @@ void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t 
     plan_link(plan, node, port, host, 1);
 }
 
-static int build_node(const struct plan *plan, uint32_t at, struct topology *topology,
-                      uint32_t *built)
-{
-    const struct plan_node *node = &plan->nodes.items[at];
-    enum node_kind kind = node->is_switch ? NODE_SWITCH : NODE_ADAPTER;
-    int error = topology_add_node(topology, kind, NULL, node->port_count, node->guid, &built[at],
-                                  plan->err);
-    if (error)
-        return error;
-    size_t length = 0;
-    while (node->description[length])
-        length++;
-    topology_set_description(topology, built[at], node->description, length);
-    return 0;
-}
-
 /* Adds the manager's adapter, then the switches, then the other adapters. */
 static int build_nodes(const struct plan *plan, struct topology *topology, uint32_t *built)
 {
-    uint32_t first_host = TOPOLOGY_NONE;
-    int error = 0;
-    for (uint32_t i = 0; i < plan->nodes.count && first_host == TOPOLOGY_NONE; i++)
-        if (!plan->nodes.items[i].is_switch)
-            first_host = i;
-    if (plan->manager_at_switch)
-        first_host = TOPOLOGY_NONE;
-    if (first_host != TOPOLOGY_NONE)
-        error = build_node(plan, first_host, topology, built);
-    for (uint32_t i = 0; !error && i < plan->nodes.count; i++)
-        if (plan->nodes.items[i].is_switch)
-            error = build_node(plan, i, topology, built);
-    for (uint32_t i = 0; !error && i < plan->nodes.count; i++)
-        if (!plan->nodes.items[i].is_switch && i != first_host)
-            error = build_node(plan, i, topology, built);
-    return error;
+    enum { MANAGER, SWITCHES, ADAPTERS, ROUNDS };
+    size_t manager = 0;
+    while (manager < plan->nodes.count &&
+           (plan->manager_at_switch || plan->nodes.items[manager].is_switch))
+        manager++;
+    for (int round = MANAGER; round < ROUNDS; round++)
+        for (size_t i = 0; i < plan->nodes.count; i++) {
+            const struct plan_node *node = &plan->nodes.items[i];
+            int wanted = i == manager ? MANAGER : node->is_switch ? SWITCHES : ADAPTERS;
+            if (wanted != round)
+                continue;
+            int error = topology_add_node(topology, node->is_switch ? NODE_SWITCH : NODE_ADAPTER,
+                                          NULL, node->port_count, node->guid, &built[i], plan->err);
+            if (error)
+                return error;
+            topology_set_description(topology, built[i], node->description,
+                                     strlen(node->description));
+        }
+    return 0;
 }
 
 int plan_build(const struct plan *plan, struct topology *topology)

@@ -43,16 +43,17 @@ static inline uint64_t plan_number(const struct plan *plan, unsigned parameter)
     return plan->arguments[parameter].values[0];
 }
 
-/* Call it before adding anything: -EFBIG or -EINVAL if that is more than a fabric may hold. */
+/* -EFBIG or -EINVAL if a fabric cannot be that large. To be called before anything is added. */
 int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
                     uint64_t ports_per_switch);
-/* a * b, or UINT64_MAX if that is too large. */
+/* a * b, or UINT64_MAX on overflow. */
 uint64_t plan_times(uint64_t a, uint64_t b);
 
-uint32_t plan_add_switch(struct plan *plan, unsigned port_count, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-uint32_t plan_add_host(struct plan *plan, unsigned port_count, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Adds a node whose description is the formatted text, and returns its number. */
+#define plan_add_switch(plan, ports, ...) plan_add_node(plan, true, ports, __VA_ARGS__)
+#define plan_add_host(plan, ports, ...)   plan_add_node(plan, false, ports, __VA_ARGS__)
+uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
 void plan_link(struct plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port);
 /* Adds a host with one port, named by its number, on the given port of a switch. */
 void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t number);
@@ -60,7 +61,7 @@ void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t 
 int plan_build(const struct plan *plan, struct topology *topology);
 void plan_release(struct plan *plan);
 
-/* The generators; each is documented where it is defined. */
+/* The generators; their files document them. */
 int generate_irregular(struct plan *plan);
 int generate_jellyfish(struct plan *plan);
 int generate_figure1(struct plan *plan);
@@ -69,7 +70,6 @@ int generate_fattree(struct plan *plan);
 int generate_kary(struct plan *plan);
 int generate_torus(struct plan *plan);
 int generate_mesh(struct plan *plan);
-int generate_ring(struct plan *plan);
 int generate_hypercube(struct plan *plan);
 int generate_hyperx(struct plan *plan);
 int generate_dragonfly(struct plan *plan);

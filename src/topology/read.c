@@ -1,23 +1,22 @@
 /* Reads fabrics: ibnetdiscover's output and ibsim's net files.
  *
- * The two are one language. ibsim was made to read ibnetdiscover's dumps and added a few lines of
- * its own; so there is one reader, and what it recognises in a line decides. A file is a series of
- * records: lines that set something for the next node ("vendid=", "switchguid="…), a header
- * (Switch, Ca or Hca, Rt), and a line for each connected port (see read_links.c). ibsim's own lines
- * are "include", "module", "width", "speed", "extspeed", GUID bases ("hcaguids+0x100") and aliases.
+ * ibsim reads the dumps of ibnetdiscover and adds a few lines, so one reader serves both. A file is
+ * a series of records: settings of the next node ("vendid=", "switchguid="…), a header (Switch, Ca
+ * or Hca, Rt), and a line for each connected port (see read_links.c). Lines of ibsim only are
+ * "include", "module", "width", "speed", "extspeed", GUID bases ("hcaguids+0x100") and aliases.
  *
- * Followed from ibsim: vendid and sysimgguid hold for one node, devid for all that follow; GUIDs
- * count on from the last one given; a node without a description is described by its name.
- * Stricter than ibsim: it skips lines that it does not know, which hides typing errors; here they
- * are errors. "do", which runs a command of ibsim's console, is refused. Dumps of 'ibnetdiscover
- * -p' and '-l' lack what a fabric needs, and are refused by name.
+ * As in ibsim, vendid and sysimgguid apply to one node, devid to all following ones; GUIDs count on
+ * from the last one given; the default description of a node is its name. Unlike in ibsim, unknown
+ * lines are errors, and "do", which runs a command of its console, is refused. Dumps of
+ * 'ibnetdiscover -p' and '-l' lack links, and are refused with a hint.
  *
- * One pass; all of it is bounded: bytes, line length, nodes, ports, include depth. */
+ * One pass. Bytes, line length, nodes, ports and include depth are bounded. */
 #include "topology/read.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,45 +53,24 @@ bool scan_word(char **at, const char *word)
     return true;
 }
 
-static int digit_value(char c)
+bool scan_digits(char **at, int base, uint64_t *value)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
-}
-
-static bool scan_digits(char **at, unsigned base, uint64_t *value)
-{
-    char *c = *at;
-    uint64_t sum = 0;
-    for (unsigned digit; (digit = (unsigned)digit_value(*c)) < base; c++)
-        if (__builtin_mul_overflow(sum, base, &sum) || __builtin_add_overflow(sum, digit, &sum))
-            return false;
-    if (c == *at)
+    char *end;
+    if (!(base == 16 ? isxdigit((unsigned char)**at) : isdigit((unsigned char)**at)))
         return false;
-    *at = c;
-    *value = sum;
-    return true;
-}
-
-bool scan_hex(char **at, uint64_t *value)
-{
-    char *c = *at;
-    if (c[0] == '0' && (c[1] == 'x' || c[1] == 'X'))
-        c += 2;
-    if (!scan_digits(&c, 16, value))
+    errno = 0;
+    uint64_t number = strtoull(*at, &end, base);
+    if (errno)
         return false;
-    *at = c;
+    *at = end;
+    *value = number;
     return true;
 }
 
 bool scan_number(char **at, uint64_t *value)
 {
-    if ((*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X'))
-        return scan_hex(at, value);
-    return scan_digits(at, 10, value);
+    bool is_hex = (*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
+    return scan_digits(at, is_hex ? 16 : 10, value);
 }
 
 bool scan_quoted(char **at, char **text)
@@ -147,7 +125,7 @@ static bool only_comment_follows(char *at)
     return *at == '\0' || *at == '#';
 }
 
-/* The value of "key = number"; *at stands behind the key. */
+/* The value of "key = number"; *at points behind the key. */
 static int take_setting(struct reader *reader, char **at, const char *key, uint64_t limit,
                         uint64_t *value)
 {
@@ -189,7 +167,7 @@ static int take_guid(struct reader *reader, char *at, const char *key)
     }
     if (*at == '(') {
         at++;
-        if (kind != NODE_SWITCH || !scan_hex(&at, &port_guid) || *at++ != ')')
+        if (kind != NODE_SWITCH || !scan_digits(&at, 16, &port_guid) || *at++ != ')')
             return reader_fail(reader, "expected '(PORTGUID)' after '%s='", key);
         reader->switch_port_guid = port_guid;
     }
@@ -214,8 +192,8 @@ static int take_module(struct reader *reader, char *at, const char *key)
     return 0;
 }
 
-/* The description in a header's comment; *at moves on to what follows it. Within quotes it ends at
- * the last quote of the line, since descriptions may hold quotes and nothing after them does. */
+/* Takes the description in the comment of a header. A quoted one ends at the last quote of the
+ * line, since descriptions may contain quotes and the text behind them does not. */
 static void take_description(struct reader *reader, char **at)
 {
     static const char *const ends[] = {" enhanced port ", " base port ", " lid ", " lmc "};
@@ -253,19 +231,11 @@ int reader_take_lid(struct reader *reader, char *at, struct topology_port *port)
     return 0;
 }
 
-static const char *with_module(struct reader *reader, const char *name, char *buffer, size_t size)
-{
-    if (!reader->module[0])
-        return name;
-    snprintf(buffer, size, "%s#%s", reader->module, name);
-    return buffer;
-}
-
 static int add_node(struct reader *reader, enum node_kind kind, const char *name, uint64_t ports)
 {
     struct err why;
-    char prefixed[MAX_LINE_BYTES * 2];
-    name = with_module(reader, name, prefixed, sizeof prefixed);
+    if (reader->module[0])
+        name = arena_printf(&reader->names, "%s#%s", reader->module, name);
     uint64_t guid = reader->guid_next[kind];
     if (!guid)
         return reader_fail(reader, "a node's GUID cannot be 0");
@@ -321,7 +291,7 @@ static int take_header(struct reader *reader, char *at, enum node_kind kind)
 
 static int read_lines(struct reader *reader, struct line_reader *lines);
 
-/* include "file", beside the including file or else in the working directory, as ibsim has it */
+/* include "file": in the folder of the including file, or in the working directory, as in ibsim */
 static int take_include(struct reader *reader, char *at, const char *key)
 {
     char *name, path[MAX_LINE_BYTES * 2];
@@ -360,15 +330,15 @@ static int take_link_default(struct reader *reader, char *at, const char *key)
     if (error)
         return error;
     static const uint16_t base_speeds = 1 << SPEED_SDR | 1 << SPEED_DDR | 1 << SPEED_QDR;
-    bool is_base = key[0] == 's', sound;
+    bool is_base = key[0] == 's', valid;
     uint16_t speeds = 0;
     if (key[0] == 'w')
-        sound = widths_from_mask(value, &reader->widths);
+        valid = widths_from_mask(value, &reader->widths);
     else
-        sound = speeds_from_mask(is_base ? value : 0, is_base ? 0 : value, &speeds);
+        valid = speeds_from_mask(is_base ? value : 0, is_base ? 0 : value, &speeds);
     if (key[0] != 'w')
         reader->speeds = (reader->speeds & (is_base ? ~base_speeds : base_speeds)) | speeds;
-    return sound ? 0
+    return valid ? 0
                  : reader_fail(reader, "'%s=%llu' is out of range", key, (unsigned long long)value);
 }
 
@@ -397,10 +367,25 @@ static const struct {
     {"module", take_module},      {"include", take_include},
 };
 
-/* Whatever is neither a header nor a port line. */
-static int take_directive(struct reader *reader, char *at)
+static const struct {
+    const char *word;
+    enum node_kind kind;
+} headers[] = {
+    {"Switch", NODE_SWITCH}, {"Ca ", NODE_ADAPTER}, {"Ca\t", NODE_ADAPTER},
+    {"Hca", NODE_ADAPTER},   {"Rt ", NODE_ROUTER},  {"Rt\t", NODE_ROUTER},
+};
+
+static int take_line(struct reader *reader, char *at)
 {
     static const char *const headings[] = {"Chassis ", "Non-Chassis Nodes", "Hostname:", "pdebug"};
+    scan_blanks(&at);
+    if (*at == '\0' || *at == '#')
+        return 0;
+    if (*at == '[' || *at == '@')
+        return reader_take_port(reader, at);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        if (scan_word(&at, headers[i].word))
+            return take_header(reader, at, headers[i].kind);
     reader->node = TOPOLOGY_NONE;
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
         if (scan_word(&at, directives[i].key))
@@ -418,35 +403,6 @@ static int take_directive(struct reader *reader, char *at)
                        "expected Switch, Ca, Hca, Rt, a port line or a setting such as "
                        "'switchguid=', not '%.40s'",
                        at);
-}
-
-static int take_line(struct reader *reader, char *at)
-{
-    scan_blanks(&at);
-    switch (*at) {
-    case '\0':
-    case '#': return 0;
-    case '[':
-    case '@': return reader_take_port(reader, at);
-    case 'S':
-        if (scan_word(&at, "Switch"))
-            return take_header(reader, at, NODE_SWITCH);
-        break;
-    case 'C':
-        if (strncmp(at, "Ca", 2) == 0 && isspace((unsigned char)at[2]))
-            return take_header(reader, at + 2, NODE_ADAPTER);
-        break;
-    case 'H':
-        if (scan_word(&at, "Hca"))
-            return take_header(reader, at, NODE_ADAPTER);
-        break;
-    case 'R':
-        if (strncmp(at, "Rt", 2) == 0 && isspace((unsigned char)at[2]))
-            return take_header(reader, at + 2, NODE_ROUTER);
-        break;
-    default: break;
-    }
-    return take_directive(reader, at);
 }
 
 static int read_lines(struct reader *reader, struct line_reader *lines)
@@ -469,40 +425,29 @@ static int read_lines(struct reader *reader, struct line_reader *lines)
     return lines->status;
 }
 
-static void reader_start(struct reader *reader, bool may_include)
-{
-    *reader = (struct reader){.may_include = may_include, .module = "", .node = TOPOLOGY_NONE};
-    topology_init(&reader->topology);
-    memcpy(reader->guid_base, reader->topology.next_guid, sizeof reader->guid_base);
-    memcpy(reader->guid_next, reader->topology.next_guid, sizeof reader->guid_next);
-}
-
-/* Links everything, hands the fabric over unless there was an error, and frees the rest. */
-static int reader_finish(struct reader *reader, int error, struct topology *topology)
-{
-    if (!error && !reader->topology.nodes.count)
-        error = err_at(reader->lines->err, EINVAL, reader->files.items[0], 0,
-                       "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
-    if (!error)
-        error = reader_resolve_links(reader);
-    if (!error) {
-        topology_fill_port_guids(&reader->topology);
-        topology_release(topology);
-        *topology = reader->topology;
-    } else {
-        topology_release(&reader->topology);
-    }
-    arena_release(&reader->names);
-    vec_release(&reader->files);
-    vec_release(&reader->ends);
-    vec_release(&reader->end_of_port);
-    name_map_release(&reader->aliases);
-    return error;
-}
-
 int topology_read(struct topology *topology, struct line_reader *lines)
 {
-    struct reader reader;
-    reader_start(&reader, lines->is_file);
-    return reader_finish(&reader, read_lines(&reader, lines), topology);
+    struct reader reader = {.may_include = lines->is_file, .module = "", .node = TOPOLOGY_NONE};
+    topology_init(&reader.topology);
+    memcpy(reader.guid_base, reader.topology.next_guid, sizeof reader.guid_base);
+    memcpy(reader.guid_next, reader.topology.next_guid, sizeof reader.guid_next);
+    int error = read_lines(&reader, lines);
+    if (!error && !reader.topology.nodes.count)
+        error = err_at(lines->err, EINVAL, reader.files.items[0], 0,
+                       "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
+    if (!error)
+        error = reader_resolve_links(&reader);
+    if (!error) {
+        topology_fill_port_guids(&reader.topology);
+        topology_release(topology);
+        *topology = reader.topology;
+    } else {
+        topology_release(&reader.topology);
+    }
+    arena_release(&reader.names);
+    vec_release(&reader.files);
+    vec_release(&reader.ends);
+    vec_release(&reader.end_of_port);
+    name_map_release(&reader.aliases);
+    return error;
 }

@@ -1,33 +1,33 @@
-/* Inside the reader of fabric files: what read.c (files, directives, node headers) and
- * read_links.c (port lines and the links they make) share. Not for other folders. */
+/* Private to the reader of fabric files: read.c (files, directives, node headers) and read_links.c
+ * (port lines and links). */
 #ifndef WEFT_TOPOLOGY_READ_H
 #define WEFT_TOPOLOGY_READ_H
 
 #include "base/line_reader.h"
 #include "topology/topology.h"
 
-/* Where a line stands; files are numbered in the order of opening. */
+/* A line of a file; files are numbered in the order of opening. */
 struct place {
     uint32_t file, line;
 };
 
-/* One port line: what it says about its own port and whom it names as the peer. */
-struct loose_end {
+/* One port line: its port and the peer that it names. */
+struct link_end {
     uint32_t port;
     struct place place;
     const char *peer_name; /* with the module's prefix */
-    uint64_t peer_guid;    /* 0: not said */
+    uint64_t peer_guid;    /* 0: not given */
     uint32_t target;       /* port index, once resolved */
-    uint16_t peer_port;    /* meaningless after an alias */
-    uint8_t widths;        /* enabled, as a mask of enum link_width; 0: not said */
-    uint16_t speeds;       /* enabled, as a mask of 1 << enum link_speed; 0: not said */
-    uint32_t length_mm;    /* 0: not said */
+    uint16_t peer_port;    /* undefined if peer_name is an alias */
+    uint8_t widths;        /* enabled, as a mask of enum link_width; 0: not given */
+    uint16_t speeds;       /* enabled, as a mask of 1 << enum link_speed; 0: not given */
+    uint32_t length_mm;    /* 0: not given */
 };
 
 struct reader {
     struct topology topology; /* under construction */
     struct line_reader *lines;
-    uint32_t file; /* that is being read, by its index in ... */
+    uint32_t file; /* index of the file being read */
     VEC(const char *) files;
     struct arena names;
     unsigned depth; /* of includes */
@@ -36,34 +36,34 @@ struct reader {
     uint64_t guid_base[NODE_ROUTER + 1], guid_next[NODE_ROUTER + 1];
     uint64_t system_guid, switch_port_guid; /* of the next node */
     uint32_t vendor_id;                     /* of the next node */
-    uint16_t device_id;                     /* of all nodes from here on, as in ibsim */
-    uint8_t widths;                         /* the file's defaults; masks as above */
+    uint16_t device_id;                     /* of all following nodes, as in ibsim */
+    uint8_t widths;                         /* default masks of the file */
     uint16_t speeds;
     const char *module; /* prefix of names, "" if none */
 
-    uint32_t node; /* whose record this is, or TOPOLOGY_NONE */
-    VEC(struct loose_end) ends;
+    uint32_t node; /* the node of the current record, or TOPOLOGY_NONE */
+    VEC(struct link_end) ends;
     VEC(uint32_t) end_of_port; /* by port: index in `ends` or TOPOLOGY_NONE */
     struct name_map aliases;   /* "module@name" to port index */
 };
 
-/* Errors at the line being read, and elsewhere. */
+/* Errors at the current line, and at another one. */
 #define reader_fail(reader, ...) line_reader_error((reader)->lines, __VA_ARGS__)
 int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Scanners: each moves *at on only if it returns true. */
+/* Scanners: each advances *at only if it returns true. */
 void scan_blanks(char **at);
 bool scan_word(char **at, const char *word);
-bool scan_number(char **at, uint64_t *value);    /* decimal or 0x… */
-bool scan_hex(char **at, uint64_t *value);       /* with or without 0x */
-bool scan_quoted(char **at, char **text);        /* ends the text with NUL in place */
-bool scan_bracketed(char **at, uint64_t *value); /* [7] */
+bool scan_number(char **at, uint64_t *value);           /* decimal or 0x… */
+bool scan_digits(char **at, int base, uint64_t *value); /* of base 16: 0x may precede */
+bool scan_quoted(char **at, char **text);               /* ends the text with NUL in place */
+bool scan_bracketed(char **at, uint64_t *value);        /* [7] */
 
-/* "lid 4 lmc 0" of a port; anything else is somebody's remark and says nothing. */
+/* "lid 4 lmc 0" of a port; other text is a comment and is ignored. */
 int reader_take_lid(struct reader *reader, char *at, struct topology_port *port);
 
-/* Speeds and widths as ibsim and 'ibnetdiscover -f' number them. */
+/* Masks of speeds and widths as in ibsim and 'ibnetdiscover -f'. */
 bool speeds_from_mask(uint64_t base, uint64_t extended, uint16_t *speeds);
 bool widths_from_mask(uint64_t value, uint8_t *widths);
 

@@ -1,4 +1,4 @@
-/* Port lines, and the links that they make together.
+/* Port lines, and the links between them.
  *
  *   [3]           "S-0002c902400a1b2c"[17]            # "leaf 3" lid 4 4xQDR
  *   [1](2c90300)  "S-0002c902400a1b2c"[5]             # lid 9 lmc 0 "leaf 3" lid 4 4xQDR
@@ -7,13 +7,13 @@
  *   @[5]          "uplink"                            (ibsim: a name for this port)
  *   [2]           "far@uplink"                        (ibsim: a link to the port so named)
  *
- * A link stands at both of its ends, and they must name each other. Net files may leave one end
- * out (ibsim insists on both unless an alias is used; people do not); between two nodes of a real
- * dump a missing end means that the file was cut or edited badly, and is an error.
+ * Both ends of a link are listed and must name each other. In a net file one end may be missing
+ * (ibsim requires both unless an alias is used). Between two nodes of a dump a missing end is an
+ * error: the file was cut or badly edited.
  *
- * Width and speed: the annotation ("4xQDR") is the link's actual state and wins; w=, s= and e= are
- * masks of what the port may do, as in PortInfo. A link runs at the best that both ends allow. An
- * end that says nothing allows everything. */
+ * Width and speed: the annotation ("4xQDR") is the actual state of the link and takes precedence;
+ * w=, s= and e= are masks of what the port enables, as in PortInfo. A link runs at the best setting
+ * that both ends enable. An end without masks enables everything. */
 #include "topology/read.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 
 enum { ALL_WIDTHS = 31, ALL_SPEEDS = (1 << SPEED_COUNT) - 1 };
 
-/* Any number of "[ext 12]" and "(guid)" behind a port's number; the GUID is kept. */
+/* Any number of "[ext 12]" and "(guid)" behind a port number; returns the GUID. */
 static bool scan_port_notes(char **at, uint64_t *guid)
 {
     for (;;) {
@@ -34,7 +34,7 @@ static bool scan_port_notes(char **at, uint64_t *guid)
                 return false;
         } else if (*c == '(') {
             c++;
-            if (!scan_hex(&c, guid) || *c++ != ')')
+            if (!scan_digits(&c, 16, guid) || *c++ != ')')
                 return false;
         } else {
             return true;
@@ -53,7 +53,7 @@ static void copy_word(const char *at, char *word, size_t size)
 }
 
 /* The value of w=, s= or e=: a mask, or a name such as 4x and EDR. */
-static bool take_mask_option(char key, const char *value, struct loose_end *end)
+static bool take_mask_option(char key, const char *value, struct link_end *end)
 {
     uint64_t mask;
     char *at = (char *)value;
@@ -68,7 +68,7 @@ static bool take_mask_option(char key, const char *value, struct loose_end *end)
         return false;
     if (key == 'w')
         return widths_from_mask(mask, &end->widths);
-    /* ibnetdiscover prints s=0 for ports that only know extended speeds; ibsim reads it as QDR */
+    /* ibnetdiscover prints s=0 for ports with extended speeds only; ibsim reads it as QDR */
     if (key == 's' && mask == 0)
         mask = 1 << SPEED_QDR;
     if (!speeds_from_mask(key == 's' ? mask : 0, key == 'e' ? mask : 0, &speeds))
@@ -77,45 +77,31 @@ static bool take_mask_option(char key, const char *value, struct loose_end *end)
     return true;
 }
 
-/* One word of the form key=value; others are left to the caller. */
-static int take_option(struct reader *reader, char *word, struct loose_end *end)
+/* One word of the form key=value. */
+static int take_option(struct reader *reader, char *word, struct link_end *end)
 {
     char *equals = strchr(word, '=');
-    bool sound = true;
+    bool valid = true;
     if (strncmp(word, "length=", 7) == 0)
-        sound = link_length_parse(word + 7, &end->length_mm);
+        valid = link_length_parse(word + 7, &end->length_mm);
     else if (equals == word + 1 && strchr("wse", word[0]))
-        sound = take_mask_option(word[0], equals + 1, end);
+        valid = take_mask_option(word[0], equals + 1, end);
     else if (equals != word + 1 || word[0] != 'v')
         return reader_fail(reader, "expected w=, s=, e=, v= or length=, not '%.40s'", word);
-    return sound ? 0 : reader_fail(reader, "'%.40s' has no sound value", word);
+    return valid ? 0 : reader_fail(reader, "'%.40s' has an invalid value", word);
 }
 
-/* Words between the peer and the comment: all of them must be options. */
-static int take_options(struct reader *reader, char *at, struct loose_end *end)
-{
-    char word[64];
-    for (scan_blanks(&at); *at && *at != '#'; scan_blanks(&at)) {
-        copy_word(at, word, sizeof word);
-        int error = take_option(reader, word, end);
-        if (error)
-            return error;
-        at += strcspn(at, " \t");
-    }
-    return 0;
-}
-
-/* "4xQDR": everything up to it is allowed, so that of two ends the slower decides. */
-static bool take_annotation(const char *word, struct loose_end *end)
+/* "4xQDR": enables everything up to it, so that the slower end decides. */
+static bool take_annotation(const char *word, struct link_end *end)
 {
     enum link_width width;
     enum link_speed speed;
     const char *x = strchr(word, 'x');
-    char lanes[8];
+    char width_name[8];
     if (!x || x - word > 2)
         return false;
-    copy_word(word, lanes, (size_t)(x - word) + 2);
-    if (!link_width_parse(lanes, &width) || !link_speed_parse(x + 1, &speed))
+    copy_word(word, width_name, (size_t)(x - word) + 2);
+    if (!link_width_parse(width_name, &width) || !link_speed_parse(x + 1, &speed))
         return false;
     end->widths = 0;
     for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
@@ -125,11 +111,12 @@ static bool take_annotation(const char *word, struct loose_end *end)
     return true;
 }
 
-/* What follows the peer's description: "lid 4 4xQDR s=4 w=2 v=3 slot 2". Remarks pass. */
-static int take_tail(struct reader *reader, char *at, struct loose_end *end)
+/* The text behind the peer's description: "lid 4 4xQDR s=4 w=2 v=3 slot 2". Other words are
+ * ignored. */
+static int take_tail(struct reader *reader, char *at, struct link_end *end)
 {
     char word[64];
-    struct loose_end options = {0};
+    struct link_end options = {0};
     bool annotated = false;
     for (scan_blanks(&at); *at; scan_blanks(&at)) {
         copy_word(at, word, sizeof word);
@@ -150,48 +137,8 @@ static int take_tail(struct reader *reader, char *at, struct loose_end *end)
     return 0;
 }
 
-/* The comment of an adapter's port begins with its own LID, then comes the peer's description in
- * quotes, which may hold anything, quotes included. */
-static int take_port_comment(struct reader *reader, char *at, struct loose_end *end)
-{
-    struct topology_port *port = &reader->topology.ports.items[end->port];
-    char *quote = strchr(at, '"'), *last = strrchr(at, '"');
-    scan_blanks(&at);
-    if (reader->topology.nodes.items[port->node].kind != NODE_SWITCH) {
-        int error = reader_take_lid(reader, at, port);
-        if (error)
-            return error;
-    }
-    return quote && last > quote ? take_tail(reader, last + 1, end) : 0;
-}
-
-/* The name by which the peer is looked up: as written, or with the module in force. */
-static const char *full_name(struct reader *reader, const char *name)
-{
-    const char *join = name[0] == '@' ? "" : "#";
-    if (!reader->module[0] || (name[0] != '@' && strpbrk(name, "#@")))
-        return arena_strdup(&reader->names, name);
-    size_t length = strlen(reader->module) + strlen(join) + strlen(name);
-    char *full = arena_alloc(&reader->names, length + 1);
-    snprintf(full, length + 1, "%s%s%s", reader->module, join, name);
-    return full;
-}
-
-/* @[5] "uplink": the port may be linked to as "module@uplink". */
-static int take_alias(struct reader *reader, uint32_t port, const char *name)
-{
-    if (strpbrk(name, "#@") || !name[0])
-        return reader_fail(reader, "an alias has no '#' and no '@' in it");
-    size_t length = strlen(reader->module) + 1 + strlen(name);
-    char *full = arena_alloc(&reader->names, length + 1);
-    snprintf(full, length + 1, "%s@%s", reader->module, name);
-    if (name_map_add(&reader->aliases, full, port) != port)
-        return reader_fail(reader, "the alias \"%s\" is taken", name);
-    return 0;
-}
-
-/* The link part of a port line, behind the peer's name. */
-static int take_peer(struct reader *reader, char *at, struct loose_end *end)
+/* The part of a port line behind the peer's name. */
+static int take_peer(struct reader *reader, char *at, struct link_end *end)
 {
     uint64_t number = 1; /* ibsim's default */
     scan_blanks(&at);
@@ -203,9 +150,27 @@ static int take_peer(struct reader *reader, char *at, struct loose_end *end)
     if (!scan_port_notes(&at, &end->peer_guid))
         return reader_fail(reader, "expected '(PORTGUID)' or '[ext N]' behind the peer's port");
     end->peer_port = (uint16_t)number;
-    char *comment = strchr(at, '#');
-    int error = take_options(reader, at, end);
-    return error || !comment ? error : take_port_comment(reader, comment + 1, end);
+    char *comment = strchr(at, '#'), word[64];
+    for (scan_blanks(&at); *at && *at != '#'; scan_blanks(&at)) {
+        copy_word(at, word, sizeof word);
+        int error = take_option(reader, word, end);
+        if (error)
+            return error;
+        at += strcspn(at, " \t");
+    }
+    if (!comment++)
+        return 0;
+    /* The comment of an adapter's port begins with its own LID; then comes the peer's description
+     * in quotes, which may hold anything, quotes included. */
+    struct topology_port *port = &reader->topology.ports.items[end->port];
+    char *quote = strchr(comment, '"'), *last = strrchr(comment, '"');
+    scan_blanks(&comment);
+    if (reader->topology.nodes.items[port->node].kind != NODE_SWITCH) {
+        int error = reader_take_lid(reader, comment, port);
+        if (error)
+            return error;
+    }
+    return quote && last > quote ? take_tail(reader, last + 1, end) : 0;
 }
 
 int reader_take_port(struct reader *reader, char *line)
@@ -221,7 +186,7 @@ int reader_take_port(struct reader *reader, char *line)
     if (number < 1 || number > node->port_count)
         return reader_fail(reader, "port %llu of \"%s\", which has ports 1 to %u",
                            (unsigned long long)number, node->name, node->port_count);
-    struct loose_end end = {
+    struct link_end end = {
         .port = node->first_port + (uint32_t)number,
         .place = {reader->file, reader->lines->number},
         .widths = reader->widths,
@@ -236,15 +201,26 @@ int reader_take_port(struct reader *reader, char *line)
     if (guid && node->kind != NODE_SWITCH &&
         topology_claim_guid(&reader->topology, end.port, guid, &why))
         return reader_fail(reader, "%s", why.message);
-    if (is_alias)
-        return take_alias(reader, end.port, name);
+    const char *module = reader->module;
+    if (is_alias) { /* @[5] "uplink": the port may be linked to as "module@uplink" */
+        if (strpbrk(name, "#@"))
+            return reader_fail(reader, "an alias has no '#' and no '@' in it");
+        const char *full = arena_printf(&reader->names, "%s@%s", module, name);
+        if (name_map_add(&reader->aliases, full, end.port) != end.port)
+            return reader_fail(reader, "the alias \"%s\" is taken", name);
+        return 0;
+    }
     uint32_t earlier = reader->end_of_port.items[end.port];
     assert(earlier == TOPOLOGY_NONE || earlier < reader->ends.count);
     if (earlier != TOPOLOGY_NONE)
         return reader_fail(reader, "port %llu of \"%s\" is listed in line %u already",
                            (unsigned long long)number, node->name,
                            reader->ends.items[earlier].place.line);
-    end.peer_name = full_name(reader, name);
+    if (!module[0] || (name[0] != '@' && strpbrk(name, "#@")))
+        end.peer_name = arena_strdup(&reader->names, name);
+    else
+        end.peer_name =
+            arena_printf(&reader->names, "%s%s%s", module, name[0] == '@' ? "" : "#", name);
     int error = take_peer(reader, line, &end);
     if (error)
         return error;
@@ -255,7 +231,7 @@ int reader_take_port(struct reader *reader, char *line)
     return 0;
 }
 
-static int find_target(struct reader *reader, struct loose_end *end)
+static int find_target(struct reader *reader, struct link_end *end)
 {
     const struct topology *topology = &reader->topology;
     uint32_t node = name_map_get(&topology->by_name, end->peer_name);
@@ -275,6 +251,7 @@ static int find_target(struct reader *reader, struct loose_end *end)
     return 0;
 }
 
+/* Whether the name of the node is a key of ibnetdiscover. */
 static bool is_dumped(const struct topology *topology, uint32_t port)
 {
     const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
@@ -283,8 +260,8 @@ static bool is_dumped(const struct topology *topology, uint32_t port)
     return strcmp(node->name, key) == 0;
 }
 
-/* Do both ends name each other? */
-static int check_other_end(struct reader *reader, const struct loose_end *end)
+/* Checks that both ends name each other. */
+static int check_other_end(struct reader *reader, const struct link_end *end)
 {
     const struct topology *topology = &reader->topology;
     uint32_t index = reader->end_of_port.items[end->target];
@@ -298,7 +275,7 @@ static int check_other_end(struct reader *reader, const struct loose_end *end)
                                   number, peer->name);
         return 0;
     }
-    const struct loose_end *other = &reader->ends.items[index];
+    const struct link_end *other = &reader->ends.items[index];
     if (other->target == end->port)
         return 0;
     return reader_fail_at(reader, end->place,
@@ -308,7 +285,7 @@ static int check_other_end(struct reader *reader, const struct loose_end *end)
                           topology_port_number(topology, other->target), other->peer_name);
 }
 
-static int take_peer_guid(struct reader *reader, const struct loose_end *end)
+static int take_peer_guid(struct reader *reader, const struct link_end *end)
 {
     struct topology *topology = &reader->topology;
     const struct topology_port *port = &topology->ports.items[end->target];
@@ -325,9 +302,9 @@ static int take_peer_guid(struct reader *reader, const struct loose_end *end)
     return 0;
 }
 
-/* The best that both ends allow; 0 allows everything. */
-static int settle_link(struct reader *reader, const struct loose_end *end,
-                       const struct loose_end *other)
+/* Sets the best width and speed that both ends enable; a mask of 0 enables everything. */
+static int set_link_attributes(struct reader *reader, const struct link_end *end,
+                               const struct link_end *other)
 {
     struct topology_port *ports = reader->topology.ports.items;
     unsigned widths = (end->widths ? end->widths : ALL_WIDTHS) &
@@ -361,7 +338,7 @@ int reader_resolve_links(struct reader *reader)
     for (size_t i = 0; !error && i < reader->ends.count; i++)
         error = find_target(reader, &reader->ends.items[i]);
     for (size_t i = 0; !error && i < reader->ends.count; i++) {
-        const struct loose_end *end = &reader->ends.items[i];
+        const struct link_end *end = &reader->ends.items[i];
         struct topology_port *port = &reader->topology.ports.items[end->port];
         struct err why;
         error = check_other_end(reader, end);
@@ -372,8 +349,8 @@ int reader_resolve_links(struct reader *reader)
         uint32_t other = reader->end_of_port.items[end->target];
         if (topology_link(&reader->topology, end->port, end->target, &why))
             return reader_fail_at(reader, end->place, "%s", why.message);
-        error =
-            settle_link(reader, end, other == TOPOLOGY_NONE ? NULL : &reader->ends.items[other]);
+        error = set_link_attributes(reader, end,
+                                    other == TOPOLOGY_NONE ? NULL : &reader->ends.items[other]);
     }
     return error;
 }

@@ -1,43 +1,43 @@
-/* Guesses what kind of network a fabric is.
+/* Recognises the kind of a network.
  *
- * Trees are recognised for certain, from their levels; so are full meshes, rings and hypercubes.
- * Grids (mesh, torus, HyperX) are told by their fingerprint: the number of neighbours and how many
- * switches lie at each distance, seen from a few switches, must be those of the box with these
- * dimensions; another network with the same fingerprint would be a curiosity. Dragonflies are told
- * by their groups. Small networks can be several things at once (a 4x4 torus is a hypercube): all
- * are named. Parallel links count as one, and are mentioned. */
+ * Trees (by their levels), full meshes, rings and hypercubes are recognised with certainty. Grids
+ * (mesh, torus, HyperX) are recognised by the degree of the switches and the number of switches at
+ * each distance, from a few sources; other networks with the same numbers are unlikely. Dragonflies
+ * are recognised by their groups. A small network can be of several kinds (a 4x4 torus is a
+ * hypercube): all are named. Parallel links count as one; their number is part of the result. */
 #include "topology/summary.h"
 
 #include "base/sort.h"
 #include "base/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIMENSIONS = 20, MAX_DISTANCE = 4096, WITNESSES = 8 };
+enum { MAX_DIMENSIONS = 20, MAX_DISTANCE = 4096, SOURCES = 8 };
 
 /* The graph without parallel links. */
 struct simple {
     uint32_t count, *first, *neighbour;
     uint32_t degree_least, degree_most;
-    uint32_t copies; /* links between linked switches, 0 if it varies */
+    uint32_t copies; /* links between two adjacent switches; 0 if that varies */
 };
 
-struct view {
+struct recogniser {
     const struct graph *graph;
     struct simple simple;
     uint32_t *distance, *queue; /* scratch */
     struct arena memory;
-    struct text *found;
+    struct text *names; /* the result */
 };
 
-static void simplify(const struct graph *graph, struct simple *simple)
+static void simplify(struct recogniser *search)
 {
+    const struct graph *graph = search->graph;
+    struct simple *simple = &search->simple;
     uint32_t edges = 0;
     simple->count = graph->switch_count;
-    simple->first = mem_alloc((graph->switch_count + 1) * sizeof *simple->first);
-    simple->neighbour = mem_alloc(graph->edge_count * sizeof *simple->neighbour);
+    simple->first = arena_alloc(&search->memory, (graph->switch_count + 1) * sizeof *simple->first);
+    simple->neighbour = arena_alloc(&search->memory, graph->edge_count * sizeof *simple->neighbour);
     simple->degree_least = UINT32_MAX;
     simple->copies = 1;
     for (uint32_t i = 0; i < graph->switch_count; i++) {
@@ -64,25 +64,24 @@ static void simplify(const struct graph *graph, struct simple *simple)
     simple->first[graph->switch_count] = edges;
 }
 
-static void found(struct view *view, const char *name)
+/* Adds a name to the result. */
+__attribute__((format(printf, 2, 3))) static void add_name(struct recogniser *search,
+                                                           const char *format, ...)
 {
-    if (view->found->length)
-        text_puts(view->found, ", ");
-    text_puts(view->found, name);
+    va_list arguments;
+    if (search->names->length)
+        text_puts(search->names, ", ");
+    va_start(arguments, format);
+    text_vprintf(search->names, format, arguments);
+    va_end(arguments);
 }
 
-static bool is_neighbour(const struct simple *simple, uint32_t a, uint32_t b)
+/* Children and parents of the switches of a level; false if they differ. */
+static bool measure_level(const struct recogniser *search, const uint32_t *level, uint32_t which,
+                          uint32_t *down, uint32_t *up)
 {
-    return bsearch(&b, simple->neighbour + simple->first[a],
-                   simple->first[a + 1] - simple->first[a], sizeof b, compare_u32) != NULL;
-}
-
-/* Children and parents of all switches of a level, if they all have the same; else false. */
-static bool level_shape(const struct view *view, const uint32_t *level, uint32_t which,
-                        uint32_t *down, uint32_t *up)
-{
-    const struct graph *graph = view->graph;
-    const struct simple *simple = &view->simple;
+    const struct graph *graph = search->graph;
+    const struct simple *simple = &search->simple;
     bool first = true;
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         if (level[i] != which)
@@ -101,134 +100,102 @@ static bool level_shape(const struct view *view, const uint32_t *level, uint32_t
     return true;
 }
 
-static void name_fat_tree(struct view *view, const uint32_t *m, const uint32_t *w, uint32_t levels)
+static void name_fat_tree(struct recogniser *search, const uint32_t *m, const uint32_t *w,
+                          uint32_t levels)
 {
-    struct text name = {0};
     bool is_kary = true;
     for (uint32_t i = 0; i < levels; i++)
         is_kary &= m[i] == m[0] && (i == 0 || w[i] == m[0]);
-    text_printf(&name, "fat tree XGFT(%u; ", levels);
+    add_name(search, "fat tree XGFT(%u; ", levels);
     for (uint32_t i = 0; i < levels; i++)
-        text_printf(&name, "%s%u", i ? "," : "", m[i]);
-    text_puts(&name, "; 1");
+        text_printf(search->names, "%s%u", i ? "," : "", m[i]);
+    text_puts(search->names, "; 1");
     for (uint32_t i = 1; i < levels; i++)
-        text_printf(&name, ",%u", w[i]);
-    text_putc(&name, ')');
+        text_printf(search->names, ",%u", w[i]);
+    text_putc(search->names, ')');
     if (is_kary)
-        text_printf(&name, ", %u-ary %u-tree", m[0], levels);
-    found(view, name.data);
-    if (levels == 2) {
-        char clos[64];
-        snprintf(clos, sizeof clos, "folded Clos (%u,%u,%u)", w[1], m[0], m[1]);
-        if (w[1] * m[1] == view->simple.first[view->simple.count] / 2)
-            found(view, clos);
-    }
-    text_release(&name);
+        add_name(search, "%u-ary %u-tree", m[0], levels);
+    if (levels == 2 && w[1] * m[1] == search->simple.first[search->simple.count] / 2)
+        add_name(search, "folded Clos (%u,%u,%u)", w[1], m[0], m[1]);
 }
 
-static bool recognise_tree(struct view *view)
+static bool recognise_tree(struct recogniser *search)
 {
-    const struct graph *graph = view->graph;
-    uint32_t *level = mem_alloc(graph->switch_count * sizeof *level);
+    const struct graph *graph = search->graph;
+    uint32_t *level = arena_alloc(&search->memory, graph->switch_count * sizeof *level);
     uint32_t levels = topology_levels(graph, level);
-    uint32_t m[SUMMARY_LEVELS] = {0}, up[SUMMARY_LEVELS + 1] = {0}, w[SUMMARY_LEVELS] = {0};
-    char name[64];
+    uint32_t m[SUMMARY_LEVELS] = {0}, w[SUMMARY_LEVELS + 1] = {0};
     bool layered = topology_is_layered(graph, level, levels);
     bool uniform = layered && levels <= SUMMARY_LEVELS;
     for (uint32_t i = 0; uniform && i < levels; i++)
-        uniform = level_shape(view, level, i, &m[i], &up[i + 1]);
-    for (uint32_t i = 1; i < levels && i < SUMMARY_LEVELS; i++)
-        w[i] = up[i];
-    if (layered && view->simple.first[view->simple.count] / 2 == graph->switch_count - 1) {
-        snprintf(name, sizeof name, "tree of %u levels", levels);
-        found(view, name);
-    } else if (uniform) {
-        name_fat_tree(view, m, w, levels);
-    } else if (layered) {
-        snprintf(name, sizeof name, "fat tree of %u levels, not regular", levels);
-        found(view, name);
-    }
-    mem_free(level);
+        uniform = measure_level(search, level, i, &m[i], &w[i + 1]);
+    if (layered && search->simple.first[search->simple.count] / 2 == graph->switch_count - 1)
+        add_name(search, "tree of %u levels", levels);
+    else if (uniform)
+        name_fat_tree(search, m, w, levels);
+    else if (layered)
+        add_name(search, "fat tree of %u levels, not regular", levels);
     return layered;
 }
 
-/* Labels spread from one switch: its neighbours are the unit vectors, every other switch is the
- * union of its neighbours on the way. A hypercube if every link then changes one bit. */
-static void recognise_hypercube(struct view *view)
+/* Labels all switches from the first one: its neighbours get the unit vectors, every other switch
+ * the union of its neighbours that are nearer. In a hypercube every link changes one bit. */
+static void recognise_hypercube(struct recogniser *search)
 {
-    const struct simple *simple = &view->simple;
+    const struct simple *simple = &search->simple;
     uint32_t dimensions = simple->degree_most, zero = 0;
     if (dimensions < 2 || dimensions > 19 || simple->degree_least != dimensions ||
         simple->count != 1u << dimensions)
         return;
-    uint32_t *label = mem_zalloc(simple->count, sizeof *label);
-    bool *taken = mem_zalloc(simple->count, sizeof *taken), sound = true;
-    graph_distances(view->graph, &zero, 1, view->distance, view->queue);
+    uint32_t *label = arena_alloc(&search->memory, simple->count * sizeof *label);
+    bool *taken = arena_alloc(&search->memory, simple->count * sizeof *taken), valid = true;
+    graph_distances(search->graph, &zero, 1, search->distance, search->queue);
     for (uint32_t i = 0; i < dimensions; i++)
         label[simple->neighbour[simple->first[0] + i]] = 1u << i;
-    for (uint32_t i = 0; sound && i < simple->count; i++) {
-        uint32_t at = view->queue[i];
-        for (uint32_t e = simple->first[at]; view->distance[at] > 1 && e < simple->first[at + 1];
+    for (uint32_t i = 0; valid && i < simple->count; i++) {
+        uint32_t at = search->queue[i];
+        for (uint32_t e = simple->first[at]; search->distance[at] > 1 && e < simple->first[at + 1];
              e++)
-            if (view->distance[simple->neighbour[e]] < view->distance[at])
+            if (search->distance[simple->neighbour[e]] < search->distance[at])
                 label[at] |= label[simple->neighbour[e]];
-        sound = label[at] < simple->count && !taken[label[at]];
-        if (sound)
+        valid = label[at] < simple->count && !taken[label[at]];
+        if (valid)
             taken[label[at]] = true;
     }
-    for (uint32_t i = 0; sound && i < simple->count; i++)
-        for (uint32_t e = simple->first[i]; sound && e < simple->first[i + 1]; e++)
-            sound = __builtin_popcount(label[i] ^ label[simple->neighbour[e]]) == 1;
-    mem_free(label);
-    mem_free(taken);
-    if (sound) {
-        char name[32];
-        snprintf(name, sizeof name, "hypercube of %u dimensions", dimensions);
-        found(view, name);
-    }
+    for (uint32_t i = 0; valid && i < simple->count; i++)
+        for (uint32_t e = simple->first[i]; valid && e < simple->first[i + 1]; e++)
+            valid = __builtin_popcount(label[i] ^ label[simple->neighbour[e]]) == 1;
+    if (valid)
+        add_name(search, "hypercube of %u dimensions", dimensions);
 }
 
-/* How many switches lie at each distance. */
-struct spectrum {
+/* The number of switches at each distance. */
+struct histogram {
     uint32_t length;
     uint64_t at[MAX_DISTANCE];
 };
 
-static bool see_from(const struct view *view, uint32_t source, struct spectrum *spectrum)
-{
-    uint32_t count = graph_distances(view->graph, &source, 1, view->distance, view->queue);
-    uint32_t last = view->distance[view->queue[count - 1]];
-    if (last >= MAX_DISTANCE)
-        return false;
-    memset(spectrum, 0, sizeof *spectrum);
-    spectrum->length = last + 1;
-    for (uint32_t i = 0; i < count; i++)
-        spectrum->at[view->distance[view->queue[i]]]++;
-    return true;
-}
-
 enum grid_kind { GRID_TORUS, GRID_MESH, GRID_HYPERX, GRID_KINDS };
 static const char *const grid_names[] = {"torus", "mesh", "HyperX"};
 
-/* Adds a dimension to the spectrum of a box, seen from a corner. */
-static bool widen(struct spectrum *spectrum, enum grid_kind kind, uint32_t size)
+/* Adds a dimension to the histogram of a box, seen from a corner. */
+static bool add_dimension(struct histogram *histogram, enum grid_kind kind, uint32_t size)
 {
-    struct spectrum sum;
+    struct histogram sum = {0};
     uint32_t reach = kind == GRID_TORUS ? size / 2 : kind == GRID_MESH ? size - 1 : size > 1;
-    if (spectrum->length + reach > MAX_DISTANCE)
+    if (histogram->length + reach > MAX_DISTANCE)
         return false;
-    memset(&sum, 0, sizeof sum);
-    for (uint32_t i = 0; i < spectrum->length; i++)
+    for (uint32_t i = 0; i < histogram->length; i++)
         for (uint32_t d = 0; d <= reach; d++) {
             uint64_t points = 1;
             if (kind == GRID_TORUS && d > 0 && 2 * d < size)
                 points = 2;
             if (kind == GRID_HYPERX && d == 1)
                 points = size - 1;
-            sum.at[i + d] += spectrum->at[i] * points;
+            sum.at[i + d] += histogram->at[i] * points;
         }
-    sum.length = spectrum->length + reach;
-    *spectrum = sum;
+    sum.length = histogram->length + reach;
+    *histogram = sum;
     return true;
 }
 
@@ -239,52 +206,51 @@ static uint32_t box_degree(enum grid_kind kind, uint32_t size)
     return kind == GRID_TORUS && size > 2 ? 2 : 1; /* of a corner */
 }
 
-static bool matches_box(struct view *view, enum grid_kind kind, const uint32_t *dims,
+static bool matches_box(struct recogniser *search, enum grid_kind kind, const uint32_t *dims,
                         uint32_t count)
 {
-    struct spectrum wanted, seen;
-    const struct simple *simple = &view->simple;
-    uint32_t degree = 0, most = 0;
+    struct histogram wanted = {.length = 1, .at = {1}};
+    uint64_t seen[MAX_DISTANCE];
+    const struct simple *simple = &search->simple;
+    uint32_t degree = 0, most = 0, seen_from = 0;
     for (uint32_t i = 0; i < count; i++) {
         degree += box_degree(kind, dims[i]);
         most += kind == GRID_MESH ? (dims[i] > 2 ? 2 : 1) : box_degree(kind, dims[i]);
     }
     if (degree != simple->degree_least || most != simple->degree_most)
         return false;
-    memset(&wanted, 0, sizeof wanted);
-    wanted.length = 1;
-    wanted.at[0] = 1;
     for (uint32_t i = 0; i < count; i++)
-        if (!widen(&wanted, kind, dims[i]))
+        if (!add_dimension(&wanted, kind, dims[i]))
             return false;
-    uint32_t seen_from = 0;
-    for (uint32_t i = 0; i < simple->count && seen_from < WITNESSES; i++) {
+    for (uint32_t i = 0; i < simple->count && seen_from < SOURCES; i++) {
         if (simple->first[i + 1] - simple->first[i] != degree)
             continue;
-        if (!see_from(view, i, &seen) || seen.length != wanted.length ||
-            memcmp(seen.at, wanted.at, wanted.length * sizeof *wanted.at) != 0)
+        uint32_t reached = graph_distances(search->graph, &i, 1, search->distance, search->queue);
+        if (search->distance[search->queue[reached - 1]] + 1 != wanted.length)
+            return false;
+        memset(seen, 0, sizeof seen);
+        for (uint32_t j = 0; j < reached; j++)
+            seen[search->distance[search->queue[j]]]++;
+        if (memcmp(seen, wanted.at, wanted.length * sizeof *seen) != 0)
             return false;
         seen_from++;
     }
     return true;
 }
 
-/* Tries all ways to write the number of switches as a product of ascending factors. */
-static void try_boxes(struct view *view, enum grid_kind kind, uint32_t left, uint32_t *dims,
+/* Tries all products of ascending factors that equal the number of switches. */
+static void try_boxes(struct recogniser *search, enum grid_kind kind, uint32_t left, uint32_t *dims,
                       uint32_t count)
 {
     uint32_t least = count ? dims[count - 1] : 2;
     if (left == 1 || count == MAX_DIMENSIONS) {
-        /* lines, full meshes and all-twos have names of their own; two twos are a ring of four */
+        /* lines, full meshes and hypercubes have other names; a 2x2 torus is a ring */
         bool plain =
             left == 1 && count >= 2 && dims[count - 1] > 2 && (kind != GRID_TORUS || dims[1] > 2);
-        if (plain && matches_box(view, kind, dims, count)) {
-            struct text name = {0};
-            text_printf(&name, "%s ", grid_names[kind]);
+        if (plain && matches_box(search, kind, dims, count)) {
+            add_name(search, "%s ", grid_names[kind]);
             for (uint32_t i = 0; i < count; i++)
-                text_printf(&name, "%s%u", i ? "x" : "", dims[i]);
-            found(view, name.data);
-            text_release(&name);
+                text_printf(search->names, "%s%u", i ? "x" : "", dims[i]);
         }
         return;
     }
@@ -292,17 +258,8 @@ static void try_boxes(struct view *view, enum grid_kind kind, uint32_t left, uin
         if (left % factor || (left != factor && left / factor < factor))
             continue;
         dims[count] = factor;
-        try_boxes(view, kind, left / factor, dims, count + 1);
+        try_boxes(search, kind, left / factor, dims, count + 1);
     }
-}
-
-static void recognise_grids(struct view *view)
-{
-    const struct simple *simple = &view->simple;
-    uint32_t dims[MAX_DIMENSIONS];
-    for (enum grid_kind kind = 0; kind < GRID_KINDS; kind++)
-        if (kind == GRID_MESH || simple->degree_least == simple->degree_most)
-            try_boxes(view, kind, simple->count, dims, 0);
 }
 
 static uint32_t common_neighbours(const struct simple *simple, uint32_t a, uint32_t b)
@@ -317,8 +274,8 @@ static uint32_t common_neighbours(const struct simple *simple, uint32_t a, uint3
     return count;
 }
 
-/* Members of the same group share all their other members as neighbours; find the group of `node`
- * and check that it is a full mesh of `size`. */
+/* Members of a group have all its other members as neighbours. Finds the group of `node` and checks
+ * that it is a full mesh of `size`. */
 static bool take_group(const struct simple *simple, uint32_t node, uint32_t size, uint32_t group,
                        uint32_t *group_of)
 {
@@ -333,7 +290,9 @@ static bool take_group(const struct simple *simple, uint32_t node, uint32_t size
         if (group_of[members[i]] != TOPOLOGY_NONE)
             return false;
         for (uint32_t j = 0; j < i; j++)
-            if (!is_neighbour(simple, members[i], members[j]))
+            if (!bsearch(&members[j], simple->neighbour + simple->first[members[i]],
+                         simple->first[members[i] + 1] - simple->first[members[i]], sizeof *members,
+                         compare_u32))
                 return false;
         group_of[members[i]] = group;
     }
@@ -348,89 +307,76 @@ static bool groups_are_meshed(const struct simple *simple, const uint32_t *group
     for (uint32_t i = 0; i < simple->count; i++)
         for (uint32_t e = simple->first[i]; e < simple->first[i + 1]; e++)
             links[group_of[i] * groups + group_of[simple->neighbour[e]]]++;
-    bool sound = links[1] > 0;
-    for (uint32_t i = 0; sound && i < groups; i++)
-        for (uint32_t j = 0; sound && j < groups; j++)
-            sound = i == j || links[i * groups + j] == links[1];
+    bool valid = links[1] > 0;
+    for (uint32_t i = 0; valid && i < groups; i++)
+        for (uint32_t j = 0; valid && j < groups; j++)
+            valid = i == j || links[i * groups + j] == links[1];
     mem_free(links);
-    return sound;
+    return valid;
 }
 
-static void recognise_dragonfly(struct view *view)
+static void recognise_dragonfly(struct recogniser *search)
 {
-    const struct simple *simple = &view->simple;
-    uint32_t *group_of = mem_alloc(simple->count * sizeof *group_of);
+    const struct simple *simple = &search->simple;
+    uint32_t *group_of = arena_alloc(&search->memory, simple->count * sizeof *group_of);
     for (uint32_t size = 3; size <= simple->degree_most && size <= simple->count / 2; size++) {
         uint32_t groups = simple->count / size, next = 0;
         if (simple->count % size || groups < 3 || groups > 4096)
             continue;
         memset(group_of, 0xff, simple->count * sizeof *group_of);
-        bool sound = true;
-        for (uint32_t i = 0; sound && i < simple->count; i++)
+        bool valid = true;
+        for (uint32_t i = 0; valid && i < simple->count; i++)
             if (group_of[i] == TOPOLOGY_NONE)
-                sound = take_group(simple, i, size, next++, group_of);
-        if (!sound || !groups_are_meshed(simple, group_of, groups))
-            continue;
-        char name[64];
-        snprintf(name, sizeof name, "dragonfly of %u groups of %u", groups, size);
-        found(view, name);
-        break;
+                valid = take_group(simple, i, size, next++, group_of);
+        if (valid && groups_are_meshed(simple, group_of, groups)) {
+            add_name(search, "dragonfly of %u groups of %u", groups, size);
+            return;
+        }
     }
-    mem_free(group_of);
 }
 
-static void recognise_direct(struct view *view)
+static void recognise_direct(struct recogniser *search)
 {
-    const struct simple *simple = &view->simple;
-    uint32_t count = simple->count;
+    const struct simple *simple = &search->simple;
+    uint32_t count = simple->count, dims[MAX_DIMENSIONS];
     bool regular = simple->degree_least == simple->degree_most;
     if (regular && simple->degree_most == count - 1)
-        found(view, count == 2 ? "two switches" : "full mesh");
+        add_name(search, count == 2 ? "two switches" : "full mesh");
     if (regular && simple->degree_most == 2 && count > 3)
-        found(view, "ring");
+        add_name(search, "ring");
     if (count > 2 && simple->degree_most == 2 && simple->degree_least == 1)
-        found(view, "line");
-    recognise_hypercube(view);
-    recognise_grids(view);
-    if (!view->found->length)
-        recognise_dragonfly(view);
-    if (!view->found->length && regular && simple->degree_most > 2) {
-        char name[64];
-        snprintf(name, sizeof name, "regular of degree %u, jellyfish-like", simple->degree_most);
-        found(view, name);
-    }
-}
-
-static bool is_in_one_part(struct view *view)
-{
-    uint32_t zero = 0;
-    return graph_distances(view->graph, &zero, 1, view->distance, view->queue) ==
-           view->graph->switch_count;
+        add_name(search, "line");
+    recognise_hypercube(search);
+    for (enum grid_kind kind = 0; kind < GRID_KINDS; kind++)
+        if (kind == GRID_MESH || regular)
+            try_boxes(search, kind, count, dims, 0);
+    if (!search->names->length)
+        recognise_dragonfly(search);
+    if (!search->names->length && regular && simple->degree_most > 2)
+        add_name(search, "regular of degree %u, jellyfish-like", simple->degree_most);
 }
 
 void topology_recognise(const struct graph *graph, char *name, size_t size)
 {
     struct text text = {0};
-    struct view view = {
-        .graph = graph,
-        .distance = mem_alloc(graph->switch_count * sizeof *view.distance),
-        .queue = mem_alloc(graph->switch_count * sizeof *view.queue),
-        .found = &text,
-    };
-    simplify(graph, &view.simple);
+    struct recogniser search = {.graph = graph, .names = &text};
+    uint32_t zero = 0;
+    search.distance = arena_alloc(&search.memory, graph->switch_count * sizeof *search.distance);
+    search.queue = arena_alloc(&search.memory, graph->switch_count * sizeof *search.queue);
+    simplify(&search);
     if (graph->switch_count == 0)
-        found(&view, "no switches");
+        add_name(&search, "no switches");
     else if (graph->switch_count == 1)
-        found(&view, "single switch");
-    else if (!is_in_one_part(&view))
-        found(&view, "separate parts");
-    else if (!recognise_tree(&view))
-        recognise_direct(&view);
+        add_name(&search, "single switch");
+    else if (graph_distances(graph, &zero, 1, search.distance, search.queue) < graph->switch_count)
+        add_name(&search, "separate parts");
+    else if (!recognise_tree(&search))
+        recognise_direct(&search);
     if (!text.length)
-        found(&view, "irregular");
-    if (graph->edge_count && view.simple.copies > 1)
-        text_printf(&text, ", every link %u-fold", view.simple.copies);
+        add_name(&search, "irregular");
+    if (graph->edge_count && search.simple.copies > 1)
+        text_printf(&text, ", every link %u-fold", search.simple.copies);
     snprintf(name, size, "%s", text.data);
     text_release(&text);
-    arena_release(&view.memory);
+    arena_release(&search.memory);
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Breadth-first searches from every switch cost switches × edges; beyond this many steps only some
- * switches are searched from and the diameter is a lower bound. */
+/* A breadth-first search from every switch takes switches × edges steps. Beyond this limit only
+ * some switches are sources, and the diameter is a lower bound. */
 static const uint64_t exact_steps = 500000000;
 
 static void count_nodes_and_links(const struct topology *topology, struct topology_summary *summary)
@@ -77,8 +77,9 @@ static void measure_distances(const struct graph *graph, uint32_t *distance, uin
     summary->distance_mean = pairs ? (double)sum / (double)pairs : 0;
 }
 
-static uint32_t level_from(const struct graph *graph, uint32_t *level, uint32_t *queue)
+uint32_t topology_levels(const struct graph *graph, uint32_t *level)
 {
+    uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
     uint32_t *sources = mem_alloc((graph->switch_count + 1) * sizeof *sources), count = 0;
     for (uint32_t i = 0; i < graph->switch_count; i++)
         if (graph->first_host[i + 1] > graph->first_host[i])
@@ -86,19 +87,13 @@ static uint32_t level_from(const struct graph *graph, uint32_t *level, uint32_t 
     if (!count && graph->switch_count)
         sources[count++] = 0;
     uint32_t reached = graph_distances(graph, sources, count, level, queue);
-    mem_free(sources);
     for (uint32_t i = 0; i < graph->switch_count; i++)
         if (level[i] == GRAPH_FAR)
             level[i] = 0;
-    return reached ? level[queue[reached - 1]] + 1 : 0;
-}
-
-uint32_t topology_levels(const struct graph *graph, uint32_t *level)
-{
-    uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
-    uint32_t count = level_from(graph, level, queue);
+    uint32_t levels = reached ? level[queue[reached - 1]] + 1 : 0;
+    mem_free(sources);
     mem_free(queue);
-    return count;
+    return levels;
 }
 
 bool topology_is_layered(const struct graph *graph, const uint32_t *level, uint32_t level_count)
@@ -124,7 +119,7 @@ void topology_summarise(const struct topology *topology, const struct graph *gra
     count_degrees(graph, summary);
     summary->parts = graph_parts(graph, NULL, 0, distance);
     measure_distances(graph, distance, queue, summary);
-    summary->level_count = level_from(graph, distance, queue);
+    summary->level_count = topology_levels(graph, distance);
     summary->layered = topology_is_layered(graph, distance, summary->level_count);
     for (uint32_t i = 0; i < graph->switch_count; i++)
         summary->level[distance[i] < SUMMARY_LEVELS ? distance[i] : SUMMARY_LEVELS - 1]++;

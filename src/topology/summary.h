@@ -1,4 +1,4 @@
-/* Properties of a fabric that follow from its topology. */
+/* Properties of a topology. */
 #ifndef WEFT_TOPOLOGY_SUMMARY_H
 #define WEFT_TOPOLOGY_SUMMARY_H
 
@@ -11,16 +11,16 @@ struct topology_summary {
     uint32_t switch_links;              /* between two switches */
     uint32_t host_links;                /* between a switch and an end port */
     uint32_t other_links;               /* between two end ports, or from a switch to itself */
-    uint32_t parallel_links;            /* of the switch links: those that repeat another one */
+    uint32_t parallel_links;            /* switch links that repeat another one */
     uint32_t free_ports;                /* of switches */
     uint32_t loose_nodes;               /* adapters and routers without any link */
-    uint32_t parts;                     /* of the switch graph; 1 if connected */
+    uint32_t parts;                     /* connected components of the switch graph */
     uint32_t degree_least, degree_most; /* of switches: links to other switches */
     /* Switches by hops from the nearest switch with hosts: leaves, then the level above… */
-    uint32_t level_count, level[SUMMARY_LEVELS]; /* the last slot takes all beyond */
-    bool layered;                                /* as topology_is_layered has it */
+    uint32_t level_count, level[SUMMARY_LEVELS]; /* the last item includes all higher levels */
+    bool layered;                                /* topology_is_layered() */
     uint32_t diameter;                           /* hops between switches, within a part */
-    bool diameter_is_exact;                      /* else at least that */
+    bool diameter_is_exact;                      /* else a lower bound */
     double distance_mean;                        /* over pairs of different switches */
     uint32_t bisection; /* links; the best cut into halves that was found */
     char kind[160];     /* recognised kind of network */
@@ -29,12 +29,12 @@ struct topology_summary {
 void topology_summarise(const struct topology *topology, const struct graph *graph,
                         struct topology_summary *summary);
 
-/* The level of every switch, as above; a fabric without hosts is levelled from its first switch,
- * parts that cannot be reached get level 0. Returns the number of levels. */
+/* The level of every switch, as above. Without hosts, level 0 is the first switch; unreachable
+ * switches get level 0. Returns the number of levels. */
 uint32_t topology_levels(const struct graph *graph, uint32_t *level);
 
-/* Fewest links found that cut the switches into two halves with the same number of hosts, or of
- * switches if there are no hosts. An upper bound: found by search, not proved. */
+/* The fewest links found that cut the switches into two halves with the same number of hosts, or of
+ * switches if there are no hosts. An upper bound, found by search. */
 uint32_t topology_bisection(const struct graph *graph);
 
 /* True if hosts are at the lowest level only and every link joins neighbouring levels. */

@@ -1,10 +1,9 @@
 /* The fabric description itself: adding nodes, naming them, linking their ports.
  *
- * Names, node GUIDs and port GUIDs are each unique, and this file is where that is enforced, for
- * readers and generators alike. GUIDs that nobody gives follow ibsim's scheme, so that a net file
- * looks the same to the tools whichever of the two simulators serves it: adapters count from
+ * This file enforces that names, node GUIDs and port GUIDs are unique. Missing GUIDs follow the
+ * scheme of ibsim, so that tools see the same net file in both simulators: adapters count from
  * 0x100000 and take one GUID for the node and one for each port, switches count from 0x200000 and
- * take one in all. (ibsim starts routers at 0, which is no GUID; here it is 0x300000.) */
+ * take one in all. (ibsim starts routers at 0, which is no GUID; here they start at 0x300000.) */
 #include "topology/topology.h"
 
 #include "base/parse.h"
@@ -35,7 +34,7 @@ void topology_release(struct topology *topology)
     arena_release(&topology->strings);
 }
 
-static bool name_is_sound(const char *name)
+static bool name_is_valid(const char *name)
 {
     size_t length = strlen(name);
     if (length == 0 || length > TOPOLOGY_NAME_BYTES)
@@ -49,7 +48,7 @@ static bool name_is_sound(const char *name)
 static int check_new_node(const struct topology *topology, const char *name, unsigned port_count,
                           struct err *err)
 {
-    if (!name_is_sound(name))
+    if (!name_is_valid(name))
         return err_set(err, EINVAL,
                        "a node's name has 1 to %d bytes, no quotes and no control characters",
                        TOPOLOGY_NAME_BYTES);
@@ -65,7 +64,7 @@ static int check_new_node(const struct topology *topology, const char *name, uns
     return 0;
 }
 
-static int guid_taken(const struct topology *topology, uint64_t guid, struct err *err)
+static int check_guid_is_free(const struct topology *topology, uint64_t guid, struct err *err)
 {
     uint32_t owner = map_get(&topology->by_guid, guid);
     if (owner == MAP_NONE)
@@ -74,36 +73,23 @@ static int guid_taken(const struct topology *topology, uint64_t guid, struct err
                    (unsigned long long)guid, topology->nodes.items[owner].name);
 }
 
-/* A switch has one GUID in all; the others have one more for each port. */
+/* A switch has one GUID; other nodes have one more for each port. */
 static unsigned guid_count(enum node_kind kind, unsigned port_count)
 {
     return kind == NODE_SWITCH ? 1 : port_count + 1;
-}
-
-static bool guids_are_free(const struct topology *topology, uint64_t guid, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (map_get(&topology->by_guid, guid + i) != MAP_NONE)
-            return false;
-    return true;
-}
-
-static uint64_t take_free_guids(struct topology *topology, enum node_kind kind, unsigned port_count)
-{
-    unsigned count = guid_count(kind, port_count);
-    uint64_t guid = topology->next_guid[kind];
-    while (guid == 0 || !guids_are_free(topology, guid, count))
-        guid++;
-    topology->next_guid[kind] = guid + count;
-    return guid;
 }
 
 int topology_add_bare_node(struct topology *topology, enum node_kind kind, const char *name,
                            unsigned port_count, uint64_t guid, uint32_t *index, struct err *err)
 {
     char key[NODE_KEY_BYTES];
-    if (!guid)
-        guid = take_free_guids(topology, kind, port_count);
+    if (!guid) { /* the first of a free range for the node and its ports */
+        uint64_t next = topology->next_guid[kind];
+        for (guid = next; next < guid + guid_count(kind, port_count); next++)
+            if (map_get(&topology->by_guid, next) != MAP_NONE)
+                guid = next + 1;
+        topology->next_guid[kind] = next;
+    }
     struct topology_node node = {
         .guid = guid,
         .system_guid = guid,
@@ -117,7 +103,7 @@ int topology_add_bare_node(struct topology *topology, enum node_kind kind, const
     }
     int error = check_new_node(topology, name, port_count, err);
     if (!error)
-        error = guid_taken(topology, guid, err);
+        error = check_guid_is_free(topology, guid, err);
     if (error)
         return error;
     uint32_t at = (uint32_t)topology->nodes.count;
@@ -145,7 +131,7 @@ int topology_add_node(struct topology *topology, enum node_kind kind, const char
                       unsigned port_count, uint64_t guid, uint32_t *index, struct err *err)
 {
     for (unsigned i = 1; guid && i < guid_count(kind, port_count); i++) {
-        int error = guid_taken(topology, guid + i, err);
+        int error = check_guid_is_free(topology, guid + i, err);
         if (error)
             return error;
     }
@@ -173,7 +159,7 @@ int topology_claim_guid(struct topology *topology, uint32_t port, uint64_t guid,
     if (!guid)
         return err_set(err, EINVAL, "a port GUID of 0 is none");
     if (map_add(&topology->by_guid, guid, owner) != owner)
-        return guid_taken(topology, guid, err);
+        return check_guid_is_free(topology, guid, err);
     for (unsigned i = 0; i <= node->port_count; i++)
         if (node->first_port + i != port &&
             topology->ports.items[node->first_port + i].guid == guid)
@@ -241,19 +227,6 @@ int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err 
     return 0;
 }
 
-static uint32_t find_description(const struct topology *topology, const char *text)
-{
-    uint32_t found = TOPOLOGY_NONE;
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        if (strcmp(topology->nodes.items[i].description, text) != 0)
-            continue;
-        if (found != TOPOLOGY_NONE)
-            return TOPOLOGY_NONE;
-        found = i;
-    }
-    return found;
-}
-
 uint32_t topology_find(const struct topology *topology, const char *text)
 {
     uint32_t found = name_map_get(&topology->by_name, text);
@@ -265,7 +238,15 @@ uint32_t topology_find(const struct topology *topology, const char *text)
         if (!*end && (found = map_get(&topology->by_guid, guid)) != MAP_NONE)
             return found;
     }
-    return find_description(topology, text);
+    found = TOPOLOGY_NONE;
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        if (strcmp(topology->nodes.items[i].description, text) != 0)
+            continue;
+        if (found != TOPOLOGY_NONE)
+            return TOPOLOGY_NONE;
+        found = i;
+    }
+    return found;
 }
 
 void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES])
@@ -276,7 +257,7 @@ void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES
 
 static const struct {
     enum link_width width;
-    unsigned lanes;
+    unsigned multiple;
     const char *name;
 } widths[] = {
     {WIDTH_1X, 1, "1x"}, {WIDTH_2X, 2, "2x"},    {WIDTH_4X, 4, "4x"},
@@ -287,7 +268,7 @@ unsigned link_width_multiple(enum link_width width)
 {
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i].width == width)
-            return widths[i].lanes;
+            return widths[i].multiple;
     return 0;
 }
 
@@ -325,8 +306,8 @@ bool link_length_parse(const char *text, uint32_t *mm)
     return number >= 1 && number <= MOST_MM;
 }
 
-/* Data rate of 1x after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and from HDR on
- * what forward error correction leaves. */
+/* Data rate of 1x after line coding: 8b/10b up to QDR, 64b/66b from FDR10 to EDR; from HDR on,
+ * after forward error correction. */
 static const struct {
     const char *name;
     uint64_t bits_per_second;

@@ -46,18 +46,18 @@ enum link_speed {
 };
 
 struct topology_port {
-    uint64_t guid;      /* adapters and routers: each port's; switches: of port 0 */
+    uint64_t guid;      /* of every port of adapters and routers; of port 0 of switches */
     uint32_t node;      /* index of the node it belongs to */
     uint32_t peer;      /* index of the port at the other end, or TOPOLOGY_NONE */
     uint32_t length_mm; /* of the cable; default 20 m */
-    uint16_t lid;       /* 0: none given. A switch's LID is that of its port 0 */
+    uint16_t lid;       /* 0: not given. The LID of a switch is at port 0 */
     uint8_t lmc;
     uint8_t width; /* enum link_width */
     uint8_t speed; /* enum link_speed */
 };
 
 struct topology_node {
-    const char *name;        /* its key in the file, unique: "S-0008f10500108a75", "leaf3" */
+    const char *name;        /* unique key in the file: "S-0008f10500108a75", "leaf3" */
     const char *description; /* NodeDescription, at most 64 bytes */
     uint64_t guid, system_guid;
     uint32_t vendor_id, first_port;
@@ -73,31 +73,31 @@ struct topology {
     struct name_map by_name;
     struct map by_guid; /* node GUIDs and port GUIDs to node index */
     struct arena strings;
-    uint64_t next_guid[NODE_ROUTER + 1]; /* by kind: where the search for a free one starts */
+    uint64_t next_guid[NODE_ROUTER + 1]; /* by kind: start of the search for a free GUID */
 };
 
 void topology_init(struct topology *topology);
 void topology_release(struct topology *topology);
 
-/* Adds a node and its unlinked ports (4X SDR, 20 m). A GUID of 0 asks for the next free one of the
- * node's kind; a name of NULL for ibnetdiscover's key ("S-<guid>"). -EEXIST when the name or the
- * GUID is taken; *index may be NULL. */
+/* Adds a node and its unlinked ports (4X SDR, 20 m). GUID 0 selects the next free one of the
+ * node's kind, name NULL the key of ibnetdiscover ("S-<guid>"). -EEXIST if the name or the GUID
+ * is in use; `index` may be NULL. */
 int topology_add_node(struct topology *topology, enum node_kind kind, const char *name,
                       unsigned port_count, uint64_t guid, uint32_t *index, struct err *err);
-/* The same without port GUIDs, for readers that learn them later: claim those that are known, then
- * let topology_fill_port_guids give the others. */
+/* Adds a node without port GUIDs, for readers that find them later: topology_claim_guid() sets
+ * those of the file, topology_fill_port_guids() the others. */
 int topology_add_bare_node(struct topology *topology, enum node_kind kind, const char *name,
                            unsigned port_count, uint64_t guid, uint32_t *index, struct err *err);
-/* Gives a port its GUID; -EEXIST when another node or another port has it. A port may share its
- * node's. */
+/* Sets the GUID of a port; -EEXIST if another node or port has it. A port may share that of its
+ * node. */
 int topology_claim_guid(struct topology *topology, uint32_t port, uint64_t guid, struct err *err);
-/* Ports without a GUID get the node's plus their number, as ibsim has it, or else a free one. */
+/* Ports without a GUID get that of the node plus their number, as in ibsim, or a free one. */
 void topology_fill_port_guids(struct topology *topology);
 /* Keeps the first 64 bytes, or a little less so as not to split a UTF-8 character; control
  * characters become blanks. */
 void topology_set_description(struct topology *topology, uint32_t node, const char *text,
                               size_t length);
-/* Links two ports by index. -EBUSY if either has a link already, -EINVAL for port 0 or itself. */
+/* Links two ports by index. -EBUSY if either has a link, -EINVAL for port 0 or the same port. */
 int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err *err);
 
 static inline uint32_t topology_port_index(const struct topology *topology, uint32_t node,
@@ -115,13 +115,12 @@ static inline unsigned topology_port_number(const struct topology *topology, uin
 /* A node by name, by description (if only one has it) or by GUID ("0x…"); TOPOLOGY_NONE if none. */
 uint32_t topology_find(const struct topology *topology, const char *text);
 
-/* Fabrics from files: ibnetdiscover's output and ibsim's net files, which are one language. A text
- * in memory includes no files. On error nothing is changed; on success the old contents are
- * replaced. */
+/* Reads the output of ibnetdiscover or a net file of ibsim. A text in memory cannot include files.
+ * Replaces the old contents; an error changes nothing. */
 struct line_reader;
 int topology_read(struct topology *topology, struct line_reader *lines);
-/* Appends ibnetdiscover's text. Node keys become "S-<guid>" and so on; all else that the format
- * can say is read back the same. */
+/* Appends the text of ibnetdiscover. Node keys become "S-<guid>" and so on; topology_read()
+ * restores everything else. */
 void topology_write_ibnetdiscover(const struct topology *topology, struct text *out);
 /* The key that ibnetdiscover gives a node: "S-0008f10500108a75". */
 enum { NODE_KEY_BYTES = 19 };

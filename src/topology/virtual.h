@@ -1,14 +1,14 @@
-/* Hypervisors: adapters that look like a small switch with adapters behind it. */
+/* Hypervisors: adapters that appear as a small switch with adapters behind it. */
 #ifndef WEFT_TOPOLOGY_VIRTUAL_H
 #define WEFT_TOPOLOGY_VIRTUAL_H
 
 #include "topology/topology.h"
 
-/* Turns the first `limit` adapters with exactly one linked port into hypervisors with `vfs`
- * functions each (1 … VSWITCH_VFS_LIMIT); those that are behind a virtual switch already stay what
- * they are. The old nodes keep their numbers, names and GUIDs; each hypervisor's new ones follow at
- * the end: the virtual switch "host3-vswitch" and the virtual functions "host3-vf1", "host3-vf2", …
- * On error nothing is changed. */
+/* Turns the first `limit` adapters with exactly one linked port into hypervisors with `vfs` virtual
+ * functions each (1 … VSWITCH_VFS_LIMIT); adapters behind a virtual switch do not count. The old
+ * nodes keep their numbers, names and GUIDs; the new nodes of each hypervisor follow at the end:
+ * the virtual switch "host3-vswitch" and the virtual functions "host3-vf1", "host3-vf2", … On error
+ * nothing is changed. */
 int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit, struct err *err);
 
 /* Whether this node is a virtual switch. */
@@ -17,8 +17,8 @@ bool topology_is_vswitch(const struct topology *topology, uint32_t node);
  * function v; -1 if it is neither. */
 int topology_function(const struct topology *topology, uint32_t port);
 
-/* The physical network: without virtual switches and functions, with every hypervisor's adapter at
- * its cable. `plain` is initialised; the caller releases it. */
+/* The physical network: without virtual switches and functions, and with the adapters of
+ * hypervisors at their cables. The caller initialises and releases `plain`. */
 struct virtual_counts {
     uint32_t hypervisors, functions;
 };

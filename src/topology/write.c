@@ -1,40 +1,33 @@
 /* Writes a fabric as ibnetdiscover prints one.
  *
- * Byte for byte the layout of rdma-core's tool, down to its odd blanks, because scripts in the
- * field match on it; only the order is the description's own instead of a discovery's, so that the
- * first node stays the first. One annotation goes beyond the tool, in a comment that ibsim steps
- * over: the length of a cable that is not the usual one. */
+ * The layout is that of the tool in rdma-core, byte for byte, because scripts match on it. Nodes
+ * are in the order of the description, not of a discovery, so that the first node stays the first.
+ * One annotation is an addition, in a comment that ibsim ignores: a cable length other than the
+ * default. */
 #include "topology/topology.h"
 
 #include <stdio.h>
 
-static void write_ids(const struct topology *topology, const struct topology_node *node,
-                      struct text *out)
+static void write_header(const struct topology *topology, const struct topology_node *node,
+                         struct text *out)
 {
     static const char *const prefix[] = {"??", "ca", "switch", "rt"};
+    static const char *const word[] = {"??", "Ca", "Switch", "Rt"};
+    const struct topology_port *port0 = &topology->ports.items[node->first_port];
+    char key[NODE_KEY_BYTES];
+    topology_node_key(node, key);
     text_printf(out, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor_id, node->device_id);
     if (node->system_guid)
         text_printf(out, "sysimgguid=0x%llx\n", (unsigned long long)node->system_guid);
     text_printf(out, "%sguid=0x%llx", prefix[node->kind & 3], (unsigned long long)node->guid);
     if (node->kind == NODE_SWITCH)
-        text_printf(out, "(%llx)",
-                    (unsigned long long)topology->ports.items[node->first_port].guid);
+        text_printf(out, "(%llx)", (unsigned long long)port0->guid);
     text_putc(out, '\n');
-}
-
-static void write_header(const struct topology *topology, const struct topology_node *node,
-                         struct text *out)
-{
-    static const char *const word[] = {"??", "Ca", "Switch", "Rt"};
-    char key[NODE_KEY_BYTES];
-    topology_node_key(node, key);
     text_printf(out, "%s\t%u \"%s\"\t\t# \"%s\"", word[node->kind & 3], node->port_count, key,
                 node->description);
-    if (node->kind == NODE_SWITCH) {
-        const struct topology_port *port0 = &topology->ports.items[node->first_port];
+    if (node->kind == NODE_SWITCH)
         text_printf(out, " %s port 0 lid %u lmc %u", node->enhanced_port0 ? "enhanced" : "base",
                     port0->lid, port0->lmc);
-    }
     text_putc(out, '\n');
 }
 
@@ -76,7 +69,6 @@ void topology_write_ibnetdiscover(const struct topology *topology, struct text *
     }
     for (size_t i = 0; i < topology->nodes.count; i++) {
         const struct topology_node *node = &topology->nodes.items[i];
-        write_ids(topology, node, out);
         write_header(topology, node, out);
         for (unsigned p = 1; p <= node->port_count; p++)
             if (topology->ports.items[node->first_port + p].peer != TOPOLOGY_NONE)

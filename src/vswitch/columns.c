@@ -10,7 +10,7 @@ struct columns {
     uint32_t count;
     uint8_t *before, *like, *after; /* by switch */
     uint32_t *hops;                 /* by switch: switches passed on the way by `like` */
-    uint32_t *way;                  /* scratch: switches passed */
+    uint32_t *path;                 /* scratch: switches passed */
     uint8_t *wave;
     bool too_long; /* more waves than a plan can have */
 };
@@ -27,19 +27,6 @@ void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column)
         column[at] = routes_port(routes, at, lid);
 }
 
-static void columns_init(struct columns *columns, const struct network *network,
-                         const struct routes *routes)
-{
-    uint32_t count = (uint32_t)network->switches.count;
-    *columns = (struct columns){.network = network, .ranks = routes->ranks, .count = count};
-    columns->hops = mem_alloc((count + 1) * (2 * sizeof *columns->hops + 4)); /* all in one */
-    columns->way = columns->hops + count + 1;
-    columns->before = (uint8_t *)(columns->way + count + 1);
-    columns->like = columns->before + count + 1;
-    columns->after = columns->like + count + 1;
-    columns->wave = columns->after + count + 1;
-}
-
 /* ---- ways ---- */
 
 /* Switches passed from everywhere to where the column ends; NETWORK_NONE where it leads nowhere.
@@ -47,7 +34,7 @@ static void columns_init(struct columns *columns, const struct network *network,
 static uint32_t count_hops(struct columns *columns, const uint8_t *column)
 {
     const uint32_t on_the_way = NETWORK_NONE - 1, not_yet = NETWORK_NONE - 2;
-    uint32_t *hops = columns->hops, *way = columns->way, most = 0;
+    uint32_t *hops = columns->hops, *path = columns->path, most = 0;
     for (uint32_t at = 0; at < columns->count; at++)
         hops[at] = not_yet;
     for (uint32_t start = 0; start < columns->count; start++) {
@@ -55,7 +42,7 @@ static uint32_t count_hops(struct columns *columns, const uint8_t *column)
         while (hops[at] == not_yet) {
             uint32_t next = network_next(columns->network, at, column[at]);
             hops[at] = on_the_way;
-            way[steps++] = at;
+            path[steps++] = at;
             if (next == NETWORK_NONE) {
                 known = column[at] == PORT_NONE ? NETWORK_NONE : 0;
                 break;
@@ -65,7 +52,7 @@ static uint32_t count_hops(struct columns *columns, const uint8_t *column)
         }
         while (steps) {
             known = known == NETWORK_NONE ? known : known + 1;
-            hops[way[--steps]] = known;
+            hops[path[--steps]] = known;
             if (known != NETWORK_NONE && known > most)
                 most = known;
         }
@@ -84,13 +71,6 @@ static enum slope slope_of(const struct columns *columns, uint32_t at, uint8_t p
 }
 
 /* ---- the new column ---- */
-
-static void choose_balanced(struct columns *columns)
-{
-    for (uint32_t at = 0; at < columns->count; at++)
-        columns->after[at] =
-            columns->hops[at] == NETWORK_NONE ? columns->before[at] : columns->like[at];
-}
 
 /* Whether a switch may keep its entry: it leads to one whose way is known to end well. */
 static bool may_keep(const struct columns *columns, const uint8_t *settled, uint32_t at)
@@ -123,15 +103,6 @@ static void choose_minimal(struct columns *columns, uint32_t most)
             settled[at] = 1;
         }
     mem_free(settled);
-}
-
-/* Wherever the LID had a way it must have one. */
-static bool is_complete(const struct columns *columns)
-{
-    for (uint32_t at = 0; at < columns->count; at++)
-        if (columns->hops[at] == NETWORK_NONE && columns->before[at] != PORT_NONE)
-            return false;
-    return true;
 }
 
 /* ---- order ---- */
@@ -198,8 +169,25 @@ static bool find_waves(struct columns *columns, uint32_t *drains)
 
 /* ---- the plan ---- */
 
-static void add_changes(struct column_plan *plan, const struct columns *columns, uint16_t lid)
+static int plan_column(struct column_plan *plan, struct columns *columns, uint16_t lid,
+                       enum vswitch_mode mode)
 {
+    uint32_t most = count_hops(columns, columns->before), drains;
+    uint32_t most_like = count_hops(columns, columns->like);
+    /* A switch that has a path to the LID must keep one. */
+    for (uint32_t at = 0; at < columns->count; at++)
+        if (columns->hops[at] == NETWORK_NONE && columns->before[at] != PORT_NONE)
+            return -EHOSTUNREACH;
+    if (mode == VSWITCH_MINIMAL)
+        choose_minimal(columns, most_like);
+    else
+        for (uint32_t at = 0; at < columns->count; at++)
+            columns->after[at] =
+                columns->hops[at] == NETWORK_NONE ? columns->before[at] : columns->like[at];
+    if (most + most_like > plan->hops)
+        plan->hops = most + most_like;
+    plan->ranked &= find_waves(columns, &drains);
+    plan->drains |= drains;
     for (uint32_t at = 0; at < columns->count; at++) {
         if (!changes(columns, at))
             continue;
@@ -209,24 +197,6 @@ static void add_changes(struct column_plan *plan, const struct columns *columns,
         if (change.wave + 1u > plan->waves)
             plan->waves = change.wave + 1u;
     }
-}
-
-static int plan_column(struct column_plan *plan, struct columns *columns, uint16_t lid,
-                       enum vswitch_mode mode)
-{
-    uint32_t most = count_hops(columns, columns->before), drains;
-    uint32_t most_like = count_hops(columns, columns->like);
-    if (!is_complete(columns))
-        return -EHOSTUNREACH;
-    if (mode == VSWITCH_MINIMAL)
-        choose_minimal(columns, most_like);
-    else
-        choose_balanced(columns);
-    if (most + most_like > plan->hops)
-        plan->hops = most + most_like;
-    plan->ranked &= find_waves(columns, &drains);
-    plan->drains |= drains;
-    add_changes(plan, columns, lid);
     return 0;
 }
 
@@ -257,36 +227,36 @@ static void finish(struct column_plan *plan, uint32_t switches)
     mem_free(seen);
 }
 
-static int plan_pair(struct column_plan *plan, struct columns *columns, const struct routes *routes,
-                     unsigned offset, enum vswitch_mode mode)
-{
-    uint16_t lid = (uint16_t)(plan->lid + offset), like = (uint16_t)(plan->like + offset);
-    columns_read(routes, lid, columns->before);
-    columns_read(routes, like, columns->like);
-    int status = plan_column(plan, columns, lid, mode);
-    if (status || !plan->swap)
-        return status;
-    uint8_t *before = columns->before;
-    columns->before = columns->like;
-    columns->like = before;
-    return plan_column(plan, columns, like, mode);
-}
-
 int columns_plan(struct column_plan *plan, const struct network *network,
                  const struct routes *routes, uint16_t lid, uint16_t like, unsigned span, bool swap,
                  enum vswitch_mode mode)
 {
-    struct columns columns;
+    uint32_t count = (uint32_t)network->switches.count;
+    struct columns columns = {.network = network, .ranks = routes->ranks, .count = count};
     int status = 0;
     *plan = (struct column_plan){
         .ranked = true, .lid = lid, .like = like, .span = (uint16_t)span, .swap = swap};
-    columns_init(&columns, network, routes);
-    for (unsigned i = 0; i < span && status == 0; i++)
-        status = plan_pair(plan, &columns, routes, i, mode);
+    columns.hops = mem_alloc((count + 1) * (2 * sizeof *columns.hops + 4)); /* all in one */
+    columns.path = columns.hops + count + 1;
+    columns.before = (uint8_t *)(columns.path + count + 1);
+    columns.like = columns.before + count + 1;
+    columns.after = columns.like + count + 1;
+    columns.wave = columns.after + count + 1;
+    for (unsigned i = 0; i < span && status == 0; i++) {
+        columns_read(routes, lid + i, columns.before);
+        columns_read(routes, like + i, columns.like);
+        status = plan_column(plan, &columns, (uint16_t)(lid + i), mode);
+        if (status || !swap)
+            continue;
+        uint8_t *before = columns.before;
+        columns.before = columns.like;
+        columns.like = before;
+        status = plan_column(plan, &columns, (uint16_t)(like + i), mode);
+    }
     mem_free(columns.hops);
     if (status)
         columns_plan_release(plan);
     else
-        finish(plan, (uint32_t)network->switches.count);
+        finish(plan, count);
     return status;
 }

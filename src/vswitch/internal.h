@@ -49,7 +49,6 @@ struct vswitch {
     struct map names;  /* GUID → name */
     VEC(struct machine_name) name_texts;
     struct safety *safety;
-    struct vswitch_counts counts;
     VEC(struct sm_entry) entries; /* of one turn */
 };
 

@@ -57,15 +57,10 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
         vswitch_hypervisor_name(vswitch, result->to == SUBNET_NONE ? result->from : result->to);
     switch (result->request.verb) {
     case VSWITCH_CREATE:
-        vswitch->counts.created++;
         operation_end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
         break;
-    case VSWITCH_DESTROY:
-        vswitch->counts.destroyed++;
-        operation_end(operation, VSWITCH_DONE, "gone from %s", place);
-        break;
+    case VSWITCH_DESTROY: operation_end(operation, VSWITCH_DONE, "gone from %s", place); break;
     case VSWITCH_MIGRATE:
-        vswitch->counts.migrated++;
         if (result->rerouted) /* whose entries are whose nobody can tell */
             operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes computed anew", place,
                           result->lid);
@@ -89,7 +84,6 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         struct vswitch_result *result = &operation->result;
         result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
-        vswitch->counts.failed += result->state == VSWITCH_FAILED;
         if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_add(vswitch, result->request.guid, operation->name);
         else
@@ -147,7 +141,6 @@ static void begin_step(struct vswitch *vswitch, struct operation *operation, enu
         return;
     }
     operation->result.function_smps += step != MOVE_KEYS;
-    vswitch->counts.function_smps += step != MOVE_KEYS;
     operation->pending_socket = move_begin(&operation->move, subnet_of(vswitch), step);
     sm_program_function(vswitch->sm, operation->pending_socket);
 }
@@ -276,13 +269,6 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
     begin_next_step(vswitch, operation);
 }
 
-/* The machine is at a hypervisor that is there. Whether that is where it should be. */
-static bool is_in_place(const struct vswitch *vswitch, const struct operation *operation,
-                        uint32_t socket)
-{
-    return placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket);
-}
-
 static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
                          uint32_t socket)
 {
@@ -302,7 +288,8 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
                       (unsigned long long)operation->result.request.guid, owner);
     else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
         begin_at_target(vswitch, operation, socket); /* it takes its LID along, if it has one */
-    else if (!*operation->hypervisor || is_in_place(vswitch, operation, socket))
+    else if (!*operation->hypervisor ||
+             placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket))
         end_in_place(vswitch, operation, socket);
     else
         operation_end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
@@ -337,7 +324,7 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = lid_at(vswitch, socket);
     if (subnet_is_present(subnet_of(vswitch), socket) && *operation->hypervisor &&
-        is_in_place(vswitch, operation, socket))
+        placement_find(vswitch, operation->hypervisor) == operation->result.from)
         end_in_place(vswitch, operation, socket);
     else
         begin_at_target(vswitch, operation, socket);
@@ -372,31 +359,21 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
     }
 }
 
-static void fail_all(struct vswitch *vswitch)
+void vswitch_advance(struct vswitch *vswitch, uint64_t now)
 {
+    bool progress = vswitch->operations.count > 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
+        if (operation->resume_at <= now)
+            operation->resume_at = 0;
+        if (sm_state(vswitch->sm) == SM_MASTER)
+            continue;
         if (operation->state == OPERATION_STEPPING)
             leave(vswitch, operation);
         operation_end(
             operation, VSWITCH_FAILED,
             "this manager is not master any more: ask its successor where the machine is");
     }
-}
-
-static void end_drains(struct vswitch *vswitch, uint64_t now)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->resume_at <= now)
-            vswitch->operations.items[i]->resume_at = 0;
-}
-
-void vswitch_advance(struct vswitch *vswitch, uint64_t now)
-{
-    bool progress = vswitch->operations.count > 0;
-    end_drains(vswitch, now);
-    if (sm_state(vswitch->sm) != SM_MASTER)
-        fail_all(vswitch);
     while (progress) {
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)
@@ -420,14 +397,6 @@ uint64_t vswitch_deadline(const struct vswitch *vswitch)
 
 /* ---- asking ---- */
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((uint8_t)*text < ' ' || *text == 0x7f)
-            return false;
-    return true;
-}
-
 int vswitch_check(const struct vswitch_request *request, struct err *err)
 {
     const char *name = request->name ? request->name : "";
@@ -437,8 +406,10 @@ int vswitch_check(const struct vswitch_request *request, struct err *err)
         return 0; /* what there is may be called anything */
     if (strlen(name) > VSWITCH_NAME_MOST)
         return err_set(err, EINVAL, "a machine's name has at most %d bytes", VSWITCH_NAME_MOST);
-    return is_printable(name) ? 0
-                              : err_set(err, EINVAL, "a machine's name has no control characters");
+    for (; *name; name++)
+        if ((uint8_t)*name < ' ' || *name == 0x7f)
+            return err_set(err, EINVAL, "a machine's name has no control characters");
+    return 0;
 }
 
 uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,

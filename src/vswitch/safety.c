@@ -51,18 +51,15 @@ void safety_use(struct safety *safety, const struct network *network, const stru
     safety->used = true;
 }
 
-static unsigned level_of(const struct routes *routes, uint32_t at, uint32_t lid)
-{
-    return routes->service_levels ? routes->service_levels[(size_t)at * routes->stride + lid] : 0;
-}
-
 /* All traffic counts that has a terminal at one end. */
 static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsigned vl)
 {
+    const struct routes *routes = safety->routes;
     uint32_t owner = lid <= safety->network->top_lid ? safety->network->owner[lid] : NETWORK_NONE;
-    bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH; /* nobody's: of one to come */
-    return (!to_switch || network_terminal_count(safety->network, at)) &&
-           level_of(safety->routes, at, lid) == vl;
+    bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH;
+    unsigned level =
+        routes->service_levels ? routes->service_levels[(size_t)at * routes->stride + lid] : 0;
+    return (!to_switch || network_terminal_count(safety->network, at)) && level == vl;
 }
 
 /* The switches that packets for the LID can get to on this vl, by either entry. */
@@ -130,7 +127,7 @@ static void note_lid(struct safety *safety, struct entries *entries, uint32_t li
     }
 }
 
-static void next_hops_init(struct entries *entries, uint32_t count)
+static void entries_init(struct entries *entries, uint32_t count)
 {
     entries->queue = mem_alloc((count + 1) * (sizeof *entries->queue + 3)); /* all in one */
     entries->before = (uint8_t *)(entries->queue + count + 1);
@@ -138,17 +135,13 @@ static void next_hops_init(struct entries *entries, uint32_t count)
     entries->reached = entries->after + count + 1;
 }
 
-static unsigned lane_count(const struct routes *routes)
-{
-    return routes->vls < 1 ? 1 : routes->vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : routes->vls;
-}
-
 /* All LIDs, on all vls. False if what is in force could deadlock already. */
 static bool collect(struct safety *safety)
 {
     const struct network *network = safety->network;
     uint32_t count = (uint32_t)network->switches.count;
-    unsigned vls = lane_count(safety->routes);
+    unsigned vls = safety->routes->vls;
+    vls = vls < 1 ? 1 : vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : vls;
     struct entries entries;
     bool sound = true;
     forget(safety);
@@ -156,7 +149,7 @@ static bool collect(struct safety *safety)
     safety->collected = true;
     while (safety->cdg.count < vls)
         cdg_open(&safety->cdg);
-    next_hops_init(&entries, count);
+    entries_init(&entries, count);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         if (network->owner[lid] == NETWORK_NONE)
             continue;
@@ -173,8 +166,12 @@ static bool collect(struct safety *safety)
 
 /* ---- what is to come ---- */
 
-static void apply(const struct column_plan *plan, uint32_t lid, struct entries *entries, bool mixed)
+static bool try_lid(struct safety *safety, const struct column_plan *plan, uint32_t lid,
+                    struct entries *entries, bool mixed)
 {
+    bool fine = true;
+    columns_read(safety->routes, lid, entries->before);
+    memcpy(entries->after, entries->before, safety->network->switches.count);
     for (size_t i = 0; i < plan->changes.count; i++) {
         const struct column_change *change = &plan->changes.items[i];
         if (change->lid != lid)
@@ -183,15 +180,6 @@ static void apply(const struct column_plan *plan, uint32_t lid, struct entries *
         if (!mixed)
             entries->before[change->at] = change->after;
     }
-}
-
-static bool try_lid(struct safety *safety, const struct column_plan *plan, uint32_t lid,
-                    struct entries *entries, bool mixed)
-{
-    bool fine = true;
-    columns_read(safety->routes, lid, entries->before);
-    memcpy(entries->after, entries->before, safety->network->switches.count);
-    apply(plan, lid, entries, mixed);
     for (unsigned vl = 0; fine && vl < safety->cdg.count; vl++) {
         uint32_t reached = spread(safety, entries, lid, vl);
         cdg_begin(&safety->cdg);
@@ -204,7 +192,7 @@ static bool try_plan(struct safety *safety, const struct column_plan *plan, bool
 {
     struct entries entries;
     bool fine = true;
-    next_hops_init(&entries, (uint32_t)safety->network->switches.count);
+    entries_init(&entries, (uint32_t)safety->network->switches.count);
     for (unsigned i = 0; fine && i < plan->span; i++) {
         fine = try_lid(safety, plan, plan->lid + i, &entries, mixed);
         if (fine && plan->swap)

@@ -47,15 +47,6 @@ uint64_t vswitch_guid(const char *name)
     return (hash_mix(hash) & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
 }
 
-/* The first request about this machine that is not over, or NULL. */
-static const struct operation *operation_about(const struct vswitch *vswitch, uint64_t guid)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i]->move.guid == guid)
-            return vswitch->operations.items[i];
-    return NULL;
-}
-
 void names_add(struct vswitch *vswitch, uint64_t guid, const char *name)
 {
     if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
@@ -112,7 +103,10 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
-    const struct operation *operation = operation_about(vswitch, guid);
+    const struct operation *operation = NULL; /* the first one about this machine */
+    for (size_t i = vswitch->operations.count; i-- > 0;)
+        if (vswitch->operations.items[i]->move.guid == guid)
+            operation = vswitch->operations.items[i];
     uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
     *machine = (struct vswitch_machine){
         .guid = guid,
@@ -151,9 +145,4 @@ bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
         return false;
     describe(vswitch, socket, guid, machine);
     return true;
-}
-
-void vswitch_counts(const struct vswitch *vswitch, struct vswitch_counts *counts)
-{
-    *counts = vswitch->counts;
 }

@@ -92,12 +92,4 @@ bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
 /* The description of the hypervisor's adapter. */
 const char *vswitch_hypervisor_name(const struct vswitch *vswitch, uint32_t node);
 
-/* Counters since the start. */
-struct vswitch_counts {
-    uint64_t created, destroyed, migrated, failed;
-    uint64_t function_smps, table_smps; /* table_smps: as written, shared blocks once */
-    uint64_t drains, reroutes;
-};
-void vswitch_counts(const struct vswitch *vswitch, struct vswitch_counts *counts);
-
 #endif

@@ -13,34 +13,24 @@ static void give_up_planning(struct vswitch *vswitch, struct operation *operatio
     }
     operation->state = OPERATION_REROUTING;
     operation->result.rerouted = true;
-    vswitch->counts.reroutes++;
     sm_reroute(vswitch->sm, now);
-}
-
-static bool is_alone(const struct vswitch *vswitch, const struct operation *operation)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        if (vswitch->operations.items[i] != operation &&
-            vswitch->operations.items[i]->state == OPERATION_WRITING)
-            return false;
-    return true;
-}
-
-static void flatten(struct column_plan *plan)
-{
-    for (size_t i = 0; i < plan->changes.count; i++)
-        plan->changes.items[i].wave = 0;
-    plan->waves = plan->changes.count > 0;
-    plan->drains = 0;
 }
 
 /* Without ranks: false if it has to wait. */
 static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     struct sm_paths paths = sm_paths(vswitch->sm);
+    struct column_plan *plan = &operation->plan;
+    bool alone = true;
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        alone &= vswitch->operations.items[i] == operation ||
+                 vswitch->operations.items[i]->state != OPERATION_WRITING;
+    for (size_t i = 0; i < plan->changes.count; i++) /* all in one wave */
+        plan->changes.items[i].wave = 0;
+    plan->waves = plan->changes.count > 0;
+    plan->drains = 0;
     safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
-    flatten(&operation->plan);
-    switch (safety_check(vswitch->safety, &operation->plan, is_alone(vswitch, operation))) {
+    switch (safety_check(vswitch->safety, plan, alone)) {
     case SAFETY_FREE: break;
     case SAFETY_AFTER_DRAIN: operation->drops_first = true; break;
     case SAFETY_LATER: return false;
@@ -90,14 +80,6 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     return true;
 }
 
-static void wait_for_drain(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    operation->resume_at = now + sm_drain_time(vswitch->sm, operation->plan.hops);
-    operation->drained = true;
-    operation->result.drains++;
-    vswitch->counts.drains++;
-}
-
 /* The entries of the next wave; or, before a gated plan's only one, all of them, set to drop. */
 static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
@@ -114,15 +96,6 @@ static void add_entries(struct vswitch *vswitch, struct operation *operation, bo
     operation->drained = false;
 }
 
-/* Somebody may send there now. */
-static void show(struct vswitch *vswitch, uint32_t socket)
-{
-    uint32_t port = subnet_of(vswitch)->ports.items[socket].peer;
-    if (port != SUBNET_NONE)
-        terminals_place(sm_edit_paths(vswitch->sm).network, subnet_of(vswitch), port,
-                        TERMINALS_MAKE);
-}
-
 /* All that was written is acknowledged. */
 static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
@@ -137,16 +110,22 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     if (operation->wave >= p->waves) {
         operation->result.table_smps += p->blocks;
         operation->result.switches = p->switches;
-        show(vswitch, operation->move.target);
+        uint32_t port = subnet_of(vswitch)->ports.items[operation->move.target].peer;
+        if (port != SUBNET_NONE) /* other nodes may send there now */
+            terminals_place(sm_edit_paths(vswitch->sm).network, subnet_of(vswitch), port,
+                            TERMINALS_MAKE);
         operation_succeed(vswitch, operation);
         return;
     }
     bool drains = operation->drops_first ? operation->wave == 0 : p->drains >> operation->wave & 1;
     bool drop = operation->drops_first && !operation->dropping;
-    if (drains && !operation->drained && !drop)
-        wait_for_drain(vswitch, operation, now);
-    else
+    if (!drains || operation->drained || drop) {
         add_entries(vswitch, operation, drop);
+        return;
+    }
+    operation->resume_at = now + sm_drain_time(vswitch->sm, p->hops);
+    operation->drained = true;
+    operation->result.drains++;
 }
 
 bool waves_write(struct vswitch *vswitch, uint64_t now)
@@ -163,8 +142,7 @@ bool waves_write(struct vswitch *vswitch, uint64_t now)
         over |= operation->state == OPERATION_OVER;
     }
     if (vswitch->entries.count) {
-        vswitch->counts.table_smps +=
-            sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
+        sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
         over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
     }
     return over;

@@ -18,7 +18,7 @@ enum wire_class {
     WIRE_CLASS_SMP,
     WIRE_CLASS_SA,
     WIRE_CLASS_PERFORMANCE,
-    WIRE_CLASS_NOTICE, /* what NOTICE_DATA holds; the id is the trap number */
+    WIRE_CLASS_NOTICE, /* contents of NOTICE_DATA; the id is the trap number */
 };
 
 enum wire_attribute {
@@ -37,7 +37,7 @@ enum wire_field {
 enum wire_embed_offset {
 #define EMBED(attribute, embedded, byte) attribute##_AT_##embedded = (byte),
 #include "wire/attributes.def"
-    NOTICE_AT_DETAILS = 10, /* chosen by the trap number, hence not in the table */
+    NOTICE_AT_DETAILS = 10, /* depends on the trap number, hence not in the table */
 };
 
 /* Attribute ids (WIRE_ID_NODE_RECORD), for notices' details the trap number, and sizes in bytes. */
@@ -77,7 +77,7 @@ static inline uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsig
     assert(width >= 1 && width <= 64);
     unsigned last = (offset + width - 1) / 8;
     uint64_t value = 0;
-    if (offset % 8 == 0 && width == 64) { /* compilers turn no loop this long into a load */
+    if (offset % 8 == 0 && width == 64) { /* compilers do not turn the loop below into a load */
         memcpy(&value, data + offset / 8, sizeof value);
         return be64toh(value);
     }
@@ -137,7 +137,7 @@ static inline void wire_set(uint8_t *data, enum wire_field field, uint64_t value
     wire_set_at(data, field, 0, value);
 }
 
-/* Where an array of bytes (a string, a path, a GID, a table block) starts. */
+/* The start of an array of bytes (a string, a path, a GID, a table block). */
 static inline uint8_t *wire_bytes(uint8_t *data, enum wire_field field)
 {
     assert(wire_fields[field].offset % 8 == 0);

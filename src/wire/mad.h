@@ -77,9 +77,9 @@ enum mad_status {
     STATUS_REDIRECT = 0x0002, /* redirection: redirect.h */
     STATUS_BAD_VERSION = 0x0004,
     STATUS_BAD_METHOD = 0x0008,
-    STATUS_BAD_ATTRIBUTE = 0x000C, /* method and attribute do not go together */
+    STATUS_BAD_ATTRIBUTE = 0x000C, /* method and attribute do not match */
     STATUS_BAD_VALUE = 0x001C,
-    /* the class's own part, for subnet administration */
+    /* class-specific bits of subnet administration */
     STATUS_SA_NO_RESOURCES = 0x0100,
     STATUS_SA_BAD_REQUEST = 0x0200,
     STATUS_SA_NO_RECORDS = 0x0300,
@@ -101,7 +101,7 @@ enum port_capability2 {
 /* RMPP header: types, flags and the version in use (13.6.2). */
 enum rmpp_type { RMPP_NONE, RMPP_DATA, RMPP_ACK, RMPP_STOP, RMPP_ABORT };
 enum rmpp_flag { RMPP_FLAG_ACTIVE = 1, RMPP_FLAG_FIRST = 2, RMPP_FLAG_LAST = 4 };
-/* The prefix of GIDs in a subnet that has no other, and one that always means this subnet. */
+/* The default GID prefix, which is always valid within a subnet. */
 #define GID_PREFIX_LOCAL UINT64_C(0xFE80000000000000)
 
 enum { RMPP_THIS_VERSION = 1 };
@@ -145,7 +145,7 @@ static inline bool mad_is_directed(const uint8_t *mad)
     return wire_get(mad, MAD_CLASS) == CLASS_SUBN_DIRECTED;
 }
 
-/* Whether this MAD is a response: the response bit, or TrapRepress, which answers a Trap. */
+/* A response has the response bit, or is a TrapRepress. */
 static inline bool mad_is_response(const uint8_t *mad)
 {
     uint64_t method = wire_get(mad, MAD_METHOD);

@@ -2,11 +2,9 @@
  *
  * The file has the nanosecond magic and link type 247: every record is a packet as on the wire,
  * from the local route header to the variant CRC. Both CRCs are valid (7.8): the invariant one
- * covers what no switch and no router may change, with the variable fields replaced by ones; the
- * variant one covers everything before it. Numbers in pcap's own headers are little-endian on every
- * machine, so that the same run gives the same file.
- *
- * Only unreliable datagrams are written, since management packets are such. */
+ * covers the fields that switches and routers do not change, with the others replaced by ones; the
+ * variant one covers everything before it. Numbers in the headers of pcap are little-endian on
+ * every machine, so that the same run gives the same file. All packets are unreliable datagrams. */
 #include "wire/pcap.h"
 
 #include "base/mem.h"
@@ -113,28 +111,25 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
     return header;
 }
 
-static size_t put_grh(uint8_t *grh, const struct packet_header *header, size_t payload_bytes)
-{
-    if (!header->global)
-        return 0;
-    wire_set(grh, GRH_IP_VERSION, 6);
-    wire_set(grh, GRH_PAYLOAD_BYTES, payload_bytes);
-    wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
-    wire_set(grh, GRH_HOP_LIMIT, 0xff);
-    memcpy(wire_bytes(grh, GRH_SGID), header->sgid, 16);
-    memcpy(wire_bytes(grh, GRH_DGID), header->dgid, 16);
-    return WIRE_BYTES_GRH;
-}
-
-/* Fills `bytes` with the packet as it is on the wire; returns how many there are. */
-static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
-                    uint8_t bytes[PACKET_BYTES_MAX])
+/* Fills `bytes` with the packet as it is on the wire; returns its length. */
+static size_t build_packet(const struct pcap *pcap, const struct pcap_packet *packet,
+                           uint8_t bytes[PACKET_BYTES_MAX])
 {
     const struct packet_header *header = &packet->header;
     size_t pad = -packet->length % 4;
     size_t transport = WIRE_BYTES_BTH + WIRE_BYTES_DETH + packet->length + pad + ICRC_BYTES;
     memset(bytes, 0, HEADER_BYTES_MAX);
-    size_t at = WIRE_BYTES_LRH + put_grh(bytes + WIRE_BYTES_LRH, header, transport);
+    size_t at = WIRE_BYTES_LRH;
+    if (header->global) {
+        uint8_t *grh = bytes + at;
+        wire_set(grh, GRH_IP_VERSION, 6);
+        wire_set(grh, GRH_PAYLOAD_BYTES, transport);
+        wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
+        wire_set(grh, GRH_HOP_LIMIT, 0xff);
+        memcpy(wire_bytes(grh, GRH_SGID), header->sgid, 16);
+        memcpy(wire_bytes(grh, GRH_DGID), header->dgid, 16);
+        at += WIRE_BYTES_GRH;
+    }
     wire_set(bytes, LRH_VL, header->vl);
     wire_set(bytes, LRH_SL, header->sl);
     wire_set(bytes, LRH_NEXT_HEADER, header->global ? NEXT_IS_GRH : NEXT_IS_BTH);
@@ -160,22 +155,11 @@ static size_t build(const struct pcap *pcap, const struct pcap_packet *packet,
     return at + VCRC_BYTES;
 }
 
-static int put(struct pcap *pcap, const void *bytes, size_t count)
+static int write_bytes(struct pcap *pcap, const void *bytes, size_t count)
 {
     if (!pcap->error && fwrite(bytes, 1, count, pcap->file) != count)
         pcap->error = errno ? -errno : -EIO;
     return pcap->error;
-}
-
-static int put_file_header(struct pcap *pcap)
-{
-    uint8_t header[FILE_HEADER_BYTES] = {0};
-    put_little_endian(header, PCAP_MAGIC_NANOSECONDS, 4);
-    put_little_endian(header + 4, 2, 2); /* format version 2.4 */
-    put_little_endian(header + 6, 4, 2);
-    put_little_endian(header + 16, SNAP_BYTES, 4);
-    put_little_endian(header + 20, LINK_TYPE_ERF, 4);
-    return put(pcap, header, sizeof header);
 }
 
 int pcap_open(struct pcap **pcap, const char *path, struct err *err)
@@ -188,7 +172,13 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     struct pcap *opened = mem_zalloc(1, sizeof *opened);
     opened->file = file;
     make_crc_tables(opened);
-    int result = put_file_header(opened);
+    uint8_t header[FILE_HEADER_BYTES] = {0};
+    put_little_endian(header, PCAP_MAGIC_NANOSECONDS, 4);
+    put_little_endian(header + 4, 2, 2); /* format version 2.4 */
+    put_little_endian(header + 6, 4, 2);
+    put_little_endian(header + 16, SNAP_BYTES, 4);
+    put_little_endian(header + 20, LINK_TYPE_ERF, 4);
+    int result = write_bytes(opened, header, sizeof header);
     if (result) {
         pcap_close(opened);
         return err_at(err, -result, path, 0, "cannot write a capture: %s", strerror(-result));
@@ -197,8 +187,8 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     return 0;
 }
 
-/* pcap's record header and ERF's. ERF counts time in seconds and 2^-32 parts of one, and alone here
- * has its lengths in network order. */
+/* The record headers of pcap and ERF. ERF counts time in units of 2^-32 s. Its lengths, unlike all
+ * other numbers here, are in network order. */
 static int put_record_header(struct pcap *pcap, uint64_t time_ps, size_t packet_bytes)
 {
     uint8_t header[RECORD_HEADER_BYTES + ERF_HEADER_BYTES] = {0};
@@ -216,7 +206,7 @@ static int put_record_header(struct pcap *pcap, uint64_t time_ps, size_t packet_
     erf[9] = ERF_FLAG_VARYING_LENGTH;
     wire_set_bits(erf, 80, 16, bytes);
     wire_set_bits(erf, 112, 16, packet_bytes);
-    return put(pcap, header, sizeof header);
+    return write_bytes(pcap, header, sizeof header);
 }
 
 int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *packet)
@@ -224,10 +214,10 @@ int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *pa
     uint8_t bytes[PACKET_BYTES_MAX];
     if (packet->length > PACKET_MAX_PAYLOAD)
         return -EMSGSIZE;
-    size_t count = build(pcap, packet, bytes);
+    size_t count = build_packet(pcap, packet, bytes);
     put_record_header(pcap, time_ps, count);
     pcap->packets++;
-    return put(pcap, bytes, count);
+    return write_bytes(pcap, bytes, count);
 }
 
 int pcap_close(struct pcap *pcap)

@@ -9,41 +9,34 @@ void redirect_begin(struct redirect_trail *trail, const struct redirect *first)
     trail->count = 1;
 }
 
-static int read_target(const uint8_t *info, unsigned by, struct redirect *to, struct err *err)
-{
-    *to = (struct redirect){.lid = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_LID),
-                            .p_key = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_P_KEY),
-                            .sl = (uint8_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_SL),
-                            .qp = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_QP),
-                            .q_key = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_Q_KEY)};
-    if (!to->lid || to->lid > LID_UNICAST_LAST)
-        return err_set(err, EPROTO, "LID %u redirects us and names no LID to ask instead", by);
-    if (!to->qp)
-        return err_set(err, EPROTO, "LID %u redirects us to LID %u and names no queue pair there",
-                       by, to->lid);
-    return 0;
-}
-
 int redirect_follow(struct redirect_trail *trail, const uint8_t *answer, size_t bytes, size_t at,
                     struct err *err)
 {
     const unsigned by = redirect_target(trail)->lid;
     assert(trail->count >= 1 && trail->count <= REDIRECT_STEPS + 1);
-    struct redirect to;
+    const uint8_t *info = answer + at;
     if (bytes < at + WIRE_BYTES_CLASS_PORT_INFO ||
         wire_get(answer, MAD_ATTRIBUTE_ID) != WIRE_ID_CLASS_PORT_INFO)
-        return err_set(err, EPROTO, "LID %u redirects us and does not say where to", by);
-    int status = read_target(answer + at, by, &to, err);
-    if (status < 0)
-        return status;
+        return err_set(err, EPROTO, "LID %u redirects the request without a ClassPortInfo", by);
+    struct redirect to = {.lid = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_LID),
+                          .p_key = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_P_KEY),
+                          .sl = (uint8_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_SL),
+                          .qp = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_QP),
+                          .q_key = (uint32_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_Q_KEY)};
+    if (!to.lid || to.lid > LID_UNICAST_LAST)
+        return err_set(err, EPROTO, "LID %u redirects the request without a LID", by);
+    if (!to.qp)
+        return err_set(err, EPROTO, "LID %u redirects the request to LID %u without a queue pair",
+                       by, to.lid);
     for (unsigned i = 0; i < trail->count; i++)
         if (trail->steps[i].lid == to.lid && trail->steps[i].qp == to.qp)
             return err_set(err, ELOOP,
-                           "LID %u redirects us to LID %u, which has redirected us already", by,
-                           to.lid);
+                           "LID %u redirects the request to LID %u, which has redirected it before",
+                           by, to.lid);
     if (trail->count > REDIRECT_STEPS)
-        return err_set(err, ELOOP, "LID %u redirects us to LID %u, the fifth after LID %u; enough",
-                       by, to.lid, trail->steps[0].lid);
+        return err_set(err, ELOOP,
+                       "LID %u redirects the request to LID %u: too many steps from LID %u", by,
+                       to.lid, trail->steps[0].lid);
     trail->steps[trail->count++] = to;
     return 0;
 }

@@ -1,9 +1,8 @@
 /* Redirection (13.5.2): an agent refers requests of its class to another port.
  *
- * Its response has the status "redirection required" and, whatever was requested, a ClassPortInfo
- * with the new address (13.4.8.1). The requester keeps a trail, so that a loop or a long chain ends
- * with an error message. An address is a LID here: an agent that names only a GID would need a path
- * from subnet administration itself. */
+ * Its response has the status "redirection required" and, for every attribute, a ClassPortInfo with
+ * the new address (13.4.8.1). The requester keeps a trail, so that a loop or a long chain ends with
+ * an error. Only LIDs are followed: a GID alone would need a path record first. */
 #ifndef WEFT_WIRE_REDIRECT_H
 #define WEFT_WIRE_REDIRECT_H
 

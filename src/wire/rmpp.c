@@ -1,20 +1,20 @@
 /* The reliable multi-packet protocol of section 13.6, sender and receiver.
  *
- * The rules are also those of the Linux kernel:
- *  - Data is sent in segments 1, 2, 3 …, each a whole MAD with a copy of the message's header. The
- *    first carries the total length of all payloads (everything behind the RMPP header, class
- * headers included), the last one the length of its own payload, the others 0.
- *  - A sender may send up to the last segment of the window, at first only segment 1. An ACK
- * carries the last segment received in order and a new window. It has the transaction ID of the
- * data and its method with the response bit inverted.
- *  - A receiver acknowledges the first segment, the last one, the end of each window, and
- * duplicates, whose ACK may have been lost. Gaps are not reported: after a time-out the sender
- * returns to the first segment that was not acknowledged.
- *  - STOP ends a transfer for lack of resources, ABORT for any other reason, both at once.
+ * The rules are also those of the Linux kernel. Data is sent in segments 1, 2, 3 …, each a whole
+ * MAD with a copy of the message's header. The first segment carries the total length of all
+ * payloads (everything behind the RMPP header, class headers included), the last one the length of
+ * its own payload, the others 0.
  *
- * A receiver stores segments of the current window in any order; it allocates memory for what has
- * arrived, whatever length the first segment claims. Double-sided transfers (GetMulti), in which
- * the response is itself segmented and the roles are exchanged, are left out. */
+ * A sender may send up to the last segment of the window, at first only segment 1. An ACK carries
+ * the last segment received in order and a new window. It has the transaction ID of the data and
+ * its method with the response bit inverted. A receiver acknowledges the first segment, the last
+ * one, the end of each window, and duplicates, whose ACK may have been lost. It does not report
+ * gaps: after a time-out the sender returns to the first segment that was not acknowledged. STOP
+ * ends a transfer for lack of resources, ABORT for any other reason, both at once.
+ *
+ * A receiver stores segments of the current window in any order. It allocates memory only for
+ * segments that have arrived. Double-sided transfers (GetMulti), whose response is segmented as
+ * well, are not implemented. */
 #include "wire/rmpp.h"
 
 #include "base/mem.h"
@@ -58,7 +58,7 @@ struct rmpp_receiver {
     uint32_t acknowledged;
     uint32_t window_last;
     uint32_t last;   /* segment with the Last flag, 0 while unknown */
-    uint64_t beyond; /* bit i: segment received + 1 + i has arrived, too */
+    uint64_t beyond; /* bit i: segment received + 1 + i has arrived */
     uint64_t deadline;
     enum rmpp_state state;
     enum rmpp_status status;
@@ -70,7 +70,7 @@ unsigned rmpp_header_bytes(unsigned class)
     return mad_class_has_rmpp(class) ? mad_data_offset(class) : WIRE_BYTES_RMPP;
 }
 
-/* The bytes that a whole transaction has in common, but for the method's response bit. */
+/* All MADs of a transaction have these fields in common, except for the response bit. */
 static bool is_same_transaction(const uint8_t *header, const uint8_t *mad, unsigned method_change)
 {
     return wire_get(header, MAD_CLASS) == wire_get(mad, MAD_CLASS) &&
@@ -95,7 +95,7 @@ static void set_rmpp_header(uint8_t *mad, enum rmpp_type type, unsigned flags,
     wire_set(mad, RMPP_DATA2, data2);
 }
 
-/* STOP and ABORT share a form; which one it is follows from the status. */
+/* STOP or ABORT, which differ in type and status only. */
 static void set_end(uint8_t *mad, enum rmpp_status status)
 {
     set_rmpp_header(mad, status == RMPP_STATUS_RESOURCES ? RMPP_STOP : RMPP_ABORT, 0, status, 0, 0);
@@ -135,38 +135,31 @@ void rmpp_sender_free(struct rmpp_sender *sender)
     mem_free(sender);
 }
 
-static void sender_end(struct rmpp_sender *sender, enum rmpp_status status, bool tell)
+static void sender_end(struct rmpp_sender *sender, enum rmpp_status status, bool send_abort)
 {
     sender->state = status ? RMPP_FAILED : RMPP_DONE;
     assert(status || sender->acknowledged == sender->segments);
     sender->status = status;
-    sender->abort_pending = tell;
-}
-
-/* What is wrong with an ACK, or RMPP_STATUS_OK. */
-static enum rmpp_status check_acknowledge(const struct rmpp_sender *sender, const uint8_t *mad)
-{
-    uint64_t segment = wire_get(mad, RMPP_DATA1);
-    if (wire_get(mad, RMPP_STATUS))
-        return RMPP_STATUS_BAD_STATUS;
-    if (wire_get(mad, RMPP_DATA2) < segment)
-        return RMPP_STATUS_WINDOW_TOO_SMALL;
-    if (segment > sender->segments || segment > sender->window_last)
-        return RMPP_STATUS_SEGMENT_TOO_BIG;
-    return RMPP_STATUS_OK;
+    sender->abort_pending = send_abort;
 }
 
 static void sender_take_acknowledge(struct rmpp_sender *sender, uint64_t now, const uint8_t *mad)
 {
     uint32_t segment = (uint32_t)wire_get(mad, RMPP_DATA1);
     uint32_t window_last = (uint32_t)wire_get(mad, RMPP_DATA2);
-    enum rmpp_status fault = check_acknowledge(sender, mad);
+    enum rmpp_status fault = RMPP_STATUS_OK;
+    if (wire_get(mad, RMPP_STATUS))
+        fault = RMPP_STATUS_BAD_STATUS;
+    else if (window_last < segment)
+        fault = RMPP_STATUS_WINDOW_TOO_SMALL;
+    else if (segment > sender->segments || segment > sender->window_last)
+        fault = RMPP_STATUS_SEGMENT_TOO_BIG;
     if (fault) {
         sender_end(sender, fault, true);
         return;
     }
     if (window_last < sender->window_last || segment < sender->acknowledged)
-        return; /* a later ACK has overtaken it */
+        return; /* older than an ACK that has arrived */
     if (segment > sender->acknowledged) {
         sender->acknowledged = segment;
         sender->retries_left = sender->options.retries;
@@ -182,24 +175,24 @@ static void sender_take_acknowledge(struct rmpp_sender *sender, uint64_t now, co
 bool rmpp_sender_receive(struct rmpp_sender *sender, uint64_t now, const uint8_t mad[MAD_BYTES])
 {
     unsigned type = (unsigned)wire_get(mad, RMPP_TYPE);
-    enum rmpp_status told = (enum rmpp_status)wire_get(mad, RMPP_STATUS);
+    enum rmpp_status peer_status = (enum rmpp_status)wire_get(mad, RMPP_STATUS);
     if (!is_same_transaction(sender->message, mad, METHOD_RESPONSE) || !is_active(mad) ||
         type == RMPP_DATA)
         return false;
     if (sender->state != RMPP_OPEN)
         return true;
     if (type == RMPP_ABORT) /* never answered, or two ends would abort each other for ever */
-        sender_end(sender, told ? told : RMPP_STATUS_UNSPECIFIED, false);
+        sender_end(sender, peer_status ? peer_status : RMPP_STATUS_UNSPECIFIED, false);
     else if (wire_get(mad, RMPP_VERSION) != RMPP_THIS_VERSION)
         sender_end(sender, RMPP_STATUS_BAD_VERSION, true);
     else if (type == RMPP_ACK)
         sender_take_acknowledge(sender, now, mad);
     else if (type != RMPP_STOP)
         sender_end(sender, RMPP_STATUS_BAD_TYPE, true);
-    else if (told != RMPP_STATUS_RESOURCES)
+    else if (peer_status != RMPP_STATUS_RESOURCES)
         sender_end(sender, RMPP_STATUS_BAD_STATUS, true);
     else
-        sender_end(sender, told, false);
+        sender_end(sender, peer_status, false);
     return true;
 }
 
@@ -296,17 +289,17 @@ void rmpp_receiver_free(struct rmpp_receiver *receiver)
     mem_free(receiver);
 }
 
-static void receiver_fail(struct rmpp_receiver *receiver, enum rmpp_status status, bool tell)
+static void receiver_fail(struct rmpp_receiver *receiver, enum rmpp_status status, bool send_end)
 {
     receiver->state = RMPP_FAILED;
     receiver->status = status;
     receiver->deadline = TIME_NEVER;
     receiver->acknowledge_pending = false;
-    receiver->end_pending = tell;
+    receiver->end_pending = send_end;
 }
 
-/* The least length of a message with this segment: by its place, by the Last segment's payload and
- * by what the First one announces (which may be 0: unknown). */
+/* The least length of a message with this segment: by its number, by the payload of the Last
+ * segment and by the total length in the First one (which may be 0: unknown). */
 static uint64_t least_bytes(const uint8_t *mad)
 {
     uint64_t header_bytes = rmpp_header_bytes((unsigned)wire_get(mad, MAD_CLASS));
@@ -320,7 +313,7 @@ static uint64_t least_bytes(const uint8_t *mad)
     return header_bytes + segment * share;
 }
 
-/* What is wrong with a segment by itself, or RMPP_STATUS_OK. */
+/* Returns the fault of a segment, or RMPP_STATUS_OK. */
 static enum rmpp_status check_segment(const struct rmpp_receiver *receiver, const uint8_t *mad)
 {
     size_t header_bytes = rmpp_header_bytes((unsigned)wire_get(mad, MAD_CLASS));
@@ -340,7 +333,7 @@ static enum rmpp_status check_segment(const struct rmpp_receiver *receiver, cons
     return RMPP_STATUS_OK;
 }
 
-/* Keeps a segment of the window and whatever now follows without a gap; false if it was there. */
+/* Stores a segment of the window and counts those without a gap; false for a duplicate. */
 static bool receiver_store(struct rmpp_receiver *receiver, const uint8_t *mad)
 {
     uint32_t segment = (uint32_t)wire_get(mad, RMPP_DATA1);
@@ -365,26 +358,6 @@ static bool receiver_store(struct rmpp_receiver *receiver, const uint8_t *mad)
     return true;
 }
 
-static void receiver_advance(struct rmpp_receiver *receiver, uint64_t now)
-{
-    receiver->deadline = now + receiver->options.idle_timeout_ps;
-    if (receiver->received == receiver->last) {
-        receiver->state = RMPP_DONE;
-        receiver->deadline = now + receiver->options.linger_ps;
-        receiver->acknowledge_pending = true;
-    } else if (receiver->received == receiver->window_last) {
-        receiver->window_last += receiver->options.window;
-        receiver->acknowledge_pending = true;
-    }
-}
-
-/* A segment that says it is the last although a later one is here. */
-static bool is_last_too_early(const struct rmpp_receiver *receiver, const uint8_t *mad)
-{
-    uint64_t index = wire_get(mad, RMPP_DATA1) - receiver->received - 1;
-    return wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_LAST && receiver->beyond >> index > 1;
-}
-
 static void receiver_take_segment(struct rmpp_receiver *receiver, uint64_t now, const uint8_t *mad)
 {
     uint64_t segment = wire_get(mad, RMPP_DATA1);
@@ -400,57 +373,58 @@ static void receiver_take_segment(struct rmpp_receiver *receiver, uint64_t now, 
     if (segment <= receiver->received || segment > receiver->window_last ||
         (receiver->last && segment > receiver->last))
         return;
-    if (is_last_too_early(receiver, mad))
-        receiver_fail(receiver, RMPP_STATUS_BAD_LAST, true);
-    else if (receiver_store(receiver, mad))
-        receiver_advance(receiver, now);
-}
-
-static void receiver_take(struct rmpp_receiver *receiver, uint64_t now, const uint8_t *mad)
-{
-    unsigned type = (unsigned)wire_get(mad, RMPP_TYPE);
-    enum rmpp_status told = (enum rmpp_status)wire_get(mad, RMPP_STATUS);
-    if (type == RMPP_ABORT)
-        receiver_fail(receiver, told ? told : RMPP_STATUS_UNSPECIFIED, false);
-    else if (wire_get(mad, RMPP_VERSION) != RMPP_THIS_VERSION)
-        receiver_fail(receiver, RMPP_STATUS_BAD_VERSION, true);
-    else if (type != RMPP_DATA)
-        receiver_fail(receiver, RMPP_STATUS_BAD_TYPE, true);
-    else
-        receiver_take_segment(receiver, now, mad);
-}
-
-/* The first MAD opens the transaction; its header stands for it from then on. */
-static void receiver_open(struct rmpp_receiver *receiver, const uint8_t *mad)
-{
-    receiver->header_bytes = rmpp_header_bytes((unsigned)wire_get(mad, MAD_CLASS));
-    receiver->message = mem_reserve(NULL, &receiver->capacity, MAD_BYTES, 1);
-    memcpy(receiver->message, mad, receiver->header_bytes);
+    bool last = wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_LAST;
+    if (last && receiver->beyond >> (segment - receiver->received - 1) > 1) {
+        receiver_fail(receiver, RMPP_STATUS_BAD_LAST, true); /* a later segment is here */
+        return;
+    }
+    if (!receiver_store(receiver, mad))
+        return;
+    receiver->deadline = now + receiver->options.idle_timeout_ps;
+    if (receiver->received == receiver->last) {
+        receiver->state = RMPP_DONE;
+        receiver->deadline = now + receiver->options.linger_ps;
+        receiver->acknowledge_pending = true;
+    } else if (receiver->received == receiver->window_last) {
+        receiver->window_last += receiver->options.window;
+        receiver->acknowledge_pending = true;
+    }
 }
 
 bool rmpp_receiver_receive(struct rmpp_receiver *receiver, uint64_t now,
                            const uint8_t mad[MAD_BYTES])
 {
     unsigned type = (unsigned)wire_get(mad, RMPP_TYPE);
+    enum rmpp_status peer_status = (enum rmpp_status)wire_get(mad, RMPP_STATUS);
     bool starts = wire_get(mad, RMPP_DATA1) == 1 || wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_FIRST;
     if (!is_active(mad) || type == RMPP_ACK || type == RMPP_STOP)
         return false;
     if (!receiver->message && (type != RMPP_DATA || !starts))
         return false;
-    if (!receiver->message)
-        receiver_open(receiver, mad);
+    if (!receiver->message) { /* the first MAD opens the transaction; its header identifies it */
+        receiver->header_bytes = rmpp_header_bytes((unsigned)wire_get(mad, MAD_CLASS));
+        receiver->message = mem_reserve(NULL, &receiver->capacity, MAD_BYTES, 1);
+        memcpy(receiver->message, mad, receiver->header_bytes);
+    }
     if (!is_same_transaction(receiver->message, mad, 0))
         return false;
-    if (receiver->state == RMPP_OPEN)
-        receiver_take(receiver, now, mad);
-    else if (receiver->state == RMPP_DONE && type == RMPP_DATA)
-        receiver->acknowledge_pending = true; /* the last ACK was lost */
+    if (receiver->state != RMPP_OPEN)
+        receiver->acknowledge_pending |= /* the last ACK was lost */
+            receiver->state == RMPP_DONE && type == RMPP_DATA;
+    else if (type == RMPP_ABORT)
+        receiver_fail(receiver, peer_status ? peer_status : RMPP_STATUS_UNSPECIFIED, false);
+    else if (wire_get(mad, RMPP_VERSION) != RMPP_THIS_VERSION)
+        receiver_fail(receiver, RMPP_STATUS_BAD_VERSION, true);
+    else if (type != RMPP_DATA)
+        receiver_fail(receiver, RMPP_STATUS_BAD_TYPE, true);
+    else
+        receiver_take_segment(receiver, now, mad);
     return true;
 }
 
 bool rmpp_receiver_next(struct rmpp_receiver *receiver, uint64_t now, uint8_t mad[MAD_BYTES])
 {
-    (void)now; /* acknowledgements are not repeated by themselves */
+    (void)now; /* ACKs are not repeated on a timer */
     if (!receiver->end_pending && !receiver->acknowledge_pending)
         return false;
     memset(mad, 0, MAD_BYTES);

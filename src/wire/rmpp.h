@@ -30,7 +30,7 @@ enum rmpp_status {
 enum rmpp_state {
     RMPP_OPEN,
     RMPP_DONE,   /* everything is acknowledged or received */
-    RMPP_FAILED, /* see the status; pull what is left to send, then free */
+    RMPP_FAILED, /* see the status; pull the last MAD, then free */
     RMPP_OVER,   /* a finished receiver whose linger time is over */
 };
 
@@ -45,19 +45,19 @@ struct rmpp_options {
     uint64_t linger_ps; /* how long a finished receiver answers duplicates */
 };
 enum { RMPP_WINDOW_MAX = 64 };
-/* What the Linux kernel does, and 64 MiB. */
+/* The values of the Linux kernel, and messages of up to 64 MiB. */
 extern const struct rmpp_options rmpp_defaults;
 
-/* The part of each MAD that comes before its share of the data. */
+/* The part of each MAD before its data. */
 unsigned rmpp_header_bytes(unsigned class);
 
 struct rmpp_sender;
-/* Copies the message; -EINVAL when it is shorter than its class's header, -EMSGSIZE when longer
- * than the protocol can count. */
+/* Copies the message; -EINVAL if it is shorter than the header of its class, -EMSGSIZE if its
+ * length overflows the protocol's counters. */
 int rmpp_sender_create(struct rmpp_sender **sender, const uint8_t *message, size_t bytes,
                        const struct rmpp_options *options);
 void rmpp_sender_free(struct rmpp_sender *sender);
-/* Takes an ACK, STOP or ABORT; false when the MAD belongs to another transaction or is no such. */
+/* Takes an ACK, STOP or ABORT of this transaction; false for any other MAD. */
 bool rmpp_sender_receive(struct rmpp_sender *sender, uint64_t now, const uint8_t mad[MAD_BYTES]);
 bool rmpp_sender_next(struct rmpp_sender *sender, uint64_t now, uint8_t mad[MAD_BYTES]);
 /* TIME_NEVER while a MAD can be pulled, and after the end. */
@@ -67,17 +67,17 @@ enum rmpp_state rmpp_sender_state(const struct rmpp_sender *sender);
 enum rmpp_status rmpp_sender_status(const struct rmpp_sender *sender);
 
 struct rmpp_receiver;
-/* Waits for the first segment, whichever transaction it is of; later ones must be of the same. */
+/* Accepts the first segment of any transaction; later ones must belong to the same. */
 struct rmpp_receiver *rmpp_receiver_create(const struct rmpp_options *options);
 void rmpp_receiver_free(struct rmpp_receiver *receiver);
-/* Takes a segment or the sender's ABORT; false when the MAD belongs to another transaction. */
+/* Takes a segment or the sender's ABORT; false for a MAD of another transaction. */
 bool rmpp_receiver_receive(struct rmpp_receiver *receiver, uint64_t now,
                            const uint8_t mad[MAD_BYTES]);
 bool rmpp_receiver_next(struct rmpp_receiver *receiver, uint64_t now, uint8_t mad[MAD_BYTES]);
 uint64_t rmpp_receiver_deadline(const struct rmpp_receiver *receiver);
 void rmpp_receiver_expire(struct rmpp_receiver *receiver, uint64_t now);
 enum rmpp_state rmpp_receiver_state(const struct rmpp_receiver *receiver);
-/* The whole message once it is done, else NULL. It belongs to the receiver. */
+/* The whole message in state DONE or OVER, else NULL. The receiver owns it. */
 const uint8_t *rmpp_receiver_message(const struct rmpp_receiver *receiver, size_t *bytes);
 
 #endif

@@ -42,7 +42,7 @@ static bool is_harmless(const struct scenario *scenario)
         if (topology &&
             (statement->word_count != 1 || strcmp(statement->words[0].text, "figure1") != 0))
             return false;
-        if (statement->kind == STATEMENT_TRAFFIC && statement->traffic_spec->file_word.text)
+        if (statement->kind == STATEMENT_TRAFFIC && statement->spec->file_word.text)
             return false;
         for (size_t j = 0; statement->kind == STATEMENT_MANAGER && j < statement->word_count; j++)
             if (strcmp(statement->words[j].text, "user_routes") == 0)
@@ -54,16 +54,16 @@ static bool is_harmless(const struct scenario *scenario)
 static void put_on_stage(struct scenario *scenario)
 {
     struct setup setup;
-    struct run_record *run_record = mem_zalloc(1, sizeof *run_record);
+    struct run_record *record = mem_zalloc(1, sizeof *record);
     struct err err = {0};
-    int status = setup_build(&setup, scenario, run_record, &err);
+    int status = setup_build(&setup, scenario, record, &err);
     require(status <= 0 && (status == 0 || err.message[0]));
     if (status == 0) {
         require(setup.seats.count == setup.places.count);
         setup_release(&setup);
     }
-    run_record_release(run_record);
-    mem_free(run_record);
+    run_record_release(record);
+    mem_free(record);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -148,7 +148,7 @@ lanes_as_opensm() {
 claim "with one lane opensm-sl2vl.dump has what OpenSM's has" lanes_as_opensm
 lanes_left_out() {
     engine_checked figure1 updn && contains '^Switch 0x0000000000200000, base LID' dump/opensm-sl2vl.dump &&
-        contains '^#port 1 has several lanes, its tables were not read' dump/opensm-sl2vl.dump && lacks '^[0-9]' dump/opensm-sl2vl.dump
+        contains '^#port 1 has several VLs, its tables were not read' dump/opensm-sl2vl.dump && lacks '^[0-9]' dump/opensm-sl2vl.dump
 }
 claim "with several it makes nothing up" lanes_left_out
 

@@ -76,12 +76,22 @@ void chart_add_mark(struct chart *chart, double x, const char *label)
 
 /* ---- ranges ---- */
 
-bool chart_has_bars(const struct chart *chart)
+struct chart_bars chart_measure_bars(const struct chart *chart)
 {
-    for (size_t i = 0; i < chart->groups.count; i++)
-        if (chart->groups.items[i].style >= CHART_BARS)
-            return true;
-    return false;
+    struct chart_bars bars = {.gap = chart->categories.count ? 1 : NAN};
+    bool stacked = false;
+    for (size_t g = 0; g < chart->groups.count; g++) {
+        const struct chart_group *group = &chart->groups.items[g];
+        bars.columns += group->style == CHART_BARS;
+        stacked |= group->style == CHART_STACKED;
+        for (size_t i = 1; !chart->categories.count && i < group->points.count; i++)
+            bars.gap =
+                fmin(bars.gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
+    }
+    bars.columns += stacked;
+    if (!(bars.gap > 0))
+        bars.gap = 1;
+    return bars;
 }
 
 static void widen(struct chart_range *range, double value)
@@ -117,21 +127,6 @@ static void make_sound(struct chart_range *range, const struct chart_axis *axis)
     snprintf(range->unit, sizeof range->unit, "%s", scale.name);
 }
 
-/* Bars stand beside their x: half a bar's width on both sides. */
-static void widen_by_bars(struct chart_range *range, const struct chart *chart)
-{
-    double gap = NAN;
-    for (size_t g = 0; g < chart->groups.count; g++) {
-        const struct chart_group *group = &chart->groups.items[g];
-        for (size_t i = 1; i < group->points.count; i++)
-            gap = fmin(gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
-    }
-    if (!(gap > 0))
-        gap = 1;
-    range->low -= gap / 2;
-    range->high += gap / 2;
-}
-
 struct chart_range chart_x_range(const struct chart *charts, size_t count)
 {
     struct chart_range range = {.low = NAN, .high = NAN, .log = charts[0].x.log};
@@ -154,10 +149,13 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
         for (size_t i = 0; i < chart->marks.count; i++)
             widen(&range, chart->marks.items[i].x);
     }
-    if (chart_has_bars(&charts[0]) && isfinite(range.low) && !range.log)
-        widen_by_bars(&range, &charts[0]);
-    else if (!range.log && range.low > 0 && range.low < range.high / 3)
+    struct chart_bars bars = chart_measure_bars(&charts[0]);
+    if (bars.columns && isfinite(range.low) && !range.log) {
+        range.low -= bars.gap / 2; /* bars stand beside their x */
+        range.high += bars.gap / 2;
+    } else if (!range.log && range.low > 0 && range.low < range.high / 3) {
         range.low = 0; /* it is near: show how near */
+    }
     make_sound(&range, &charts[0].x);
     return range;
 }

@@ -91,7 +91,11 @@ struct chart_range {
     bool log;
     char unit[64]; /* with its prefix */
 };
-bool chart_has_bars(const struct chart *chart);
+struct chart_bars {
+    double gap;       /* between the middles of neighbours, on the x axis */
+    unsigned columns; /* bars side by side; 0: the chart has none */
+};
+struct chart_bars chart_measure_bars(const struct chart *chart);
 /* The x range of several charts that share it. */
 struct chart_range chart_x_range(const struct chart *charts, size_t count);
 /* Of the points within the x range, up to a round number where there is room for so many ticks. */
@@ -104,8 +108,7 @@ void chart_axis_title(const struct chart_axis *axis, const struct chart_range *r
  * the last of each column, and those just outside. Points in another order than that of x are only
  * thinned out. Releasing is the caller's. */
 struct chart_points {
-    struct chart_point *items;
-    size_t count, capacity;
+    VEC(struct chart_point);
 };
 void chart_thin(const struct chart_group *group, const struct chart_range *x, unsigned columns,
                 struct chart_points *points);

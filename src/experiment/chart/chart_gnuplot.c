@@ -51,26 +51,20 @@ static void put_point(struct text *out, const struct chart_point *point,
                 (error ? point->high : point->y) / y->factor, point->hollow);
 }
 
-struct bars {
-    double gap; /* between the middles of neighbours */
-    unsigned columns;
-    double *piles; /* by category */
-};
-
-/* One bar a line: its four sides, and the error bar. */
+/* One bar a line: its four sides, and the error bar. `piles` has the height that stacked bars have
+ * reached, by category. */
 static void put_bars(const struct chart *chart, const struct chart_group *group,
-                     struct bars *bars_of, unsigned column, const struct chart_range *x,
-                     const struct chart_range *y, struct text *out)
+                     struct chart_bars of, unsigned column, double *piles,
+                     const struct chart_range *x, const struct chart_range *y, struct text *out)
 {
-    double room = bars_of->gap * (chart->categories.count ? 0.76 : 1);
-    double width = room / bars_of->columns;
+    double room = of.gap * (chart->categories.count ? 0.76 : 1);
+    double width = room / of.columns;
     for (size_t i = 0; i < group->points.count; i++) {
         const struct chart_point *point = &group->points.items[i];
         bool inside = point->x >= 0 && point->x < (double)chart->categories.count;
         if (!isfinite(point->x) || !isfinite(point->y) || (chart->categories.count && !inside))
             continue;
-        double *pile =
-            group->style == CHART_STACKED && inside ? &bars_of->piles[(size_t)point->x] : NULL;
+        double *pile = group->style == CHART_STACKED && inside ? &piles[(size_t)point->x] : NULL;
         double left = point->x - room / 2 + column * width, bottom = pile ? *pile : 0;
         double low = y->log && bottom <= 0 ? y->low : bottom;
         bool error = !pile && isfinite(point->low) && isfinite(point->high);
@@ -84,36 +78,18 @@ static void put_bars(const struct chart *chart, const struct chart_group *group,
     }
 }
 
-static struct bars measure_bars(const struct chart *chart)
-{
-    struct bars result = {.gap = chart->categories.count ? 1 : NAN};
-    bool stacked = false;
-    for (size_t g = 0; g < chart->groups.count; g++) {
-        const struct chart_group *group = &chart->groups.items[g];
-        result.columns += group->style == CHART_BARS;
-        stacked |= group->style == CHART_STACKED;
-        for (size_t i = 1; !chart->categories.count && i < group->points.count; i++)
-            result.gap =
-                fmin(result.gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
-    }
-    result.columns += stacked;
-    if (!(result.gap > 0))
-        result.gap = 1;
-    result.piles = mem_zalloc(chart->categories.count + 1, sizeof *result.piles);
-    return result;
-}
-
 static void put_data(const struct chart *chart, size_t panel, const struct chart_range *x,
                      const struct chart_range *y, struct text *out)
 {
-    struct bars bars_of = measure_bars(chart);
+    struct chart_bars of = chart_measure_bars(chart);
+    double *piles = mem_zalloc(chart->categories.count + 1, sizeof *piles);
     unsigned column = 0;
     for (size_t g = 0; g < chart->groups.count; g++) {
         const struct chart_group *group = &chart->groups.items[g];
         text_printf(out, "$p%zug%zu << EOD\n", panel, g);
         if (is_bar(group)) {
             bool stacked = group->style == CHART_STACKED;
-            put_bars(chart, group, &bars_of, stacked ? bars_of.columns - 1 : column, x, y, out);
+            put_bars(chart, group, of, stacked ? of.columns - 1 : column, piles, x, y, out);
             column += !stacked;
         } else {
             struct chart_points points = {0};
@@ -124,7 +100,7 @@ static void put_data(const struct chart *chart, size_t panel, const struct chart
         }
         text_puts(out, "EOD\n");
     }
-    mem_free(bars_of.piles);
+    mem_free(piles);
 }
 
 /* ---- axes ---- */

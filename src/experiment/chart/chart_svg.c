@@ -301,20 +301,12 @@ static void draw_marks(const struct frame *frames, size_t count, double flags, u
 
 /* ---- hover ---- */
 
+/* The last one at or before x, or NULL. */
 static const struct chart_point *point_at(const struct chart_group *group, double x)
 {
-    const struct chart_point *found = NULL;
-    size_t low = 0, high = group->points.count;
-    while (low < high) { /* the last one at or before x */
-        size_t middle = (low + high) / 2;
-        if (group->points.items[middle].x <= x) {
-            found = &group->points.items[middle];
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return found;
+    size_t after;
+    lower_bound(after, group->points.count, group->points.items[after].x <= x);
+    return after ? &group->points.items[after - 1] : NULL;
 }
 
 static bool has_curves(const struct chart *chart)

@@ -108,34 +108,6 @@ static void put_points(const struct frame *frame, const struct chart_group *grou
 
 /* ---- bars ---- */
 
-struct bars {
-    double slot;      /* width of a category or of a histogram's bar, in pixels */
-    unsigned columns; /* bars side by side */
-    bool label;       /* values above them */
-};
-
-static struct bars measure_bars(const struct frame *frame)
-{
-    const struct chart *chart = frame->chart;
-    struct bars bars = {0};
-    bool stacked = false;
-    double gap = chart->categories.count ? 1 : NAN;
-    for (size_t g = 0; g < chart->groups.count; g++) {
-        const struct chart_group *group = &chart->groups.items[g];
-        bars.columns += group->style == CHART_BARS;
-        stacked |= group->style == CHART_STACKED;
-        for (size_t i = 1; !chart->categories.count && i < group->points.count; i++)
-            gap = fmin(gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
-    }
-    bars.columns += stacked;
-    bars.columns = bars.columns ? bars.columns : 1;
-    if (!(gap > 0))
-        gap = 1;
-    bars.slot = gap / (frame->x.high - frame->x.low) * frame->width;
-    bars.label = bars.slot / bars.columns > 30 && chart->categories.count > 0;
-    return bars;
-}
-
 static void put_bar(const struct frame *frame, const struct chart_group *group,
                     const struct chart_point *point, double left, double width, double bottom)
 {
@@ -159,14 +131,14 @@ static void put_bar_label(const struct frame *frame, double x, double value, dou
                  quantity_short(value, frame->chart->y.unit, label));
 }
 
-/* Bars of one group; `piles` has the height reached by stacked ones, by category. */
-static void put_bars(const struct frame *frame, const struct chart_group *group,
-                     const struct bars *bars, unsigned column, double *piles)
+/* Bars of one group. `slot` is the width of a category, or of a bar of a histogram, in pixels;
+ * `piles` has the height that stacked bars have reached, by category. */
+static void put_bars(const struct frame *frame, const struct chart_group *group, double slot,
+                     unsigned columns, unsigned column, bool labelled, double *piles)
 {
-    size_t categories = frame->chart->categories.count;
-    bool histogram = categories == 0;
-    double room = bars->slot * (histogram ? 1.0 : 0.76);
-    double width = room / bars->columns - (histogram ? 0.5 : 2);
+    bool histogram = frame->chart->categories.count == 0;
+    double room = slot * (histogram ? 1.0 : 0.76);
+    double width = room / columns - (histogram ? 0.5 : 2);
     for (size_t i = 0; i < group->points.count; i++) {
         const struct chart_point *point = &group->points.items[i];
         if (!isfinite(point->x) || !isfinite(point->y) || point->x < frame->x.low ||
@@ -174,32 +146,34 @@ static void put_bars(const struct frame *frame, const struct chart_group *group,
             continue;
         bool piled = group->style == CHART_STACKED && !histogram && point->x >= 0;
         double *pile = piled ? &piles[(size_t)point->x] : NULL, bottom = pile ? *pile : 0;
-        double left = frame_x(frame, point->x) - room / 2 + column * room / bars->columns + 1;
+        double left = frame_x(frame, point->x) - room / 2 + column * room / columns + 1;
         put_bar(frame, group, point, left, fmax(width, 0.5), bottom);
         if (!pile)
             put_error_bar(frame, group, point, left + width / 2);
         if (pile)
             *pile += point->y;
-        else if (bars->label)
+        else if (labelled)
             put_bar_label(frame, left + width / 2, point->y,
                           isfinite(point->high) ? point->high : point->y);
     }
 }
 
-static void draw_bars(const struct frame *frame)
+static void draw_bars(const struct frame *frame, struct chart_bars bars)
 {
     const struct chart *chart = frame->chart;
-    struct bars bars = measure_bars(frame);
+    double slot = bars.gap / (frame->x.high - frame->x.low) * frame->width;
+    bool labelled = slot / bars.columns > 30 && chart->categories.count > 0;
     double *piles = mem_zalloc(chart->categories.count + 1, sizeof *piles);
     unsigned column = 0;
     for (size_t g = 0; g < chart->groups.count; g++) {
         const struct chart_group *group = &chart->groups.items[g];
-        if (group->style == CHART_BARS)
-            put_bars(frame, group, &bars, column++, piles);
-        else if (group->style == CHART_STACKED)
-            put_bars(frame, group, &bars, bars.columns - 1, piles);
+        bool stacked = group->style == CHART_STACKED;
+        if (group->style >= CHART_BARS)
+            put_bars(frame, group, slot, bars.columns, stacked ? bars.columns - 1 : column,
+                     labelled, piles);
+        column += group->style == CHART_BARS;
     }
-    for (size_t c = 0; bars.label && c < chart->categories.count; c++)
+    for (size_t c = 0; labelled && c < chart->categories.count; c++)
         if (piles[c] > 0)
             put_bar_label(frame, frame_x(frame, (double)c), piles[c], piles[c]);
     mem_free(piles);
@@ -208,8 +182,9 @@ static void draw_bars(const struct frame *frame)
 void frame_draw_groups(const struct frame *frame)
 {
     const struct chart *chart = frame->chart;
-    if (chart_has_bars(chart))
-        draw_bars(frame);
+    struct chart_bars bars = chart_measure_bars(chart);
+    if (bars.columns)
+        draw_bars(frame, bars);
     for (size_t g = 0; g < chart->groups.count; g++) {
         const struct chart_group *group = &chart->groups.items[g];
         struct chart_points points = {0};
@@ -259,7 +234,7 @@ bool frame_labels_fit(const struct chart *chart, const struct chart_range *x, do
             return false;
         named += group->name[0] && end;
     }
-    return named > 0 && !chart_has_bars(chart) && (double)named * LABEL_PITCH <= height;
+    return named > 0 && !chart_measure_bars(chart).columns && (double)named * LABEL_PITCH <= height;
 }
 
 double frame_label_room(const struct chart *chart)

@@ -1,7 +1,5 @@
 #include "experiment/chart/markup.h"
 
-#include <string.h>
-
 /* How many bytes the UTF-8 character at `at` has; 0 if it is none, or none that XML lets pass. */
 static unsigned character_bytes(const unsigned char *at)
 {

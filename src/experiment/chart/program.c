@@ -11,14 +11,6 @@ struct streams {
     FILE *in, *out, *error;
 };
 
-static void close_streams(struct streams *streams)
-{
-    FILE *files[] = {streams->in, streams->out, streams->error};
-    for (size_t i = 0; i < 3; i++)
-        if (files[i])
-            fclose(files[i]);
-}
-
 static int open_streams(struct streams *streams, const struct text *input, struct err *err)
 {
     *streams = (struct streams){tmpfile(), tmpfile(), tmpfile()};
@@ -78,6 +70,9 @@ int program_run(const char *const *argv, const char *package, const struct text 
         if (status < 0)
             err_set(err, -status, "what %s printed: %s", argv[0], strerror(-status));
     }
-    close_streams(&streams);
+    FILE *files[] = {streams.in, streams.out, streams.error};
+    for (size_t i = 0; i < 3; i++)
+        if (files[i])
+            fclose(files[i]);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 bool complain(struct complaint *complaint, const char *format, ...)
 {
@@ -77,14 +78,14 @@ static void reach_through(struct part *part, struct walk *walk, uint32_t port)
         reach(part, walk, peer);
 }
 
-/* Marks the ports that cables connect with this one. A switch belongs with all its ports, an
+/* Marks the ports that cables connect with part->from. A switch belongs with all its ports, an
  * adapter only with those that are reached: another may lie in another subnet. */
-static void mark(struct part *part, uint32_t from)
+static void mark(struct part *part)
 {
     struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
-    reach(part, &walk, from);
-    if (part->has[from] && !part_is_switch(part, from))
-        reach_through(part, &walk, from);
+    reach(part, &walk, part->from);
+    if (part->has[part->from] && !part_is_switch(part, part->from))
+        reach_through(part, &walk, part->from);
     while (walk.depth) {
         const struct topology_node *node = &part->topology->nodes.items[walk.stack[--walk.depth]];
         for (unsigned number = 1; number <= node->port_count; number++)
@@ -295,9 +296,8 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
         if (!manager_at(view, i) || seen[port])
             continue;
         struct part part = {view, topology, port, has, complaint};
-        for (size_t j = 0; j < topology->ports.count; j++)
-            has[j] = false;
-        mark(&part, port);
+        memset(has, 0, topology->ports.count * sizeof *has);
+        mark(&part);
         for (size_t j = 0; j < topology->ports.count; j++)
             seen[j] |= has[j];
         any = true;

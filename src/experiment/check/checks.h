@@ -13,6 +13,8 @@
 
 #define NO_MANAGER UINT32_MAX
 
+struct partitions;
+
 struct check_seat {
     uint32_t port;    /* of the fabric */
     uint32_t manager; /* of the simulator, or NO_MANAGER; killed ones count as none */
@@ -38,5 +40,26 @@ bool complain(struct complaint *complaint, const char *format, ...)
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint);
 /* All of them. */
 bool check_in_order(const struct check_view *view, struct complaint *complaint);
+
+/* ---- machines (machines_check.c) ---- */
+
+struct expected_machine {
+    const char *name;
+    uint64_t guid;
+    uint16_t lid;
+    bool wanted; /* else it must be nowhere */
+};
+
+struct expected_machines {
+    const struct expected_machine *items;
+    size_t count;
+    bool dynamic_lids;                   /* only machines have LIDs; else every function has one */
+    const struct partitions *partitions; /* NULL: keys are not checked */
+};
+
+/* `check machines`: every machine is at one place with the LID it was given, no LID got lost, and
+ * whoever has a function has its own partition keys and nobody else's. */
+bool check_machines(const struct check_view *view, const struct expected_machines *expected,
+                    struct complaint *complaint);
 
 #endif

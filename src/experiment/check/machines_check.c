@@ -1,4 +1,4 @@
-#include "experiment/check/machines_check.h"
+#include "experiment/check/checks.h"
 
 #include "base/map.h"
 #include "experiment/scenario/names.h"

@@ -1,6 +1,7 @@
 #include "experiment/check/unaffected.h"
 
 #include "base/bitset.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "experiment/scenario/names.h"
 #include "wire/codec.h"
@@ -18,9 +19,8 @@ struct unaffected {
     uint32_t *index;     /* by port of the fabric: in `ports`, or TOPOLOGY_NONE */
     uint64_t *affected;  /* bits: sender * count + receiver */
     bool failed;         /* something has */
-    uint8_t *seen;       /* the state that was looked at last … */
-    size_t seen_bytes;
-    uint64_t losses; /* packets; without traffic: states in which some pair was not delivered */
+    struct text seen;    /* tables and port states that were checked last */
+    uint64_t losses;     /* packets; without traffic: states in which some pair was not delivered */
     struct complaint first;
 };
 
@@ -28,44 +28,45 @@ struct unaffected {
 
 static void add_port(struct unaffected *u, uint32_t port)
 {
-    if (port >= DATA_VM) /* a machine: `no-loss-of others` is about these */
-        return;
-    if (u->index[port] != TOPOLOGY_NONE)
+    /* `no-loss-of others` is about machines */
+    if (port >= DATA_VM || u->index[port] != TOPOLOGY_NONE)
         return;
     u->index[port] = (uint32_t)u->ports.count;
     vec_push(&u->ports, port);
 }
 
-static void find_ports(struct unaffected *u, const struct traffic *const *traffic, size_t count)
+void unaffected_add(struct unaffected *u, const struct traffic *traffic)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < traffic[i]->senders.count; j++)
-            add_port(u, traffic[i]->senders.items[j]);
-        for (size_t j = 0; j < traffic[i]->receivers.count; j++)
-            add_port(u, traffic[i]->receivers.items[j]);
-    }
-    for (uint32_t port = 0; count == 0 && port < u->topology->ports.count; port++) {
-        const struct topology_port *p = &u->topology->ports.items[port];
-        if (p->peer != TOPOLOGY_NONE && u->topology->nodes.items[p->node].kind == NODE_ADAPTER)
-            add_port(u, port);
-    }
+    u->has_traffic = true;
+    for (size_t i = 0; i < traffic->senders.count; i++)
+        add_port(u, traffic->senders.items[i]);
+    for (size_t i = 0; i < traffic->receivers.count; i++)
+        add_port(u, traffic->receivers.items[i]);
 }
 
-struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths,
-                                  const struct traffic *const *traffic, size_t count)
+struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths)
 {
     struct unaffected *u = mem_zalloc(1, sizeof *u);
     u->fabric = fabric;
     u->topology = fabric_topology(fabric);
     u->paths = paths;
-    u->has_traffic = count > 0;
     size_t ports = u->topology->ports.count;
     u->index = mem_alloc((ports + 1) * sizeof *u->index);
     for (size_t i = 0; i <= ports; i++)
         u->index[i] = TOPOLOGY_NONE;
-    find_ports(u, traffic, count);
-    u->affected = mem_zalloc(BITSET_WORDS(u->ports.count * u->ports.count) + 1, sizeof(uint64_t));
     return u;
+}
+
+/* All pairs are known when something fails for the first time. */
+static void begin_pairs(struct unaffected *u)
+{
+    u->failed = true;
+    for (uint32_t port = 0; !u->has_traffic && port < u->topology->ports.count; port++) {
+        const struct topology_port *p = &u->topology->ports.items[port];
+        if (p->peer != TOPOLOGY_NONE && u->topology->nodes.items[p->node].kind == NODE_ADAPTER)
+            add_port(u, port);
+    }
+    u->affected = mem_zalloc(BITSET_WORDS(u->ports.count * u->ports.count) + 1, sizeof(uint64_t));
 }
 
 void unaffected_free(struct unaffected *u)
@@ -75,7 +76,7 @@ void unaffected_free(struct unaffected *u)
     vec_release(&u->ports);
     mem_free(u->index);
     mem_free(u->affected);
-    mem_free(u->seen);
+    text_release(&u->seen);
     mem_free(u);
 }
 
@@ -88,12 +89,6 @@ struct way {
     unsigned hops;
     bool live; /* only over ports that pass data now */
 };
-
-static bool passes_data(const struct fabric *fabric, uint32_t port)
-{
-    return fabric_link_is_up(fabric, port) &&
-           wire_get(fabric_port_info(fabric, port), PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
-}
 
 /* Crosses the link at way->at, then the switch there; true: on to the next link. The port arrived
  * at goes to *arrived. */
@@ -161,7 +156,8 @@ void unaffected_before(struct unaffected *u, const struct action *action)
     if (!u || (action->kind != ACTION_FAIL_LINK && action->kind != ACTION_FAIL_NODE &&
                action->kind != ACTION_FLAP))
         return;
-    u->failed = true;
+    if (!u->failed)
+        begin_pairs(u);
     for (size_t i = 0; i < u->ports.count; i++)
         for (size_t j = 0; j < u->ports.count; j++) {
             size_t pair = i * u->ports.count + j;
@@ -173,18 +169,15 @@ void unaffected_before(struct unaffected *u, const struct action *action)
 
 /* ---- findings ---- */
 
-static const char *name_of(const struct unaffected *u, uint32_t port)
-{
-    return node_label(u->topology, u->topology->ports.items[port].node);
-}
-
 static void note(struct unaffected *u, uint64_t now, uint32_t sender, uint32_t receiver,
                  const char *what)
 {
+    const struct topology_port *ports = u->topology->ports.items;
     char time[TIME_TEXT_BYTES];
     if (u->losses++ == 0)
-        snprintf(u->first.text, sizeof u->first.text, "%s: from '%.60s' to '%.60s' %s",
-                 time_text(now, time), name_of(u, sender), name_of(u, receiver), what);
+        complain(&u->first, "%s: from '%.60s' to '%.60s' %s", time_text(now, time),
+                 node_label(u->topology, ports[sender].node),
+                 node_label(u->topology, ports[receiver].node), what);
 }
 
 void unaffected_lost(struct unaffected *u, uint64_t now, const struct packet_view *packet,
@@ -209,51 +202,33 @@ bool unaffected_wants_all(const struct unaffected *u)
     return u && u->failed && !u->has_traffic;
 }
 
-static uint8_t *put(uint8_t *at, const void *bytes, size_t count)
+/* Whether the tables, or the ports that pass data, differ from those seen last. */
+static bool has_new_state(struct unaffected *u)
 {
-    return (uint8_t *)memcpy(at, bytes, count) + count;
-}
-
-/* Everything that delivery depends on, one after the other; how many bytes. With `at` NULL they are
- * only counted. */
-static size_t write_state(const struct unaffected *u, uint8_t *at)
-{
-    size_t count = 0;
+    struct text state = {0};
     for (uint32_t i = 0; i < u->topology->nodes.count; i++) {
         unsigned top = 0;
         const uint8_t *table = u->topology->nodes.items[i].kind == NODE_SWITCH
                                    ? fabric_linear_table(u->fabric, i, &top)
                                    : NULL;
-        size_t entries = table ? top + 1 : 0;
-        count += sizeof top + entries;
-        if (at)
-            at = put(at, &top, sizeof top);
-        if (at && table)
-            at = put(at, table, entries);
+        text_append(&state, (const char *)&top, sizeof top);
+        if (table)
+            text_append(&state, (const char *)table, top + 1);
     }
-    for (uint32_t port = 0; port < u->topology->ports.count; port++, count++) {
-        bool passes = passes_data(u->fabric, port);
-        if (at)
-            at = put(at, &passes, 1);
-    }
-    return count;
-}
-
-static bool is_new(struct unaffected *u)
-{
-    size_t bytes = write_state(u, NULL);
-    uint8_t *state = mem_alloc(bytes + 1);
-    write_state(u, state);
-    bool same = u->seen && bytes == u->seen_bytes && memcmp(state, u->seen, bytes) == 0;
-    mem_free(u->seen);
+    for (uint32_t port = 0; port < u->topology->ports.count; port++)
+        text_putc(&state, fabric_link_is_up(u->fabric, port) &&
+                              wire_get(fabric_port_info(u->fabric, port), PORT_INFO_PORT_STATE) ==
+                                  PORT_STATE_ACTIVE);
+    bool same = state.length == u->seen.length &&
+                (state.length == 0 || memcmp(state.data, u->seen.data, state.length) == 0);
+    text_release(&u->seen);
     u->seen = state;
-    u->seen_bytes = bytes;
     return !same;
 }
 
 void unaffected_look(struct unaffected *u, uint64_t now)
 {
-    if (!unaffected_wants_all(u) || !is_new(u))
+    if (!unaffected_wants_all(u) || !has_new_state(u))
         return;
     for (size_t i = 0; i < u->ports.count; i++)
         for (size_t j = 0; j < u->ports.count; j++)

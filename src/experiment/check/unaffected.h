@@ -20,9 +20,9 @@
 
 struct unaffected;
 
-/* Pairs are the senders and receivers of the traffic; without any, all adapters. */
-struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths,
-                                  const struct traffic *const *traffic, size_t count);
+/* Pairs are the senders and receivers of the traffic that was added; without any, all adapters. */
+struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths);
+void unaffected_add(struct unaffected *unaffected, const struct traffic *traffic);
 void unaffected_free(struct unaffected *unaffected);
 
 /* All may be called with NULL, when nobody asks. */

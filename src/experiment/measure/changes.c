@@ -1,11 +1,10 @@
 #include "experiment/measure/changes.h"
 
+#include "base/sort.h"
 #include "base/time.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void sent_add(struct sent *sent, unsigned method, unsigned attribute)
 {
@@ -113,12 +112,6 @@ static void tell_smps(struct teller *teller, const struct change_record *book)
     tell_kinds(teller, "set", book->sent.sets);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The times are sorted in place: the book is closed. */
 static void tell_updates(struct teller *teller, const struct change_record *book)
 {
@@ -130,26 +123,24 @@ static void tell_updates(struct teller *teller, const struct change_record *book
     tell(teller, "switches", count, "switches");
     if (count == 0)
         return;
-    qsort(book->written, count, sizeof *book->written, compare_times);
+    sort_u64(book->written, count);
     snprintf(name, sizeof name, "change.%zu.updated", teller->number);
     size_t series = results_series(teller->results, name, "share");
     for (uint32_t i = 0; i < count; i++)
         results_add_point(teller->results, series, book->written[i], (i + 1.0) / count);
 }
 
-void change_record_close(struct change_record *book, struct run_record *run_record, size_t index)
+void change_record_close(struct change_record *book, struct run_record *record, size_t index)
 {
-    struct run_record_change *change = &run_record->changes.items[index];
-    struct teller teller = {&run_record->results, index + 1};
+    struct run_record_change *change = &record->changes.items[index];
+    struct teller teller = {&record->results, index + 1};
     change->gets = book->gets;
     change->sets = book->sets;
     change->blocks = book->blocks;
-    if (index >= CHANGES_TOLD) {
-        change_record_release(book);
-        return;
+    if (index < CHANGES_TOLD) {
+        tell_phases(&teller, change);
+        tell_smps(&teller, book);
+        tell_updates(&teller, book);
     }
-    tell_phases(&teller, change);
-    tell_smps(&teller, book);
-    tell_updates(&teller, book);
     change_record_release(book);
 }

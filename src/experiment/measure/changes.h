@@ -42,7 +42,7 @@ void change_record_note(struct change_record *book, uint64_t now, const struct c
 /* Ends it: the story's change gets its counts, the results its figures ("change.3.compute.time")
  * and the series of updated tables ("change.3.updated": the share, of the switches that were
  * written to, of those whose last block is out). */
-void change_record_close(struct change_record *book, struct run_record *run_record, size_t change);
+void change_record_close(struct change_record *book, struct run_record *record, size_t change);
 void change_record_release(struct change_record *book);
 
 #endif

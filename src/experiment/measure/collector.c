@@ -6,11 +6,6 @@
 
 enum { LOOKS_A_BUCKET = 10 };
 
-static const struct measure_info *info_of(const struct collector *collector)
-{
-    return &measures[collector->collection->what];
-}
-
 static bool counts(const struct collector *collector)
 {
     return measure_counts(collector->collection->what);
@@ -94,15 +89,14 @@ static uint64_t read_totals(const struct collector *collector)
 
 static uint64_t read_value(const struct collector *collector)
 {
-    switch (info_of(collector)->kind) {
+    switch (collector->info->kind) {
     case MEASURE_OF_PACKETS: return collector->latest;
     case MEASURE_OF_EVENTS: return collector->count;
     case MEASURE_LEVEL: return collector->level;
     case MEASURE_COUNTER:
     case MEASURE_GAUGE: break;
     }
-    return info_of(collector)->places == PLACE_FABRIC ? read_totals(collector)
-                                                      : read_place(collector);
+    return collector->info->places == PLACE_FABRIC ? read_totals(collector) : read_place(collector);
 }
 
 /* ---- keeping ---- */
@@ -120,14 +114,14 @@ static void add_point(struct collector *collector, uint64_t now, double value)
 static double look_scale(const struct collector *collector)
 {
     if (!counts(collector))
-        return info_of(collector)->scale;
+        return collector->info->scale;
     return collector->collection->what == MEASURE_UTILISATION ? 1e9 : 1;
 }
 
 static double rate_since(const struct collector *collector, uint64_t from, uint64_t to,
                          uint64_t time)
 {
-    return time ? (double)(to - from) / info_of(collector)->scale / ((double)time / 1e12) : 0;
+    return time ? (double)(to - from) / collector->info->scale / ((double)time / 1e12) : 0;
 }
 
 static void add_value(struct collector *collector, double value)
@@ -142,7 +136,7 @@ static void add_value(struct collector *collector, double value)
 
 static void look_at_packets(struct collector *collector, uint64_t now)
 {
-    double scale = info_of(collector)->scale;
+    double scale = collector->info->scale;
     if (collector->collection->how == COLLECT_SAMPLES && collector->fresh)
         add_point(collector, now, (double)collector->latest / scale);
     if (collector->collection->how == COLLECT_BUCKETS && collector->summed)
@@ -205,7 +199,7 @@ void collector_look(struct collector *collector, uint64_t now)
     if (!collector->begun || collector->ended)
         return;
     if (collector->step && now >= collector->next) {
-        if (info_of(collector)->kind == MEASURE_OF_PACKETS)
+        if (collector->info->kind == MEASURE_OF_PACKETS)
             look_at_packets(collector, now);
         else if (counts(collector))
             look_at_counter(collector, now);
@@ -242,7 +236,7 @@ static void hear_packet(struct collector *collector, uint64_t now, uint64_t valu
     collector->latest = value;
     collector->fresh = true;
     switch (collector->collection->how) {
-    case COLLECT_ALL: add_point(collector, now, (double)value / info_of(collector)->scale); break;
+    case COLLECT_ALL: add_point(collector, now, (double)value / collector->info->scale); break;
     case COLLECT_SAMPLES: break;
     case COLLECT_BUCKETS:
         collector->sum += (double)value;
@@ -315,9 +309,9 @@ void collector_tell(struct collector *collector, uint64_t now, enum measure what
 void collector_init(struct collector *collector, const struct collection *collection,
                     struct fabric *fabric, const uint8_t *lanes, struct results *results)
 {
-    enum measure_kind kind = measures[collection->what].kind;
     bool series = collect_is_series(collection->how);
     *collector = (struct collector){.collection = collection,
+                                    .info = &measures[collection->what],
                                     .fabric = fabric,
                                     .lanes = lanes,
                                     .results = results,
@@ -326,6 +320,7 @@ void collector_init(struct collector *collector, const struct collection *collec
                                     .step = collection->every};
     if (series && collection->from == TIME_NEVER)
         collector->from = 0;
+    enum measure_kind kind = collector->info->kind;
     if (collection->how == COLLECT_BUCKETS && (kind == MEASURE_GAUGE || kind == MEASURE_LEVEL))
         collector->step =
             collection->every < LOOKS_A_BUCKET ? 1 : collection->every / LOOKS_A_BUCKET;
@@ -334,7 +329,7 @@ void collector_init(struct collector *collector, const struct collection *collec
     char unit[32];
     bool rate = measure_counts(collection->what) && collection->how == COLLECT_BUCKETS &&
                 collection->what != MEASURE_UTILISATION;
-    snprintf(unit, sizeof unit, "%s%s", measures[collection->what].unit, rate ? "/s" : "");
+    snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
     collector->series = results_series(results, collection->name, unit);
 }
 
@@ -380,7 +375,7 @@ void collector_publish(struct collector *collector, uint64_t now)
     if (collect_is_series(collection->how) || !collector->begun)
         return;
     bool rate = counts(collector) && !total && collection->what != MEASURE_UTILISATION;
-    snprintf(unit, sizeof unit, "%s%s", info_of(collector)->unit, rate ? "/s" : "");
+    snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
     if (counts(collector) && (total || collection->how == COLLECT_MEAN)) {
         uint64_t last = collector->ended ? collector->final : read_value(collector);
         uint64_t end = collector->ended ? collector->ended_at : now;

@@ -15,6 +15,7 @@ enum { SERIES_POINTS = 1 << 20 }; /* what follows is left out */
 
 struct collector {
     const struct collection *collection;
+    const struct measure_info *info;
     struct fabric *fabric;
     const uint8_t *lanes; /* data lanes, by node */
     struct results *results;

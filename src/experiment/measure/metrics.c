@@ -2,7 +2,6 @@
 
 #include "base/time.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define TIMELINE_WIDTH TIME_US   /* of a bucket, to begin with */
@@ -76,26 +75,21 @@ void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint
 
 /* ---- birth ---- */
 
-static uint8_t *count_lanes(const struct topology *topology, const struct fabric_options *options)
-{
-    uint8_t *lanes = mem_zalloc(topology->nodes.count + 1, sizeof *lanes);
-    for (size_t i = 0; i < topology->nodes.count; i++) {
-        const struct topology_node *node = &topology->nodes.items[i];
-        lanes[i] =
-            fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH)
-                .agent.data_vls;
-    }
-    return lanes;
-}
-
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
-                            struct run_record *run_record, uint64_t from, uint64_t to)
+                            struct run_record *record, uint64_t from, uint64_t to)
 {
     struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
-    size_t ports = fabric_topology(fabric)->ports.count;
+    const struct topology *topology = fabric_topology(fabric);
+    size_t ports = topology->ports.count;
     metrics->fabric = fabric;
-    metrics->run_record = run_record;
-    metrics->lanes = count_lanes(fabric_topology(fabric), options);
+    metrics->record = record;
+    metrics->lanes = mem_zalloc(topology->nodes.count + 1, sizeof *metrics->lanes);
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        struct node_options own =
+            fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH);
+        metrics->lanes[i] = own.agent.data_vls;
+    }
     metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
     metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);
@@ -125,7 +119,7 @@ void metrics_collect(struct metrics *metrics, const struct collection *collectio
 {
     struct collector collector;
     collector_init(&collector, collection, metrics->fabric, metrics->lanes,
-                   &metrics->run_record->results);
+                   &metrics->record->results);
     collector_set_window(&collector, metrics->window.from, metrics->window.to);
     vec_push(&metrics->collectors, collector);
 }
@@ -213,19 +207,19 @@ static void look_at_window(struct metrics *metrics, uint64_t now)
 /* The fabric looks for circles of waiting packets by itself; here they are told of. */
 static void tell_deadlock(struct metrics *metrics, uint64_t now)
 {
-    struct run_record *run_record = metrics->run_record;
+    struct run_record *record = metrics->record;
     struct text cycle = {0};
     if (!fabric_find_deadlock(metrics->fabric, &cycle)) {
-        run_record_tell(run_record, RUN_RECORD_ALARM, now, "fabric",
+        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
                         "deadlock: packets waited for each other in a circle for a while");
     } else {
-        run_record_tell(run_record, RUN_RECORD_ALARM, now, "fabric",
+        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
                         "deadlock: packets wait for each other in a circle:");
         for (char *line = cycle.data, *next; line && *line; line = next) {
             next = strchrnul(line, '\n');
             if (*next)
                 *next++ = 0;
-            run_record_tell(run_record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
+            run_record_tell(record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
         }
     }
     text_release(&cycle);

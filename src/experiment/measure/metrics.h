@@ -16,7 +16,7 @@ struct metrics;
 /* Figures go to the story's results. The window may be without beginning or end (TIME_NEVER): then
  * it begins with the first traffic, and ends with the run. */
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
-                            struct run_record *run_record, uint64_t from, uint64_t to);
+                            struct run_record *record, uint64_t from, uint64_t to);
 void metrics_free(struct metrics *metrics);
 void metrics_collect(struct metrics *metrics, const struct collection *collection);
 /* A traffic was given to the fabric; it starts at that time. */

@@ -8,37 +8,21 @@
 
 /* ---- the window ---- */
 
-struct measured {
-    double time; /* s */
-    struct data_totals before, after;
-};
-
-static struct measured measure(struct metrics *metrics, uint64_t now,
-                               const struct data_totals *totals)
+static void set_rates(struct metrics *metrics, double seconds, const struct data_totals *after)
 {
-    const struct metrics_window *window = &metrics->window;
-    uint64_t end = window->ended ? window->ended_at : now;
-    return (struct measured){.time = time_seconds((double)(end - window->begun_at)),
-                             .before = window->before,
-                             .after = window->ended ? window->after : *totals};
-}
-
-static void set_rates(struct metrics *metrics, const struct measured *m)
-{
-    struct results *results = &metrics->run_record->results;
-    double made = (double)(m->after.made - m->before.made);
-    double delivered = (double)(m->after.delivered - m->before.delivered);
-    double bytes = (double)(m->after.delivered_bytes - m->before.delivered_bytes);
-    double payload = (double)(m->after.delivered_payload_bytes - m->before.delivered_payload_bytes);
-    if (m->time <= 0)
-        return;
-    results_set(results, "offered", made / m->time, "packets/s");
-    results_set(results, "accepted", delivered / m->time, "packets/s");
-    results_set(results, "throughput", delivered / m->time, "packets/s");
-    results_set(results, "offered.node", made / m->time / metrics->senders, "packets/s");
-    results_set(results, "accepted.node", delivered / m->time / metrics->senders, "packets/s");
-    results_set(results, "accepted.bits", 8 * bytes / m->time, "bits/s");
-    results_set(results, "accepted.payload", 8 * payload / m->time, "bits/s");
+    struct results *results = &metrics->record->results;
+    const struct data_totals *before = &metrics->window.before;
+    double made = (double)(after->made - before->made) / seconds;
+    double delivered = (double)(after->delivered - before->delivered) / seconds;
+    double bytes = (double)(after->delivered_bytes - before->delivered_bytes);
+    double payload = (double)(after->delivered_payload_bytes - before->delivered_payload_bytes);
+    results_set(results, "offered", made, "packets/s");
+    results_set(results, "accepted", delivered, "packets/s");
+    results_set(results, "throughput", delivered, "packets/s");
+    results_set(results, "offered.node", made / metrics->senders, "packets/s");
+    results_set(results, "accepted.node", delivered / metrics->senders, "packets/s");
+    results_set(results, "accepted.bits", 8 * bytes / seconds, "bits/s");
+    results_set(results, "accepted.payload", 8 * payload / seconds, "bits/s");
 }
 
 static void set_one_latency(struct results *results, const char *name,
@@ -65,7 +49,7 @@ static void set_one_latency(struct results *results, const char *name,
 
 static void set_latencies(struct metrics *metrics)
 {
-    struct results *results = &metrics->run_record->results;
+    struct results *results = &metrics->record->results;
     if (metrics->latency.count == 0)
         return;
     set_one_latency(results, "latency", &metrics->latency, &metrics->latency_cells,
@@ -78,45 +62,48 @@ static void set_latencies(struct metrics *metrics)
 
 /* With sources that always have one more, latency since a packet was made means nothing, but the
  * fabric itself may have come to rest. */
-static void judge(struct metrics *metrics, const struct measured *m)
+static void judge(struct metrics *metrics, const struct data_totals *after)
 {
-    struct run_record *run_record = metrics->run_record;
+    struct run_record *record = metrics->record;
+    const struct data_totals *before = &metrics->window.before;
     char text[STEADY_TEXT_BYTES];
-    struct steady_window window = {.made = m->after.made - m->before.made,
-                                   .delivered = m->after.delivered - m->before.delivered,
-                                   .waiting_before = m->before.waiting,
-                                   .waiting_after = m->after.waiting,
+    struct steady_window window = {.made = after->made - before->made,
+                                   .delivered = after->delivered - before->delivered,
+                                   .waiting_before = before->waiting,
+                                   .waiting_after = after->waiting,
                                    .always = metrics->always,
                                    .latency = &metrics->latency_batches};
     enum steady_verdict verdict = steady_judge(&window);
     bool steady = metrics->always ? !batches_have_trend(&metrics->network_batches, true)
                                   : verdict == STEADY_YES;
-    run_record->verdict = arena_strdup(&run_record->arena, steady_text(verdict, &window, text));
+    record->verdict = arena_strdup(&record->arena, steady_text(verdict, &window, text));
     if (verdict == STEADY_UNKNOWN)
         return;
-    results_set(&run_record->results, "steady", steady, "");
-    results_set(&run_record->results, "saturated", verdict == STEADY_SATURATED, "");
+    results_set(&record->results, "steady", steady, "");
+    results_set(&record->results, "saturated", verdict == STEADY_SATURATED, "");
 }
 
 static void set_window(struct metrics *metrics, uint64_t now, const struct data_totals *totals)
 {
-    struct results *results = &metrics->run_record->results;
-    if (!metrics->window.begun)
+    struct results *results = &metrics->record->results;
+    const struct metrics_window *window = &metrics->window;
+    if (!window->begun)
         return;
-    struct measured m = measure(metrics, now, totals);
-    uint64_t end = metrics->window.ended ? metrics->window.ended_at : now;
-    results_set(results, "window.from", time_seconds((double)metrics->window.begun_at), "s");
+    uint64_t end = window->ended ? window->ended_at : now;
+    const struct data_totals *after = window->ended ? &window->after : totals;
+    results_set(results, "window.from", time_seconds((double)window->begun_at), "s");
     results_set(results, "window.to", time_seconds((double)end), "s");
-    set_rates(metrics, &m);
+    if (end > window->begun_at)
+        set_rates(metrics, time_seconds((double)(end - window->begun_at)), after);
     set_latencies(metrics);
-    judge(metrics, &m);
+    judge(metrics, after);
 }
 
 /* ---- the whole run ---- */
 
 static void set_totals(struct metrics *metrics, const struct data_totals *totals)
 {
-    struct results *results = &metrics->run_record->results;
+    struct results *results = &metrics->record->results;
     uint64_t lost = 0;
     char name[LOSS_NAME_BYTES];
     results_set(results, "made", (double)totals->made, "packets");
@@ -137,24 +124,13 @@ static void set_totals(struct metrics *metrics, const struct data_totals *totals
     results_set(results, "deadlocks", (double)totals->deadlocks, "");
 }
 
-static void set_stoppage(struct metrics *metrics, uint64_t now)
-{
-    struct results *results = &metrics->run_record->results;
-    struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
-    results_set(results, "traffic.stopped.any", stopped.any, "s");
-    results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");
-    results_set(results, "traffic.stopped.all", stopped.all, "s");
-    results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
-    results_set(results, "traffic.stopped.mean", stopped.mean, "s");
-}
-
 /* ---- over time ---- */
 
 /* The series of that name, without points; false if a statement collects something under it. */
 static bool clean_series(struct metrics *metrics, const char *name, const char *unit,
                          size_t *series)
 {
-    struct results *results = &metrics->run_record->results;
+    struct results *results = &metrics->record->results;
     for (size_t i = 0; i < metrics->collectors.count; i++) {
         const struct collection *collection = metrics->collectors.items[i].collection;
         if (collect_is_series(collection->how) && strcmp(collection->name, name) == 0)
@@ -174,7 +150,7 @@ static uint64_t bucket_begin(const struct buckets *buckets, size_t bucket)
 static void set_rate_series(struct metrics *metrics, const char *name, const char *unit,
                             unsigned column, uint64_t now)
 {
-    struct results *results = &metrics->run_record->results;
+    struct results *results = &metrics->record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     if (!clean_series(metrics, name, unit, &series))
@@ -190,7 +166,7 @@ static void set_rate_series(struct metrics *metrics, const char *name, const cha
 static void set_total_series(struct metrics *metrics, const char *name, unsigned first,
                              unsigned last, uint64_t now)
 {
-    struct results *results = &metrics->run_record->results;
+    struct results *results = &metrics->record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     double sum = 0;
@@ -207,7 +183,7 @@ static void set_total_series(struct metrics *metrics, const char *name, unsigned
 
 static void set_latency_series(struct metrics *metrics)
 {
-    struct results *results = &metrics->run_record->results;
+    struct results *results = &metrics->record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     if (!clean_series(metrics, "latency", "s", &series))
@@ -236,6 +212,7 @@ static void set_timeline(struct metrics *metrics, uint64_t now, const struct dat
 
 void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
 {
+    struct results *results = &metrics->record->results;
     struct data_totals totals;
     if (!metrics->any)
         return;
@@ -244,6 +221,11 @@ void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
         buckets_add(&metrics->timeline, now - 1, TIMELINE_DELIVERED, 0);
     set_window(metrics, now, &totals);
     set_totals(metrics, &totals);
-    set_stoppage(metrics, now);
+    struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
+    results_set(results, "traffic.stopped.any", stopped.any, "s");
+    results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");
+    results_set(results, "traffic.stopped.all", stopped.all, "s");
+    results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
+    results_set(results, "traffic.stopped.mean", stopped.mean, "s");
     set_timeline(metrics, now, &totals);
 }

@@ -25,7 +25,7 @@ struct metrics_window {
 
 struct metrics {
     struct fabric *fabric;
-    struct run_record *run_record;
+    struct run_record *record;
     VEC(struct collector) collectors;
     uint8_t *lanes; /* data lanes, by node */
     /* traffic */

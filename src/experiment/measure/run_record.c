@@ -7,18 +7,18 @@ const char *const run_record_kind_names[RUN_RECORD_KINDS] = {"action", "event", 
 
 const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
 
-void run_record_release(struct run_record *run_record)
+void run_record_release(struct run_record *record)
 {
-    vec_release(&run_record->events);
-    vec_release(&run_record->changes);
-    vec_release(&run_record->checks);
-    vec_release(&run_record->machines);
-    results_release(&run_record->results);
-    arena_release(&run_record->arena);
-    *run_record = (struct run_record){0};
+    vec_release(&record->events);
+    vec_release(&record->changes);
+    vec_release(&record->checks);
+    vec_release(&record->machines);
+    results_release(&record->results);
+    arena_release(&record->arena);
+    *record = (struct run_record){0};
 }
 
-void run_record_tell(struct run_record *run_record, enum run_record_kind kind, uint64_t time,
+void run_record_tell(struct run_record *record, enum run_record_kind kind, uint64_t time,
                      const char *who, const char *format, ...)
 {
     char line[512];
@@ -26,10 +26,10 @@ void run_record_tell(struct run_record *run_record, enum run_record_kind kind, u
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    struct run_record_event event = {kind, time, who, arena_strdup(&run_record->arena, line)};
-    vec_push(&run_record->events, event);
-    if (run_record->tell)
-        run_record->tell(run_record->context, &event);
+    struct run_record_event event = {kind, time, who, arena_strdup(&record->arena, line)};
+    vec_push(&record->events, event);
+    if (record->tell)
+        record->tell(record->context, &event);
 }
 
 uint64_t run_record_routing(const struct run_record_change *change)
@@ -51,10 +51,10 @@ bool run_record_phase(const struct run_record_change *change, enum phase_kind ki
     return *to > *from;
 }
 
-unsigned run_record_failures(const struct run_record *run_record)
+unsigned run_record_failures(const struct run_record *record)
 {
     unsigned failures = 0;
-    for (size_t i = 0; i < run_record->checks.count; i++)
-        failures += !run_record->checks.items[i].holds;
+    for (size_t i = 0; i < record->checks.count; i++)
+        failures += !record->checks.items[i].holds;
     return failures;
 }

@@ -71,8 +71,8 @@ struct run_record {
     void *context;
 };
 
-void run_record_release(struct run_record *run_record);
-void run_record_tell(struct run_record *run_record, enum run_record_kind kind, uint64_t time,
+void run_record_release(struct run_record *record);
+void run_record_tell(struct run_record *record, enum run_record_kind kind, uint64_t time,
                      const char *who, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* A change's phases follow each other (changes.h). False if there is no such phase. */
@@ -82,6 +82,6 @@ bool run_record_phase(const struct run_record_change *change, enum phase_kind ki
                       uint64_t *to);
 /* When the computing of routes began; if there were none, the end. */
 uint64_t run_record_routing(const struct run_record_change *change);
-unsigned run_record_failures(const struct run_record *run_record); /* checks that do not hold */
+unsigned run_record_failures(const struct run_record *record); /* checks that do not hold */
 
 #endif

@@ -38,18 +38,10 @@ void curves_add(struct curves *curves, const char *group, const struct curve_val
 
 bool curves_have_numbers(const struct curves *curves)
 {
-    for (size_t i = 0; i < curves->places.count; i++) {
-        char *end;
-        strtod(curves->places.items[i].key, &end);
-        if (end == curves->places.items[i].key || *end)
+    for (size_t i = 0; i < curves->places.count; i++)
+        if (!result_is_number(curves->places.items[i].key))
             return false;
-    }
     return true;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void add_categories(struct curves *curves)
@@ -57,11 +49,9 @@ static void add_categories(struct curves *curves)
     VEC(const char *) keys = {0};
     for (size_t i = 0; i < curves->places.count; i++)
         vec_push(&keys, curves->places.items[i].key);
-    if (keys.count)
-        qsort(keys.items, keys.count, sizeof *keys.items, compare_keys);
+    keys.count = result_sort_values(keys.items, keys.count);
     for (size_t i = 0; i < keys.count; i++)
-        if (i == 0 || strcmp(keys.items[i], keys.items[i - 1]) != 0)
-            chart_add_category(curves->chart, keys.items[i]);
+        chart_add_category(curves->chart, keys.items[i]);
     vec_release(&keys);
 }
 

@@ -47,15 +47,9 @@ void drawing_axis(const struct canvas *canvas, struct text *out)
 /* The value that holds at a time; 0 before the first. */
 static double value_at(const struct series *series, uint64_t time)
 {
-    size_t low = 0, high = series->points.count;
-    while (low < high) { /* the first point after it */
-        size_t middle = (low + high) / 2;
-        if (series->points.items[middle].time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? series->points.items[low - 1].value : 0;
+    size_t after;
+    lower_bound(after, series->points.count, series->points.items[after].time <= time);
+    return after ? series->points.items[after - 1].value : 0;
 }
 
 static double amount(const struct series *series, uint64_t from, uint64_t to, enum curve curve)

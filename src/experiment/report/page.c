@@ -75,21 +75,10 @@ static void put_element(struct text *out, const char *tag, const char *class, co
     text_printf(out, "</%s>\n", tag);
 }
 
-static void put_formatted(struct text *out, const char *tag, const char *class, const char *format,
-                          va_list arguments)
-{
-    struct text text = {0};
-    text_vprintf(&text, format, arguments);
-    put_element(out, tag, class, text.data);
-    text_release(&text);
-}
-
 void page_begin(struct page *page, const char *title, const char *lead)
 {
     *page = (struct page){0};
-    text_puts(&page->head, "<title>");
-    markup_put(&page->head, title);
-    text_puts(&page->head, "</title>\n");
+    put_element(&page->head, "title", "", title);
     put_element(&page->body, "h1", "", title);
     if (lead[0])
         put_element(&page->body, "p", "lead", lead);
@@ -124,20 +113,15 @@ void page_subsection(struct page *page, const char *heading)
     put_element(&page->body, "h3", "", heading);
 }
 
-void page_paragraph(struct page *page, const char *format, ...)
+void page_text(struct page *page, const char *class, const char *format, ...)
 {
+    struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    put_formatted(&page->body, "p", "", format, arguments);
+    text_vprintf(&text, format, arguments);
     va_end(arguments);
-}
-
-void page_note(struct page *page, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    put_formatted(&page->body, "p", "note", format, arguments);
-    va_end(arguments);
+    put_element(&page->body, "p", class, text.data);
+    text_release(&text);
 }
 
 void page_code(struct page *page, const char *text)

@@ -28,9 +28,11 @@ void page_verdict(struct page *page, enum page_tone tone, const char *sentence);
 
 void page_section(struct page *page, const char *heading); /* has a place in the contents */
 void page_subsection(struct page *page, const char *heading);
-void page_paragraph(struct page *page, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void page_note(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A paragraph; the class "note" makes it smaller. */
+void page_text(struct page *page, const char *class, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define page_paragraph(page, ...) page_text(page, "", __VA_ARGS__)
+#define page_note(page, ...)      page_text(page, "note", __VA_ARGS__)
 void page_code(struct page *page, const char *text); /* as it stands, in fixed width */
 
 /* What stands side by side where there is room: begin, next before each further one, end. */

@@ -13,6 +13,8 @@
 #include "experiment/report/page.h"
 #include "experiment/store/result_store.h"
 
+struct topology;
+
 /* DIR/run.db (weft sim --out DIR) to DIR/report.html. */
 int report_write_run(const char *dir, struct err *err);
 
@@ -21,7 +23,7 @@ int report_write_run(const char *dir, struct err *err);
 /* A run with all that its store knows of it. */
 struct report_run {
     struct result_run run;
-    struct run_record run_record;
+    struct run_record record;
     struct results results;
     struct arena arena;
 };
@@ -30,6 +32,17 @@ int report_run_read(struct report_run *report, struct result_store *store,
                     const struct result_run *run, struct err *err);
 void report_run_release(struct report_run *report);
 
+/* What "lost.CAUSE" figures add up to, or else "lost"; NaN if there are none. */
+double report_lost(const struct report_run *report);
+/* The longest time from an action to the end of the change that answers it; *answered counts
+ * these. */
+uint64_t report_healing(const struct report_run *report, size_t *answered);
+/* Appends the fabric as one <svg> element: graphviz's drawing, cleaned up for a page. What the
+ * actions of the record name is marked. Node names are hover titles; there are no ids and no
+ * comments, so that the same fabric gives the same text. -ENOENT where graphviz is not installed,
+ * -EFBIG where the drawing is too large for a page. */
+int report_picture(const struct topology *topology, const struct run_record *record,
+                   struct text *out, struct err *err);
 /* The answer in one sentence; false if it is a bad one. */
 bool report_run_verdict(const struct report_run *report, struct text *out);
 /* The whole page; the caller writes and releases it. */

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <string.h>
 
 enum { Y_CHOSEN = 6 };
 
@@ -23,24 +22,23 @@ static const char *const wanted[] = {"accepted",    "throughput*", "latency.mean
 static int unknown(const struct report_sweep *sweep, const char *option, const char *name,
                    bool parameters, bool figures, struct err *err)
 {
+    const char *what = !figures ? "parameter" : !parameters ? "figure" : "parameter or figure";
     VEC(const char *) names = {0};
     for (size_t i = 0; parameters && i < sweep->parameters.count; i++)
         vec_push(&names, sweep->parameters.items[i].name);
     for (size_t i = 0; figures && i < sweep->figures.count; i++)
         vec_push(&names, sweep->figures.items[i].name);
     const char *nearest = nearest_word(name, names.items, names.count);
-    const char *what = !figures ? "parameter" : !parameters ? "figure" : "parameter or figure";
-    const char *hint = nearest       ? "; did you mean '"
-                       : names.count ? "; there is '"
-                                     : ", nor any other";
-    int status = err_at(err, EINVAL, sweep->store, 0, "--%s: there is no %s '%s'%s%s%s", option,
-                        what, name, hint,
-                        nearest       ? nearest
-                        : names.count ? names.items[0]
-                                      : "",
-                        nearest       ? "'?"
-                        : names.count ? "', for one"
-                                      : "");
+    struct text hint = {0};
+    if (nearest)
+        text_printf(&hint, "; did you mean '%s'?", nearest);
+    else if (names.count)
+        text_printf(&hint, "; there is '%s', for one", names.items[0]);
+    else
+        text_puts(&hint, ", nor any other");
+    int status = err_at(err, EINVAL, sweep->store, 0, "--%s: there is no %s '%s'%s", option, what,
+                        name, hint.data);
+    text_release(&hint);
     vec_release(&names);
     return status;
 }

@@ -7,24 +7,17 @@ void report_run_csv(const struct report_run *report, struct text *out)
     const struct results *results = &report->results;
     text_puts(out, "name,unit,time_s,value\n");
     for (size_t i = 0; i < results->figures.count; i++) {
-        csv_put(out, results->figures.items[i].name);
-        text_putc(out, ',');
-        csv_put(out, results->figures.items[i].unit);
-        text_puts(out, ",,");
-        csv_put_number(out, results->figures.items[i].value);
-        text_putc(out, '\n');
+        csv_put(out, results->figures.items[i].name, ",");
+        csv_put(out, results->figures.items[i].unit, ",,");
+        csv_put_number(out, results->figures.items[i].value, "\n");
     }
     for (size_t s = 0; s < results->series.count; s++) {
         const struct series *series = &results->series.items[s];
         for (size_t i = 0; i < series->points.count; i++) {
-            csv_put(out, series->name);
-            text_putc(out, ',');
-            csv_put(out, series->unit);
-            text_putc(out, ',');
-            csv_put_number(out, (double)series->points.items[i].time / 1e12);
-            text_putc(out, ',');
-            csv_put_number(out, series->points.items[i].value);
-            text_putc(out, '\n');
+            csv_put(out, series->name, ",");
+            csv_put(out, series->unit, ",");
+            csv_put_number(out, (double)series->points.items[i].time / 1e12, ",");
+            csv_put_number(out, series->points.items[i].value, "\n");
         }
     }
 }
@@ -45,8 +38,8 @@ void report_run_json(const struct report_run *report, struct text *out)
     json_string(&json, "replay", run->replay ? run->replay : "");
     json_bool(&json, "good", good);
     json_string(&json, "verdict", verdict.data);
-    json_unsigned(&json, "checks", report->run_record.checks.count);
-    json_unsigned(&json, "checks_failed", run_record_failures(&report->run_record));
+    json_unsigned(&json, "checks", report->record.checks.count);
+    json_unsigned(&json, "checks_failed", run_record_failures(&report->record));
     json_begin_object(&json, "figures");
     for (size_t i = 0; i < results->figures.count; i++) {
         json_begin_object(&json, results->figures.items[i].name);

@@ -1,5 +1,7 @@
-#include "experiment/report/report_picture.h"
+/* The fabric of a run as a picture. */
+#include "experiment/report/report.h"
 
+#include "base/map.h"
 #include "experiment/chart/markup.h"
 #include "experiment/chart/program.h"
 #include "topology/export.h"
@@ -16,7 +18,8 @@ enum { DRAWING_BYTES = 300 << 10, DRAWING_LIMIT = 64 << 20, WORD_BYTES = 256 };
 struct touched {
     const struct topology *topology;
     const struct graph *graph;
-    VEC(char *) titles; /* graphviz's names of nodes and links: "s3", "s3--h7" */
+    struct name_map titles; /* graphviz's names of nodes and links: "s3", "s3--h7" */
+    struct arena arena;
 };
 
 static void node_title(const struct touched *touched, uint32_t node, char title[16])
@@ -30,7 +33,7 @@ static void node_title(const struct touched *touched, uint32_t node, char title[
 
 static void touch(struct touched *touched, const char *title)
 {
-    vec_push(&touched->titles, mem_strdup(title));
+    name_map_add(&touched->titles, arena_strdup(&touched->arena, title), 1);
 }
 
 /* Both ways round: who knows which end was drawn first. */
@@ -74,14 +77,6 @@ static void touch_action(struct touched *touched, const char *text)
         }
         return;
     }
-}
-
-static bool is_touched(const struct touched *touched, const char *title)
-{
-    for (size_t i = 0; i < touched->titles.count; i++)
-        if (strcmp(touched->titles.items[i], title) == 0)
-            return true;
-    return false;
 }
 
 /* ---- cleaning ---- */
@@ -135,7 +130,8 @@ static void put_clean(const struct touched *touched, const char *svg, struct tex
             continue;
         } else if ((next = behind(at, "<g id=\"", "\""))) {
             read_title(at, title, sizeof title);
-            text_puts(out, is_touched(touched, title) ? "<g data-touched=\"yes\"" : "<g");
+            bool is_touched = name_map_get(&touched->titles, title) != MAP_NONE;
+            text_puts(out, is_touched ? "<g data-touched=\"yes\"" : "<g");
         } else if ((next = behind(at, "<title>", "</title>"))) {
             read_title(at, title, sizeof title);
             const char *name = title_text(touched, title);
@@ -153,50 +149,43 @@ static void put_clean(const struct touched *touched, const char *svg, struct tex
 
 /* ---- drawing ---- */
 
-static int draw(const struct touched *touched, struct drawing_limits limits, struct text *svg,
-                struct err *err)
-{
-    struct text dot = {0};
-    const char *argv[] = {NULL, "-Tsvg", NULL};
-    argv[0] = topology_write_dot(touched->topology, touched->graph, limits, &dot);
-    int status = program_run(argv, "graphviz", &dot, DRAWING_LIMIT, svg, err);
-    text_release(&dot);
-    return status;
-}
-
-static int draw_small_enough(const struct touched *touched, struct text *svg, struct err *err)
+/* With fewer details until it is small enough for a page. */
+static int draw(const struct touched *touched, struct text *svg, struct err *err)
 {
     const struct drawing_limits limits[] = {DRAWING_LIMITS,
                                             {.host_limit = 0, .switch_limit = 160},
                                             {.host_limit = 0, .switch_limit = 0}};
+    const char *argv[] = {NULL, "-Tsvg", NULL};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct text dot = {0};
+        argv[0] = topology_write_dot(touched->topology, touched->graph, limits[i], &dot);
         text_clear(svg);
-        int status = draw(touched, limits[i], svg, err);
+        int status = program_run(argv, "graphviz", &dot, DRAWING_LIMIT, svg, err);
+        text_release(&dot);
         if (status || svg->length <= DRAWING_BYTES)
             return status;
     }
     return err_set(err, EFBIG, "the drawing is too large for a page");
 }
 
-int report_picture(const struct topology *topology, const struct run_record *run_record,
+int report_picture(const struct topology *topology, const struct run_record *record,
                    struct text *out, struct err *err)
 {
     struct graph graph;
     struct text svg = {0};
     struct touched touched = {.topology = topology, .graph = &graph};
     graph_init(&graph, topology);
-    for (size_t i = 0; i < run_record->events.count; i++)
-        if (run_record->events.items[i].kind == RUN_RECORD_ACTION)
-            touch_action(&touched, run_record->events.items[i].text);
-    int status = draw_small_enough(&touched, &svg, err);
+    for (size_t i = 0; i < record->events.count; i++)
+        if (record->events.items[i].kind == RUN_RECORD_ACTION)
+            touch_action(&touched, record->events.items[i].text);
+    int status = draw(&touched, &svg, err);
     const char *start = status == 0 && svg.data ? strstr(svg.data, "<svg") : NULL;
     if (status == 0 && !start)
         status = err_set(err, EIO, "graphviz drew nothing");
     if (status == 0 && start)
         put_clean(&touched, start, out);
-    for (size_t i = 0; i < touched.titles.count; i++)
-        mem_free(touched.titles.items[i]);
-    vec_release(&touched.titles);
+    name_map_release(&touched.titles);
+    arena_release(&touched.arena);
     text_release(&svg);
     graph_release(&graph);
     return status;

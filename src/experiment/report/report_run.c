@@ -6,13 +6,11 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "experiment/chart/chart_gnuplot.h"
-#include "experiment/report/report_picture.h"
 #include "experiment/report/report_timeline.h"
-#include "experiment/report/report_verdict.h"
+#include "topology/topology.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -33,7 +31,7 @@ int report_run_read(struct report_run *report, struct result_store *store,
     if (status == 0)
         status = result_store_read_results(store, run->id, &report->results, err);
     if (status == 0)
-        status = result_store_read_story(store, run->id, &report->run_record, err);
+        status = result_store_read_story(store, run->id, &report->record, err);
     if (status)
         report_run_release(report);
     return status;
@@ -41,7 +39,7 @@ int report_run_read(struct report_run *report, struct result_store *store,
 
 void report_run_release(struct report_run *report)
 {
-    run_record_release(&report->run_record);
+    run_record_release(&report->record);
     results_release(&report->results);
     arena_release(&report->arena);
 }
@@ -64,7 +62,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
                  {"latency.mean", "mean latency"},
                  {"latency.p99", "latency, 99th percentile"}};
     char number[QUANTITY_BYTES];
-    const struct run_record *run_record = &report->run_record;
+    const struct run_record *record = &report->record;
     size_t answered = 0;
     uint64_t healing = report_healing(report, &answered);
     double lost = report_lost(report);
@@ -82,18 +80,18 @@ static void put_tiles(const struct report_run *report, struct page *page)
                                     number),
                       known[i].label);
     }
-    page_tile(page, quantity_text((double)run_record->smps, "", number), "SMPs sent");
-    page_tile(page, quantity_text(time_seconds(run_record->end), "s", number), "simulated");
+    page_tile(page, quantity_text((double)record->smps, "", number), "SMPs sent");
+    page_tile(page, quantity_text(time_seconds(record->end), "s", number), "simulated");
     page_end_tiles(page);
 }
 
 static void put_top(const struct report_run *report, struct page *page)
 {
-    const struct run_record *run_record = &report->run_record;
+    const struct run_record *record = &report->record;
     struct text lead = {0}, verdict = {0};
     char time[QUANTITY_BYTES];
-    text_printf(&lead, "%u switches, %u adapters, %s simulated", run_record->switches,
-                run_record->adapters, quantity_moment(run_record->end, time));
+    text_printf(&lead, "%u switches, %u adapters, %s simulated", record->switches, record->adapters,
+                quantity_moment(record->end, time));
     if (report->run.point && report->run.point[0])
         text_printf(&lead, "; %s", report->run.point);
     if (report->run.repetition > 1)
@@ -101,9 +99,9 @@ static void put_top(const struct report_run *report, struct page *page)
     page_begin(page, base_name(report->run.name), lead.data);
     bool good = report_run_verdict(report, &verdict);
     page_verdict(page,
-                 !good                      ? PAGE_BAD
-                 : run_record->checks.count ? PAGE_GOOD
-                                            : PAGE_PLAIN,
+                 !good                  ? PAGE_BAD
+                 : record->checks.count ? PAGE_GOOD
+                                        : PAGE_PLAIN,
                  verdict.data);
     if (!report->run.failed)
         put_tiles(report, page);
@@ -123,7 +121,7 @@ static void put_picture(const struct report_run *report, struct page *page)
     topology_init(&topology);
     int status = topology_read(&topology, from_text("topology", text, &err));
     if (status == 0)
-        status = report_picture(&topology, &report->run_record, &svg, &err);
+        status = report_picture(&topology, &report->record, &svg, &err);
     if (status == 0)
         page_picture(page, svg.data, "As the run began. Red dashes: what the scenario touched.");
     else
@@ -139,18 +137,17 @@ static void put_window(const struct timeline *timeline, const struct window *win
 {
     struct chart charts[TIMELINE_PANELS];
     size_t left_out, count = timeline_charts(timeline, window, charts, &left_out);
-    struct text caption = {0};
+    char caption[80] = "";
     if (left_out)
-        text_printf(&caption, "Not shown: %zu more series of the store.", left_out);
-    page_chart(page, charts, count, caption.data ? caption.data : "");
+        snprintf(caption, sizeof caption, "Not shown: %zu more series of the store.", left_out);
+    page_chart(page, charts, count, caption);
     for (size_t i = 0; i < count; i++)
         chart_release(&charts[i]);
-    text_release(&caption);
 }
 
 static void put_timeline(const struct report_run *report, struct page *page)
 {
-    struct timeline timeline = {&report->run_record, &report->results};
+    struct timeline timeline = {&report->record, &report->results};
     struct windows windows = {0};
     char at[QUANTITY_BYTES];
     timeline_windows(&timeline, ZOOMS, &windows);
@@ -173,14 +170,14 @@ static void put_changes(const struct report_run *report, struct page *page)
     static const char *const headings[] = {">at",      "cause",       ">detect", ">discover",
                                            ">compute", ">distribute", ">in all", ">gets",
                                            ">sets",    ">blocks"};
-    const struct run_record *run_record = &report->run_record;
+    const struct run_record *record = &report->record;
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
-    if (!run_record->changes.count)
+    if (!record->changes.count)
         return;
     page_section(page, "The managers’ changes");
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
-    for (size_t i = 0; i < run_record->changes.count && i < CHANGES_SHOWN; i++) {
-        const struct run_record_change *change = &run_record->changes.items[i];
+    for (size_t i = 0; i < record->changes.count && i < CHANGES_SHOWN; i++) {
+        const struct run_record_change *change = &record->changes.items[i];
         uint64_t total = change->end - change->begin;
         page_cell(page, "%s", quantity_moment(change->begin, at));
         page_cell(page, "%s%s", change->cause, change->finished ? "" : " (given up)");
@@ -198,8 +195,8 @@ static void put_changes(const struct report_run *report, struct page *page)
     }
     page_end_table(page);
     page_note(page, "Gets and sets are SMPs; blocks are sets of forwarding tables.");
-    if (run_record->changes.count > CHANGES_SHOWN)
-        page_note(page, "%zu more are in the store.", run_record->changes.count - CHANGES_SHOWN);
+    if (record->changes.count > CHANGES_SHOWN)
+        page_note(page, "%zu more are in the store.", record->changes.count - CHANGES_SHOWN);
 }
 
 /* ---- numbers ---- */
@@ -314,14 +311,14 @@ static void put_numbers(const struct report_run *report, struct page *page)
 static void put_checks(const struct report_run *report, struct page *page)
 {
     static const char *const headings[] = {">at", "", "check", "found"};
-    const struct run_record *run_record = &report->run_record;
+    const struct run_record *record = &report->record;
     char at[QUANTITY_BYTES];
-    if (!run_record->checks.count)
+    if (!record->checks.count)
         return;
     page_section(page, "Checks");
     page_begin_table(page, headings, 4);
-    for (size_t i = 0; i < run_record->checks.count; i++) {
-        const struct run_record_check *check = &run_record->checks.items[i];
+    for (size_t i = 0; i < record->checks.count; i++) {
+        const struct run_record_check *check = &record->checks.items[i];
         page_cell(page, "%s", quantity_moment(check->time, at));
         page_toned_cell(page, check->holds ? PAGE_GOOD : PAGE_BAD,
                         check->holds ? "holds" : "FAILS");
@@ -332,11 +329,11 @@ static void put_checks(const struct report_run *report, struct page *page)
 }
 
 /* How many events from here on were said by the same manager at the same moment. */
-static size_t chorus(const struct run_record *run_record, size_t first)
+static size_t chorus(const struct run_record *record, size_t first)
 {
-    const struct run_record_event *events = run_record->events.items;
+    const struct run_record_event *events = record->events.items;
     size_t count = 1;
-    while (events[first].kind == RUN_RECORD_EVENT && first + count < run_record->events.count &&
+    while (events[first].kind == RUN_RECORD_EVENT && first + count < record->events.count &&
            events[first + count].kind == RUN_RECORD_EVENT &&
            events[first + count].time == events[first].time &&
            strcmp(events[first + count].who, events[first].who) == 0)
@@ -355,20 +352,20 @@ static void put_event(const struct run_record_event *event, enum page_tone tone,
 
 /* Checks have their own table; what a manager says of many nodes at once is cut short. Once there
  * is too much, only what was done to the fabric and what managers complain of goes on. */
-static void put_story(const struct run_record *run_record, struct page *page)
+static void put_story(const struct run_record *record, struct page *page)
 {
     static const char *const headings[] = {">at", "who", "what"};
     static const enum page_tone tones[] = {
         [RUN_RECORD_ACTION] = PAGE_STRONG, [RUN_RECORD_ALARM] = PAGE_BAD};
     size_t rows = 0;
-    if (!run_record->events.count)
+    if (!record->events.count)
         return;
     page_section(page, "The story");
     page_begin_table(page, headings, 3);
-    for (size_t i = 0, said; i < run_record->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
-        const struct run_record_event *event = &run_record->events.items[i];
+    for (size_t i = 0, said; i < record->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
+        const struct run_record_event *event = &record->events.items[i];
         bool loud = event->kind == RUN_RECORD_ACTION || event->kind == RUN_RECORD_ALARM;
-        said = chorus(run_record, i);
+        said = chorus(record, i);
         size_t shown = said > CHORUS_SHOWN + 1 ? CHORUS_SHOWN : said;
         if (event->kind == RUN_RECORD_CHECK || (rows >= EVENTS_SHOWN && !loud))
             continue;
@@ -382,7 +379,7 @@ static void put_story(const struct run_record *run_record, struct page *page)
         rows += shown + (shown < said);
     }
     if (rows >= EVENTS_SHOWN)
-        put_event(&run_record->events.items[run_record->events.count - 1], PAGE_PLAIN,
+        put_event(&record->events.items[record->events.count - 1], PAGE_PLAIN,
                   "(events were left out; all are in the store)", page);
     page_end_table(page);
 }
@@ -416,7 +413,7 @@ void report_run_page(const struct report_run *report, struct page *page)
         put_losses(report, page);
         put_numbers(report, page);
         put_checks(report, page);
-        put_story(&report->run_record, page);
+        put_story(&report->record, page);
     }
     put_reproduction(report, page);
 }
@@ -425,7 +422,7 @@ void report_run_page(const struct report_run *report, struct page *page)
 
 int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err)
 {
-    struct timeline timeline = {&report->run_record, &report->results};
+    struct timeline timeline = {&report->record, &report->results};
     struct windows windows = {0};
     struct chart charts[TIMELINE_PANELS];
     size_t left_out;
@@ -438,41 +435,30 @@ int report_run_plot(const struct report_run *report, const char *path, bool keep
     return status;
 }
 
-static int write_only_run(struct result_store *store, const char *path, struct err *err)
+int report_write_run(const char *dir, struct err *err)
 {
-    struct result_runs runs;
+    struct arena arena = {0};
+    struct result_store *store;
+    struct result_runs runs = {0};
     struct report_run report;
     struct page page;
-    int status = result_store_read_runs(store, &runs, err);
-    if (status)
-        return status;
-    if (runs.items.count != 1)
+    int status =
+        result_store_open(&store, arena_printf(&arena, "%s/run.db", dir), RESULT_STORE_READ, err);
+    if (status == 0)
+        status = result_store_read_runs(store, &runs, err);
+    if (status == 0 && runs.items.count != 1)
         status = err_at(err, EINVAL, result_store_path(store), 0, "holds %zu runs, not one",
                         runs.items.count);
     if (status == 0)
         status = report_run_read(&report, store, &runs.items.items[0], err);
     if (status == 0) {
         report_run_page(&report, &page);
-        status = page_write(&page, path, err);
+        status = page_write(&page, arena_printf(&arena, "%s/report.html", dir), err);
         page_release(&page);
         report_run_release(&report);
     }
     result_runs_release(&runs);
-    return status;
-}
-
-int report_write_run(const char *dir, struct err *err)
-{
-    struct text from = {0}, to = {0};
-    struct result_store *store;
-    text_printf(&from, "%s/run.db", dir);
-    text_printf(&to, "%s/report.html", dir);
-    int status = result_store_open(&store, from.data, RESULT_STORE_READ, err);
-    if (status == 0) {
-        status = write_only_run(store, to.data, err);
-        result_store_close(store);
-    }
-    text_release(&from);
-    text_release(&to);
+    result_store_close(store);
+    arena_release(&arena);
     return status;
 }

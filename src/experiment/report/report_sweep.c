@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { VALUES_MOST = 50000000 };
@@ -21,24 +20,12 @@ const char *sweep_value_of(const struct result_run *run, const char *parameter)
     return value ? value : "";
 }
 
-static bool is_number(const char *text)
-{
-    char *end;
-    double value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(value);
-}
-
 size_t sweep_find_parameter(const struct report_sweep *sweep, const char *name)
 {
     for (size_t i = 0; i < sweep->parameters.count; i++)
         if (strcmp(sweep->parameters.items[i].name, name) == 0)
             return i;
     return SWEEP_NONE;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void count_values(const struct report_sweep *sweep, struct sweep_parameter *parameter)
@@ -48,12 +35,9 @@ static void count_values(const struct report_sweep *sweep, struct sweep_paramete
     parameter->numbers = true;
     for (size_t i = 0; i < count; i++) {
         values[i] = sweep_value_of(&sweep->runs->items.items[i], parameter->name);
-        parameter->numbers &= is_number(values[i]);
+        parameter->numbers &= result_is_number(values[i]);
     }
-    if (count)
-        qsort(values, count, sizeof *values, compare_texts);
-    for (size_t i = 0; i < count; i++)
-        parameter->values += i == 0 || strcmp(values[i], values[i - 1]) != 0;
+    parameter->values = result_sort_values(values, count);
     mem_free(values);
 }
 
@@ -85,8 +69,7 @@ struct measured {
     double value;
 };
 struct measured_run {
-    struct measured *items;
-    size_t count, capacity;
+    VEC(struct measured);
 };
 
 /* The names come with the runs, so the table can only be made when all were read. */

@@ -197,12 +197,9 @@ struct columns {
 
 static void add_column(struct columns *columns, bool number, const char *name, const char *unit)
 {
-    struct text heading = {0};
-    if (columns->count == PAGE_COLUMNS)
-        return;
-    text_printf(&heading, unit[0] ? "%s%s (%s)" : "%s%s%s", number ? ">" : "", name, unit);
-    columns->headings[columns->count++] = arena_strdup(&columns->arena, heading.data);
-    text_release(&heading);
+    if (columns->count < PAGE_COLUMNS)
+        columns->headings[columns->count++] = arena_printf(
+            &columns->arena, unit[0] ? "%s%s (%s)" : "%s%s%s", number ? ">" : "", name, unit);
 }
 
 static void find_columns(const struct report_sweep *sweep, const struct quantity_scale *scales,
@@ -324,32 +321,25 @@ int report_sweep_plot(const struct report_sweep *sweep, const char *path, bool k
 
 void report_sweep_csv(const struct report_sweep *sweep, struct text *out)
 {
-    for (size_t i = 0; i < sweep->parameters.count; i++) {
-        csv_put(out, sweep->parameters.items[i].name);
-        text_putc(out, ',');
-    }
+    for (size_t i = 0; i < sweep->parameters.count; i++)
+        csv_put(out, sweep->parameters.items[i].name, ",");
     text_puts(out, "runs");
     for (size_t i = 0; i < sweep->figures.count; i++) {
         text_putc(out, ',');
-        csv_put(out, sweep->figures.items[i].name);
-        text_putc(out, ',');
-        csv_put(out, sweep->figures.items[i].name);
-        text_puts(out, ".ci95");
+        csv_put(out, sweep->figures.items[i].name, ",");
+        csv_put(out, sweep->figures.items[i].name, ".ci95");
     }
     text_putc(out, '\n');
     for (size_t p = 0; p < sweep->points.count; p++) {
         const struct sweep_point *point = &sweep->points.items[p];
-        for (size_t i = 0; i < sweep->parameters.count; i++) {
-            csv_put(out, sweep_value_of(point->run, sweep->parameters.items[i].name));
-            text_putc(out, ',');
-        }
+        for (size_t i = 0; i < sweep->parameters.count; i++)
+            csv_put(out, sweep_value_of(point->run, sweep->parameters.items[i].name), ",");
         text_printf(out, "%zu", point->count);
         for (size_t i = 0; i < sweep->figures.count; i++) {
             struct quantity_mean mean = sweep_mean(sweep, point, i);
             text_putc(out, ',');
-            csv_put_number(out, mean.mean);
-            text_putc(out, ',');
-            csv_put_number(out, mean.half_width);
+            csv_put_number(out, mean.mean, ",");
+            csv_put_number(out, mean.half_width, "");
         }
         text_putc(out, '\n');
     }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct run_record_event *timeline_cause(const struct run_record *run_record, size_t change)
+const struct run_record_event *timeline_cause(const struct run_record *record, size_t change)
 {
-    const struct run_record_change *answer = &run_record->changes.items[change];
+    const struct run_record_change *answer = &record->changes.items[change];
     const struct run_record_event *cause = NULL;
-    for (size_t i = 0; answer->tied && i < run_record->events.count; i++)
-        if (run_record->events.items[i].kind == RUN_RECORD_ACTION &&
-            run_record->events.items[i].time <= answer->fault)
-            cause = &run_record->events.items[i];
+    for (size_t i = 0; answer->tied && i < record->events.count; i++)
+        if (record->events.items[i].kind == RUN_RECORD_ACTION &&
+            record->events.items[i].time <= answer->fault)
+            cause = &record->events.items[i];
     return cause;
 }
 
@@ -64,28 +64,17 @@ static uint64_t usual_step(const struct series *series)
     return (series->points.items[last - 1].time - series->points.items[0].time) / (last - 1);
 }
 
-/* The widest step of all series: a window must show some points of each. */
-static uint64_t widest_step(const struct results *results)
-{
-    uint64_t widest = 0;
-    for (size_t i = 0; i < results->series.count; i++) {
-        uint64_t step = usual_step(&results->series.items[i]);
-        widest = step > widest ? step : widest;
-    }
-    return widest;
-}
-
 static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
 {
-    const struct run_record_change *c = &timeline->run_record->changes.items[change];
-    const struct run_record_event *cause = timeline_cause(timeline->run_record, change);
+    const struct run_record_change *c = &timeline->record->changes.items[change];
+    const struct run_record_event *cause = timeline_cause(timeline->record, change);
     uint64_t from = c->tied ? c->fault : c->begin;
     uint64_t to = c->end > from ? c->end : from;
     uint64_t margin = (to - from) * 3 / 10;
     margin = margin > room ? margin : room;
     return (struct window){
         .from = from > margin ? from - margin : 0,
-        .to = to + margin < timeline->run_record->end ? to + margin : timeline->run_record->end,
+        .to = to + margin < timeline->record->end ? to + margin : timeline->record->end,
         .origin = cause ? cause->time : c->begin,
         .first = change,
         .last = change,
@@ -96,7 +85,7 @@ static struct window window_of(const struct timeline *timeline, size_t change, u
 static bool has_action(const struct timeline *timeline, const struct window *window)
 {
     for (size_t i = window->first; i <= window->last; i++)
-        if (timeline_cause(timeline->run_record, i))
+        if (timeline_cause(timeline->record, i))
             return true;
     return false;
 }
@@ -112,9 +101,14 @@ static int compare_windows(const void *a, const void *b)
 /* Changes in the order of time; those that overlap become one. */
 static void find_windows(const struct timeline *timeline, struct windows *found)
 {
-    uint64_t room = 4 * widest_step(timeline->results);
+    const struct results *results = timeline->results;
     struct windows all = {0};
-    for (size_t i = 0; i < timeline->run_record->changes.count; i++)
+    uint64_t room = 0; /* a window shows some points of each series */
+    for (size_t i = 0; i < results->series.count; i++) {
+        uint64_t step = usual_step(&results->series.items[i]);
+        room = 4 * step > room ? 4 * step : room;
+    }
+    for (size_t i = 0; i < timeline->record->changes.count; i++)
         vec_push(&all, window_of(timeline, i, room));
     if (all.count)
         qsort(all.items, all.count, sizeof *all.items, compare_windows);
@@ -135,7 +129,7 @@ static void find_windows(const struct timeline *timeline, struct windows *found)
 static struct window whole_run(const struct timeline *timeline)
 {
     const struct results *results = timeline->results;
-    const struct run_record *run_record = timeline->run_record;
+    const struct run_record *record = timeline->record;
     uint64_t first = UINT64_MAX;
     for (size_t i = 0; i < results->series.count; i++) {
         const struct series *series = &results->series.items[i];
@@ -143,10 +137,9 @@ static struct window whole_run(const struct timeline *timeline)
             series->points.items[0].time < first)
             first = series->points.items[0].time;
     }
-    return (struct window){.from =
-                               first < run_record->end && first > run_record->end / 3 ? first : 0,
-                           .to = run_record->end,
-                           .last = run_record->changes.count ? run_record->changes.count - 1 : 0,
+    return (struct window){.from = first < record->end && first > record->end / 3 ? first : 0,
+                           .to = record->end,
+                           .last = record->changes.count ? record->changes.count - 1 : 0,
                            .moment = ""};
 }
 
@@ -310,21 +303,21 @@ static bool is_worth_it(const struct results *results, size_t index, const struc
 static void add_moments(const struct timeline *timeline, const struct window *window,
                         struct chart *chart)
 {
-    const struct run_record *run_record = timeline->run_record;
+    const struct run_record *record = timeline->record;
     double origin = time_seconds(window->origin);
-    for (size_t i = 0; i < run_record->changes.count; i++)
+    for (size_t i = 0; i < record->changes.count; i++)
         for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
             char time[QUANTITY_BYTES];
             uint64_t from, to;
-            if (!run_record_phase(&run_record->changes.items[i], kind, &from, &to) ||
+            if (!run_record_phase(&record->changes.items[i], kind, &from, &to) ||
                 to < window->from || from > window->to)
                 continue;
             chart_add_band(chart, time_seconds((double)from) - origin,
                            time_seconds((double)to) - origin, phase_names[kind],
                            quantity_text(time_seconds((double)(to - from)), "s", time), kind);
         }
-    for (size_t i = 0; i < run_record->events.count; i++) {
-        const struct run_record_event *event = &run_record->events.items[i];
+    for (size_t i = 0; i < record->events.count; i++) {
+        const struct run_record_event *event = &record->events.items[i];
         if (event->kind == RUN_RECORD_ACTION && event->time >= window->from &&
             event->time <= window->to)
             chart_add_mark(chart, time_seconds(event->time) - origin, event->text);

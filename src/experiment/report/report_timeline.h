@@ -10,12 +10,12 @@
 #include "experiment/measure/run_record.h"
 
 struct timeline {
-    const struct run_record *run_record;
+    const struct run_record *record;
     const struct results *results;
 };
 
 /* The action that a change answers, or NULL. */
-const struct run_record_event *timeline_cause(const struct run_record *run_record, size_t change);
+const struct run_record_event *timeline_cause(const struct run_record *record, size_t change);
 /* The words of a name: "lost.dead-switch" becomes "lost dead switch". */
 void timeline_words(const char *name, char *buffer, size_t size);
 
@@ -26,8 +26,7 @@ struct window {
     const char *moment; /* what happened at the origin; "" for the whole run */
 };
 struct windows {
-    struct window *items;
-    size_t count, capacity;
+    VEC(struct window);
 };
 /* The whole run first (without what comes before a late traffic), then the changes, at most `most`
  * of these: those with an action before those without. Releasing is the caller's (vec_release). */

@@ -1,6 +1,6 @@
 /* The verdict on a run, in one sentence: did the checks hold, how long did healing take, what was
  * lost. */
-#include "experiment/report/report_verdict.h"
+#include "experiment/report/report.h"
 
 #include "base/quantity.h"
 #include "base/time.h"
@@ -24,9 +24,9 @@ double report_lost(const struct report_run *report)
 uint64_t report_healing(const struct report_run *report, size_t *answered)
 {
     uint64_t longest = 0;
-    for (size_t i = 0; i < report->run_record.changes.count; i++) {
-        const struct run_record_change *change = &report->run_record.changes.items[i];
-        const struct run_record_event *cause = timeline_cause(&report->run_record, i);
+    for (size_t i = 0; i < report->record.changes.count; i++) {
+        const struct run_record_change *change = &report->record.changes.items[i];
+        const struct run_record_event *cause = timeline_cause(&report->record, i);
         if (!cause || !change->finished)
             continue;
         ++*answered;
@@ -36,15 +36,14 @@ uint64_t report_healing(const struct report_run *report, size_t *answered)
     return longest;
 }
 
-static size_t count_actions(const struct run_record *run_record,
-                            const struct run_record_event **first)
+static size_t count_actions(const struct run_record *record, const struct run_record_event **first)
 {
     size_t count = 0;
-    for (size_t i = 0; i < run_record->events.count; i++) {
-        if (run_record->events.items[i].kind != RUN_RECORD_ACTION)
+    for (size_t i = 0; i < record->events.count; i++) {
+        if (record->events.items[i].kind != RUN_RECORD_ACTION)
             continue;
         if (count++ == 0)
-            *first = &run_record->events.items[i];
+            *first = &record->events.items[i];
     }
     return count;
 }
@@ -53,7 +52,7 @@ static void tell_actions(const struct report_run *report, struct text *out)
 {
     const struct run_record_event *first = NULL;
     char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
-    size_t answered = 0, actions = count_actions(&report->run_record, &first);
+    size_t answered = 0, actions = count_actions(&report->record, &first);
     uint64_t healing = report_healing(report, &answered);
     quantity_text(time_seconds(healing), "s", time);
     if (actions == 1 && answered)
@@ -87,8 +86,8 @@ static void tell_losses(const struct report_run *report, struct text *out)
 
 bool report_run_verdict(const struct report_run *report, struct text *out)
 {
-    size_t checks = report->run_record.checks.count;
-    unsigned failures = run_record_failures(&report->run_record);
+    size_t checks = report->record.checks.count;
+    unsigned failures = run_record_failures(&report->record);
     if (report->run.failed) {
         text_printf(out, "The run came to no end: %s", report->run.error);
         return false;

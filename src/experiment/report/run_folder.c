@@ -37,12 +37,12 @@ static void put_file(const char *folder, const char *name, struct text *text, in
 static void write_command(const struct run_folder *run, struct text *out)
 {
     text_puts(out, "weft sim ");
-    text_put_shell_word(out, run->run_record->file);
+    text_put_shell_word(out, run->record->file);
     for (size_t i = 0; i < run->setting_count; i++) {
         text_puts(out, " --set ");
         text_put_shell_word(out, run->settings[i]);
     }
-    text_printf(out, " --seed %" PRIu64, run->run_record->seed);
+    text_printf(out, " --seed %" PRIu64, run->record->seed);
 }
 
 static int write_store(const char *folder, const struct run_folder *run, struct err *err)
@@ -57,13 +57,13 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
     if (status)
         return status;
     write_command(run, &command);
-    struct result_run stored = {.seed = run->run_record->seed,
+    struct result_run stored = {.seed = run->record->seed,
                                 .replay = command.data,
-                                .name = run->run_record->file,
+                                .name = run->record->file,
                                 .scenario = run->scenario,
                                 .topology = run->topology->data,
                                 .wall_s = run->wall_s};
-    status = result_store_add(store, &stored, run->run_record, &run->run_record->results, err);
+    status = result_store_add(store, &stored, run->record, &run->record->results, err);
     result_store_close(store);
     text_release(&command);
     return status;
@@ -71,19 +71,19 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
 
 int run_folder_write(const char *folder, const struct run_folder *run, struct err *err)
 {
-    const struct run_record *run_record = run->run_record;
+    const struct run_record *record = run->record;
     struct text text = {0};
     int status = 0;
-    for (size_t i = 0; i < run_record->events.count; i++)
-        run_record_write_event(&run_record->events.items[i], &text);
+    for (size_t i = 0; i < record->events.count; i++)
+        run_record_write_event(&record->events.items[i], &text);
     put_file(folder, "timeline.txt", &text, &status, err);
-    run_record_write_summary(run_record, &text);
+    run_record_write_summary(record, &text);
     put_file(folder, "summary.txt", &text, &status, err);
-    run_record_write_json(run_record, &text);
+    run_record_write_json(record, &text);
     put_file(folder, "run.json", &text, &status, err);
-    figures_write_csv(&run_record->results, &text);
+    figures_write_csv(&record->results, &text);
     put_file(folder, "figures.csv", &text, &status, err);
-    series_write_csv(&run_record->results, &text);
+    series_write_csv(&record->results, &text);
     put_file(folder, "series.csv", &text, &status, err);
     text_puts(&text, run->scenario);
     put_file(folder, "scenario.weft", &text, &status, err);

@@ -12,7 +12,7 @@
 #include "experiment/measure/run_record.h"
 
 struct run_folder {
-    const struct run_record *run_record;
+    const struct run_record *record;
     const char *scenario; /* its text */
     const struct text *topology;
     const char *const *settings; /* of the command line: "key=value" */

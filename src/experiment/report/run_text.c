@@ -1,16 +1,19 @@
 #include "experiment/report/run_text.h"
 
+#include "base/quantity.h"
 #include "base/time.h"
-#include "experiment/report/run_text_traffic.h"
+#include "experiment/report/drawing.h"
 #include "experiment/report/series_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 80, TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH + WHO_WIDTH + 4 };
+enum { TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH + WHO_WIDTH + 4 };
+enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
 
-/* ---- for people ---- */
+/* ---- events and changes ---- */
 
 void run_record_write_event(const struct run_record_event *event, struct text *out)
 {
@@ -21,45 +24,243 @@ void run_record_write_event(const struct run_record_event *event, struct text *o
     char time[TIME_TEXT_BYTES];
     text_printf(out, "%*s %c %-*s ", TIME_WIDTH, time_text(event->time, time), marks[event->kind],
                 WHO_WIDTH, event->who);
-    unsigned column = TEXT_COLUMN;
     if (strlen(event->who) > WHO_WIDTH)
-        text_printf(out, "\n%*s", (int)column, "");
-    text_put_wrapped(out, column, "%s", event->text);
+        text_printf(out, "\n%*s", TEXT_COLUMN, "");
+    text_put_wrapped(out, TEXT_COLUMN, "%s", event->text);
 }
 
 static void write_change(const struct run_record_change *change, struct text *out)
 {
-    char at[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES], discovery[TIME_TEXT_BYTES],
-        compute[TIME_TEXT_BYTES], tables[TIME_TEXT_BYTES];
     uint64_t routing = run_record_routing(change);
-    time_text(change->begin, at);
-    if (change->finished) {
-        time_text(change->end - change->begin, took);
-        time_text(routing - change->begin, discovery);
-        time_text(change->computing, compute);
-        time_text(change->end - routing - change->computing, tables);
-    } else {
-        strcpy(took, "given up");
-        strcpy(discovery, "-");
-        strcpy(compute, "-");
-        strcpy(tables, "-");
-    }
-    text_printf(out, "%12s %10s %10s %10s %10s %6llu %6llu %6llu\n", at, took, discovery, compute,
-                tables, (unsigned long long)change->gets, (unsigned long long)change->sets,
-                (unsigned long long)change->blocks);
-    text_printf(out, "%*s", 13, "");
+    const uint64_t times[] = {change->end - change->begin, routing - change->begin,
+                              change->computing, change->end - routing - change->computing};
+    char time[TIME_TEXT_BYTES];
+    text_printf(out, "%12s", time_text(change->begin, time));
+    for (unsigned i = 0; i < 4; i++)
+        text_printf(out, " %10s",
+                    change->finished ? time_text(times[i], time)
+                    : i == 0         ? "given up"
+                                     : "-");
+    text_printf(out, " %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n%13s", change->gets, change->sets,
+                change->blocks, "");
     text_put_wrapped(out, 13, "%s: %s", change->who, change->cause);
 }
 
-/* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
-static void write_machines(const struct run_record *run_record, struct text *out)
+/* ---- figures ---- */
+
+static double figure(const struct run_record *record, const char *name)
 {
-    if (run_record->machines.count == 0)
+    return results_value(&record->results, name);
+}
+
+static void put_quantity(const struct run_record *record, double value, const char *unit,
+                         unsigned width, struct text *out)
+{
+    char text[QUANTITY_BYTES];
+    quantity_text(value, unit, text);
+    char *mu = strstr(text, "µ");
+    if (mu && record->plain) {
+        *mu = 'u';
+        memmove(mu + 1, mu + strlen("µ"), strlen(mu + strlen("µ")) + 1);
+    }
+    text_put_padded(out, isnan(value) ? "-" : text, width, true);
+}
+
+static void put_figure(const struct run_record *record, const char *name, const char *unit,
+                       unsigned width, struct text *out)
+{
+    put_quantity(record, figure(record, name), unit, width, out);
+}
+
+/* ---- pictures ---- */
+
+static void write_curve(const struct run_record *record, const struct canvas *canvas,
+                        const char *label, const char *name, enum curve curve, struct text *out)
+{
+    const struct series *found = results_find_series(&record->results, name);
+    double shown = found ? drawing_amount(canvas, found, curve) : 0;
+    if (!(shown > 0))
+        return;
+    text_printf(out, "  %-*s", LABEL - 2, label);
+    put_quantity(record, shown, "", AMOUNT - 1, out);
+    text_putc(out, ' ');
+    drawing_curve(canvas, found, curve, out);
+    text_putc(out, '\n');
+}
+
+static void write_curves(const struct run_record *record, const struct canvas *canvas,
+                         struct text *out)
+{
+    write_curve(record, canvas, "packets/s", "accepted", CURVE_RATE, out);
+    write_curve(record, canvas, "lost", "lost", CURVE_TOTAL, out);
+    text_printf(out, "%*s", LABEL + AMOUNT, "");
+    drawing_axis(canvas, out);
+    text_putc(out, '\n');
+}
+
+static void write_phase(const struct canvas *canvas, const char *label, uint64_t from, uint64_t to,
+                        struct text *out)
+{
+    char time[TIME_TEXT_BYTES];
+    text_printf(out, "  %-*s%*s ", LABEL - 2, label, AMOUNT - 1, time_text(to - from, time));
+    drawing_bar(canvas, from, to, out);
+    text_putc(out, '\n');
+}
+
+/* A little more than the change itself, so that what comes before and after can be seen. */
+static struct canvas canvas_for(const struct run_record *record,
+                                const struct run_record_change *change)
+{
+    uint64_t first = change->tied ? change->fault : change->begin, length = change->end - first;
+    uint64_t margin = length / 8 + 1;
+    return (struct canvas){.from = first > margin ? first - margin : 0,
+                           .to = change->end + margin,
+                           .columns = CURVE,
+                           .plain = record->plain};
+}
+
+static void write_picture(const struct run_record *record, size_t index, struct text *out)
+{
+    const struct run_record_change *change = &record->changes.items[index];
+    struct canvas canvas = canvas_for(record, change);
+    uint64_t routing = run_record_routing(change);
+    text_printf(out, "\nchange %zu of %s%s\n", index + 1, change->who,
+                change->finished ? "" : " (given up)");
+    if (change->tied)
+        write_phase(&canvas, "detect", change->fault, change->begin, out);
+    write_phase(&canvas, "discover", change->begin, routing, out);
+    if (change->routed) {
+        write_phase(&canvas, "compute", routing, change->routed, out);
+        write_phase(&canvas, "distribute", change->routed, change->end, out);
+    }
+    write_curves(record, &canvas, out);
+}
+
+static void write_pictures(const struct run_record *record, struct text *out)
+{
+    size_t count = record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
+    if (first)
+        text_printf(out, "\nthe last %d of %zu changes:\n", PICTURES, count);
+    for (size_t i = first; i < count; i++)
+        write_picture(record, i, out);
+}
+
+/* ---- tables ---- */
+
+static void write_overview(const struct run_record *record, struct text *out)
+{
+    const struct series *accepted = results_find_series(&record->results, "accepted");
+    if (!accepted || accepted->points.count == 0)
+        return;
+    struct canvas canvas = {.from = accepted->points.items[0].time,
+                            .to = record->end,
+                            .columns = CURVE,
+                            .plain = record->plain};
+    if (canvas.to <= canvas.from)
+        return;
+    text_puts(out, "\ntraffic\n");
+    write_curves(record, &canvas, out);
+}
+
+static void write_rates(const struct run_record *record, struct text *out)
+{
+    char from[TIME_TEXT_BYTES], to[TIME_TEXT_BYTES];
+    if (isnan(figure(record, "window.from")))
+        return;
+    text_printf(out, "\nmeasured from %s to %s: %s\n\n",
+                time_text((uint64_t)(figure(record, "window.from") * 1e12 + 0.5), from),
+                time_text((uint64_t)(figure(record, "window.to") * 1e12 + 0.5), to),
+                record->verdict ? record->verdict : "");
+    text_printf(out, "%*s%20s%22s%18s\n", LABEL, "", "in all", "for each sender", "on the wire");
+    text_printf(out, "  %-*s", LABEL - 2, "offered");
+    put_figure(record, "offered", "packets/s", 20, out);
+    put_figure(record, "offered.node", "packets/s", 22, out);
+    text_printf(out, "\n  %-*s", LABEL - 2, "accepted");
+    put_figure(record, "accepted", "packets/s", 20, out);
+    put_figure(record, "accepted.node", "packets/s", 22, out);
+    put_figure(record, "accepted.bits", "bits/s", 18, out);
+    text_putc(out, '\n');
+}
+
+static void write_latency(const struct run_record *record, const char *label, const char *name,
+                          struct text *out)
+{
+    static const char *const parts[] = {"mean", "ci", "p50", "p99", "p99.9", "max"};
+    text_printf(out, "  %-*s", LABEL - 2, label);
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s.%s", name, parts[i]);
+        put_figure(record, full, "s", 11, out);
+    }
+    text_putc(out, '\n');
+}
+
+static void write_count(const struct run_record *record, const char *label, const char *name,
+                        bool always, struct text *out)
+{
+    double value = figure(record, name);
+    if (isnan(value) || (value == 0 && !always))
+        return;
+    text_printf(out, "  %-*s", 22, label);
+    put_quantity(record, value, "", 20, out);
+    text_putc(out, '\n');
+}
+
+static void write_losses(const struct run_record *record, struct text *out)
+{
+    for (size_t i = 0; i < record->results.figures.count; i++) {
+        const struct figure *loss = &record->results.figures.items[i];
+        char label[64];
+        if (strncmp(loss->name, "lost.", 5) != 0 || strcmp(loss->unit, "packets") != 0)
+            continue;
+        snprintf(label, sizeof label, "  %.40s", loss->name + 5);
+        write_count(record, label, loss->name, false, out);
+    }
+    write_count(record, "  of unaffected pairs", "unaffected.lost", true, out);
+}
+
+static void write_traffic(const struct run_record *record, struct text *out)
+{
+    if (isnan(figure(record, "made")))
+        return;
+    write_overview(record, out);
+    write_rates(record, out);
+    if (!isnan(figure(record, "latency.mean"))) {
+        text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
+                    "p99", "p99.9", "max");
+        write_latency(record, "latency", "latency", out);
+        write_latency(record, "in fabric", "network-latency", out);
+    }
+    text_putc(out, '\n');
+    write_count(record, "packets made", "made", true, out);
+    write_count(record, "delivered", "delivered", true, out);
+    write_count(record, "lost", "lost", true, out);
+    write_losses(record, out);
+    write_count(record, "still in the fabric", "travelling", true, out);
+    write_count(record, "waiting at senders", "waiting", true, out);
+    write_count(record, "sent again", "retried", false, out);
+    write_count(record, "without a path", "unroutable", false, out);
+    write_count(record, "deadlocks", "deadlocks", false, out);
+    if (figure(record, "traffic.stopped.any") > 0) {
+        text_puts(out, "\n  senders stopped: ");
+        put_figure(record, "traffic.stopped.any", "s", 0, out);
+        text_puts(out, " at least one, ");
+        put_figure(record, "traffic.stopped.all", "s", 0, out);
+        text_puts(out, " all of them\n");
+    }
+}
+
+/* ---- all of it ---- */
+
+/* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
+static void write_machines(const struct run_record *record, struct text *out)
+{
+    if (record->machines.count == 0)
         return;
     text_printf(out, "\n  %-12s %6s %6s %8s %7s %11s %11s %8s\n", "machine", "LID", "moves",
                 "switches", "tables", "took", "downtime", "lost");
-    for (size_t i = 0; i < run_record->machines.count; i++) {
-        const struct run_record_machine *machine = &run_record->machines.items[i];
+    for (size_t i = 0; i < record->machines.count; i++) {
+        const struct run_record_machine *machine = &record->machines.items[i];
         char took[TIME_TEXT_BYTES], downtime[TIME_TEXT_BYTES] = "-", lost[24] = "-";
         time_text(machine->time_ps, took);
         if (machine->has_traffic) {
@@ -71,22 +272,22 @@ static void write_machines(const struct run_record *run_record, struct text *out
     }
 }
 
-void run_record_write_summary(const struct run_record *run_record, struct text *out)
+void run_record_write_summary(const struct run_record *record, struct text *out)
 {
     char time[TIME_TEXT_BYTES];
-    if (run_record->changes.count) {
+    if (record->changes.count) {
         text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
                     "discovery", "compute", "tables", "gets", "sets", "blocks");
-        for (size_t i = 0; i < run_record->changes.count; i++)
-            write_change(&run_record->changes.items[i], out);
+        for (size_t i = 0; i < record->changes.count; i++)
+            write_change(&record->changes.items[i], out);
     }
-    run_record_write_pictures(run_record, out);
-    write_machines(run_record, out);
-    run_record_write_traffic(run_record, out);
-    if (run_record->checks.count) {
+    write_pictures(record, out);
+    write_machines(record, out);
+    write_traffic(record, out);
+    if (record->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
-        for (size_t i = 0; i < run_record->checks.count; i++) {
-            const struct run_record_check *check = &run_record->checks.items[i];
+        for (size_t i = 0; i < record->checks.count; i++) {
+            const struct run_record_check *check = &record->checks.items[i];
             text_printf(out, "%12s %-7s", time_text(check->time, time),
                         check->holds ? "ok" : "FAILED");
             text_put_wrapped(out, 20, "%s%s%s%s", check->line, check->finding[0] ? " (" : "",
@@ -95,21 +296,20 @@ void run_record_write_summary(const struct run_record *run_record, struct text *
     }
     text_printf(out,
                 "\n%u switches, %u adapters, %s simulated, %llu SMPs (%llu dropped by faults)\n",
-                run_record->switches, run_record->adapters, time_text(run_record->end, time),
-                (unsigned long long)run_record->smps, (unsigned long long)run_record->lost);
-    unsigned failures = run_record_failures(run_record);
-    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", run_record->checks.count,
-                failures, (unsigned long long)run_record->seed,
-                (unsigned long long)run_record->hash);
+                record->switches, record->adapters, time_text(record->end, time),
+                (unsigned long long)record->smps, (unsigned long long)record->lost);
+    unsigned failures = run_record_failures(record);
+    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", record->checks.count,
+                failures, (unsigned long long)record->seed, (unsigned long long)record->hash);
 }
 
 /* ---- for programs ---- */
 
-static void write_json_events(const struct run_record *run_record, struct json *json)
+static void write_json_events(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "timeline");
-    for (size_t i = 0; i < run_record->events.count; i++) {
-        const struct run_record_event *event = &run_record->events.items[i];
+    for (size_t i = 0; i < record->events.count; i++) {
+        const struct run_record_event *event = &record->events.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "time_ps", event->time);
         json_string(json, "kind", run_record_kind_names[event->kind]);
@@ -120,11 +320,11 @@ static void write_json_events(const struct run_record *run_record, struct json *
     json_end_array(json);
 }
 
-static void write_json_changes(const struct run_record *run_record, struct json *json)
+static void write_json_changes(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "changes");
-    for (size_t i = 0; i < run_record->changes.count; i++) {
-        const struct run_record_change *change = &run_record->changes.items[i];
+    for (size_t i = 0; i < record->changes.count; i++) {
+        const struct run_record_change *change = &record->changes.items[i];
         json_begin_object(json, NULL);
         json_string(json, "manager", change->who);
         json_string(json, "cause", change->cause);
@@ -146,11 +346,11 @@ static void write_json_changes(const struct run_record *run_record, struct json 
     json_end_array(json);
 }
 
-static void write_json_checks(const struct run_record *run_record, struct json *json)
+static void write_json_checks(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "checks");
-    for (size_t i = 0; i < run_record->checks.count; i++) {
-        const struct run_record_check *check = &run_record->checks.items[i];
+    for (size_t i = 0; i < record->checks.count; i++) {
+        const struct run_record_check *check = &record->checks.items[i];
         json_begin_object(json, NULL);
         json_unsigned(json, "line", check->number);
         json_string(json, "statement", check->line);
@@ -162,27 +362,27 @@ static void write_json_checks(const struct run_record *run_record, struct json *
     json_end_array(json);
 }
 
-void run_record_write_json(const struct run_record *run_record, struct text *out)
+void run_record_write_json(const struct run_record *record, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
     json_begin_object(&json, NULL);
-    json_string(&json, "scenario", run_record->file);
-    json_unsigned(&json, "seed", run_record->seed);
-    json_unsigned(&json, "end_ps", run_record->end);
-    json_unsigned(&json, "switches", run_record->switches);
-    json_unsigned(&json, "adapters", run_record->adapters);
-    json_unsigned(&json, "smps", run_record->smps);
-    json_unsigned(&json, "smps_lost", run_record->lost);
-    json_unsigned(&json, "hops", run_record->hops);
-    if (run_record->verdict)
-        json_string(&json, "verdict", run_record->verdict);
-    write_json_changes(run_record, &json);
-    write_json_checks(run_record, &json);
-    json_unsigned(&json, "failed", run_record_failures(run_record));
-    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)run_record->hash);
-    figures_write_json(&run_record->results, &json);
-    series_write_json(&run_record->results, &json);
-    write_json_events(run_record, &json);
+    json_string(&json, "scenario", record->file);
+    json_unsigned(&json, "seed", record->seed);
+    json_unsigned(&json, "end_ps", record->end);
+    json_unsigned(&json, "switches", record->switches);
+    json_unsigned(&json, "adapters", record->adapters);
+    json_unsigned(&json, "smps", record->smps);
+    json_unsigned(&json, "smps_lost", record->lost);
+    json_unsigned(&json, "hops", record->hops);
+    if (record->verdict)
+        json_string(&json, "verdict", record->verdict);
+    write_json_changes(record, &json);
+    write_json_checks(record, &json);
+    json_unsigned(&json, "failed", run_record_failures(record));
+    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)record->hash);
+    figures_write_json(&record->results, &json);
+    series_write_json(&record->results, &json);
+    write_json_events(record, &json);
     json_end_object(&json);
     text_putc(out, '\n');
 }

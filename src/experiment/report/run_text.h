@@ -6,8 +6,8 @@
 
 /* For people: one event, wrapped at 80 columns; and what follows the last one. */
 void run_record_write_event(const struct run_record_event *event, struct text *out);
-void run_record_write_summary(const struct run_record *run_record, struct text *out);
+void run_record_write_summary(const struct run_record *record, struct text *out);
 /* Everything, as one object. */
-void run_record_write_json(const struct run_record *run_record, struct text *out);
+void run_record_write_json(const struct run_record *record, struct text *out);
 
 #endif

@@ -54,35 +54,29 @@ void series_write_json(const struct results *results, struct json *json)
 
 /* ---- CSV ---- */
 
-void csv_put(struct text *out, const char *field)
+void csv_put(struct text *out, const char *field, const char *end)
 {
-    if (!strpbrk(field, ",\"\r\n")) {
-        text_puts(out, field);
-        return;
-    }
-    text_putc(out, '"');
+    const char *quote = strpbrk(field, ",\"\r\n") ? "\"" : "";
+    text_puts(out, quote);
     for (; *field; field++)
         text_printf(out, *field == '"' ? "\"%c" : "%c", *field);
-    text_putc(out, '"');
+    text_printf(out, "%s%s", quote, end);
 }
 
-void csv_put_number(struct text *out, double value)
+void csv_put_number(struct text *out, double value, const char *end)
 {
     if (isfinite(value))
         text_printf(out, "%.12g", value);
+    text_puts(out, end);
 }
 
 void figures_write_csv(const struct results *results, struct text *out)
 {
     text_puts(out, "name,value,unit\n");
     for (size_t i = 0; i < results->figures.count; i++) {
-        const struct figure *figure = &results->figures.items[i];
-        csv_put(out, figure->name);
-        text_putc(out, ',');
-        csv_put_number(out, figure->value);
-        text_putc(out, ',');
-        csv_put(out, figure->unit);
-        text_putc(out, '\n');
+        csv_put(out, results->figures.items[i].name, ",");
+        csv_put_number(out, results->figures.items[i].value, ",");
+        csv_put(out, results->figures.items[i].unit, "\n");
     }
 }
 
@@ -93,13 +87,11 @@ void series_write_csv(const struct results *results, struct text *out)
         const struct series *series = &results->series.items[i];
         for (size_t j = 0; j < series->points.count; j++) {
             uint64_t time = series->points.items[j].time;
-            csv_put(out, series->name);
-            text_putc(out, ',');
-            csv_put(out, series->unit);
-            text_printf(out, ",%" PRIu64 ".%012" PRIu64 ",", time / 1000000000000,
+            csv_put(out, series->name, ",");
+            csv_put(out, series->unit, ",");
+            text_printf(out, "%" PRIu64 ".%012" PRIu64 ",", time / 1000000000000,
                         time % 1000000000000);
-            csv_put_number(out, series->points.items[j].value);
-            text_putc(out, '\n');
+            csv_put_number(out, series->points.items[j].value, "\n");
         }
     }
 }

@@ -12,8 +12,8 @@ void series_write_json(const struct results *results, struct json *json);
 void figures_write_csv(const struct results *results, struct text *out);
 void series_write_csv(const struct results *results, struct text *out);
 
-/* A field, quoted where it must be; a number, or nothing where there is none. */
-void csv_put(struct text *out, const char *field);
-void csv_put_number(struct text *out, double value);
+/* A field, quoted where it must be, or a number, or nothing where there is none; then `end`. */
+void csv_put(struct text *out, const char *field, const char *end);
+void csv_put_number(struct text *out, double value, const char *end);
 
 #endif

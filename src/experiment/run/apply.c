@@ -1,8 +1,7 @@
-#include "experiment/run/apply.h"
+#include "experiment/run/setup.h"
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
-#include "experiment/run/change_log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,7 +11,7 @@ static int set_node(struct setup *setup, const struct action *action, bool up, s
 {
     int seat = setup_find_seat(setup, action->node);
     if (!up && seat >= 0 && setup_manager(setup, (size_t)seat)) {
-        run_record_tell(setup->run_record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+        run_record_tell(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
                         "the manager at %s goes with it", setup_node_name(setup, action->node));
         setup_kill_manager(setup, (size_t)seat);
     }
@@ -79,7 +78,7 @@ static int perform(struct setup *setup, const struct action *action, struct err 
     case ACTION_START_MACHINE:
     case ACTION_STOP_MACHINE:
     case ACTION_MOVE_MACHINE:
-    case ACTION_CHURN: return machines_perform(setup, action, err);
+    case ACTION_CHURN: machines_perform(setup, action); return 0;
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
@@ -114,22 +113,21 @@ static bool is_fault(enum action_kind kind)
     }
 }
 
-int apply_action(struct setup *setup, const struct statement *statement, struct err *err)
+int apply_action(struct setup *setup, const struct statement *statement)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     struct err reason = {0};
     uint64_t now = sim_now(setup->sim);
     enum action_kind kind = statement->action.kind;
-    run_record_tell(setup->run_record, RUN_RECORD_ACTION, now, "scenario", "%s",
+    run_record_tell(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
                     without_time(statement));
     if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
         setup->disturbed = now;
     if (is_fault(kind))
-        change_log_fault(setup, now);
+        setup->fault = now;
     if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
         setup->trained = now + setup->options.training_ps;
     unaffected_before(setup->unaffected, &statement->action);
     if (perform(setup, &statement->action, &reason) == 0)
         return 0;
-    return word_error(&cursor, &statement->word, "%.400s", reason.message);
+    return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
 }

@@ -1,4 +1,4 @@
-#include "experiment/run/change_log.h"
+#include "experiment/run/setup.h"
 
 #include "base/time.h"
 #include "experiment/measure/metrics.h"
@@ -7,33 +7,23 @@
 
 /* ---- changes ---- */
 
-static void close_change(struct setup *setup, size_t seat, bool finished)
+void change_log_close(struct setup *setup, size_t seat, bool finished)
 {
     struct setup_seat *s = setup->seats.items[seat];
     if (!s->open)
         return;
-    struct run_record_change *change = &setup->run_record->changes.items[s->change];
+    struct run_record_change *change = &setup->record->changes.items[s->change];
     change->end = sim_now(setup->sim);
     change->finished = finished;
-    change_record_close(&s->book, setup->run_record, s->change);
+    change_record_close(&s->book, setup->record, s->change);
     s->open = false;
-}
-
-void change_log_give_up(struct setup *setup, size_t seat)
-{
-    close_change(setup, seat, false);
-}
-
-void change_log_fault(struct setup *setup, uint64_t now)
-{
-    setup->fault = now;
 }
 
 static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
 {
     struct setup_seat *s = setup->seats.items[seat];
     struct run_record_change change = {
-        .who = s->name, .cause = arena_strdup(&setup->run_record->arena, cause), .begin = now};
+        .who = s->name, .cause = arena_strdup(&setup->record->arena, cause), .begin = now};
     uint64_t fault = setup->fault;
     setup->fault = TIME_NEVER;
     if (s->open)
@@ -44,8 +34,8 @@ static void begin_change(struct setup *setup, size_t seat, uint64_t now, const c
     }
     change_record_begin(&s->book, (uint32_t)setup->topology.nodes.count);
     s->open = true;
-    s->change = setup->run_record->changes.count;
-    vec_push(&setup->run_record->changes, change);
+    s->change = setup->record->changes.count;
+    vec_push(&setup->record->changes, change);
 }
 
 /* ---- listening ---- */
@@ -56,16 +46,16 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     uint32_t index = setup->owner.items[manager];
     const struct setup_seat *seat = setup->seats.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    run_record_tell(setup->run_record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
+    run_record_tell(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
                     "%s", event->text);
     switch (event->kind) {
     case SM_EVENT_STATE: /* whoever is not master changes nothing */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
-            change_log_give_up(setup, index);
+            change_log_close(setup, index, false);
         break;
     case SM_EVENT_CHANGE: begin_change(setup, index, now, event->text); break;
     case SM_EVENT_UP:
-        close_change(setup, index, true);
+        change_log_close(setup, index, true);
         setup->settled = now;
         break;
     default: break;
@@ -122,7 +112,7 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
             wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
                 ? follow_route(&setup->topology, setup->places.items[index].port, message->mad)
                 : find_lid(setup, message->lid);
-    smp.routed = setup->run_record->changes.items[seat->change].routing != 0;
+    smp.routed = setup->record->changes.items[seat->change].routing != 0;
     change_record_note(&seat->book, now, &smp);
 }
 
@@ -134,7 +124,7 @@ static void hear_computed(void *context, uint64_t now, unsigned manager,
     struct setup_seat *seat = setup->seats.items[setup->owner.items[manager]];
     if (!seat->open)
         return;
-    struct run_record_change *change = &setup->run_record->changes.items[seat->change];
+    struct run_record_change *change = &setup->record->changes.items[seat->change];
     uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
     uint64_t end = computation->end > begin ? computation->end : begin;
     if (!change->routing)
@@ -157,7 +147,7 @@ void change_log_listen(struct setup *setup)
 void change_log_begin_run(struct setup *setup)
 {
     setup->sent = (struct sent){0};
-    setup->said = setup->run_record->events.count;
+    setup->said = setup->record->events.count;
 }
 
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute)
@@ -174,8 +164,8 @@ uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned at
 
 bool change_log_said(const struct setup *setup, const char *text)
 {
-    for (size_t i = setup->said; i < setup->run_record->events.count; i++) {
-        const struct run_record_event *event = &setup->run_record->events.items[i];
+    for (size_t i = setup->said; i < setup->record->events.count; i++) {
+        const struct run_record_event *event = &setup->record->events.items[i];
         if ((event->kind == RUN_RECORD_EVENT || event->kind == RUN_RECORD_ALARM) &&
             strstr(event->text, text))
             return true;

@@ -1,18 +1,15 @@
-#include "experiment/run/check_eval.h"
+#include "experiment/run/setup.h"
 
 #include "base/nearest.h"
 #include "base/quantity.h"
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
-#include "experiment/run/change_log.h"
-#include "experiment/run/measuring.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-static bool holds_time(const struct setup *setup, const struct check_statement *check_statement,
+static bool holds_time(const struct setup *setup, const struct check_statement *check,
                        struct complaint *complaint)
 {
     char text[TIME_TEXT_BYTES];
@@ -23,20 +20,19 @@ static bool holds_time(const struct setup *setup, const struct check_statement *
         return complain(complaint, "nothing was done about the last action");
     uint64_t took = setup->settled - setup->disturbed;
     complain(complaint, "%s", time_text(took, text));
-    return check_statement_compare(check_statement, took);
+    return check_statement_compare(check, took);
 }
 
-static bool holds_master(const struct setup *setup, const struct check_statement *check_statement,
+static bool holds_master(const struct setup *setup, const struct check_statement *check,
                          struct complaint *complaint)
 {
     struct check_view view = setup_view(setup);
-    int seat = setup_find_seat(setup, check_statement->node);
+    int seat = setup_find_seat(setup, check->node);
     const struct sm *sm = seat < 0 ? NULL : setup_manager(setup, (size_t)seat);
     if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
         return false;
     return (sm && sm_state(sm) == SM_MASTER) ||
-           complain(complaint, "the manager at '%.80s' is %s",
-                    setup_node_name(setup, check_statement->node),
+           complain(complaint, "the manager at '%.80s' is %s", setup_node_name(setup, check->node),
                     sm ? "not master" : "not running");
 }
 
@@ -69,40 +65,40 @@ static bool unknown_figure(const struct results *results, const char *name,
     return false;
 }
 
-static bool holds_figure(struct setup *setup, const struct check_statement *check_statement,
+static bool holds_figure(struct setup *setup, const struct check_statement *check,
                          struct complaint *complaint)
 {
-    const struct results *results = &setup->run_record->results;
+    const struct results *results = &setup->record->results;
     char text[QUANTITY_BYTES];
     measuring_publish(setup, sim_now(setup->sim));
-    const struct figure *figure = results_find(results, check_statement->text);
+    const struct figure *figure = results_find(results, check->text);
     if (!figure)
-        return unknown_figure(results, check_statement->text, complaint);
-    if (check_statement->unit[0] && strcmp(check_statement->unit, figure->unit) != 0)
+        return unknown_figure(results, check->text, complaint);
+    if (check->unit[0] && strcmp(check->unit, figure->unit) != 0)
         return complain(complaint, "'%.80s' is in %.40s, not in %.40s", figure->name,
-                        figure->unit[0] ? figure->unit : "plain numbers", check_statement->unit);
+                        figure->unit[0] ? figure->unit : "plain numbers", check->unit);
     complain(complaint, "%s", quantity_text(figure->value, figure->unit, text));
-    return check_statement_compare_figure(check_statement, figure->value);
+    return check_statement_compare_figure(check, figure->value);
 }
 
-bool check_evaluate(struct setup *setup, const struct check_statement *check_statement,
+bool check_evaluate(struct setup *setup, const struct check_statement *check,
                     struct complaint *complaint)
 {
     struct check_view view = setup_view(setup);
     struct err err = {0};
     uint64_t count;
     complaint->text[0] = 0;
-    switch (check_statement->kind) {
-    case CHECK_STATEMENT_FABRIC: return check_holds(&view, check_statement->check, complaint);
+    switch (check->kind) {
+    case CHECK_STATEMENT_FABRIC: return check_holds(&view, check->fabric, complaint);
     case CHECK_STATEMENT_IN_ORDER: return check_in_order(&view, complaint);
-    case CHECK_STATEMENT_MASTER: return holds_master(setup, check_statement, complaint);
-    case CHECK_STATEMENT_TIME: return holds_time(setup, check_statement, complaint);
+    case CHECK_STATEMENT_MASTER: return holds_master(setup, check, complaint);
+    case CHECK_STATEMENT_TIME: return holds_time(setup, check, complaint);
     case CHECK_STATEMENT_SMPS:
-        count = change_log_sent(setup, check_statement->method, check_statement->attribute);
+        count = change_log_sent(setup, check->method, check->attribute);
         complain(complaint, "%" PRIu64, count);
-        return check_statement_compare(check_statement, count);
-    case CHECK_STATEMENT_EVENT: return change_log_said(setup, check_statement->text);
-    case CHECK_STATEMENT_NO_EVENT: return !change_log_said(setup, check_statement->text);
+        return check_statement_compare(check, count);
+    case CHECK_STATEMENT_EVENT: return change_log_said(setup, check->text);
+    case CHECK_STATEMENT_NO_EVENT: return !change_log_said(setup, check->text);
     case CHECK_STATEMENT_CONSERVED:
         return (metrics_has_traffic(setup->metrics) &&
                 fabric_check_data(setup->fabric, &err) == 0) ||
@@ -116,7 +112,7 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check_sta
                complain(complaint, "%" PRIu64 " packets of those who did not move were lost",
                         count);
     case CHECK_STATEMENT_MACHINES: return machines_hold(setup, complaint);
-    case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check_statement, complaint);
+    case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check, complaint);
     }
     return false;
 }

@@ -28,26 +28,24 @@ static unsigned long flow_of(const struct statement *setting)
     return *number ? strtoul(number + 1, NULL, 10) : 0;
 }
 
-static int apply_settings(struct traffic_spec *traffic_spec, size_t number, struct setup *setup,
-                          struct err *err)
+static int apply_settings(struct traffic_spec *spec, size_t number, struct setup *setup)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *setting = &setup->scenario->statements.items[i];
-        struct cursor cursor = statement_cursor(setup->scenario, setting, err);
+        struct cursor cursor = setup_setting_cursor(setup, setting);
         if (flows_is_setting(setting) && (flow_of(setting) == 0 || flow_of(setting) == number))
-            status =
-                traffic_spec_set(traffic_spec, &setting->words[1], &setting->words[2], &cursor);
+            status = traffic_spec_set(spec, &setting->words[1], &setting->words[2], &cursor);
     }
     return status;
 }
 
 /* A setting for a flow that is not there would pass unnoticed. */
-static int check_numbers(const struct setup *setup, struct err *err)
+static int check_numbers(const struct setup *setup)
 {
     for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *setting = &setup->scenario->statements.items[i];
-        struct cursor cursor = statement_cursor(setup->scenario, setting, err);
+        struct cursor cursor = setup_setting_cursor(setup, setting);
         if (flows_is_setting(setting) &&
             (setup->flows.count == 0 || flow_of(setting) > setup->flows.count))
             return word_error(&cursor, &setting->words[0], "there are %zu 'traffic' statements",
@@ -58,10 +56,9 @@ static int check_numbers(const struct setup *setup, struct err *err)
 
 /* ---- binding ---- */
 
-int flows_bind(struct setup *setup, struct err *err)
+int flows_bind(struct setup *setup)
 {
     struct scenario *scenario = setup->scenario;
-    struct cursor cursor = scenario_cursor(scenario, err);
     char file[4096];
     snprintf(file, sizeof file, "%s", scenario->file);
     const char **machines;
@@ -73,20 +70,20 @@ int flows_bind(struct setup *setup, struct err *err)
         const struct statement *statement = &scenario->statements.items[i];
         if (statement->kind != STATEMENT_TRAFFIC)
             continue;
-        struct traffic_spec traffic_spec = *statement->traffic_spec;
-        struct flow flow = {.stopped = traffic_spec.stopped};
-        status = setup->flows.count < FLOWS_MOST
-                     ? 0
-                     : word_error(&cursor, &statement->word, "more than %d traffics", FLOWS_MOST);
+        struct traffic_spec spec = *statement->spec;
+        struct flow flow = {.stopped = spec.stopped};
+        status = setup->flows.count < FLOWS_MOST ? 0
+                                                 : word_error(&setup->cursor, &statement->word,
+                                                              "more than %d traffics", FLOWS_MOST);
         if (status == 0)
-            status = apply_settings(&traffic_spec, setup->flows.count + 1, setup, err);
+            status = apply_settings(&spec, setup->flows.count + 1, setup);
         if (status == 0)
-            status = traffic_spec_bind(&traffic_spec, &world, &cursor, &flow.traffic);
+            status = traffic_spec_bind(&spec, &world, &setup->cursor, &flow.traffic);
         if (status == 0)
             vec_push(&setup->flows, flow);
     }
     mem_free(machines);
-    return status ? status : check_numbers(setup, err);
+    return status ? status : check_numbers(setup);
 }
 
 void flows_release(struct setup *setup)

@@ -18,7 +18,7 @@ struct flow {
 
 /* The command line's settings about traffic: traffic.KEY for all, traffic.N.KEY for one. */
 bool flows_is_setting(const struct statement *statement);
-int flows_bind(struct setup *setup, struct err *err);
+int flows_bind(struct setup *setup);
 void flows_release(struct setup *setup);
 
 /* Those that are not started by an action. */

@@ -1,7 +1,6 @@
 #include "experiment/run/machines.h"
 
 #include "base/time.h"
-#include "experiment/check/machines_check.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/setup.h"
 #include "experiment/run/shared_port.h"
@@ -17,23 +16,13 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named)
 {
     struct machines *machines = &setup->machines;
     uint32_t number = (uint32_t)machines->items.count;
-    const char *kept = arena_strdup(&setup->run_record->arena, name);
+    const char *kept = arena_strdup(&setup->record->arena, name);
     name_map_add(&machines->by_name, kept, number);
     vec_push(
         &machines->items,
         ((struct machine){
             .name = kept, .guid = vswitch_guid(kept), .guest = TOPOLOGY_NONE, .named = named}));
     return number;
-}
-
-static int bind_start(struct setup *setup, const struct action *action, struct cursor *cursor)
-{
-    const struct word *word = &action->machine.name_word;
-    if (!vswitch_guid(word->text))
-        return word_error(cursor, word, "'%.80s' is no name for a machine", word->text);
-    if (name_map_get(&setup->machines.by_name, word->text) == MAP_NONE)
-        machines_add(setup, word->text, true);
-    return 0;
 }
 
 static bool is_hypervisor(const struct setup *setup, uint32_t node)
@@ -54,22 +43,25 @@ int machines_set(const struct word *key, const struct word *value, struct cursor
     return word_unknown(cursor, value, "model of machines", models, 2);
 }
 
-int machines_bind(struct setup *setup, struct err *err)
+int machines_bind(struct setup *setup)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
-    int status = 0;
     setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
-    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE)
-            status = bind_start(setup, &statement->action, &cursor);
+        const struct word *name = &statement->action.machine.name_word;
+        bool starts =
+            statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE;
+        if (starts && !vswitch_guid(name->text))
+            return word_error(&setup->cursor, name, "'%.80s' is no name for a machine", name->text);
+        if (starts && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
+            machines_add(setup, name->text, true);
         if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
             setup->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
     for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
         if (is_hypervisor(setup, node))
             vec_push(&setup->machines.hypervisors, node);
-    return status;
+    return 0;
 }
 
 int machines_bind_action(const struct setup *setup, const struct action *action,
@@ -130,17 +122,7 @@ void machines_release(struct setup *setup)
 
 /* ---- asking ---- */
 
-/* The number of the first master, or NO_MANAGER. */
-static uint32_t find_master(const struct setup *setup)
-{
-    for (size_t i = 0; i < setup->seats.count; i++) {
-        const struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            return setup->places.items[i].manager;
-    }
-    return NO_MANAGER;
-}
-
+/* The first master; without one, the order waits. */
 static void ask(struct setup *setup, struct machine_order *order)
 {
     const struct machine *machine = &setup->machines.items.items[order->machine];
@@ -151,7 +133,12 @@ static void ask(struct setup *setup, struct machine_order *order)
                                       .mode = order->mode};
     struct err reason = {0};
     order->ticket = 0;
-    order->manager = find_master(setup);
+    order->manager = NO_MANAGER;
+    for (size_t i = 0; i < setup->seats.count && order->manager == NO_MANAGER; i++) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            order->manager = setup->places.items[i].manager;
+    }
     if (order->manager != NO_MANAGER)
         order->ticket = sim_vm_ask(setup->sim, order->manager, &request, &reason);
 }
@@ -185,12 +172,11 @@ void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb
     note_waiting(setup);
 }
 
-int machines_perform(struct setup *setup, const struct action *action, struct err *err)
+void machines_perform(struct setup *setup, const struct action *action)
 {
     uint32_t number = action->machine.name_word.text
                           ? name_map_get(&setup->machines.by_name, action->machine.name_word.text)
                           : MAP_NONE;
-    (void)err;
     switch (action->kind) {
     case ACTION_START_MACHINE:
         machines_order(setup, number, VSWITCH_CREATE, action->node, VSWITCH_BALANCED);
@@ -204,7 +190,6 @@ int machines_perform(struct setup *setup, const struct action *action, struct er
     default: churn_begin(setup, action); break;
     }
     machines_look(setup, sim_now(setup->sim));
-    return 0;
 }
 
 /* ---- hearing ---- */
@@ -263,7 +248,7 @@ static void tell(struct setup *setup, const struct machine_order *order,
     bool failed = result->state == VSWITCH_FAILED;
     char took[TIME_TEXT_BYTES];
     if (machine->named || failed)
-        run_record_tell(setup->run_record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
+        run_record_tell(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
                         time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
                         failed ? "could not be " : "", verbs[order->verb],
                         time_text(time_of(order, result), took), result->text);
@@ -311,20 +296,6 @@ void machines_done(struct setup *setup, const struct machine_order *order,
     tell(setup, order, result);
 }
 
-/* Whom it was given to cannot carry it out any more. */
-static bool is_orphan(const struct setup *setup, const struct machine_order *order,
-                      const struct vswitch_result *result)
-{
-    const struct sm *sm = order->ticket ? sim_manager(setup->sim, order->manager) : NULL;
-    return !result || (result->state == VSWITCH_FAILED && (!sm || sm_state(sm) != SM_MASTER));
-}
-
-static bool is_up_at(const struct setup *setup, const struct machine *machine, uint32_t port)
-{
-    return port != TOPOLOGY_NONE && fabric_link_is_up(setup->fabric, port) &&
-           fabric_port_guid(setup->fabric, port, 0) == machine->guid;
-}
-
 /* As soon as the function at the new place is up the machine goes on there; not all switches may
  * lead to it yet. */
 static void resume(struct setup *setup, struct machine_order *order)
@@ -333,7 +304,8 @@ static void resume(struct setup *setup, struct machine_order *order)
     if (machine->guest == TOPOLOGY_NONE || order->verb == VSWITCH_DESTROY || order->resumed)
         return;
     uint32_t port = find_port(setup, order->manager, machine->guid);
-    if (port == order->from || !is_up_at(setup, machine, port))
+    if (port == order->from || port == TOPOLOGY_NONE || !fabric_link_is_up(setup->fabric, port) ||
+        fabric_port_guid(setup->fabric, port, 0) != machine->guid)
         return;
     move_guest(setup, machine, port);
     order->resumed = true;
@@ -346,7 +318,9 @@ static bool look_at(struct setup *setup, struct machine_order *order)
     const struct machine *machine = &machines->items.items[order->machine];
     const struct vswitch *vswitch = order->ticket ? sim_machines(setup->sim, order->manager) : NULL;
     const struct vswitch_result *result = vswitch ? vswitch_result(vswitch, order->ticket) : NULL;
-    if (is_orphan(setup, order, result)) {
+    const struct sm *sm = order->ticket ? sim_manager(setup->sim, order->manager) : NULL;
+    bool is_master = sm && sm_state(sm) == SM_MASTER;
+    if (!result || (result->state == VSWITCH_FAILED && !is_master)) {
         machines->sums[order->verb].retried += order->ticket != 0;
         ask(setup, order);
         return false;
@@ -409,19 +383,14 @@ static void look_at_orders(struct setup *setup)
 void machines_look(struct setup *setup, uint64_t now)
 {
     look_at_orders(setup);
-    shared_port_look(setup, now);
+    shared_port_look(setup);
     churns_look(setup, now);
-}
-
-uint64_t machines_next(const struct setup *setup)
-{
-    return churns_next(setup);
 }
 
 bool machines_are_busy(const struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
-    return machines->orders.count || (machines->shared && !shared_port_is_idle(machines->shared));
+    return machines->orders.count || shared_port_counts(machines->shared).open;
 }
 
 bool machines_are_settled(const struct setup *setup, struct complaint *complaint)

@@ -86,7 +86,7 @@ struct machines {
 /* set vm KEY VALUE, as far as it can be checked at once. */
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
 /* Machines that statements start, before the fabric is there. */
-int machines_bind(struct setup *setup, struct err *err);
+int machines_bind(struct setup *setup);
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor);
 /* Names of machines for traffic: their numbers are DATA_VM + i. */
@@ -94,7 +94,7 @@ size_t machines_names(const struct setup *setup, const char ***names);
 void machines_begin(struct setup *setup); /* the fabric is there */
 void machines_release(struct setup *setup);
 
-int machines_perform(struct setup *setup, const struct action *action, struct err *err);
+void machines_perform(struct setup *setup, const struct action *action);
 /* Somebody wants it; the reason is told when it fails. */
 void machines_order(struct setup *setup, uint32_t machine, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode);
@@ -117,6 +117,5 @@ void machines_done(struct setup *setup, const struct machine_order *order,
                    const struct vswitch_result *result);
 void churn_begin(struct setup *setup, const struct action *action);
 void churns_look(struct setup *setup, uint64_t now);
-uint64_t churns_next(const struct setup *setup);
 
 #endif

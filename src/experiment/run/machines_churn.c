@@ -29,7 +29,7 @@ void churn_begin(struct setup *setup, const struct action *action)
                           .mode = wanted->mode};
     churn.next_boot = churn.boot_every ? now + churn.boot_every : TIME_NEVER;
     churn.next_move = churn.move_every ? now + churn.move_every : TIME_NEVER;
-    rng_seed(&churn.rng, setup->run_record->seed, 0x6368 + machines->churns.count);
+    rng_seed(&churn.rng, setup->record->seed, 0x6368 + machines->churns.count);
     if (machines->first_churn == TIME_NEVER)
         machines->first_churn = now;
     vec_push(&machines->churns, churn);
@@ -95,7 +95,7 @@ static void move(struct setup *setup, struct churn *churn)
                    churn->mode);
 }
 
-uint64_t churns_next(const struct setup *setup)
+uint64_t machines_next(const struct setup *setup)
 {
     uint64_t next = TIME_NEVER;
     for (size_t i = 0; i < setup->machines.churns.count; i++) {

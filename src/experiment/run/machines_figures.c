@@ -6,7 +6,6 @@
 #include "topology/virtual.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_BYTES = 160 };
 
@@ -15,7 +14,7 @@ static void set(struct setup *setup, const char *who, const char *what, double v
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "vm.%.100s%s%.50s", who, who[0] && what[0] ? "." : "", what);
-    results_set(&setup->run_record->results, name, value, unit);
+    results_set(&setup->record->results, name, value, unit);
 }
 
 static void set_summary(struct setup *setup, const char *who, const char *what,
@@ -53,13 +52,6 @@ static uint64_t lost_by(const struct vm_view *view)
     return lost;
 }
 
-/* The worse of its two directions. */
-static uint64_t longest_of(const struct vm_view *view)
-{
-    return view->to.longest_ps > view->from.longest_ps ? view->to.longest_ps
-                                                       : view->from.longest_ps;
-}
-
 static void set_machine(struct setup *setup, const struct machine *machine)
 {
     const struct vswitch_result *last = &machine->last;
@@ -76,18 +68,17 @@ static void set_machine(struct setup *setup, const struct machine *machine)
     set(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
     set(setup, machine->name, "switches", last->switches, "switches");
     set(setup, machine->name, "time", time_seconds((double)told.time_ps), "s");
-    if (machine->guest == TOPOLOGY_NONE) {
-        vec_push(&setup->run_record->machines, told);
-        return;
+    if (told.has_traffic) {
+        const struct vm_view *view = fabric_vm(setup->fabric, machine->guest);
+        const struct vm_direction *to = &view->to, *from = &view->from;
+        told.downtime_ps = to->longest_ps > from->longest_ps ? to->longest_ps : from->longest_ps;
+        told.lost = lost_by(view);
+        set(setup, machine->name, "downtime", time_seconds((double)told.downtime_ps), "s");
+        set(setup, machine->name, "lost", (double)told.lost, "packets");
+        set(setup, machine->name, "delivered", (double)(to->delivered + from->delivered),
+            "packets");
     }
-    const struct vm_view *view = fabric_vm(setup->fabric, machine->guest);
-    told.downtime_ps = longest_of(view);
-    told.lost = lost_by(view);
-    vec_push(&setup->run_record->machines, told);
-    set(setup, machine->name, "downtime", time_seconds((double)longest_of(view)), "s");
-    set(setup, machine->name, "lost", (double)lost_by(view), "packets");
-    set(setup, machine->name, "delivered", (double)(view->to.delivered + view->from.delivered),
-        "packets");
+    vec_push(&setup->record->machines, told);
 }
 
 static void set_guests(struct setup *setup)
@@ -172,14 +163,14 @@ void machines_publish(struct setup *setup, uint64_t now)
     set(setup, "", "smps.hypervisors", (double)smps[0], "SMPs");
     set(setup, "", "smps.tables", (double)smps[1], "SMPs");
     if (machines->shared) {
-        set(setup, "queries", "", (double)shared_port_queries(machines->shared), "queries");
-        set(setup, "queries", "time.most",
-            time_seconds((double)shared_port_longest(machines->shared)), "s");
+        struct shared_port_counts counts = shared_port_counts(machines->shared);
+        set(setup, "queries", "", (double)counts.queries, "queries");
+        set(setup, "queries", "time.most", time_seconds((double)counts.longest_ps), "s");
     }
     set_room(setup);
     set_churn(setup, now);
     set_guests(setup);
-    setup->run_record->machines.count = 0;
+    setup->record->machines.count = 0;
     for (size_t i = 0; i < machines->items.count; i++)
         if (machines->items.items[i].named)
             set_machine(setup, &machines->items.items[i]);

@@ -6,7 +6,7 @@
 
 /* Those of a manager on a real port that say where it sits, or where its files are, mean nothing
  * here. */
-static const char *const keys[] = {
+const char *const manager_keys[] = {
     "allow_cycles",
     "drain",
     "engine",
@@ -39,14 +39,9 @@ static const char *const keys[] = {
     "user_routes",
     "vswitch_lids",
     "window",
+    NULL,
 };
-enum { KEYS = sizeof keys / sizeof keys[0] };
-
-size_t manager_keys(const char *const **names)
-{
-    *names = keys;
-    return KEYS;
-}
+enum { KEYS = sizeof manager_keys / sizeof manager_keys[0] - 1 };
 
 /* Strictly one SMP after the other, everything from scratch, traffic stopped for new tables; ten
  * light sweeps a second, and no full ones (seeds 000 and 001). */
@@ -81,10 +76,10 @@ int manager_set(struct config *config, const struct word *key, const struct word
     unsigned i = 0;
     if (strcmp(key->text, "paper") == 0)
         return set_paper(config, value, cursor);
-    while (i < KEYS && strcmp(keys[i], key->text) != 0)
+    while (i < KEYS && strcmp(manager_keys[i], key->text) != 0)
         i++;
     if (i == KEYS)
-        return word_unknown(cursor, key, "setting of a manager", keys, KEYS);
+        return word_unknown(cursor, key, "setting of a manager", manager_keys, KEYS);
     if (config_set(config, key->text, value->text, &reason) == 0)
         return 0;
     char text[1024];

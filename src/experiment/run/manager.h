@@ -11,6 +11,6 @@ void manager_preset(struct config *config, const char *preset);
 /* One key; errors name the word that is to blame. */
 int manager_set(struct config *config, const struct word *key, const struct word *value,
                 struct cursor *cursor);
-size_t manager_keys(const char *const **names);
+extern const char *const manager_keys[]; /* then NULL */
 
 #endif

@@ -1,6 +1,6 @@
 /* Ties what a run measures to its fabric: the fabric reports to one observer, which passes each
  * packet on to the metrics, to the machines and to the check of unaffected pairs. */
-#include "experiment/run/measuring.h"
+#include "experiment/run/setup.h"
 
 #include "base/map.h"
 #include "base/time.h"
@@ -10,9 +10,8 @@
 #include <string.h>
 
 /* Two things under one name could not be told apart. */
-int measuring_check_names(struct setup *setup, struct err *err)
+int measuring_check_names(struct setup *setup)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     struct name_map names = {0};
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count; i++) {
@@ -22,7 +21,7 @@ int measuring_check_names(struct setup *setup, struct err *err)
             uint32_t line = collection->word.line;
             uint32_t first = name_map_get(&names, collection->name);
             if (first != MAP_NONE)
-                status = word_error(&cursor, &collection->word,
+                status = word_error(&setup->cursor, &collection->word,
                                     "line %u collects '%.80s' already: say 'called NAME'", first,
                                     collection->name);
             else
@@ -38,11 +37,10 @@ static bool asks_for_unaffected(const struct scenario *scenario)
 {
     for (size_t i = 0; i < scenario->statements.count; i++) {
         const struct statement *statement = &scenario->statements.items[i];
-        const struct check_statement *check_statement = &statement->check_statement;
-        if (statement->kind == STATEMENT_CHECK &&
-            (check_statement->kind == CHECK_STATEMENT_UNAFFECTED ||
-             (check_statement->kind == CHECK_STATEMENT_FIGURE &&
-              strcmp(check_statement->text, "unaffected.lost") == 0)))
+        const struct check_statement *check = &statement->check;
+        if (statement->kind == STATEMENT_CHECK && (check->kind == CHECK_STATEMENT_UNAFFECTED ||
+                                                   (check->kind == CHECK_STATEMENT_FIGURE &&
+                                                    strcmp(check->text, "unaffected.lost") == 0)))
             return true;
     }
     return false;
@@ -74,17 +72,6 @@ static void hear_gate(void *context, uint64_t now, uint32_t port, bool open)
 
 /* ---- all of it ---- */
 
-static struct unaffected *watch_unaffected(const struct setup *setup)
-{
-    const struct traffic **traffic = mem_alloc((setup->flows.count + 1) * sizeof *traffic);
-    for (size_t i = 0; i < setup->flows.count; i++)
-        traffic[i] = &setup->flows.items[i].traffic;
-    struct unaffected *unaffected =
-        unaffected_new(setup->fabric, setup->paths, traffic, setup->flows.count);
-    mem_free(traffic);
-    return unaffected;
-}
-
 /* Without a statement, figures are measured from the first traffic on, or from the beginning. */
 void measuring_begin(struct setup *setup)
 {
@@ -92,7 +79,7 @@ void measuring_begin(struct setup *setup)
     const struct statement *window = scenario_last(scenario, STATEMENT_MEASURE);
     uint64_t from = setup->flows.count ? TIME_NEVER : 0;
     setup->metrics =
-        metrics_new(setup->fabric, &setup->options, setup->run_record,
+        metrics_new(setup->fabric, &setup->options, setup->record,
                     window ? window->window.from : from, window ? window->window.to : TIME_NEVER);
     if (setup->flows.count) /* a fabric without traffic has no data path to watch */
         fabric_observe_data(setup->fabric, &(struct data_observer){.context = setup,
@@ -103,7 +90,9 @@ void measuring_begin(struct setup *setup)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(setup->metrics, &scenario->statements.items[i].collections[j]);
     if (asks_for_unaffected(scenario))
-        setup->unaffected = watch_unaffected(setup);
+        setup->unaffected = unaffected_new(setup->fabric, setup->paths);
+    for (size_t i = 0; setup->unaffected && i < setup->flows.count; i++)
+        unaffected_add(setup->unaffected, &setup->flows.items[i].traffic);
 }
 
 void measuring_publish(struct setup *setup, uint64_t now)
@@ -111,7 +100,7 @@ void measuring_publish(struct setup *setup, uint64_t now)
     metrics_publish_traffic(setup->metrics, now);
     machines_publish(setup, now);
     if (setup->unaffected)
-        results_set(&setup->run_record->results, "unaffected.lost",
+        results_set(&setup->record->results, "unaffected.lost",
                     (double)unaffected_losses(setup->unaffected),
                     metrics_has_traffic(setup->metrics) ? "packets" : "times");
     metrics_publish_collected(setup->metrics, now);

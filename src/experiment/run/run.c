@@ -5,14 +5,8 @@
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
-#include "experiment/run/apply.h"
-#include "experiment/run/change_log.h"
-#include "experiment/run/check_eval.h"
-#include "experiment/run/measuring.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #define MOMENT (10 * TIME_US) /* in which a manager can tell that it is through */
 enum { SLICES = 500 };        /* of a run, between two words about its progress */
@@ -28,16 +22,15 @@ struct play {
     size_t done;
     bool halted; /* by a deadlock: nothing happens any more */
     const struct run_options *options;
-    struct err *err;
 };
 
 /* The time `wait` from now on; an error when the run would last too long. */
-static int later(const struct play *play, uint64_t wait, const struct word *word, uint64_t *time)
+static int later(struct play *play, uint64_t wait, const struct word *word, uint64_t *time)
 {
-    struct cursor cursor = scenario_cursor(play->setup.scenario, play->err);
     *time = sim_now(play->setup.sim) + wait;
-    return *time <= TIME_LONGEST ? 0
-                                 : word_error(&cursor, word, "a run lasts 100 days at the most");
+    return *time <= TIME_LONGEST
+               ? 0
+               : word_error(&play->setup.cursor, word, "a run lasts 100 days at the most");
 }
 
 /* ---- actions ---- */
@@ -47,16 +40,16 @@ static int schedule(struct play *play, const struct statement *statement)
     const struct action *action = &statement->action;
     uint64_t now = sim_now(play->setup.sim);
     struct due due = {action->time, statement};
-    struct cursor cursor = scenario_cursor(play->setup.scenario, play->err);
     char text[TIME_TEXT_BYTES];
     if (action->when == ACTION_NOW)
-        return apply_action(&play->setup, statement, play->err);
+        return apply_action(&play->setup, statement);
     if (action->when == ACTION_AFTER &&
         later(play, action->time, &action->when_word, &due.time) < 0)
         return -EINVAL;
     if (due.time < now)
-        return word_error(&cursor, &action->when_word, "%s is over: the run is at %s already",
-                          action->when_word.text, time_text(now, text));
+        return word_error(&play->setup.cursor, &action->when_word,
+                          "%s is over: the run is at %s already", action->when_word.text,
+                          time_text(now, text));
     vec_push(&play->agenda, due);
     for (size_t i = play->agenda.count - 1; i > play->done; i--) {
         struct due *items = play->agenda.items;
@@ -78,7 +71,7 @@ static int perform_due(struct play *play)
 {
     int status = 0;
     while (status == 0 && next_due(play) <= sim_now(play->setup.sim))
-        status = apply_action(&play->setup, play->agenda.items[play->done++].statement, play->err);
+        status = apply_action(&play->setup, play->agenda.items[play->done++].statement);
     return status;
 }
 
@@ -91,7 +84,7 @@ static void look(struct play *play)
     metrics_look(setup->metrics, sim_now(setup->sim));
     unaffected_look(setup->unaffected, sim_now(setup->sim));
     if (setup->stop_on_deadlock && metrics_saw_deadlock(setup->metrics) && !play->halted) {
-        run_record_tell(setup->run_record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+        run_record_tell(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
                         "the run stops at the deadlock");
         play->halted = true;
     }
@@ -215,15 +208,15 @@ static bool is_settled(const struct setup *setup, struct complaint *complaint)
     return true;
 }
 
-static void record(struct setup *setup, const char *line, unsigned number, bool holds,
-                   const char *finding)
+static void record_check(struct setup *setup, const char *line, unsigned number, bool holds,
+                         const char *finding)
 {
-    struct run_record *run_record = setup->run_record;
-    struct run_record_check check = {arena_strdup(&run_record->arena, line), number,
+    struct run_record *record = setup->record;
+    struct run_record_check check = {arena_strdup(&record->arena, line), number,
                                      sim_now(setup->sim), holds,
-                                     arena_strdup(&run_record->arena, finding)};
-    vec_push(&run_record->checks, check);
-    run_record_tell(run_record, RUN_RECORD_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s",
+                                     arena_strdup(&record->arena, finding)};
+    vec_push(&record->checks, check);
+    run_record_tell(record, RUN_RECORD_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s",
                     check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
@@ -252,7 +245,7 @@ static int run_until_settled(struct play *play, const struct statement *statemen
             play->options->progress(play->options->context, sim_now(setup->sim), TIME_NEVER);
     }
     if (!is_settled(setup, &complaint) || !is_reported(setup, &complaint))
-        record(setup, statement->line, statement->word.line, false, complaint.text);
+        record_check(setup, statement->line, statement->word.line, false, complaint.text);
     return 0;
 }
 
@@ -261,13 +254,12 @@ static int run(struct play *play, const struct statement *statement)
     const struct run *run = &statement->run;
     struct setup *setup = &play->setup;
     uint64_t now = sim_now(setup->sim), until;
-    struct cursor cursor = scenario_cursor(setup->scenario, play->err);
     char text[TIME_TEXT_BYTES];
     change_log_begin_run(setup);
     switch (run->kind) {
     case RUN_TO:
         if (run->time < now)
-            return word_error(&cursor, &run->word, "%s is over: the run is at %s already",
+            return word_error(&setup->cursor, &run->word, "%s is over: the run is at %s already",
                               run->word.text, time_text(now, text));
         return run_to(play, run->time);
     case RUN_FOR:
@@ -287,8 +279,8 @@ static int play_statement(struct play *play, const struct statement *statement)
     case STATEMENT_ACTION: return schedule(play, statement);
     case STATEMENT_RUN: return run(play, statement);
     case STATEMENT_CHECK:
-        holds = check_evaluate(&play->setup, &statement->check_statement, &complaint);
-        record(&play->setup, statement->line, statement->word.line, holds, complaint.text);
+        holds = check_evaluate(&play->setup, &statement->check, &complaint);
+        record_check(&play->setup, statement->line, statement->word.line, holds, complaint.text);
         return 0;
     default: return 0; /* said what there is */
     }
@@ -299,24 +291,23 @@ static int play_statement(struct play *play, const struct statement *statement)
 static int check_end(struct play *play)
 {
     struct setup *setup = &play->setup;
-    struct cursor cursor = scenario_cursor(setup->scenario, play->err);
     struct err err = {0};
     if (next_due(play) != TIME_NEVER && !play->halted)
-        return word_error(&cursor, &play->agenda.items[play->done].statement->word,
+        return word_error(&setup->cursor, &play->agenda.items[play->done].statement->word,
                           "no 'run' comes to this time");
     if (!metrics_has_traffic(setup->metrics))
         return 0;
     bool holds = fabric_check_data(setup->fabric, &err) == 0;
-    record(setup, "conserved, at the end", 0, holds, holds ? "" : err.message);
+    record_check(setup, "conserved, at the end", 0, holds, holds ? "" : err.message);
     return 0;
 }
 
 int run_scenario(struct scenario *scenario, const struct run_options *options,
-                 struct run_record *run_record, struct err *err)
+                 struct run_record *record, struct err *err)
 {
-    struct play play = {.err = err, .options = options};
+    struct play play = {.options = options};
     struct fabric_totals totals;
-    int status = setup_build(&play.setup, scenario, run_record, err);
+    int status = setup_build(&play.setup, scenario, record, err);
     if (status)
         return status;
     if (options->topology)
@@ -327,14 +318,14 @@ int run_scenario(struct scenario *scenario, const struct run_options *options,
     if (status == 0)
         status = check_end(&play);
     for (size_t i = 0; i < play.setup.seats.count; i++)
-        change_log_give_up(&play.setup, i);
+        change_log_close(&play.setup, i, false);
     fabric_totals(play.setup.fabric, &totals);
-    run_record->end = sim_now(play.setup.sim);
-    run_record->hash = fabric_trace_hash(play.setup.fabric);
-    run_record->smps = totals.smps_sent;
-    run_record->lost = totals.smps_lost;
-    run_record->hops = totals.hops;
-    measuring_publish(&play.setup, run_record->end);
+    record->end = sim_now(play.setup.sim);
+    record->hash = fabric_trace_hash(play.setup.fabric);
+    record->smps = totals.smps_sent;
+    record->lost = totals.smps_lost;
+    record->hops = totals.hops;
+    measuring_publish(&play.setup, record->end);
     vec_release(&play.agenda);
     setup_release(&play.setup);
     return status;

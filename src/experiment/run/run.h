@@ -20,6 +20,6 @@ struct run_options {
 /* The story is filled as far as things went; whether its checks hold is its business. An error is
  * one of the scenario itself. */
 int run_scenario(struct scenario *scenario, const struct run_options *options,
-                 struct run_record *run_record, struct err *err);
+                 struct run_record *record, struct err *err);
 
 #endif

@@ -3,9 +3,7 @@
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
-#include "experiment/run/change_log.h"
 #include "experiment/run/manager.h"
-#include "experiment/run/measuring.h"
 #include "experiment/scenario/names.h"
 #include "topology/generate.h"
 
@@ -21,9 +19,15 @@ const char *setup_node_name(const struct setup *setup, uint32_t node)
     return node_label(&setup->topology, node);
 }
 
+struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting)
+{
+    return (struct cursor){.file = setting->setting ? setting->setting : setup->scenario->file,
+                           .err = setup->cursor.err};
+}
+
 /* ---- topology ---- */
 
-static int read_net(struct setup *setup, const struct word *word, struct err *err)
+static int read_net(struct setup *setup, const struct word *word)
 {
     char folder[4096], path[8192];
     struct err reason = {0};
@@ -35,12 +39,11 @@ static int read_net(struct setup *setup, const struct word *word, struct err *er
         snprintf(path, sizeof path, "%s/%s", dirname(folder), word->text);
     if (topology_read(&setup->topology, from_file(path, &reason)) == 0)
         return 0;
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
-    return word_error(&cursor, word, "%.400s", err_text(&reason, text, sizeof text));
+    return word_error(&setup->cursor, word, "%.400s", err_text(&reason, text, sizeof text));
 }
 
 /* The command line's parameters go before those of the same name. */
-static int generate(struct setup *setup, const struct statement *statement, struct err *err)
+static int generate(struct setup *setup, const struct statement *statement)
 {
     const struct scenario *scenario = setup->scenario;
     const char *words[WORDS_PER_LINE * 2];
@@ -56,39 +59,37 @@ static int generate(struct setup *setup, const struct statement *statement, stru
         size_t length = strlen(name), j = 0;
         while (j < count && (strncmp(words[j], name, length) != 0 || words[j][length] != '='))
             j++;
-        words[j] = arena_printf(&setup->run_record->arena, "%s=%s", name, setting->words[2].text);
+        words[j] = arena_printf(&setup->record->arena, "%s=%s", name, setting->words[2].text);
         count += j == count;
     }
     if (topology_generate(&setup->topology, statement->words[0].text, words, count,
-                          setup->run_record->seed, &reason) == 0)
+                          setup->record->seed, &reason) == 0)
         return 0;
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
-    return word_error(&cursor, &statement->words[0], "%.400s", reason.message);
+    return word_error(&setup->cursor, &statement->words[0], "%.400s", reason.message);
 }
 
 /* Something with a dot or a slash is a file; kinds have neither. */
-static int make_topology(struct setup *setup, struct err *err)
+static int make_topology(struct setup *setup)
 {
     const struct statement *statement = NULL;
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *other = &setup->scenario->statements.items[i];
         if (other->kind != STATEMENT_TOPOLOGY)
             continue;
         if (statement)
-            return word_error(&cursor, &other->word, "a second topology: the first is in line %u",
-                              statement->word.line);
+            return word_error(&setup->cursor, &other->word,
+                              "a second topology: the first is in line %u", statement->word.line);
         statement = other;
     }
     if (!statement)
-        return err_at(err, EINVAL, setup->scenario->file, 0,
+        return err_at(setup->cursor.err, EINVAL, setup->scenario->file, 0,
                       "no 'topology' statement: a scenario needs a fabric");
     if (!strpbrk(statement->words[0].text, "./"))
-        return generate(setup, statement, err);
+        return generate(setup, statement);
     if (statement->word_count > 1)
-        return word_error(&cursor, &statement->words[1], "'%.80s': a file takes no parameters",
-                          statement->words[1].text);
-    return read_net(setup, &statement->words[0], err);
+        return word_error(&setup->cursor, &statement->words[1],
+                          "'%.80s': a file takes no parameters", statement->words[1].text);
+    return read_net(setup, &statement->words[0]);
 }
 
 /* ---- attributes ---- */
@@ -131,13 +132,13 @@ static int set_attribute(struct setup *setup, const struct word *words, struct c
 }
 
 /* Settings of managers, generators and traffic are theirs. */
-static int set_attributes(struct setup *setup, struct err *err)
+static int set_attributes(struct setup *setup)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
         const char *scope = statement->kind == STATEMENT_SET ? statement->words[0].text : "sm";
-        struct cursor cursor = statement_cursor(setup->scenario, statement, err);
+        struct cursor cursor = setup_setting_cursor(setup, statement);
         if (strcmp(scope, "vm") == 0)
             status = machines_set(&statement->words[1], &statement->words[2], &cursor);
         else if (strcmp(scope, "sm") != 0 && !statement_sets(statement, "topology", false) &&
@@ -150,12 +151,12 @@ static int set_attributes(struct setup *setup, struct err *err)
 /* ---- managers ---- */
 
 /* `set sm` statements of the file, or the command line's. */
-static int set_managers(struct setup *setup, struct setup_seat *seat, bool in_file, struct err *err)
+static int set_managers(struct setup *setup, struct setup_seat *seat, bool in_file)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *other = &setup->scenario->statements.items[i];
-        struct cursor cursor = statement_cursor(setup->scenario, other, err);
+        struct cursor cursor = setup_setting_cursor(setup, other);
         if (statement_sets(other, "sm", in_file))
             status = manager_set(&seat->config, &other->words[1], &other->words[2], &cursor);
     }
@@ -163,45 +164,43 @@ static int set_managers(struct setup *setup, struct setup_seat *seat, bool in_fi
 }
 
 static int configure_manager(struct setup *setup, struct setup_seat *seat,
-                             const struct statement *statement, const char *preset, struct err *err)
+                             const struct statement *statement, const char *preset)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     struct err reason = {0};
     manager_preset(&seat->config, preset);
-    int status = set_managers(setup, seat, true, err);
+    int status = set_managers(setup, seat, true);
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
-        status =
-            manager_set(&seat->config, &statement->words[i], &statement->words[i + 1], &cursor);
+        status = manager_set(&seat->config, &statement->words[i], &statement->words[i + 1],
+                             &setup->cursor);
     seat->stopped = statement->word_count % 2 == 0; /* one word behind the pairs */
     if (status == 0)
-        status = set_managers(setup, seat, false, err);
+        status = set_managers(setup, seat, false);
     if (status == 0 && config_finish(&seat->config, &reason) < 0)
-        return word_error(&cursor, &statement->word, "%.400s", reason.message);
+        return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
     return status;
 }
 
 /* The port of NODE[:PORT]: at a switch it is port 0, at an adapter the first unless another is
  * named. */
-static int find_place(struct setup *setup, const struct word *word, uint32_t *port, struct err *err)
+static int find_place(struct setup *setup, const struct word *word, uint32_t *port)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     struct place place;
-    int status = bind_place(word, &setup->topology, &cursor, 1, &place);
+    int status = bind_place(word, &setup->topology, &setup->cursor, 1, &place);
     if (status)
         return status;
     bool at_switch = setup->topology.nodes.items[place.node].kind == NODE_SWITCH;
     if (setup_find_seat(setup, place.node) >= 0)
-        return word_error(&cursor, word, "there is a manager at '%.80s' already",
+        return word_error(&setup->cursor, word, "there is a manager at '%.80s' already",
                           setup_node_name(setup, place.node));
     if (place.count && at_switch != (place.numbers[0] == 0))
-        return word_error(&cursor, word,
+        return word_error(&setup->cursor, word,
                           "a manager sits at port 0 of a switch, or at a port of an "
                           "adapter from 1 on");
     return bind_port_number(word, place.node, place.count ? place.numbers[0] : !at_switch,
-                            &setup->topology, &cursor, port);
+                            &setup->topology, &setup->cursor, port);
 }
 
-static int add_managers(struct setup *setup, const char *preset, struct err *err)
+static int add_managers(struct setup *setup, const char *preset)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
@@ -209,19 +208,19 @@ static int add_managers(struct setup *setup, const char *preset, struct err *err
         uint32_t port = TOPOLOGY_NONE;
         if (statement->kind != STATEMENT_MANAGER)
             continue;
-        struct cursor cursor = scenario_cursor(setup->scenario, err);
         if (setup->seats.count == SEATS_MOST)
-            return word_error(&cursor, &statement->word, "more than %d managers", SEATS_MOST);
-        status = find_place(setup, &statement->words[0], &port, err);
+            return word_error(&setup->cursor, &statement->word, "more than %d managers",
+                              SEATS_MOST);
+        status = find_place(setup, &statement->words[0], &port);
         if (status)
             return status;
         struct setup_seat *seat = mem_zalloc(1, sizeof *seat);
         config_init(&seat->config);
-        seat->name = arena_strdup(&setup->run_record->arena,
+        seat->name = arena_strdup(&setup->record->arena,
                                   setup_node_name(setup, setup->topology.ports.items[port].node));
         vec_push(&setup->seats, seat);
         vec_push(&setup->places, ((struct check_seat){port, NO_MANAGER}));
-        status = configure_manager(setup, seat, statement, preset, err);
+        status = configure_manager(setup, seat, statement, preset);
     }
     return status;
 }
@@ -254,7 +253,7 @@ void setup_kill_manager(struct setup *setup, size_t seat)
 {
     if (!setup_manager(setup, seat))
         return;
-    change_log_give_up(setup, seat);
+    change_log_close(setup, seat, false);
     sim_kill_manager(setup->sim, setup->places.items[seat].manager);
     setup->places.items[seat].manager = NO_MANAGER;
 }
@@ -267,8 +266,9 @@ struct check_view setup_view(const struct setup *setup)
 
 /* ---- all of it ---- */
 
-static int bind_action(struct setup *setup, struct action *action, struct cursor *cursor)
+static int bind_action(struct setup *setup, struct action *action)
 {
+    struct cursor *cursor = &setup->cursor;
     int status = action_bind(action, &setup->topology, cursor);
     bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
     if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
@@ -283,23 +283,23 @@ static int bind_action(struct setup *setup, struct action *action, struct cursor
     return status;
 }
 
-static int bind_statements(struct setup *setup, struct err *err)
+static int bind_statements(struct setup *setup)
 {
-    struct cursor cursor = scenario_cursor(setup->scenario, err);
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_CHECK)
-            status = check_statement_bind(&statement->check_statement, &setup->topology, &cursor);
+        struct check_statement *check = &statement->check;
+        if (statement->kind == STATEMENT_CHECK && check->node_word.text)
+            status = bind_node(&check->node_word, &setup->topology, &setup->cursor, &check->node);
         if (statement->kind == STATEMENT_ACTION)
-            status = bind_action(setup, &statement->action, &cursor);
+            status = bind_action(setup, &statement->action);
         for (size_t j = 0; j < statement->collection_count && status == 0; j++)
-            status = collect_bind(&statement->collections[j], &setup->topology, &cursor);
+            status = collect_bind(&statement->collections[j], &setup->topology, &setup->cursor);
     }
     return status;
 }
 
-int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *run_record,
+int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *record,
                 struct err *err)
 {
     const struct statement *given = scenario_last(scenario, STATEMENT_PRESET);
@@ -307,38 +307,39 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     const struct statement *seed = scenario_last(scenario, STATEMENT_SEED);
     const struct statement *deadlock = scenario_last(scenario, STATEMENT_ON_DEADLOCK);
     *setup = (struct setup){.scenario = scenario,
-                            .run_record = run_record,
+                            .record = record,
+                            .cursor = {.file = scenario->file, .err = err},
                             .fault = TIME_NEVER,
                             .stop_on_deadlock = deadlock && deadlock->number};
     topology_init(&setup->topology);
-    run_record->file = arena_strdup(&run_record->arena, scenario->file);
-    run_record->seed = seed ? seed->number : 1;
+    record->file = arena_strdup(&record->arena, scenario->file);
+    record->seed = seed ? seed->number : 1;
     int status = fabric_options_preset(&setup->options, preset, err);
     if (status == 0)
-        status = set_attributes(setup, err);
+        status = set_attributes(setup);
     if (status == 0)
-        status = make_topology(setup, err);
+        status = make_topology(setup);
     if (status == 0)
-        status = add_managers(setup, preset, err);
+        status = add_managers(setup, preset);
     if (status == 0)
-        status = machines_bind(setup, err);
+        status = machines_bind(setup);
     if (status == 0)
-        status = flows_bind(setup, err);
+        status = flows_bind(setup);
     if (status == 0)
-        status = bind_statements(setup, err);
+        status = bind_statements(setup);
     if (status == 0)
-        status = measuring_check_names(setup, err);
+        status = measuring_check_names(setup);
     if (status) {
         setup_release(setup);
         return status;
     }
     for (size_t i = 0; i < setup->topology.nodes.count; i++)
         if (setup->topology.nodes.items[i].kind == NODE_SWITCH)
-            run_record->switches++;
+            record->switches++;
         else
-            run_record->adapters++;
+            record->adapters++;
     setup->silent = mem_zalloc(setup->topology.nodes.count + 1, sizeof *setup->silent);
-    setup->fabric = fabric_new(&setup->topology, &setup->options, run_record->seed);
+    setup->fabric = fabric_new(&setup->topology, &setup->options, record->seed);
     setup->sim = sim_new(setup->fabric);
     change_log_listen(setup);
     setup->paths = sim_paths_new(setup->sim, setup->fabric);

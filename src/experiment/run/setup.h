@@ -30,7 +30,8 @@ struct setup_seat {
 
 struct setup {
     struct scenario *scenario;
-    struct run_record *run_record;
+    struct run_record *record;
+    struct cursor cursor; /* without words: takes errors about words of the scenario */
     struct topology topology;
     struct fabric_options options;
     struct fabric *fabric;
@@ -52,8 +53,10 @@ struct setup {
     struct unaffected *unaffected; /* NULL: nobody asks */
 };
 
+/* ---- setup.c ---- */
+
 /* On error nothing is left to release. Both must outlive the stage. */
-int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *run_record,
+int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *record,
                 struct err *err);
 void setup_release(struct setup *setup);
 
@@ -64,5 +67,38 @@ void setup_kill_manager(struct setup *setup, size_t seat);
 struct sm *setup_manager(const struct setup *setup, size_t seat); /* NULL: not running */
 struct check_view setup_view(const struct setup *setup);
 const char *setup_node_name(const struct setup *setup, uint32_t node);
+/* For errors about a setting, which may be one of the command line. */
+struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting);
+
+/* ---- apply.c ---- */
+
+/* Carries an action out, now. */
+int apply_action(struct setup *setup, const struct statement *statement);
+
+/* ---- change_log.c: what managers do, as the record of the run keeps it ---- */
+
+void change_log_listen(struct setup *setup);
+/* A `run` statement begins: its counts start at 0. */
+void change_log_begin_run(struct setup *setup);
+/* Ends the change that the manager at a seat is working on, if there is one. */
+void change_log_close(struct setup *setup, size_t seat, bool finished);
+/* Requests sent during the last run; 0 means any. */
+uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);
+/* Whether the text of an event of the last run contains `text`. */
+bool change_log_said(const struct setup *setup, const char *text);
+
+/* ---- measuring.c ---- */
+
+/* An error if two statements collect something under the same name. */
+int measuring_check_names(struct setup *setup);
+void measuring_begin(struct setup *setup);
+/* Brings the results up to date. */
+void measuring_publish(struct setup *setup, uint64_t now);
+
+/* ---- check_eval.c ---- */
+
+/* Whether a `check` statement holds now; the complaint says what is wrong, or what was measured. */
+bool check_evaluate(struct setup *setup, const struct check_statement *check,
+                    struct complaint *complaint);
 
 #endif

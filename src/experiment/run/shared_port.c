@@ -5,13 +5,13 @@
 
 #include <stdio.h>
 
-enum { NOTHING_ASKED = UINT32_MAX };
+enum { NO_QUERY = UINT32_MAX };
 
 /* What one sender knows of one machine. */
 struct peer {
     uint32_t source, guest;
     uint16_t lid;
-    uint32_t check_statement; /* or NOTHING_ASKED */
+    uint32_t query; /* or NO_QUERY */
 };
 
 struct shared_port {
@@ -19,8 +19,7 @@ struct shared_port {
     struct sim_clients *clients;
     VEC(struct peer) peers;
     struct map by_pair;
-    uint64_t queries, longest; /* longest: from question to answer */
-    uint32_t open;
+    struct shared_port_counts counts;
 };
 
 static uint16_t lid_of(const struct setup *setup, uint32_t port)
@@ -43,7 +42,7 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
             return (struct data_path){0};
         at = map_add(&shared->by_pair, pair, (uint32_t)shared->peers.count);
         vec_push(&shared->peers,
-                 ((struct peer){source, destination, lid_of(setup, port), NOTHING_ASKED}));
+                 ((struct peer){source, destination, lid_of(setup, port), NO_QUERY}));
     }
     return (struct data_path){.dlid = shared->peers.items[at].lid};
 }
@@ -76,9 +75,9 @@ static void ask_again(struct shared_port *shared, uint32_t guest, uint32_t port)
         struct peer *peer = &shared->peers.items[i];
         if (peer->guest != guest)
             continue;
-        peer->check_statement = sim_clients_path(shared->clients, peer->source, port);
-        shared->queries++;
-        shared->open++;
+        peer->query = sim_clients_path(shared->clients, peer->source, port);
+        shared->counts.queries++;
+        shared->counts.open++;
     }
 }
 
@@ -105,40 +104,27 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
         ask_again(setup->machines.shared, machine->guest, port);
 }
 
-void shared_port_look(struct setup *setup, uint64_t now)
+void shared_port_look(struct setup *setup)
 {
     struct shared_port *shared = setup->machines.shared;
-    (void)now;
-    for (size_t i = 0; shared && shared->open && i < shared->peers.count; i++) {
+    for (size_t i = 0; shared && shared->counts.open && i < shared->peers.count; i++) {
         struct peer *peer = &shared->peers.items[i];
-        if (peer->check_statement == NOTHING_ASKED)
+        if (peer->query == NO_QUERY)
             continue;
-        const struct sim_question *check_statement =
-            sim_clients_question(shared->clients, peer->check_statement);
-        if (check_statement->state == SIM_OPEN)
+        const struct sim_question *query = sim_clients_question(shared->clients, peer->query);
+        if (query->state == SIM_OPEN)
             continue;
-        if (check_statement->state == SIM_ANSWERED && check_statement->bytes >= SA_DATA_OFFSET)
-            peer->lid =
-                (uint16_t)wire_get(check_statement->answer + SA_DATA_OFFSET, PATH_RECORD_DLID);
-        uint64_t took = check_statement->answered - check_statement->asked;
-        if (check_statement->state == SIM_ANSWERED && took > shared->longest)
-            shared->longest = took;
-        peer->check_statement = NOTHING_ASKED;
-        shared->open--;
+        if (query->state == SIM_ANSWERED && query->bytes >= SA_DATA_OFFSET)
+            peer->lid = (uint16_t)wire_get(query->answer + SA_DATA_OFFSET, PATH_RECORD_DLID);
+        uint64_t took = query->answered - query->asked;
+        if (query->state == SIM_ANSWERED && took > shared->counts.longest_ps)
+            shared->counts.longest_ps = took;
+        peer->query = NO_QUERY;
+        shared->counts.open--;
     }
 }
 
-bool shared_port_is_idle(const struct shared_port *shared)
+struct shared_port_counts shared_port_counts(const struct shared_port *shared)
 {
-    return shared->open == 0;
-}
-
-uint64_t shared_port_longest(const struct shared_port *shared)
-{
-    return shared->longest;
-}
-
-uint64_t shared_port_queries(const struct shared_port *shared)
-{
-    return shared->queries;
+    return shared ? shared->counts : (struct shared_port_counts){0};
 }

@@ -16,9 +16,12 @@ void shared_port_free(struct shared_port *shared); /* accepts NULL */
 
 /* Carries it out at once, and says how it went. */
 void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor);
-void shared_port_look(struct setup *setup, uint64_t now);
-bool shared_port_is_idle(const struct shared_port *shared);
-uint64_t shared_port_queries(const struct shared_port *shared);
-uint64_t shared_port_longest(const struct shared_port *shared); /* ps from question to answer */
+void shared_port_look(struct setup *setup);
+
+struct shared_port_counts {
+    uint64_t queries, longest_ps; /* longest_ps: from query to answer */
+    uint32_t open;                /* queries without an answer */
+};
+struct shared_port_counts shared_port_counts(const struct shared_port *shared);
 
 #endif

@@ -61,8 +61,8 @@ struct action {
 enum { ACTION_VERBS = 16 };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 
-/* Reads [at TIME | after TIME] VERB …, up to the end of the line. */
-int action_read(struct action *action, struct cursor *cursor);
+/* Reads [at TIME | after TIME] VERB …. */
+void action_read(struct action *action, struct cursor *cursor);
 /* The cursor only says where errors go. */
 int action_bind(struct action *action, const struct topology *topology, struct cursor *cursor);
 

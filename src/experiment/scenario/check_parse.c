@@ -9,7 +9,7 @@
 static const struct {
     const char *name;
     enum check_statement_kind kind;
-    enum check_kind check;
+    enum check_kind fabric;
 } questions[] = {
     {"discovered", CHECK_STATEMENT_FABRIC, CHECK_DISCOVERED},
     {"lids-unique", CHECK_STATEMENT_FABRIC, CHECK_LIDS_UNIQUE},
@@ -35,16 +35,15 @@ enum { QUESTIONS = sizeof questions / sizeof questions[0] };
 static const char *const signs[] = {"<=", "==", ">=", "="};
 enum { SIGNS = sizeof signs / sizeof signs[0] };
 
-static int read_comparison(struct check_statement *check_statement, struct cursor *cursor)
+static void read_comparison(struct check_statement *check, struct cursor *cursor)
 {
     unsigned sign;
-    int status = cursor_take_choice(cursor, "comparison", signs, SIGNS, &sign);
-    check_statement->comparison = sign == SIGNS - 1 ? COMPARE_EQUAL : (enum comparison)sign;
-    return status;
+    cursor_take_choice(cursor, "comparison", signs, SIGNS, &sign);
+    check->comparison = sign == SIGNS - 1 ? COMPARE_EQUAL : (enum comparison)sign;
 }
 
 /* all, Get, Set, PortInfo, Set(PortInfo) */
-static int read_what(struct check_statement *check_statement, struct cursor *cursor)
+static int read_what(struct check_statement *check, struct cursor *cursor)
 {
     struct word word;
     cursor_take(cursor, "SMPs such as all, Set, PortInfo or Set(PortInfo)", &word);
@@ -52,11 +51,11 @@ static int read_what(struct check_statement *check_statement, struct cursor *cur
     if (strcmp(rest, "all") == 0)
         return cursor->status;
     if (strncmp(rest, "Get", 3) == 0 && (rest[3] == 0 || rest[3] == '('))
-        check_statement->method = METHOD_GET;
+        check->method = METHOD_GET;
     else if (strncmp(rest, "Set", 3) == 0 && (rest[3] == 0 || rest[3] == '('))
-        check_statement->method = METHOD_SET;
+        check->method = METHOD_SET;
     else
-        return read_attribute(cursor, &word, rest, &check_statement->attribute);
+        return read_attribute(cursor, &word, rest, &check->attribute);
     rest += 3;
     if (*rest == 0)
         return 0;
@@ -65,7 +64,7 @@ static int read_what(struct check_statement *check_statement, struct cursor *cur
         return word_error(cursor, &word, "'%.80s': expected a form such as Set(PortInfo)",
                           word.text);
     const char *name = arena_strndup(cursor->arena, rest + 1, length - 2);
-    return read_attribute(cursor, &word, name, &check_statement->attribute);
+    return read_attribute(cursor, &word, name, &check->attribute);
 }
 
 /* A number with a unit: as results have it, and how many of those it is. */
@@ -90,20 +89,20 @@ static const struct {
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
-static int read_value(struct check_statement *check_statement, struct cursor *cursor)
+static void read_value(struct check_statement *check, struct cursor *cursor)
 {
     struct word word;
     const char *rest;
     cursor_take(cursor, "a number such as 1000, 2.5us, 99% or 2Gb/s", &word);
-    if (parse_decimal(word.text, &check_statement->number, &rest))
+    if (parse_decimal(word.text, &check->number, &rest))
         for (unsigned i = 0; i < UNITS; i++)
             if (strcmp(units[i].suffix, rest) == 0) {
-                check_statement->number *= units[i].factor;
-                check_statement->unit = units[i].unit;
-                return 0;
+                check->number *= units[i].factor;
+                check->unit = units[i].unit;
+                return;
             }
-    return word_error(cursor, &word,
-                      "'%.80s': expected a number such as 1000, 2.5us, 99%% or 2Gb/s", word.text);
+    word_error(cursor, &word, "'%.80s': expected a number such as 1000, 2.5us, 99%% or 2Gb/s",
+               word.text);
 }
 
 /* Names that people say without thinking. */
@@ -134,88 +133,75 @@ static bool is_figure(struct cursor *cursor)
     return false;
 }
 
-static int read_figure(struct check_statement *check_statement, struct cursor *cursor)
-{
-    struct word word;
-    cursor_take(cursor, "a figure", &word);
-    *check_statement = (struct check_statement){
-        .kind = CHECK_STATEMENT_FIGURE, .node = TOPOLOGY_NONE, .text = full_name(word.text)};
-    read_comparison(check_statement, cursor);
-    read_value(check_statement, cursor);
-    return cursor_take_end(cursor);
-}
-
-static void read_details(struct check_statement *check_statement, struct cursor *cursor)
+static void read_details(struct check_statement *check, struct cursor *cursor)
 {
     static const char *const groups[] = {"unaffected", "others"};
     struct word word;
     unsigned group;
-    switch (check_statement->kind) {
-    case CHECK_STATEMENT_MASTER: cursor_take(cursor, "a node", &check_statement->node_word); break;
+    switch (check->kind) {
+    case CHECK_STATEMENT_MASTER: cursor_take(cursor, "a node", &check->node_word); break;
     case CHECK_STATEMENT_SMPS:
-        read_what(check_statement, cursor);
-        read_comparison(check_statement, cursor);
-        cursor_take_number(cursor, "a number", 0, UINT64_MAX, &check_statement->value);
+        read_what(check, cursor);
+        read_comparison(check, cursor);
+        cursor_take_number(cursor, "a number", 0, UINT64_MAX, &check->value);
         break;
     case CHECK_STATEMENT_TIME:
-        read_comparison(check_statement, cursor);
-        cursor_take_time(cursor, &check_statement->value);
+        read_comparison(check, cursor);
+        cursor_take_time(cursor, &check->value);
         break;
     case CHECK_STATEMENT_EVENT:
     case CHECK_STATEMENT_NO_EVENT:
         cursor_take(cursor, "a part of an event's text, in quotes", &word);
-        check_statement->text = word.text;
+        check->text = word.text;
         break;
     case CHECK_STATEMENT_UNAFFECTED:
         cursor_take_choice(cursor, "group", groups, 2, &group);
-        check_statement->kind = group ? CHECK_STATEMENT_OTHERS : CHECK_STATEMENT_UNAFFECTED;
+        check->kind = group ? CHECK_STATEMENT_OTHERS : CHECK_STATEMENT_UNAFFECTED;
         break;
     default: break;
     }
 }
 
-int check_statement_read(struct check_statement *check_statement, struct cursor *cursor)
+void check_statement_read(struct check_statement *check, struct cursor *cursor)
 {
     const char *names[QUESTIONS];
+    struct word word;
     unsigned index;
-    if (is_figure(cursor))
-        return read_figure(check_statement, cursor);
+    *check = (struct check_statement){.kind = CHECK_STATEMENT_FIGURE, .node = TOPOLOGY_NONE};
+    if (is_figure(cursor)) {
+        cursor_take(cursor, "a figure", &word);
+        check->text = full_name(word.text);
+        read_comparison(check, cursor);
+        read_value(check, cursor);
+        return;
+    }
     for (unsigned i = 0; i < QUESTIONS; i++)
         names[i] = questions[i].name;
     cursor_take_choice(cursor, "check", names, QUESTIONS, &index);
-    *check_statement = (struct check_statement){
-        .kind = questions[index].kind, .check = questions[index].check, .node = TOPOLOGY_NONE};
-    read_details(check_statement, cursor);
-    return cursor_take_end(cursor);
+    check->kind = questions[index].kind;
+    check->fabric = questions[index].fabric;
+    read_details(check, cursor);
 }
 
-int check_statement_bind(struct check_statement *check_statement, const struct topology *topology,
-                         struct cursor *cursor)
+bool check_statement_compare(const struct check_statement *check, uint64_t measured)
 {
-    if (!check_statement->node_word.text)
-        return 0;
-    return bind_node(&check_statement->node_word, topology, cursor, &check_statement->node);
-}
-
-bool check_statement_compare(const struct check_statement *check_statement, uint64_t measured)
-{
-    switch (check_statement->comparison) {
-    case COMPARE_AT_MOST: return measured <= check_statement->value;
-    case COMPARE_EQUAL: return measured == check_statement->value;
-    case COMPARE_AT_LEAST: return measured >= check_statement->value;
+    switch (check->comparison) {
+    case COMPARE_AT_MOST: return measured <= check->value;
+    case COMPARE_EQUAL: return measured == check->value;
+    case COMPARE_AT_LEAST: return measured >= check->value;
     }
     return false;
 }
 
-bool check_statement_compare_figure(const struct check_statement *check_statement, double measured)
+bool check_statement_compare_figure(const struct check_statement *check, double measured)
 {
-    double slack = fabs(check_statement->number) * 1e-9;
+    double slack = fabs(check->number) * 1e-9;
     if (isnan(measured))
         return false;
-    switch (check_statement->comparison) {
-    case COMPARE_AT_MOST: return measured <= check_statement->number + slack;
-    case COMPARE_EQUAL: return fabs(measured - check_statement->number) <= slack;
-    case COMPARE_AT_LEAST: return measured >= check_statement->number - slack;
+    switch (check->comparison) {
+    case COMPARE_AT_MOST: return measured <= check->number + slack;
+    case COMPARE_EQUAL: return fabs(measured - check->number) <= slack;
+    case COMPARE_AT_LEAST: return measured >= check->number - slack;
     }
     return false;
 }

@@ -38,7 +38,7 @@ enum comparison { COMPARE_AT_MOST, COMPARE_EQUAL, COMPARE_AT_LEAST };
 
 struct check_statement {
     enum check_statement_kind kind;
-    enum check_kind check;
+    enum check_kind fabric;
     struct word node_word;
     uint32_t node;      /* once bound */
     unsigned method;    /* 0: any */
@@ -50,13 +50,10 @@ struct check_statement {
     const char *unit; /* … in this unit of results.h; "": none was given */
 };
 
-/* Reads what follows `check`, up to the end of the line. */
-int check_statement_read(struct check_statement *check_statement, struct cursor *cursor);
-/* The cursor only says where errors go. */
-int check_statement_bind(struct check_statement *check_statement, const struct topology *topology,
-                         struct cursor *cursor);
-bool check_statement_compare(const struct check_statement *check_statement, uint64_t measured);
+/* Reads what follows `check`. */
+void check_statement_read(struct check_statement *check, struct cursor *cursor);
+bool check_statement_compare(const struct check_statement *check, uint64_t measured);
 /* Equal to within a billionth: what is measured was added up, what is written was not. */
-bool check_statement_compare_figure(const struct check_statement *check_statement, double measured);
+bool check_statement_compare_figure(const struct check_statement *check, double measured);
 
 #endif

@@ -93,7 +93,7 @@ static size_t list_names(struct measure_name names[NAMES_MOST])
     return count;
 }
 
-static int read_what(struct collection *collection, struct cursor *cursor)
+static void read_what(struct collection *collection, struct cursor *cursor)
 {
     struct measure_name names[NAMES_MOST];
     const char *texts[NAMES_MOST];
@@ -105,49 +105,40 @@ static int read_what(struct collection *collection, struct cursor *cursor)
         if (strcmp(names[i].text, word.text) == 0) {
             collection->what = names[i].what;
             collection->part = names[i].part;
-            return 0;
+            return;
         }
     }
-    return word_unknown(cursor, &word, "measure", texts, count);
+    word_unknown(cursor, &word, "measure", texts, count);
 }
 
-static int read_place(struct collection *collection, struct cursor *cursor)
+static void read_place(struct collection *collection, struct cursor *cursor)
 {
-    if (!cursor_accept(cursor, "of"))
-        return 0;
-    return cursor_take(cursor, "NODE, NODE:PORT or NODE:PORT:VL", &collection->place_word);
+    if (cursor_accept(cursor, "of"))
+        cursor_take(cursor, "NODE, NODE:PORT or NODE:PORT:VL", &collection->place_word);
 }
 
 /* ---- how ---- */
 
-static int check_how(const struct collection *collection, const struct word *word,
-                     struct cursor *cursor)
+static void read_how(struct collection *collection, struct cursor *cursor)
 {
     const struct measure_info *info = &measures[collection->what];
-    if (collection->how == COLLECT_ALL &&
-        (info->kind == MEASURE_COUNTER || info->kind == MEASURE_GAUGE))
-        return word_error(cursor, word,
-                          "'%s' has to be looked at: as samples T, as buckets T or as one figure",
-                          info->name);
-    if (collection->how == COLLECT_TOTAL &&
-        (!measure_counts(collection->what) || collection->what == MEASURE_UTILISATION))
-        return word_error(cursor, word, "'%s' does not count anything: there is no total of it",
-                          info->name);
-    return 0;
-}
-
-static int read_how(struct collection *collection, struct cursor *cursor)
-{
     unsigned how;
     cursor_take_exact(cursor, "as");
     cursor_take_choice(cursor, "way to keep it", hows, COLLECT_HOWS, &how);
+    const struct word *word = &cursor->words[cursor->at - 1];
     collection->how = (enum collect_how)how;
-    check_how(collection, &cursor->words[cursor->at - 1], cursor);
+    if (how == COLLECT_ALL && (info->kind == MEASURE_COUNTER || info->kind == MEASURE_GAUGE))
+        word_error(cursor, word,
+                   "'%s' has to be looked at: as samples T, as buckets T or as one figure",
+                   info->name);
+    if (how == COLLECT_TOTAL &&
+        (!measure_counts(collection->what) || collection->what == MEASURE_UTILISATION))
+        word_error(cursor, word, "'%s' does not count anything: there is no total of it",
+                   info->name);
     if (how == COLLECT_SAMPLES || how == COLLECT_BUCKETS)
-        return cursor_take_time(cursor, &collection->every);
+        cursor_take_time(cursor, &collection->every);
     if (how == COLLECT_PERCENTILE)
-        return cursor_take_decimal(cursor, "a percentage", 100, &collection->percent);
-    return cursor->status;
+        cursor_take_decimal(cursor, "a percentage", 100, &collection->percent);
 }
 
 /* One figure of something that must be looked at: how often. Totals and means of what counts need
@@ -160,31 +151,24 @@ static bool needs_looks(const struct collection *collection)
              (collection->how == COLLECT_TOTAL || collection->how == COLLECT_MEAN));
 }
 
-static int read_option(struct collection *collection, struct cursor *cursor)
+static void read_option(struct collection *collection, struct cursor *cursor)
 {
     static const char *const names[] = {"every", "from", "to", "called"};
+    uint64_t *const times[] = {&collection->every, &collection->from, &collection->to};
     struct word word = cursor_next(cursor), name;
     unsigned index;
     cursor_take_choice(cursor, "option", names, 4, &index);
-    if (index == 3) {
+    if (index == 0 && !needs_looks(collection))
+        word_error(cursor, &word, "'every' is for single figures that need looks");
+    if (index < 3) {
+        cursor_take_time(cursor, times[index]);
+    } else {
         cursor_take(cursor, "a name", &name);
         collection->name = name.text;
-        return cursor->status;
     }
-    if (index == 0 && !needs_looks(collection))
-        return word_error(cursor, &word, "'every' is for single figures that need looks");
-    return cursor_take_time(cursor, index == 0   ? &collection->every
-                                    : index == 1 ? &collection->from
-                                                 : &collection->to);
 }
 
 /* ---- names ---- */
-
-static void append_plain(struct text *name, const char *text)
-{
-    for (; *text; text++)
-        text_putc(name, isspace((unsigned char)*text) ? '-' : *text);
-}
 
 static const char *make_name(const struct collection *collection, struct arena *arena)
 {
@@ -198,7 +182,8 @@ static const char *make_name(const struct collection *collection, struct arena *
         text_puts(&name, collection->part == METHOD_GET ? ".get" : ".set");
     if (collection->place_word.text) {
         text_putc(&name, '.');
-        append_plain(&name, collection->place_word.text);
+        for (const char *at = collection->place_word.text; *at; at++)
+            text_putc(&name, isspace((unsigned char)*at) ? '-' : *at);
     }
     if (collection->how == COLLECT_PERCENTILE)
         text_printf(&name, ".p%g", collection->percent);
@@ -221,7 +206,7 @@ static struct collection fresh(const struct word *word)
                                .vl = COLLECT_ANY};
 }
 
-int collect_read(struct collection *collection, struct cursor *cursor)
+void collect_read(struct collection *collection, struct cursor *cursor)
 {
     *collection = fresh(&cursor->words[0]);
     read_what(collection, cursor);
@@ -233,13 +218,12 @@ int collect_read(struct collection *collection, struct cursor *cursor)
         collection->every = LOOK_EVERY;
     if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
         collection->to <= collection->from)
-        return word_error(cursor, &collection->word, "it ends before it begins");
+        word_error(cursor, &collection->word, "it ends before it begins");
     if (!collection->name)
         collection->name = make_name(collection, cursor->arena);
-    return cursor->status;
 }
 
-int collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor)
+void collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor)
 {
     uint64_t every;
     *count = 0;
@@ -256,47 +240,35 @@ int collect_read_samples(struct collection **collections, size_t *count, struct 
         read_place(one, cursor);
         one->name = make_name(one, cursor->arena);
     } while (!cursor_is_done(cursor));
-    return cursor->status;
 }
 
 /* ---- places ---- */
 
-static int bind_collection(struct collection *collection, const struct topology *topology,
-                           struct cursor *cursor)
+int collect_bind(struct collection *collection, const struct topology *topology,
+                 struct cursor *cursor)
 {
+    static const char *const places[] = {"a node", "a port", "a VL"};
+    const struct measure_info *info = &measures[collection->what];
     const struct word *word = &collection->place_word;
     struct place place;
+    collection->place = PLACE_FABRIC;
+    if (!word->text)
+        return 0;
     int status = bind_place(word, topology, cursor, 2, &place);
     collection->node = place.node;
     collection->place = PLACE_NODE << place.count;
     if (status == 0 && place.count > 0)
         status = bind_port_number(word, place.node, place.numbers[0], topology, cursor,
                                   &collection->port);
-    if (status == 0 && place.count > 0 && place.numbers[0] == 0)
+    if (status)
+        return status;
+    if (place.count > 0 && place.numbers[0] == 0)
         return word_error(cursor, word, "port 0 carries no data");
-    if (status == 0 && place.count > 1) {
-        if (place.numbers[1] > 14)
-            return word_error(cursor, word, "data lanes are 0 to 14");
+    if (place.count > 1 && place.numbers[1] > 14)
+        return word_error(cursor, word, "data VLs are 0 to 14");
+    if (place.count > 1)
         collection->vl = (uint32_t)place.numbers[1];
-    }
-    return status;
-}
-
-int collect_bind(struct collection *collection, const struct topology *topology,
-                 struct cursor *cursor)
-{
-    static const struct {
-        unsigned place;
-        const char *name;
-    } places[] = {{PLACE_NODE, "a node"}, {PLACE_PORT, "a port"}, {PLACE_LANE, "a lane"}};
-    const struct measure_info *info = &measures[collection->what];
-    int status = 0;
-    collection->place = PLACE_FABRIC;
-    if (collection->place_word.text)
-        status = bind_collection(collection, topology, cursor);
-    for (unsigned i = 0; i < 3 && status == 0; i++)
-        if (collection->place == places[i].place && !(info->places & collection->place))
-            return word_error(cursor, &collection->place_word, "there is no '%s' of %s", info->name,
-                              places[i].name);
-    return status;
+    if (!(info->places & collection->place))
+        return word_error(cursor, word, "there is no '%s' of %s", info->name, places[place.count]);
+    return 0;
 }

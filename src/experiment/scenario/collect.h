@@ -107,9 +107,9 @@ enum { LOSS_NAME_BYTES = 48 };
 const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES]);
 
 /* Reads what follows `collect`. */
-int collect_read(struct collection *collection, struct cursor *cursor);
+void collect_read(struct collection *collection, struct cursor *cursor);
 /* Reads TIME sample WHAT …; the array is the arena's. */
-int collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor);
+void collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor);
 /* The cursor only says where errors go. */
 int collect_bind(struct collection *collection, const struct topology *topology,
                  struct cursor *cursor);

@@ -14,22 +14,18 @@ const char *node_label(const struct topology *topology, uint32_t node)
                                                                              : n->name;
 }
 
-static int unknown_node(const struct word *word, const struct topology *topology,
-                        struct cursor *cursor)
+int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
+              uint32_t *node)
 {
+    *node = topology_find(topology, word->text);
+    if (*node != TOPOLOGY_NONE)
+        return 0;
     const char **names = mem_alloc((topology->nodes.count + 1) * sizeof *names);
     for (size_t i = 0; i < topology->nodes.count; i++)
         names[i] = node_label(topology, (uint32_t)i);
     int status = word_unknown(cursor, word, "node of this fabric", names, topology->nodes.count);
     mem_free(names);
     return status;
-}
-
-int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
-              uint32_t *node)
-{
-    *node = topology_find(topology, word->text);
-    return *node == TOPOLOGY_NONE ? unknown_node(word, topology, cursor) : 0;
 }
 
 static int unknown_port(const struct word *word, uint32_t node, const char *port,
@@ -80,12 +76,6 @@ int bind_place(const struct word *word, const struct topology *topology, struct 
     return bind_node(&node_word, topology, cursor, &place->node);
 }
 
-static bool is_smp_attribute(unsigned index)
-{
-    return wire_attributes[index].class == WIRE_CLASS_SMP ||
-           wire_attributes[index].class == WIRE_CLASS_COMMON;
-}
-
 int read_attribute(struct cursor *cursor, const struct word *word, const char *name,
                    unsigned *attribute)
 {
@@ -93,7 +83,8 @@ int read_attribute(struct cursor *cursor, const struct word *word, const char *n
     size_t count = 0;
     uint64_t number;
     for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++) {
-        if (!is_smp_attribute(i))
+        if (wire_attributes[i].class != WIRE_CLASS_SMP &&
+            wire_attributes[i].class != WIRE_CLASS_COMMON)
             continue;
         names[count++] = wire_attributes[i].name;
         if (strcasecmp(wire_attributes[i].name, name) == 0) {

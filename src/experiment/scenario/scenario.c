@@ -10,18 +10,6 @@
 enum { FILE_LIMIT = 1024 * 1024 };
 #define SETTLE_LIMIT (60 * TIME_S)
 
-struct cursor scenario_cursor(const struct scenario *scenario, struct err *err)
-{
-    return (struct cursor){.file = scenario->file, .err = err};
-}
-
-struct cursor statement_cursor(const struct scenario *scenario, const struct statement *statement,
-                               struct err *err)
-{
-    return (struct cursor){.file = statement->setting ? statement->setting : scenario->file,
-                           .err = err};
-}
-
 bool statement_sets(const struct statement *statement, const char *scope, bool in_file)
 {
     return statement->kind == STATEMENT_SET && !statement->setting == in_file &&
@@ -38,39 +26,38 @@ const struct statement *scenario_last(const struct scenario *scenario, enum stat
 
 /* ---- statements ---- */
 
-/* Keeps the words from `first` on, which may have been read already. */
-static void keep_words(struct statement *statement, struct cursor *cursor, unsigned first)
+/* Copies the words that are left on the line, without taking them. */
+static void keep_words(struct statement *statement, struct cursor *cursor)
 {
-    size_t bytes = (cursor->count - first) * sizeof *statement->words;
-    statement->word_count = cursor->count - first;
+    size_t bytes = (cursor->count - cursor->at) * sizeof *statement->words;
+    statement->word_count = cursor->count - cursor->at;
     statement->words = arena_alloc(cursor->arena, bytes + 1);
-    memcpy(statement->words, cursor->words + first, bytes);
+    memcpy(statement->words, cursor->words + cursor->at, bytes);
 }
 
-static int read_topology(struct statement *statement, struct cursor *cursor)
+static void read_topology(struct statement *statement, struct cursor *cursor)
 {
     struct word word;
-    keep_words(statement, cursor, cursor->at);
-    return cursor_take(cursor, "a file, or a kind of fabric such as 'clos 3 1 4'", &word);
+    keep_words(statement, cursor);
+    cursor_take(cursor, "a file, or a kind of fabric such as 'clos 3 1 4'", &word);
+    cursor->at = cursor->count; /* parameters are checked when the fabric is generated */
 }
 
-static int read_preset(struct statement *statement, struct cursor *cursor)
+static void read_preset(struct statement *statement, struct cursor *cursor)
 {
     static const char *const presets[] = {"today", "paper"};
     unsigned index;
-    keep_words(statement, cursor, cursor->at);
+    keep_words(statement, cursor);
     cursor_take_choice(cursor, "preset", presets, 2, &index);
-    return cursor_take_end(cursor);
 }
 
-static int read_seed(struct statement *statement, struct cursor *cursor)
+static void read_seed(struct statement *statement, struct cursor *cursor)
 {
     cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &statement->number);
-    return cursor_take_end(cursor);
 }
 
 /* set [SCOPE] KEY VALUE; `switch` and `adapter` may have a '*' behind them. */
-static int read_set(struct statement *statement, struct cursor *cursor)
+static void read_set(struct statement *statement, struct cursor *cursor)
 {
     struct word *words = arena_alloc(cursor->arena, 3 * sizeof *words);
     unsigned left = cursor->count - cursor->at;
@@ -81,39 +68,36 @@ static int read_set(struct statement *statement, struct cursor *cursor)
         (strcmp(words[0].text, "switch") == 0 || strcmp(words[0].text, "adapter") == 0)) {
         const struct word *pattern = &cursor->words[cursor->at];
         if (!cursor_accept(cursor, "*"))
-            return word_error(cursor, pattern,
-                              "'%.80s': expected '*', or 'set PATTERN KEY VALUE' for some",
-                              pattern->text);
+            word_error(cursor, pattern,
+                       "'%.80s': expected '*', or 'set PATTERN KEY VALUE' for some", pattern->text);
     }
     cursor_take(cursor, "an attribute", &words[1]);
     cursor_take(cursor, "a value", &words[2]);
     statement->words = words;
     statement->word_count = 3;
-    return cursor_take_end(cursor);
 }
 
-static int read_manager(struct statement *statement, struct cursor *cursor)
+static void read_manager(struct statement *statement, struct cursor *cursor)
 {
     struct word word;
-    keep_words(statement, cursor, cursor->at);
+    keep_words(statement, cursor);
     cursor_take(cursor, "the node where the manager sits", &word);
     while (!cursor_is_done(cursor)) {
         cursor_take(cursor, "a key", &word);
         if (strcmp(word.text, "stopped") == 0)
-            return cursor_take_end(cursor);
+            break;
         cursor_take(cursor, "a value", &word);
     }
-    return cursor->status;
 }
 
-static int read_traffic(struct statement *statement, struct cursor *cursor)
+static void read_traffic(struct statement *statement, struct cursor *cursor)
 {
-    statement->traffic_spec = arena_alloc(cursor->arena, sizeof *statement->traffic_spec);
-    return traffic_spec_read(statement->traffic_spec, cursor);
+    statement->spec = arena_alloc(cursor->arena, sizeof *statement->spec);
+    traffic_spec_read(statement->spec, cursor);
 }
 
 /* measure from TIME [to TIME] */
-static int read_measure(struct statement *statement, struct cursor *cursor)
+static void read_measure(struct statement *statement, struct cursor *cursor)
 {
     struct measuring_window *window = &statement->window;
     window->to = TIME_NEVER;
@@ -123,42 +107,39 @@ static int read_measure(struct statement *statement, struct cursor *cursor)
         cursor_take_exact(cursor, "to");
         cursor_take_time(cursor, &window->to);
         if (window->to <= window->from)
-            return word_error(cursor, &cursor->words[cursor->at - 1],
-                              "the window ends before it begins");
+            word_error(cursor, &cursor->words[cursor->at - 1], "the window ends before it begins");
     }
-    return cursor_take_end(cursor);
 }
 
-static int read_collect(struct statement *statement, struct cursor *cursor)
+static void read_collect(struct statement *statement, struct cursor *cursor)
 {
     statement->collections = arena_alloc(cursor->arena, sizeof *statement->collections);
     statement->collection_count = 1;
-    return collect_read(statement->collections, cursor);
+    collect_read(statement->collections, cursor);
 }
 
-static int read_every(struct statement *statement, struct cursor *cursor)
+static void read_every(struct statement *statement, struct cursor *cursor)
 {
-    return collect_read_samples(&statement->collections, &statement->collection_count, cursor);
+    collect_read_samples(&statement->collections, &statement->collection_count, cursor);
 }
 
 /* on deadlock stop|continue */
-static int read_on(struct statement *statement, struct cursor *cursor)
+static void read_on(struct statement *statement, struct cursor *cursor)
 {
     static const char *const what[] = {"continue", "stop"};
     unsigned index;
     cursor_take_exact(cursor, "deadlock");
     cursor_take_choice(cursor, "thing to do then", what, 2, &index);
     statement->number = index;
-    return cursor_take_end(cursor);
 }
 
-static int read_action(struct statement *statement, struct cursor *cursor)
+static void read_action(struct statement *statement, struct cursor *cursor)
 {
     cursor->at--; /* the statement's word is the action's */
-    return action_read(&statement->action, cursor);
+    action_read(&statement->action, cursor);
 }
 
-static int read_run(struct statement *statement, struct cursor *cursor)
+static void read_run(struct statement *statement, struct cursor *cursor)
 {
     struct run *run = &statement->run;
     run->word = cursor_next(cursor);
@@ -174,18 +155,17 @@ static int read_run(struct statement *statement, struct cursor *cursor)
         run->kind = cursor_accept(cursor, "for") ? RUN_FOR : RUN_TO;
         cursor_take_time(cursor, &run->time);
     }
-    return cursor_take_end(cursor);
 }
 
-static int read_check(struct statement *statement, struct cursor *cursor)
+static void read_check(struct statement *statement, struct cursor *cursor)
 {
-    return check_statement_read(&statement->check_statement, cursor);
+    check_statement_read(&statement->check, cursor);
 }
 
 static const struct {
     const char *name;
     enum statement_kind kind;
-    int (*read)(struct statement *statement, struct cursor *cursor);
+    void (*read)(struct statement *statement, struct cursor *cursor);
 } kinds[] = {
     {"topology", STATEMENT_TOPOLOGY, read_topology},
     {"preset", STATEMENT_PRESET, read_preset},
@@ -204,7 +184,8 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Verbs of actions are statements, too. */
+/* Verbs of actions are statements, too. A reader takes the words that it knows; the cursor keeps
+ * the first error. */
 static int read_statement(struct scenario *scenario, struct cursor *cursor, const char *line)
 {
     struct statement statement = {.kind = STATEMENT_ACTION, .line = line};
@@ -221,7 +202,7 @@ static int read_statement(struct scenario *scenario, struct cursor *cursor, cons
     } else {
         read_action(&statement, cursor);
     }
-    if (cursor->status == 0)
+    if (cursor_take_end(cursor) == 0)
         vec_push(&scenario->statements, statement);
     return cursor->status;
 }
@@ -229,35 +210,26 @@ static int read_statement(struct scenario *scenario, struct cursor *cursor, cons
 /* ---- files ---- */
 
 /* Each statement keeps its line as written, without comment and indentation. */
-static int read_lines(struct scenario *scenario, const char *text, size_t length, struct err *err)
-{
-    struct line_reader reader = {.file = scenario->file,
-                                 .text = text,
-                                 .length = length,
-                                 .arena = &scenario->arena,
-                                 .err = err};
-    struct cursor cursor;
-    while (line_reader_next(&reader, &cursor)) {
-        size_t start = cursor.words[0].column - 1;
-        reader.status = read_statement(
-            scenario, &cursor,
-            arena_strndup(reader.arena, reader.line + start, cursor.end.column - 1 - start));
-    }
-    return reader.status;
-}
-
 int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
                        struct err *err)
 {
+    struct line_reader *reader = from_bytes(name, text, length, err);
+    struct cursor cursor;
+    if (length > FILE_LIMIT)
+        return err_at(err, EFBIG, name, 0, "more than %d MiB", FILE_LIMIT >> 20);
     *scenario = (struct scenario){0};
-    scenario->file = arena_strdup(&scenario->arena, name);
-    scenario->text = arena_strndup(&scenario->arena, text, length > FILE_LIMIT ? 0 : length);
-    int status = length > FILE_LIMIT
-                     ? err_at(err, EFBIG, name, 0, "more than %d MiB", FILE_LIMIT >> 20)
-                     : read_lines(scenario, text, length, err);
-    if (status)
+    scenario->file = reader->file = arena_strdup(&scenario->arena, name);
+    scenario->text = arena_strndup(&scenario->arena, text, length);
+    reader->arena = &scenario->arena;
+    while (line_reader_next(reader, &cursor)) {
+        size_t start = cursor.words[0].column - 1;
+        reader->status = read_statement(
+            scenario, &cursor,
+            arena_strndup(reader->arena, reader->line + start, cursor.end.column - 1 - start));
+    }
+    if (reader->status)
         scenario_release(scenario);
-    return status;
+    return reader->status;
 }
 
 int scenario_read(struct scenario *scenario, const char *path, struct err *err)

@@ -45,13 +45,13 @@ struct statement {
     struct word *words;
     size_t word_count;
     uint64_t number;
-    struct traffic_spec *traffic_spec;
+    struct traffic_spec *spec;
     struct measuring_window window;
     struct collection *collections;
     size_t collection_count;
     struct action action;
     struct run run;
-    struct check_statement check_statement;
+    struct check_statement check;
 };
 
 struct scenario {
@@ -75,9 +75,5 @@ void scenario_release(struct scenario *scenario);
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind);
 /* Whether it is a setting of that scope (sm, vm …), written in the file or not. */
 bool statement_sets(const struct statement *statement, const char *scope, bool in_file);
-/* A cursor that has no words, for errors about the scenario's. */
-struct cursor scenario_cursor(const struct scenario *scenario, struct err *err);
-struct cursor statement_cursor(const struct scenario *scenario, const struct statement *statement,
-                               struct err *err);
 
 #endif

@@ -15,43 +15,43 @@ enum { RETRIES = 7 }; /* unless said otherwise, as most adapters have it */
 
 /* ---- values ---- */
 
-static int set_rate(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_rate(struct traffic_spec *spec, struct cursor *value)
 {
     double rate = 0;
     cursor_take_decimal(value, "packets a second", 1e12, &rate);
     if (rate < 1e-6)
         return word_error(value, &value->words[0], "'%.80s': less than a packet in 11 days",
                           value->words[0].text);
-    traffic_spec->traffic.interval_ps = (uint64_t)(1e12 / rate + 0.5);
-    traffic_spec->load = 0;
-    traffic_spec->timed = true;
+    spec->traffic.interval_ps = (uint64_t)(1e12 / rate + 0.5);
+    spec->load = 0;
+    spec->timed = true;
     return value->status;
 }
 
-static int set_load(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_load(struct traffic_spec *spec, struct cursor *value)
 {
     uint64_t parts;
-    traffic_spec->timed = true;
+    spec->timed = true;
     if (!parse_percent(value->words[0].text, &parts) || parts == 0)
-        return cursor_take_decimal(value, "a share of the link's rate", 100, &traffic_spec->load);
-    traffic_spec->load = (double)parts / (double)RNG_CERTAIN;
+        return cursor_take_decimal(value, "a share of the link's rate", 100, &spec->load);
+    spec->load = (double)parts / (double)RNG_CERTAIN;
     return 0;
 }
 
-static int set_size(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_size(struct traffic_spec *spec, struct cursor *value)
 {
     uint64_t bytes;
     int status = cursor_take_number(value, "a payload in bytes", 1, 4096, &bytes);
-    traffic_spec->traffic.sizes[0] = (struct traffic_size){(uint32_t)bytes, 1};
-    traffic_spec->traffic.size_count = 1;
+    spec->traffic.sizes[0] = (struct traffic_size){(uint32_t)bytes, 1};
+    spec->traffic.size_count = 1;
     return status;
 }
 
 /* BYTES:WEIGHT,… */
-static int set_sizes(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_sizes(struct traffic_spec *spec, struct cursor *value)
 {
     const struct word *word = &value->words[value->at++];
-    struct traffic *traffic = &traffic_spec->traffic;
+    struct traffic *traffic = &spec->traffic;
     const char *at = word->text;
     unsigned count = 0;
     for (;; at++) {
@@ -78,33 +78,33 @@ static int set_sizes(struct traffic_spec *traffic_spec, struct cursor *value)
     return 0;
 }
 
-static int set_sl(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_sl(struct traffic_spec *spec, struct cursor *value)
 {
     uint64_t sl = TRAFFIC_RANDOM_SL;
     if (!cursor_accept(value, "random"))
         cursor_take_number(value, "'random', or a service level", 0, 15, &sl);
-    traffic_spec->traffic.sl = (uint8_t)sl;
+    spec->traffic.sl = (uint8_t)sl;
     return value->status;
 }
 
-static int set_arrivals(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_arrivals(struct traffic_spec *spec, struct cursor *value)
 {
     unsigned index;
     int status = cursor_take_choice(value, "arrival process", traffic_arrival_names,
                                     TRAFFIC_ARRIVALS, &index);
-    traffic_spec->traffic.arrival = (enum traffic_arrival)index;
+    spec->traffic.arrival = (enum traffic_arrival)index;
     return status;
 }
 
-static int set_retry(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_retry(struct traffic_spec *spec, struct cursor *value)
 {
-    if (traffic_spec->traffic.retries == 0)
-        traffic_spec->traffic.retries = RETRIES;
-    return cursor_take_time(value, &traffic_spec->traffic.retry_ps);
+    if (spec->traffic.retries == 0)
+        spec->traffic.retries = RETRIES;
+    return cursor_take_time(value, &spec->traffic.retry_ps);
 }
 
 /* Gb/s, with or without the unit. */
-static int set_limit(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_limit(struct traffic_spec *spec, struct cursor *value)
 {
     const struct word *word = &value->words[value->at++];
     const char *rest;
@@ -112,25 +112,17 @@ static int set_limit(struct traffic_spec *traffic_spec, struct cursor *value)
     if (!parse_decimal(word->text, &rate, &rest) || (*rest && strcmp(rest, "Gb/s") != 0) ||
         rate < 1e-6 || rate > 64000)
         return word_error(value, word, "'%.80s': expected a rate in Gb/s, such as 2.5", word->text);
-    traffic_spec->traffic.limit_ps_per_8_bytes = (uint64_t)(64000 / rate + 0.5);
+    spec->traffic.limit_ps_per_8_bytes = (uint64_t)(64000 / rate + 0.5);
     return 0;
 }
 
-static int set_p_key(struct traffic_spec *traffic_spec, struct cursor *value)
-{
-    uint64_t key;
-    int status = cursor_take_number(value, "a P_Key", 1, UINT16_MAX, &key);
-    traffic_spec->traffic.p_key = (uint16_t)key;
-    return status;
-}
-
-static int set_pattern(struct traffic_spec *traffic_spec, struct cursor *value)
+static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 {
     unsigned index;
-    traffic_spec->pattern_word = cursor_next(value);
+    spec->pattern_word = cursor_next(value);
     int status = cursor_take_choice(value, "traffic pattern", traffic_pattern_names,
                                     TRAFFIC_PATTERNS, &index);
-    traffic_spec->traffic.pattern = (enum traffic_pattern)index;
+    spec->traffic.pattern = (enum traffic_pattern)index;
     return status;
 }
 
@@ -139,9 +131,8 @@ static int set_pattern(struct traffic_spec *traffic_spec, struct cursor *value)
 #define AT(member) offsetof(struct traffic_spec, member)
 static const struct key {
     const char *name;
-    int (*set)(struct traffic_spec *traffic_spec,
-               struct cursor *value); /* NULL: as the kind says */
-    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_SHARE } kind;
+    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: as the kind says */
+    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */
 } keys[] = {
@@ -162,7 +153,7 @@ static const struct key {
     {.name = "limit", .set = set_limit},
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
-    {.name = "p_key", .set = set_p_key},
+    {"p_key", NULL, KEY_P_KEY, AT(traffic.p_key), NULL},
     {"file", NULL, KEY_WORD, AT(file_word), "a trace file"},
     {.name = "pattern", .set = set_pattern},
 };
@@ -179,8 +170,8 @@ static int find_key(const struct word *key, struct cursor *cursor, unsigned *ind
     return word_unknown(cursor, key, "setting of traffic", names, KEYS);
 }
 
-int traffic_spec_set(struct traffic_spec *traffic_spec, const struct word *key,
-                     const struct word *value, struct cursor *cursor)
+int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const struct word *value,
+                     struct cursor *cursor)
 {
     struct cursor one = {.file = cursor->file, .err = cursor->err, .words = value, .count = 1};
     unsigned index;
@@ -189,22 +180,27 @@ int traffic_spec_set(struct traffic_spec *traffic_spec, const struct word *key,
     if (status)
         return status;
     if (keys[index].set)
-        return keys[index].set(traffic_spec, &one);
-    void *member = (char *)traffic_spec + keys[index].member;
+        return keys[index].set(spec, &one);
+    void *member = (char *)spec + keys[index].member;
     switch (keys[index].kind) {
     case KEY_WORD: return cursor_take(&one, keys[index].what, member);
     case KEY_TIME: return cursor_take_time(&one, member);
     case KEY_SHARE: return cursor_take_percent(&one, member);
-    case KEY_COUNT: break;
+    case KEY_COUNT:
+        cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
+        *(uint32_t *)member = (uint32_t)number;
+        break;
+    case KEY_P_KEY:
+        cursor_take_number(&one, "a P_Key", 1, UINT16_MAX, &number);
+        *(uint16_t *)member = (uint16_t)number;
+        break;
     }
-    status = cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
-    *(uint32_t *)member = (uint32_t)number;
-    return status;
+    return one.status;
 }
 
 /* KEY VALUE, once each. */
-static int read_setting(struct traffic_spec *traffic_spec, struct cursor *cursor,
-                        const struct word *key, bool *given)
+static int read_setting(struct traffic_spec *spec, struct cursor *cursor, const struct word *key,
+                        bool *given)
 {
     struct word value;
     unsigned index;
@@ -216,83 +212,59 @@ static int read_setting(struct traffic_spec *traffic_spec, struct cursor *cursor
     if (given[RATE] && given[LOAD])
         return word_error(cursor, key, "either a rate or a load");
     int status = cursor_take(cursor, "a value", &value);
-    return status ? status : traffic_spec_set(traffic_spec, key, &value, cursor);
+    return status ? status : traffic_spec_set(spec, key, &value, cursor);
 }
 
-int traffic_spec_read(struct traffic_spec *traffic_spec, struct cursor *cursor)
+void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
 {
     bool given[KEYS] = {[PATTERN] = true}; /* it stands in front */
     struct word word;
-    *traffic_spec = (struct traffic_spec){.word = cursor->words[0]};
-    traffic_init(&traffic_spec->traffic);
-    traffic_spec->traffic.hot_parts = RNG_CERTAIN / 10;
-    set_pattern(traffic_spec, cursor);
-    if (traffic_spec->traffic.pattern == PATTERN_TRACE)
-        cursor_take(cursor, "a trace file", &traffic_spec->file_word);
+    *spec = (struct traffic_spec){.word = cursor->words[0]};
+    traffic_init(&spec->traffic);
+    spec->traffic.hot_parts = RNG_CERTAIN / 10;
+    set_pattern(spec, cursor);
+    if (spec->traffic.pattern == PATTERN_TRACE)
+        cursor_take(cursor, "a trace file", &spec->file_word);
     while (!cursor_is_done(cursor)) {
         cursor_take(cursor, "a setting", &word);
-        if (strcmp(word.text, "stopped") == 0) {
-            traffic_spec->stopped = true;
-            return cursor_take_end(cursor);
-        }
-        cursor->status = read_setting(traffic_spec, cursor, &word, given);
+        spec->stopped = strcmp(word.text, "stopped") == 0;
+        if (spec->stopped)
+            return;
+        cursor->status = read_setting(spec, cursor, &word, given);
     }
-    return cursor->status;
 }
 
 /* ---- members ---- */
 
-static bool is_member(const struct topology *topology, uint32_t port)
+static bool is_member(const struct topology *topology, uint32_t port, const char *pattern)
 {
     const struct topology_port *p = &topology->ports.items[port];
-    return topology->nodes.items[p->node].kind == NODE_ADAPTER && p->peer != TOPOLOGY_NONE &&
-           topology_function(topology, port) <= 0; /* a function is its machine's */
-}
-
-static bool matches(const struct topology_node *node, const char *pattern)
-{
-    return fnmatch(pattern, node->name, 0) == 0 ||
+    const struct topology_node *node = &topology->nodes.items[p->node];
+    if (node->kind != NODE_ADAPTER || p->peer == TOPOLOGY_NONE ||
+        topology_function(topology, port) > 0) /* a function is its machine's */
+        return false;
+    return !pattern || fnmatch(pattern, node->name, 0) == 0 ||
            (node->description && fnmatch(pattern, node->description, 0) == 0);
 }
 
-struct members {
-    uint32_t *items;
-    size_t count, capacity;
-};
-
-static int find_members(const struct traffic_spec_world *world, const struct word *pattern,
-                        struct cursor *cursor, struct members *members)
+static int bind_members(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                        struct cursor *cursor, struct traffic *traffic)
 {
-    const struct topology *topology = world->topology;
-    for (uint32_t port = 0; port < topology->ports.count; port++) {
-        const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
-        if (is_member(topology, port) && (!pattern->text || matches(node, pattern->text)))
-            vec_push(members, port);
+    const struct word *const patterns[] = {&spec->from_word, &spec->to_word};
+    __typeof__(traffic->senders) *const members[] = {&traffic->senders, &traffic->receivers};
+    for (unsigned side = 0; side < 2; side++) {
+        const char *pattern = patterns[side]->text;
+        for (uint32_t port = 0; port < world->topology->ports.count; port++)
+            if (is_member(world->topology, port, pattern))
+                vec_push(members[side], port);
+        for (uint32_t i = 0; pattern && i < world->machine_count; i++)
+            if (fnmatch(pattern, world->machines[i], 0) == 0)
+                vec_push(members[side], DATA_VM + i);
+        if (pattern && members[side]->count == 0)
+            return word_error(cursor, patterns[side], "no adapter with a cable is called '%.80s'%s",
+                              pattern, world->machine_count ? ", and no machine" : "");
     }
-    for (uint32_t i = 0; pattern->text && i < world->machine_count; i++)
-        if (fnmatch(pattern->text, world->machines[i], 0) == 0)
-            vec_push(members, DATA_VM + i);
-    if (members->count == 0 && pattern->text)
-        return word_error(cursor, pattern, "no adapter with a cable is called '%.80s'%s",
-                          pattern->text, world->machine_count ? ", and no machine" : "");
     return 0;
-}
-
-static int bind_members(const struct traffic_spec *traffic_spec,
-                        const struct traffic_spec_world *world, struct cursor *cursor,
-                        struct traffic *traffic)
-{
-    struct members senders = {0}, receivers = {0};
-    int status = find_members(world, &traffic_spec->from_word, cursor, &senders);
-    if (status == 0)
-        status = find_members(world, &traffic_spec->to_word, cursor, &receivers);
-    traffic->senders.items = senders.items;
-    traffic->senders.count = senders.count;
-    traffic->senders.capacity = senders.capacity;
-    traffic->receivers.items = receivers.items;
-    traffic->receivers.count = receivers.count;
-    traffic->receivers.capacity = receivers.capacity;
-    return status;
 }
 
 /* NODE[:PORT], one of the receivers. */
@@ -327,20 +299,20 @@ static uint64_t sender_rate(const struct topology *topology, uint32_t port)
 }
 
 /* One rate for all: patterns number their members, so that a demand cannot be split. */
-static int bind_load(const struct traffic_spec *traffic_spec, const struct topology *topology,
+static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
 {
     const uint32_t *senders = traffic->senders.items;
     double bytes = 0, weights = 0;
     for (size_t i = 0; i < traffic->senders.count; i++)
         if (senders[i] >= DATA_VM)
-            return word_error(cursor, &traffic_spec->word,
+            return word_error(cursor, &spec->word,
                               "machines have no link of their own to load: "
                               "say a rate");
     uint64_t rate = senders ? sender_rate(topology, senders[0]) : 0;
     for (size_t i = 1; i < traffic->senders.count; i++)
         if (sender_rate(topology, senders[i]) != rate)
-            return word_error(cursor, &traffic_spec->word,
+            return word_error(cursor, &spec->word,
                               "a load needs links that are equally fast: say who by 'from', or a "
                               "rate");
     for (unsigned i = 0; i < traffic->size_count; i++) {
@@ -348,14 +320,13 @@ static int bind_load(const struct traffic_spec *traffic_spec, const struct topol
         bytes += weight * (traffic->sizes[i].payload_bytes + DATA_OVERHEAD_BYTES);
         weights += weight;
     }
-    double interval = bytes / weights * 8e12 / ((double)rate * traffic_spec->load);
+    double interval = bytes / weights * 8e12 / ((double)rate * spec->load);
     traffic->interval_ps = interval < 1 ? 1 : (uint64_t)(interval + 0.5);
     return 0;
 }
 
-static int check_sizes(const struct traffic_spec *traffic_spec,
-                       const struct traffic_spec_world *world, struct cursor *cursor,
-                       const struct traffic *traffic)
+static int check_sizes(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                       struct cursor *cursor, const struct traffic *traffic)
 {
     unsigned mtu = 4096;
     uint32_t largest = 0;
@@ -373,68 +344,64 @@ static int check_sizes(const struct traffic_spec *traffic_spec,
             largest = traffic->trace.items[i].payload_bytes;
     return largest <= mtu
                ? 0
-               : word_error(cursor, &traffic_spec->word,
-                            "packets of %u bytes, but the MTU is %u somewhere", largest, mtu);
+               : word_error(cursor, &spec->word, "packets of %u bytes, but the MTU is %u somewhere",
+                            largest, mtu);
 }
 
-static int read_trace(const struct traffic_spec *traffic_spec,
-                      const struct traffic_spec_world *world, struct cursor *cursor,
-                      struct traffic *traffic)
+static int read_trace(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                      struct cursor *cursor, struct traffic *traffic)
 {
     char path[8192], text[1024];
     struct err reason = {0};
-    if (!traffic_spec->file_word.text)
-        return word_error(cursor, &traffic_spec->word, "a trace needs a file");
-    bool absolute = traffic_spec->file_word.text[0] == '/';
+    if (!spec->file_word.text)
+        return word_error(cursor, &spec->word, "a trace needs a file");
+    bool absolute = spec->file_word.text[0] == '/';
     snprintf(path, sizeof path, "%s%s%s", absolute ? "" : world->folder, absolute ? "" : "/",
-             traffic_spec->file_word.text);
+             spec->file_word.text);
     if (traffic_read_trace(traffic, path, &reason) == 0)
         return 0;
-    return word_error(cursor, &traffic_spec->file_word, "%.400s",
-                      err_text(&reason, text, sizeof text));
+    return word_error(cursor, &spec->file_word, "%.400s", err_text(&reason, text, sizeof text));
 }
 
 /* ---- all of it ---- */
 
-static int bind_pattern(const struct traffic_spec *traffic_spec,
-                        const struct traffic_spec_world *world, struct cursor *cursor,
-                        struct traffic *traffic)
+static int bind_pattern(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                        struct cursor *cursor, struct traffic *traffic)
 {
     enum traffic_pattern pattern = traffic->pattern;
     if (pattern == PATTERN_TRACE)
-        return read_trace(traffic_spec, world, cursor, traffic);
+        return read_trace(spec, world, cursor, traffic);
     if (pattern == PATTERN_HOT_SPOT || pattern == PATTERN_GATHER) {
-        if (!traffic_spec->hot_word.text)
-            return word_error(cursor, &traffic_spec->word, "%s traffic needs 'hot NODE'",
+        if (!spec->hot_word.text)
+            return word_error(cursor, &spec->word, "%s traffic needs 'hot NODE'",
                               traffic_pattern_names[pattern]);
-        int status = bind_hot(&traffic_spec->hot_word, world->topology, cursor, traffic);
+        int status = bind_hot(&spec->hot_word, world->topology, cursor, traffic);
         if (status)
             return status;
     }
     if (traffic->arrival == ARRIVAL_SATURATED)
         return 0;
-    if (!traffic_spec->timed)
-        return word_error(cursor, &traffic_spec->word,
+    if (!spec->timed)
+        return word_error(cursor, &spec->word,
                           "how much? 'rate N' (packets a second of each sender), 'load SHARE' (of "
                           "its link) or 'arrivals saturated'");
-    return traffic_spec->load > 0 ? bind_load(traffic_spec, world->topology, cursor, traffic) : 0;
+    return spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
 }
 
-int traffic_spec_bind(const struct traffic_spec *traffic_spec,
-                      const struct traffic_spec_world *world, struct cursor *cursor,
-                      struct traffic *traffic)
+int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                      struct cursor *cursor, struct traffic *traffic)
 {
     struct err reason = {0};
-    *traffic = traffic_spec->traffic;
-    int status = bind_members(traffic_spec, world, cursor, traffic);
+    *traffic = spec->traffic;
+    int status = bind_members(spec, world, cursor, traffic);
     if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
-        status = word_error(cursor, &traffic_spec->word, "no adapter has a cable");
+        status = word_error(cursor, &spec->word, "no adapter has a cable");
     if (status == 0)
-        status = bind_pattern(traffic_spec, world, cursor, traffic);
+        status = bind_pattern(spec, world, cursor, traffic);
     if (status == 0 && traffic_check(traffic, &reason) < 0)
-        status = word_error(cursor, &traffic_spec->word, "%.400s", reason.message);
+        status = word_error(cursor, &spec->word, "%.400s", reason.message);
     if (status == 0)
-        status = check_sizes(traffic_spec, world, cursor, traffic);
+        status = check_sizes(spec, world, cursor, traffic);
     if (status)
         traffic_release(traffic);
     return status;

@@ -21,11 +21,11 @@ struct traffic_spec {
     bool stopped; /* is started by an action */
 };
 
-/* Reads what follows `traffic`, up to the end of the line. */
-int traffic_spec_read(struct traffic_spec *traffic_spec, struct cursor *cursor);
+/* Reads what follows `traffic`. */
+void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor);
 /* One setting; the cursor says where errors go. */
-int traffic_spec_set(struct traffic_spec *traffic_spec, const struct word *key,
-                     const struct word *value, struct cursor *cursor);
+int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const struct word *value,
+                     struct cursor *cursor);
 
 /* Everything looked up and checked. `folder` is where a trace file is looked for. */
 struct traffic_spec_world {
@@ -35,8 +35,7 @@ struct traffic_spec_world {
     const char *const *machines; /* names; machine i is the end point DATA_VM + i */
     size_t machine_count;
 };
-int traffic_spec_bind(const struct traffic_spec *traffic_spec,
-                      const struct traffic_spec_world *world, struct cursor *cursor,
-                      struct traffic *traffic);
+int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                      struct cursor *cursor, struct traffic *traffic);
 
 #endif

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,6 +97,13 @@ static bool parse_value(const char *text, double *number)
     return end > text && (isdigit((unsigned char)*digits) || *digits == '.');
 }
 
+bool result_is_number(const char *value)
+{
+    char *end;
+    double number = strtod(value, &end);
+    return end != value && *end == '\0' && isfinite(number);
+}
+
 int result_compare_values(const char *a, const char *b)
 {
     double x, y;
@@ -105,6 +113,22 @@ int result_compare_values(const char *a, const char *b)
     if (a_number && x != y)
         return x < y ? -1 : 1;
     return strcmp(a, b);
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    return result_compare_values(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t result_sort_values(const char **values, size_t count)
+{
+    size_t left = 0;
+    if (count)
+        qsort(values, count, sizeof *values, compare_items);
+    for (size_t i = 0; i < count; i++)
+        if (left == 0 || strcmp(values[left - 1], values[i]) != 0)
+            values[left++] = values[i];
+    return left;
 }
 
 /* ---- a run's place ---- */
@@ -129,16 +153,12 @@ int result_store_place(struct result_store *store, const struct result_run *run,
 {
     sqlite3_stmt *statement;
     char hash[24];
-    int status = sql_prepare(store, &statement,
-                             "SELECT id, state, seed, hash, version FROM run"
-                             " WHERE point = ?1 AND repetition = ?2",
-                             err);
+    int status = sql_query(store, &statement, err,
+                           "SELECT id, state, seed, hash, version FROM run"
+                           " WHERE point = ?1 AND repetition = ?2",
+                           "si", run->point, (int64_t)run->repetition);
     *replaces = 0;
-    if (status)
-        return status;
     snprintf(hash, sizeof hash, "%016" PRIx64, run->hash);
-    sql_bind(statement, "si", run->point, (int64_t)run->repetition);
-    status = sql_step(store, statement, err);
     if (status == 0) {
         status = 1;
     } else if (status == 1) {
@@ -217,25 +237,24 @@ static int add_results(struct result_store *store, int64_t id, const struct resu
     return status;
 }
 
-static int add_story(struct result_store *store, int64_t id, const struct run_record *run_record,
+static int add_story(struct result_store *store, int64_t id, const struct run_record *record,
                      struct err *err)
 {
-    int status =
-        sql_do(store, err,
-               "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
-               " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
-               "iiiiiiis", id, (int64_t)run_record->switches, (int64_t)run_record->adapters,
-               (int64_t)run_record->end, (int64_t)run_record->smps, (int64_t)run_record->lost,
-               (int64_t)run_record->hops, run_record->verdict);
+    int status = sql_do(store, err,
+                        "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
+                        " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
+                        "iiiiiiis", id, (int64_t)record->switches, (int64_t)record->adapters,
+                        (int64_t)record->end, (int64_t)record->smps, (int64_t)record->lost,
+                        (int64_t)record->hops, record->verdict);
     if (status == 0)
-        status = rows_add(store, ROWS_EVENTS, id, 0, run_record->events.items,
-                          run_record->events.count, err);
+        status =
+            rows_add(store, ROWS_EVENTS, id, 0, record->events.items, record->events.count, err);
     if (status == 0)
-        status = rows_add(store, ROWS_CHANGES, id, 0, run_record->changes.items,
-                          run_record->changes.count, err);
+        status =
+            rows_add(store, ROWS_CHANGES, id, 0, record->changes.items, record->changes.count, err);
     if (status == 0)
-        status = rows_add(store, ROWS_CHECKS, id, 0, run_record->checks.items,
-                          run_record->checks.count, err);
+        status =
+            rows_add(store, ROWS_CHECKS, id, 0, record->checks.items, record->checks.count, err);
     return status;
 }
 
@@ -251,15 +270,15 @@ static struct result_run complete(const struct result_run *run, struct text *poi
     return whole;
 }
 
-/* A story, or none: the run failed. */
-static int add(struct result_store *store, const struct result_run *run,
-               const struct run_record *run_record, const struct results *results, struct err *err)
+int result_store_add(struct result_store *store, const struct result_run *run,
+                     const struct run_record *record, const struct results *results,
+                     struct err *err)
 {
     struct text point = {0};
     struct result_run whole = complete(run, &point);
     int64_t id, replaces;
-    whole.failed = !run_record;
-    whole.hash = run_record ? run_record->hash : 0;
+    whole.failed = !record;
+    whole.hash = record ? record->hash : 0;
     int status = sql_begin(store, err);
     if (status == 0) {
         status = result_store_place(store, &whole, &replaces, err);
@@ -268,25 +287,12 @@ static int add(struct result_store *store, const struct result_run *run,
             status = sql_do(store, err, "DELETE FROM run WHERE id = ?1", "i", replaces);
         if (adds && status == 0)
             status = add_row(store, &whole, &id, err);
-        if (adds && status == 0 && run_record)
-            status = add_story(store, id, run_record, err);
-        if (adds && status == 0 && run_record && results)
+        if (adds && status == 0 && record)
+            status = add_story(store, id, record, err);
+        if (adds && status == 0 && record && results)
             status = add_results(store, id, results, err);
         status = sql_end(store, status, err);
     }
     text_release(&point);
     return status;
-}
-
-int result_store_add(struct result_store *store, const struct result_run *run,
-                     const struct run_record *run_record, const struct results *results,
-                     struct err *err)
-{
-    return add(store, run, run_record, results, err);
-}
-
-int result_store_add_failed(struct result_store *store, const struct result_run *run,
-                            struct err *err)
-{
-    return add(store, run, NULL, NULL, err);
 }

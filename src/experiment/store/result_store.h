@@ -61,14 +61,13 @@ const char *result_store_path(const struct result_store *store);
 
 /* Adds a finished run: one transaction. `results` may be NULL. A failed run of the same point and
  * repetition is replaced. If a finished one is there already nothing is changed: 0 if it is the
- * same (seed and hash), else -EEXIST and an error that tells both. */
+ * same (seed and hash), else -EEXIST and an error that tells both.
+ *
+ * Without a record, adds a run that failed, for the reason run->error. It replaces a failed run,
+ * never a finished one. */
 int result_store_add(struct result_store *store, const struct result_run *run,
-                     const struct run_record *run_record, const struct results *results,
+                     const struct run_record *record, const struct results *results,
                      struct err *err);
-/* Adds one that came to no end; run->error says why. Replaces a failed one, never a finished one.
- */
-int result_store_add_failed(struct result_store *store, const struct result_run *run,
-                            struct err *err);
 
 /* Takes over all runs of another store that are not there yet; a finished run beats a failed one.
  * Runs with the same point and repetition but of different seeds, or with different traces, are a
@@ -99,7 +98,7 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
                               struct err *err);
 /* Events, changes, checks and totals of a run; `story` must be empty. Its results are read apart
  * (result_store_read_results), since they may be many. */
-int result_store_read_story(struct result_store *store, int64_t run, struct run_record *run_record,
+int result_store_read_story(struct result_store *store, int64_t run, struct run_record *record,
                             struct err *err);
 
 /* ---- points ---- */
@@ -110,7 +109,11 @@ void result_point(const struct result_parameter *parameters, size_t count, struc
 /* The value of the parameter of that name, or NULL. */
 const char *result_parameter(const struct result_parameter *parameters, size_t count,
                              const char *name);
+/* Whether a value is a number, without a unit. */
+bool result_is_number(const char *value);
 /* How values sort: numbers by size and before words, words by letters. */
 int result_compare_values(const char *a, const char *b);
+/* Sorts values and removes duplicates; returns how many are left. */
+size_t result_sort_values(const char **values, size_t count);
 
 #endif

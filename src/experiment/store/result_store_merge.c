@@ -6,7 +6,6 @@
 #include "experiment/store/result_store_rows.h"
 
 #include <errno.h>
-#include <string.h>
 
 static const char copy_texts[] =
     "INSERT INTO main.text(hash, body) SELECT hash, body FROM other.text o WHERE o.id IN"
@@ -24,14 +23,6 @@ static const char copy_run[] =
     " version, switches, adapters, end_ps, smps, lost, hops, verdict, s.ours, t.ours, n.ours"
     " FROM other.run r JOIN twin s ON s.theirs = r.scenario JOIN twin t ON t.theirs = r.template"
     " JOIN twin n ON n.theirs = r.topology WHERE r.id = ?1";
-
-static int copy(struct result_store *store, int64_t id, struct err *err)
-{
-    int status = sql_do(store, err, copy_texts, "i", id);
-    if (status == 0)
-        status = sql_do(store, err, copy_run, "i", id);
-    return status ? status : rows_copy(store, id, sqlite3_last_insert_rowid(store->db), err);
-}
 
 /* Different scenarios have the same points: their runs must not be taken for each other. */
 static int check_scenarios(struct result_store *store, const char *path, struct err *err)
@@ -63,7 +54,11 @@ static int merge_runs(struct result_store *store, const char *path, const struct
         }
         status = sql_do(store, err, "DELETE FROM main.run WHERE id = ?1", "i", replaces);
         if (status == 0)
-            status = copy(store, run->id, err);
+            status = sql_do(store, err, copy_texts, "i", run->id);
+        if (status == 0)
+            status = sql_do(store, err, copy_run, "i", run->id);
+        if (status == 0)
+            status = rows_copy(store, run->id, sqlite3_last_insert_rowid(store->db), err);
         ++*added;
     }
     return status;

@@ -87,45 +87,42 @@ void result_runs_release(struct result_runs *runs)
     arena_release(&runs->arena);
 }
 
-int result_store_read_texts(struct result_store *store, struct result_run *run, struct arena *arena,
-                            struct err *err)
+/* Of a query for one run: the error if there was no row. */
+static int end_query(struct result_store *store, sqlite3_stmt *statement, int status,
+                     struct err *err)
 {
-    sqlite3_stmt *statement;
-    int status = sql_prepare(store, &statement,
-                             "SELECT s.body, t.body, n.body FROM run r"
-                             " JOIN text s ON s.id = r.scenario JOIN text t ON t.id = r.template"
-                             " JOIN text n ON n.id = r.topology WHERE r.id = ?1",
-                             err);
-    if (status)
-        return status;
-    sql_bind(statement, "i", run->id);
-    status = sql_step(store, statement, err);
-    if (status == 1) {
-        run->scenario = sql_copy(statement, 0, arena);
-        run->template = sql_copy(statement, 1, arena);
-        run->topology = sql_copy(statement, 2, arena);
-    }
     sqlite3_finalize(statement);
     if (status == 0)
         return err_at(err, ENOENT, store->path, 0, "there is no such run any more");
     return status < 0 ? status : 0;
 }
 
+int result_store_read_texts(struct result_store *store, struct result_run *run, struct arena *arena,
+                            struct err *err)
+{
+    sqlite3_stmt *statement;
+    int status = sql_query(store, &statement, err,
+                           "SELECT s.body, t.body, n.body FROM run r"
+                           " JOIN text s ON s.id = r.scenario JOIN text t ON t.id = r.template"
+                           " JOIN text n ON n.id = r.topology WHERE r.id = ?1",
+                           "i", run->id);
+    if (status == 1) {
+        run->scenario = sql_copy(statement, 0, arena);
+        run->template = sql_copy(statement, 1, arena);
+        run->topology = sql_copy(statement, 2, arena);
+    }
+    return end_query(store, statement, status, err);
+}
+
 int result_store_find_other_template(struct result_store *store, const char *template,
                                      struct arena *arena, const char **other, struct err *err)
 {
     sqlite3_stmt *statement;
-    int status = sql_prepare(store, &statement,
-                             "SELECT body FROM text WHERE id IN (SELECT template FROM run)"
-                             " AND body <> ?1 ORDER BY id LIMIT 1",
-                             err);
-    *other = NULL;
-    if (status)
-        return status;
-    sql_bind(statement, "s", template);
-    status = sql_step(store, statement, err);
-    if (status == 1)
-        *other = sql_copy(statement, 0, arena);
+    int status = sql_query(store, &statement, err,
+                           "SELECT body FROM text WHERE id IN (SELECT template FROM run)"
+                           " AND body <> ?1 ORDER BY id LIMIT 1",
+                           "s", template);
+    *other = status == 1 ? sql_copy(statement, 0, arena) : NULL;
     sqlite3_finalize(statement);
     return status < 0 ? status : 0;
 }
@@ -147,50 +144,39 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
 
 /* ---- stories ---- */
 
-static int read_totals(struct result_store *store, int64_t run, struct run_record *run_record,
+static int read_totals(struct result_store *store, int64_t run, struct run_record *record,
                        struct err *err)
 {
     sqlite3_stmt *statement;
-    int status =
-        sql_prepare(store, &statement,
-                    "SELECT name, seed, end_ps, hash, smps, lost, hops, switches, adapters,"
-                    " verdict FROM run WHERE id = ?1",
-                    err);
-    if (status)
-        return status;
-    sql_bind(statement, "i", run);
-    status = sql_step(store, statement, err);
+    int status = sql_query(store, &statement, err,
+                           "SELECT name, seed, end_ps, hash, smps, lost, hops, switches, adapters,"
+                           " verdict FROM run WHERE id = ?1",
+                           "i", run);
     if (status == 1) {
-        run_record->file = sql_copy(statement, 0, &run_record->arena);
-        run_record->seed = (uint64_t)sqlite3_column_int64(statement, 1);
-        run_record->end = (uint64_t)sqlite3_column_int64(statement, 2);
-        run_record->hash = strtoull(sql_text(statement, 3), NULL, 16);
-        run_record->smps = (uint64_t)sqlite3_column_int64(statement, 4);
-        run_record->lost = (uint64_t)sqlite3_column_int64(statement, 5);
-        run_record->hops = (uint64_t)sqlite3_column_int64(statement, 6);
-        run_record->switches = (uint32_t)sqlite3_column_int64(statement, 7);
-        run_record->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
+        record->file = sql_copy(statement, 0, &record->arena);
+        record->seed = (uint64_t)sqlite3_column_int64(statement, 1);
+        record->end = (uint64_t)sqlite3_column_int64(statement, 2);
+        record->hash = strtoull(sql_text(statement, 3), NULL, 16);
+        record->smps = (uint64_t)sqlite3_column_int64(statement, 4);
+        record->lost = (uint64_t)sqlite3_column_int64(statement, 5);
+        record->hops = (uint64_t)sqlite3_column_int64(statement, 6);
+        record->switches = (uint32_t)sqlite3_column_int64(statement, 7);
+        record->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
         if (sqlite3_column_type(statement, 9) != SQLITE_NULL)
-            run_record->verdict = sql_copy(statement, 9, &run_record->arena);
+            record->verdict = sql_copy(statement, 9, &record->arena);
     }
-    sqlite3_finalize(statement);
-    if (status == 0)
-        return err_at(err, ENOENT, store->path, 0, "there is no such run any more");
-    return status < 0 ? status : 0;
+    return end_query(store, statement, status, err);
 }
 
-int result_store_read_story(struct result_store *store, int64_t run, struct run_record *run_record,
+int result_store_read_story(struct result_store *store, int64_t run, struct run_record *record,
                             struct err *err)
 {
-    int status = read_totals(store, run, run_record, err);
+    int status = read_totals(store, run, record, err);
     if (status == 0)
-        READ_ROWS(&run_record->events, store, ROWS_EVENTS, run, 0, &run_record->arena, &status,
-                  err);
+        READ_ROWS(&record->events, store, ROWS_EVENTS, run, 0, &record->arena, &status, err);
     if (status == 0)
-        READ_ROWS(&run_record->changes, store, ROWS_CHANGES, run, 0, &run_record->arena, &status,
-                  err);
+        READ_ROWS(&record->changes, store, ROWS_CHANGES, run, 0, &record->arena, &status, err);
     if (status == 0)
-        READ_ROWS(&run_record->checks, store, ROWS_CHECKS, run, 0, &run_record->arena, &status,
-                  err);
+        READ_ROWS(&record->checks, store, ROWS_CHECKS, run, 0, &record->arena, &status, err);
     return status;
 }

@@ -126,39 +126,48 @@ int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *er
     }
 }
 
-/* 1: there was a row, and *number has its first column (unless that is NULL); 0: none; or an error.
- */
-static int run_once(struct result_store *store, struct err *err, int64_t *number, const char *sql,
-                    const char *kinds, va_list values)
+static int query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
+                 const char *sql, const char *kinds, va_list values)
 {
-    sqlite3_stmt *statement;
-    int status = sql_prepare(store, &statement, sql, err);
+    int status = sql_prepare(store, statement, sql, err);
     if (status)
         return status;
-    bind_values(statement, kinds, values);
-    status = sql_step(store, statement, err);
-    if (status == 1 && number)
-        *number = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    bind_values(*statement, kinds, values);
+    return sql_step(store, *statement, err);
+}
+
+int sql_query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
+              const char *sql, const char *kinds, ...)
+{
+    va_list values;
+    va_start(values, kinds);
+    int status = query(store, statement, err, sql, kinds, values);
+    va_end(values);
     return status;
 }
 
 int sql_do(struct result_store *store, struct err *err, const char *sql, const char *kinds, ...)
 {
+    sqlite3_stmt *statement;
     va_list values;
     va_start(values, kinds);
-    int status = run_once(store, err, NULL, sql, kinds, values);
+    int status = query(store, &statement, err, sql, kinds, values);
     va_end(values);
+    sqlite3_finalize(statement);
     return status < 0 ? status : 0;
 }
 
 int sql_number(struct result_store *store, struct err *err, int64_t *number, const char *sql,
                const char *kinds, ...)
 {
+    sqlite3_stmt *statement;
     va_list values;
     va_start(values, kinds);
-    int status = run_once(store, err, number, sql, kinds, values);
+    int status = query(store, &statement, err, sql, kinds, values);
     va_end(values);
+    if (status == 1)
+        *number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
     return status == 1 ? 0 : status == 0 ? -ENOENT : status;
 }
 

@@ -25,7 +25,11 @@ int sql_prepare(struct result_store *store, sqlite3_stmt **statement, const char
 void sql_bind(sqlite3_stmt *statement, const char *kinds, ...);
 /* 1: a row is there, 0: no more, or an error. */
 int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *err);
-/* Prepare, bind, step once, for statements that give no rows. */
+/* Prepares, binds and steps once; returns as sql_step() does. *statement is to be finalized, also
+ * after an error. */
+int sql_query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
+              const char *sql, const char *kinds, ...);
+/* The same for statements that give no rows. */
 int sql_do(struct result_store *store, struct err *err, const char *sql, const char *kinds, ...);
 /* The same for one number; -ENOENT, without an error, if there is no row. */
 int sql_number(struct result_store *store, struct err *err, int64_t *number, const char *sql,

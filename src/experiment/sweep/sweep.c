@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/time.h"
-#include "experiment/sweep/sweep_template.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,76 +11,46 @@
 
 enum { FILE_LIMIT = 1024 * 1024, MOST_REPETITIONS = 100000 };
 
-/* What was said once must not be said again. */
-struct reader {
-    struct sweep *sweep;
-    struct word scenario, store, repeat, seed, timeout, memory;
-};
-
 /* ---- single values ---- */
 
-static int take_once(struct cursor *cursor, struct word *said)
-{
-    const struct word *word = &cursor->words[0];
-    if (said->text)
-        return word_error(cursor, word, "a second '%s': the first is in line %u", word->text,
-                          said->line);
-    *said = *word;
-    return 0;
-}
-
 /* Paths are as seen from the sweep's file. */
-static const char *beside(const struct sweep *sweep, const char *path, struct arena *arena)
+static const char *take_path(struct sweep *sweep, struct cursor *cursor)
 {
     const char *slash = strrchr(sweep->file, '/');
-    if (path[0] == '/' || !slash)
-        return arena_strdup(arena, path);
-    return arena_printf(arena, "%.*s/%s", (int)(slash - sweep->file), sweep->file, path);
-}
-
-static int read_path(struct reader *reader, struct cursor *cursor, struct word *said,
-                     const char **path)
-{
     struct word word;
-    take_once(cursor, said);
     cursor_take(cursor, "a file", &word);
-    *path = beside(reader->sweep, word.text, &reader->sweep->arena);
-    return cursor_take_end(cursor);
+    if (word.text[0] == '/' || !slash)
+        return arena_strdup(&sweep->arena, word.text);
+    return arena_printf(&sweep->arena, "%.*s/%s", (int)(slash - sweep->file), sweep->file,
+                        word.text);
 }
 
-static int read_scenario(struct reader *reader, struct cursor *cursor)
+static void read_scenario(struct sweep *sweep, struct cursor *cursor)
 {
-    return read_path(reader, cursor, &reader->scenario, &reader->sweep->scenario);
+    sweep->scenario = take_path(sweep, cursor);
 }
 
-static int read_store(struct reader *reader, struct cursor *cursor)
+static void read_store(struct sweep *sweep, struct cursor *cursor)
 {
-    return read_path(reader, cursor, &reader->store, &reader->sweep->store);
+    sweep->store = take_path(sweep, cursor);
 }
 
-static int read_repeat(struct reader *reader, struct cursor *cursor)
+static void read_repeat(struct sweep *sweep, struct cursor *cursor)
 {
-    take_once(cursor, &reader->repeat);
-    cursor_take_number(cursor, "a number of repetitions", 1, MOST_REPETITIONS,
-                       &reader->sweep->repeat);
-    return cursor_take_end(cursor);
+    cursor_take_number(cursor, "a number of repetitions", 1, MOST_REPETITIONS, &sweep->repeat);
 }
 
-static int read_seed(struct reader *reader, struct cursor *cursor)
+static void read_seed(struct sweep *sweep, struct cursor *cursor)
 {
-    take_once(cursor, &reader->seed);
-    cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &reader->sweep->seed);
-    return cursor_take_end(cursor);
+    cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &sweep->seed);
 }
 
-static int read_timeout(struct reader *reader, struct cursor *cursor)
+static void read_timeout(struct sweep *sweep, struct cursor *cursor)
 {
-    take_once(cursor, &reader->timeout);
-    cursor_take_time(cursor, &reader->sweep->timeout);
-    if (reader->sweep->timeout < TIME_MS)
-        return word_error(cursor, &cursor->words[1], "'%.80s': expected a millisecond or more",
-                          cursor->words[1].text);
-    return cursor_take_end(cursor);
+    cursor_take_time(cursor, &sweep->timeout);
+    if (sweep->timeout < TIME_MS)
+        word_error(cursor, &cursor->words[1], "'%.80s': expected a millisecond or more",
+                   cursor->words[1].text);
 }
 
 static bool parse_bytes(const char *text, uint64_t *bytes)
@@ -97,40 +66,36 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
     return false;
 }
 
-static int read_memory(struct reader *reader, struct cursor *cursor)
+static void read_memory(struct sweep *sweep, struct cursor *cursor)
 {
     struct word word;
-    take_once(cursor, &reader->memory);
     cursor_take(cursor, "a size such as 500MiB or 2GiB", &word);
-    if (!parse_bytes(word.text, &reader->sweep->memory))
-        return word_error(
-            cursor, &word,
-            "'%.80s' is no size: expected a number with KiB, MiB, GiB or TiB, such as "
-            "500MiB",
-            word.text);
-    return cursor_take_end(cursor);
+    if (!parse_bytes(word.text, &sweep->memory))
+        word_error(cursor, &word,
+                   "'%.80s' is no size: expected a number with KiB, MiB, GiB or TiB, such as "
+                   "500MiB",
+                   word.text);
 }
 
 /* ---- what is kept ---- */
 
-static int read_patterns(struct cursor *cursor, const char *what, struct name_patterns *patterns)
+static void read_patterns(struct cursor *cursor, const char *what, struct name_patterns *patterns)
 {
     struct word word;
     do {
         cursor_take(cursor, what, &word);
         vec_push(patterns, word.text);
     } while (!cursor_is_done(cursor));
-    return cursor->status;
 }
 
-static int read_keep(struct reader *reader, struct cursor *cursor)
+static void read_keep(struct sweep *sweep, struct cursor *cursor)
 {
-    return read_patterns(cursor, "names of figures, such as latency.*", &reader->sweep->figures);
+    read_patterns(cursor, "names of figures, such as latency.*", &sweep->figures);
 }
 
-static int read_series(struct reader *reader, struct cursor *cursor)
+static void read_series(struct sweep *sweep, struct cursor *cursor)
 {
-    return read_patterns(cursor, "names of series, such as throughput", &reader->sweep->series);
+    read_patterns(cursor, "names of series, such as throughput", &sweep->series);
 }
 
 /* ---- what is varied ---- */
@@ -210,15 +175,14 @@ static int add_value(struct sweep *sweep, struct cursor *cursor, struct sweep_ax
     return 0;
 }
 
-static int read_vary(struct reader *reader, struct cursor *cursor)
+static void read_vary(struct sweep *sweep, struct cursor *cursor)
 {
-    struct sweep *sweep = reader->sweep;
     struct sweep_axis axis = {0};
     struct word word;
     read_names(sweep, cursor, &axis);
     cursor_take_exact(cursor, "in");
     if (cursor->status)
-        return cursor->status;
+        return;
     axis.values = arena_alloc(&sweep->arena, cursor->count * axis.name_count * sizeof *axis.values);
     do {
         cursor_take(cursor, "a value", &word);
@@ -227,23 +191,37 @@ static int read_vary(struct reader *reader, struct cursor *cursor)
     vec_push(&sweep->axes, axis);
     sweep->parameter_count += axis.name_count;
     if (sweep_point_count(sweep) > SWEEP_MOST_RUNS)
-        return word_error(cursor, &cursor->words[0], "more than %d points", SWEEP_MOST_RUNS);
-    return cursor->status;
+        word_error(cursor, &cursor->words[0], "more than %d points", SWEEP_MOST_RUNS);
 }
 
 /* ---- lines ---- */
 
-static int read_line(struct reader *reader, struct cursor *cursor)
+static const struct {
+    const char *name;
+    bool once;
+    void (*read)(struct sweep *sweep, struct cursor *cursor);
+} statements[] = {
+    {"scenario", true, read_scenario}, {"vary", false, read_vary},  {"repeat", true, read_repeat},
+    {"seed", true, read_seed},         {"store", true, read_store}, {"timeout", true, read_timeout},
+    {"memory", true, read_memory},     {"keep", false, read_keep},  {"series", false, read_series},
+};
+enum { STATEMENTS = sizeof statements / sizeof statements[0] };
+
+/* `first` has the first statement of each kind. */
+static int read_line(struct sweep *sweep, struct cursor *cursor, struct word first[STATEMENTS])
 {
-    static const char *const names[] = {"scenario", "vary",   "repeat", "seed",  "store",
-                                        "timeout",  "memory", "keep",   "series"};
-    static int (*const readers[])(struct reader *, struct cursor *) = {
-        read_scenario, read_vary,   read_repeat, read_seed,  read_store,
-        read_timeout,  read_memory, read_keep,   read_series};
+    const char *names[STATEMENTS];
     unsigned index;
-    int status =
-        cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index);
-    return status ? status : readers[index](reader, cursor);
+    for (unsigned i = 0; i < STATEMENTS; i++)
+        names[i] = statements[i].name;
+    if (cursor_take_choice(cursor, "statement", names, STATEMENTS, &index))
+        return cursor->status;
+    if (statements[index].once && first[index].text)
+        return word_error(cursor, &cursor->words[0], "a second '%s': the first is in line %u",
+                          names[index], first[index].line);
+    first[index] = cursor->words[0];
+    statements[index].read(sweep, cursor);
+    return cursor_take_end(cursor);
 }
 
 /* ---- the scenario ---- */
@@ -260,35 +238,31 @@ static int read_template(struct sweep *sweep, const struct word *word, struct er
     else
         sweep->template = arena_strdup(&sweep->arena, text.data);
     text_release(&text);
-    return status ? -EINVAL : template_bind(sweep, err);
-}
-
-/* fig22.sweep keeps its runs in fig22.db. */
-static const char *default_store(struct sweep *sweep)
-{
-    const char *dot = strrchr(sweep->file, '.');
-    size_t length = dot && !strchr(dot, '/') ? (size_t)(dot - sweep->file) : strlen(sweep->file);
-    return arena_printf(&sweep->arena, "%.*s.db", (int)length, sweep->file);
+    return status ? -EINVAL : sweep_bind_template(sweep, err);
 }
 
 int sweep_read(struct sweep *sweep, struct line_reader *lines)
 {
     *sweep = (struct sweep){.repeat = 1, .seed = 1};
-    struct reader reader = {.sweep = sweep};
+    struct word first[STATEMENTS] = {0};
     struct cursor cursor;
     sweep->file = arena_strdup(&sweep->arena, lines->file);
     lines->limit = FILE_LIMIT;
     lines->arena = &sweep->arena;
     while (line_reader_next(lines, &cursor))
-        lines->status = read_line(&reader, &cursor);
+        lines->status = read_line(sweep, &cursor, first);
     int status = lines->status;
     if (status == 0 && !sweep->scenario)
         status = err_at(lines->err, EINVAL, sweep->file, 0,
                         "no 'scenario' statement: a sweep needs a scenario to vary");
     if (status == 0)
-        status = read_template(sweep, &reader.scenario, lines->err);
-    if (status == 0 && !sweep->store)
-        sweep->store = default_store(sweep);
+        status = read_template(sweep, &first[0], lines->err);
+    const char *dot = strrchr(sweep->file, '.');
+    if (!dot || strchr(dot, '/'))
+        dot = sweep->file + strlen(sweep->file);
+    if (status == 0 && !sweep->store) /* fig22.sweep keeps its runs in fig22.db */
+        sweep->store =
+            arena_printf(&sweep->arena, "%.*s.db", (int)(dot - sweep->file), sweep->file);
     if (status)
         sweep_release(sweep);
     return status;

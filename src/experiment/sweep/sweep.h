@@ -24,8 +24,7 @@ struct sweep_axis {
 
 /* Names of results, '*' standing for anything. */
 struct name_patterns {
-    const char **items;
-    size_t count, capacity;
+    VEC(const char *);
 };
 
 struct sweep {
@@ -56,5 +55,7 @@ void sweep_render(const struct sweep *sweep, size_t point, struct text *out);
 /* The point's settings for the fabric and its managers ("key=value"), in the arena. */
 size_t sweep_settings(const struct sweep *sweep, size_t point, const char ***settings,
                       struct arena *arena);
+/* Finds out which parameters are placeholders; an error if the text has one that nothing varies. */
+int sweep_bind_template(struct sweep *sweep, struct err *err);
 
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -167,36 +166,24 @@ static int mark(struct sweep_plan *plan, struct sweep_run *run, const struct res
     return 0;
 }
 
-/* Names of runs, "REPETITION POINT", to their index. */
-static void index_runs(const struct sweep_plan *plan, struct name_map *index, struct arena *arena)
-{
-    struct text key = {0};
-    for (size_t i = 0; i < plan->runs.count; i++) {
-        text_clear(&key);
-        text_printf(&key, "%" PRIu32 " %s", plan->runs.items[i].repetition,
-                    plan->runs.items[i].name);
-        name_map_add(index, arena_strdup(arena, key.data), (uint32_t)i);
-    }
-    text_release(&key);
-}
-
 static int mark_runs(struct sweep_plan *plan, const struct result_runs *found, const char *store,
                      struct err *err)
 {
-    struct name_map index = {0};
+    struct name_map index = {0}; /* by "REPETITION POINT" */
     struct arena arena = {0};
-    struct text key = {0};
     int status = 0;
-    index_runs(plan, &index, &arena);
+    for (size_t i = 0; i < plan->runs.count; i++) {
+        const struct sweep_run *run = &plan->runs.items[i];
+        name_map_add(&index, arena_printf(&arena, "%" PRIu32 " %s", run->repetition, run->name),
+                     (uint32_t)i);
+    }
     for (size_t i = 0; i < found->items.count && status == 0; i++) {
         const struct result_run *run = &found->items.items[i];
-        text_clear(&key);
-        text_printf(&key, "%" PRIu32 " %s", run->repetition, run->point);
-        uint32_t at = name_map_get(&index, key.data);
+        uint32_t at = name_map_get(
+            &index, arena_printf(&arena, "%" PRIu32 " %s", run->repetition, run->point));
         if (at != MAP_NONE)
             status = mark(plan, &plan->runs.items[at], run, store, err);
     }
-    text_release(&key);
     name_map_release(&index);
     arena_release(&arena);
     return status;

@@ -6,8 +6,6 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- playing ---- */
 
@@ -28,14 +26,14 @@ static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
     return 0;
 }
 
-int sweep_play(const struct sweep *sweep, const struct sweep_run *run,
-               struct run_record *run_record, struct text *topology, struct err *err)
+int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct run_record *record,
+               struct text *topology, struct err *err)
 {
     struct scenario scenario;
     int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    status = run_scenario(&scenario, &(struct run_options){.topology = topology}, run_record, err);
+    status = run_scenario(&scenario, &(struct run_options){.topology = topology}, record, err);
     scenario_release(&scenario);
     return status;
 }
@@ -43,15 +41,15 @@ int sweep_play(const struct sweep *sweep, const struct sweep_run *run,
 int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
     struct scenario scenario;
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct setup setup;
     int status = read_scenario(&scenario, sweep, run, err);
     if (status)
         return status;
-    status = setup_build(&setup, &scenario, &run_record, err);
+    status = setup_build(&setup, &scenario, &record, err);
     if (status == 0)
         setup_release(&setup);
-    run_record_release(&run_record);
+    run_record_release(&record);
     scenario_release(&scenario);
     return status;
 }
@@ -112,10 +110,9 @@ static void choose_results(const struct sweep *sweep, const struct results *resu
     }
 }
 
-/* A story, or none and the reason. */
-static int keep(const struct sweep *sweep, const struct sweep_run *run,
-                const struct run_record *run_record, const struct text *topology,
-                const char *reason, double seconds, const char *path, struct err *err)
+int sweep_keep(const struct sweep *sweep, const struct sweep_run *run,
+               const struct run_record *record, const struct text *topology, const char *reason,
+               double seconds, const char *path, struct err *err)
 {
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     struct result_store *store;
@@ -138,29 +135,13 @@ static int keep(const struct sweep *sweep, const struct sweep_run *run,
                              .wall_s = seconds};
     int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
     if (status == 0) {
-        if (run_record) {
-            choose_results(sweep, &run_record->results, &chosen);
-            status = result_store_add(store, &row, run_record, &chosen, err);
-        } else {
-            status = result_store_add_failed(store, &row, err);
-        }
+        if (record)
+            choose_results(sweep, &record->results, &chosen);
+        status = result_store_add(store, &row, record, &chosen, err);
         result_store_close(store);
     }
     results_release(&chosen);
     text_release(&scenario);
     text_release(&replay);
     return status;
-}
-
-int sweep_keep(const struct sweep *sweep, const struct sweep_run *run,
-               const struct run_record *run_record, const struct text *topology, double seconds,
-               const char *store, struct err *err)
-{
-    return keep(sweep, run, run_record, topology, NULL, seconds, store, err);
-}
-
-int sweep_keep_failed(const struct sweep *sweep, const struct sweep_run *run, const char *reason,
-                      double seconds, const char *store, struct err *err)
-{
-    return keep(sweep, run, NULL, NULL, reason, seconds, store, err);
 }

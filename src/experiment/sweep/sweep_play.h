@@ -6,14 +6,12 @@
 
 /* Plays a run, here and now; the story's `tell` hears of it. Appends the fabric as the run began,
  * in ibnetdiscover's format; `topology` may be NULL. */
-int sweep_play(const struct sweep *sweep, const struct sweep_run *run,
-               struct run_record *run_record, struct text *topology, struct err *err);
-/* Adds a run that was played, or one that failed, for that reason. */
+int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct run_record *record,
+               struct text *topology, struct err *err);
+/* Adds a run that was played or, without a record, one that failed for that reason. */
 int sweep_keep(const struct sweep *sweep, const struct sweep_run *run,
-               const struct run_record *run_record, const struct text *topology, double seconds,
-               const char *store, struct err *err);
-int sweep_keep_failed(const struct sweep *sweep, const struct sweep_run *run, const char *reason,
-                      double seconds, const char *store, struct err *err);
+               const struct run_record *record, const struct text *topology, const char *reason,
+               double seconds, const char *store, struct err *err);
 
 /* Reads a run's scenario and sets its stage, but lets nothing happen: is it one that can be played?
  */

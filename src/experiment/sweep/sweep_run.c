@@ -45,14 +45,14 @@ static int tell_error(const struct err *err, int status)
 static int play_run(void *context)
 {
     const struct task *task = context;
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct text topology = {0};
     struct err err = {0};
     double start = children_clock();
-    if (sweep_play(task->sweep, task->run, &run_record, &topology, &err) < 0)
+    if (sweep_play(task->sweep, task->run, &record, &topology, &err) < 0)
         return tell_error(&err, CHILD_REFUSED);
-    bool broken = run_record_failures(&run_record) > 0;
-    if (sweep_keep(task->sweep, task->run, &run_record, &topology, children_clock() - start,
+    bool broken = run_record_failures(&record) > 0;
+    if (sweep_keep(task->sweep, task->run, &record, &topology, NULL, children_clock() - start,
                    task->store, &err) < 0)
         return tell_error(&err, CHILD_NOT_KEPT);
     return broken ? CHILD_BROKEN : CHILD_HOLDS;
@@ -150,8 +150,8 @@ static int end_run(struct conductor *conductor, const struct child_end *end)
     conductor->counts->failed++;
     if (conductor->options->failure)
         conductor->options->failure(conductor->options->context, run);
-    return sweep_keep_failed(conductor->sweep, run, reason, end->seconds, conductor->options->store,
-                             conductor->err);
+    return sweep_keep(conductor->sweep, run, NULL, NULL, reason, end->seconds,
+                      conductor->options->store, conductor->err);
 }
 
 static int run_all(struct conductor *conductor)
@@ -190,15 +190,6 @@ static void find_pending(struct conductor *conductor)
     counts->total = conductor->plan->runs.count;
 }
 
-/* The file is made, or found to be none of ours, before anybody waits for results. */
-static int open_store(const char *path, struct err *err)
-{
-    struct result_store *store;
-    int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
-    result_store_close(store);
-    return status;
-}
-
 int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
                    const struct sweep_options *options, struct sweep_counts *counts,
                    struct err *err)
@@ -209,6 +200,7 @@ int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
                                   .counts = counts,
                                   .limits = {sweep->timeout, sweep->memory},
                                   .err = err};
+    struct result_store *store;
     int status = 0;
     *counts = (struct sweep_counts){0};
     find_pending(&conductor);
@@ -216,8 +208,10 @@ int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
     conductor.children = children_new(&conductor.limits);
     if (conductor.pending.count)
         status = rehearse(&conductor);
-    if (status == 0)
-        status = open_store(options->store, err);
+    if (status == 0) { /* the file is made, or found to be no store, before the first run */
+        status = result_store_open(&store, options->store, RESULT_STORE_WRITE, err);
+        result_store_close(store);
+    }
     if (status == 0)
         status = run_all(&conductor);
     counts->seconds = children_clock() - conductor.start;

@@ -8,33 +8,27 @@
 #include <string.h>
 
 /* sbatch takes a line apart at blanks, but for those in double quotes. */
-static void write_option(const char *option, struct text *out)
-{
-    bool blank = strpbrk(option, " \t") != NULL;
-    text_printf(out, "#SBATCH %s%s%s\n", blank ? "\"" : "", option, blank ? "\"" : "");
-}
-
-static void write_options(const struct slurm_job *job, struct text *out)
+static void write_option(struct text *out, const char *format, ...)
 {
     struct text option = {0};
-    const char *name = strrchr(job->sweep, '/');
-    text_printf(&option, "--job-name=%s", name ? name + 1 : job->sweep);
-    write_option(option.data, out);
-    text_clear(&option);
-    text_printf(&option, "--array=1-%" PRIu64, job->tasks);
-    write_option(option.data, out);
-    text_clear(&option);
-    text_printf(&option, "--output=%s/task-%%a.log", job->folder);
-    write_option(option.data, out);
-    for (size_t i = 0; i < job->option_count; i++)
-        write_option(job->options[i], out);
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&option, format, arguments);
+    va_end(arguments);
+    const char *quote = strpbrk(option.data, " \t") ? "\"" : "";
+    text_printf(out, "#SBATCH %s%s%s\n", quote, option.data, quote);
     text_release(&option);
 }
 
 void slurm_write_script(const struct slurm_job *job, struct text *out)
 {
+    const char *name = strrchr(job->sweep, '/');
     text_puts(out, "#!/bin/sh\n");
-    write_options(job, out);
+    write_option(out, "--job-name=%s", name ? name + 1 : job->sweep);
+    write_option(out, "--array=1-%" PRIu64, job->tasks);
+    write_option(out, "--output=%s/task-%%a.log", job->folder);
+    for (size_t i = 0; i < job->option_count; i++)
+        write_option(out, "%s", job->options[i]);
     text_printf(out,
                 "#\n# Task N of %" PRIu64 " runs its share of the sweep into task-N.db. By hand:\n"
                 "#   SLURM_ARRAY_TASK_ID=N sh array.sh\n"

@@ -1,7 +1,7 @@
 /* The points of a sweep: numbers to parameters, and parameters into the scenario's text.
  *
  * A point's number has one digit for each `vary` line, the last line's digit being the lowest. */
-#include "experiment/sweep/sweep_template.h"
+#include "experiment/sweep/sweep.h"
 
 #include "base/nearest.h"
 
@@ -44,14 +44,10 @@ size_t sweep_settings(const struct sweep *sweep, size_t point, const char ***set
     for (size_t i = 0; i < sweep->axes.count; i++) {
         const struct sweep_axis *axis = &sweep->axes.items[i];
         size_t row = sweep_value(sweep, point, i) * axis->name_count;
-        for (size_t j = 0; j < axis->name_count; j++) {
-            struct text setting = {0};
-            if (axis->in_text[j])
-                continue;
-            text_printf(&setting, "%s=%s", axis->names[j], axis->values[row + j]);
-            (*settings)[count++] = arena_strdup(arena, setting.data);
-            text_release(&setting);
-        }
+        for (size_t j = 0; j < axis->name_count; j++)
+            if (!axis->in_text[j])
+                (*settings)[count++] =
+                    arena_printf(arena, "%s=%s", axis->names[j], axis->values[row + j]);
     }
     return count;
 }
@@ -139,7 +135,7 @@ static int unknown_placeholder(const struct sweep *sweep, const struct place *pl
     return status;
 }
 
-int template_bind(struct sweep *sweep, struct err *err)
+int sweep_bind_template(struct sweep *sweep, struct err *err)
 {
     struct walk walk = {.text = sweep->template, .line = 1};
     struct place place;

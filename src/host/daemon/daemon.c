@@ -1,15 +1,14 @@
-/* The manager's loop on libibumad.
+/* The event loop of the manager on libibumad.
  *
- * One thread owns the core: MADs, signals and the time go in, and what the core wants done is
- * pulled out. It never waits for anything but new input: routes are computed by one worker thread
- * (with helpers of its own if there are processors for them), files are written by another, and
- * both report through descriptors that the loop watches. While MADs keep coming it does not sleep
- * or ask the kernel for events: receiving is tried first, and only when nothing is there does it
- * wait.
+ * One thread owns the core: it passes MADs, signals and the time to the core and executes the
+ * core's outputs. It blocks only to wait for input. One worker thread computes routes (with further
+ * threads if there are processors for them), another writes files; both report through descriptors
+ * that the loop polls. While MADs arrive the loop neither sleeps nor polls: it receives first, and
+ * waits only if nothing was received.
  *
- *   SIGTERM, SIGINT  hand over to a standby if there is one, then end; a second one ends at once
- *   SIGHUP           read the configuration again, open the log again
- *   SIGUSR1          look at the whole subnet again */
+ *   SIGTERM, SIGINT  hand over to a standby, then end; a second signal ends at once
+ *   SIGHUP           read the configuration and open the log file again
+ *   SIGUSR1          sweep the whole subnet */
 #include "host/daemon/daemon.h"
 
 #include "base/time.h"
@@ -36,40 +35,41 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 256,       /* MADs taken before the core's outputs are looked at … */
-    FLOOD = 2048,      /* … and queries, of which more may come than can be answered */
-    DMODK_BLIND = 256, /* turns of a busy loop between looks at the other descriptors */
+    SMP_BATCH = 256, /* SMPs received before outputs are executed */
+    QUERY_BATCH =
+        2048,         /* the same for SA queries, which may arrive faster than they are answered */
+    BUSY_TURNS = 256, /* iterations of a busy loop between polls of the other descriptors */
 };
-static const uint64_t stop_patience = 2 * NS_PER_S; /* for a handover */
-static const uint64_t file_pause = 5 * NS_PER_S;    /* before a file that failed is tried again */
+static const uint64_t handover_timeout = 2 * NS_PER_S;
+static const uint64_t file_retry_interval = 5 * NS_PER_S;
 
-/* What the loop watches beside the port; poll(2) passes over a descriptor of -1. */
+/* Descriptors that the loop polls beside the port; -1: none. */
 enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
 
 struct daemon {
     const struct daemon_options *options;
     struct config *config;
-    VEC(struct config *) retired; /* a job under way may still point into them */
+    VEC(struct config *) retired; /* a running job may still refer to them */
     struct device_port *port;
     struct sm *sm;
     struct sa *sa;
     struct vswitch *machines;
-    struct workers workers; /* lent to engines */
+    struct workers workers; /* for engines */
     struct worker *router, *writer;
     struct event_log log;
     struct manager_control *control; /* NULL: none */
     struct store store;
     struct registrations registrations;
     struct pollfd watched[WATCH_COUNT];
-    bool facts_due, dump_due, ready;
-    bool files_failed;       /* the last time, which was told */
-    uint64_t files_again_at; /* no sooner if they did */
-    bool refused;            /* the last job gave no routes */
+    bool lids_due, dump_due, ready;
+    bool files_failed;       /* the last time; it was logged */
+    uint64_t files_again_at; /* the time of the next attempt, after a failure */
+    bool refused;            /* the last job computed no routes */
     bool ending;
-    int status; /* to end with */
+    int status; /* exit status */
     uint64_t stop_at;
     uint64_t send_failures;
-    uint64_t groups_generation; /* that the manager was last told of */
+    uint64_t groups_generation; /* last passed to the manager */
     struct sm_counts counted;
 };
 
@@ -80,7 +80,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void end(struct daemon *daemon, int status)
+static void end_daemon(struct daemon *daemon, int status)
 {
     daemon->ending = true;
     daemon->status = status;
@@ -100,7 +100,7 @@ static void compute_routes(void *task)
     routes->status = sm_job_run(routes->job, &routes->err);
 }
 
-static void give_job(struct daemon *daemon, struct sm_job *job)
+static void start_job(struct daemon *daemon, struct sm_job *job)
 {
     struct route_task *task = mem_zalloc(1, sizeof *task);
     task->job = job;
@@ -118,33 +118,29 @@ static void take_routes(struct daemon *daemon)
 
 /* ---- files ---- */
 
-/* What failed is due again. Trouble is told once, and so is its end. */
-static void judge_files(struct daemon *daemon, uint64_t now, const struct file_task *task)
-{
-    char text[1024];
-    bool failed = task->dump_failed || task->facts_failed || task->registrations_failed;
-    if (failed && (!daemon->files_failed || daemon->ending))
-        event_log_write(&daemon->log, "error", "%s%s", err_text(&task->err, text, sizeof text),
-                        daemon->ending ? "" : "; it is tried again");
-    else if (!failed && daemon->files_failed)
-        event_log_write(&daemon->log, "files", "written as they should be, at last");
-    daemon->files_failed = failed;
-    daemon->files_again_at = failed ? now + file_pause : 0;
-    daemon->dump_due |= task->dump_failed;
-    daemon->facts_due |= task->facts_failed;
-    if (task->registrations_failed)
-        registrations_failed(&daemon->registrations);
-}
-
+/* Files that could not be written become due again. Logs the first failure and the first success
+ * after it. */
 static void take_files(struct daemon *daemon, uint64_t now)
 {
+    char text[1024];
     for (struct file_task *task; (task = worker_take(daemon->writer)) != NULL;) {
-        judge_files(daemon, now, task);
+        bool failed = task->dump_failed || task->lids_failed || task->registrations_failed;
+        if (failed && (!daemon->files_failed || daemon->ending))
+            event_log_write(&daemon->log, "error", "%s%s", err_text(&task->err, text, sizeof text),
+                            daemon->ending ? "" : "; it will be tried again");
+        else if (!failed && daemon->files_failed)
+            event_log_write(&daemon->log, "files", "all files are written again");
+        daemon->files_failed = failed;
+        daemon->files_again_at = failed ? now + file_retry_interval : 0;
+        daemon->dump_due |= task->dump_failed;
+        daemon->lids_due |= task->lids_failed;
+        daemon->registrations.lost |= task->registrations_failed;
         file_task_free(task);
     }
 }
 
-/* Dumps and addresses wait until a change is through; addresses not beyond the end. */
+/* Dumps and LIDs are written when the subnet is settled; LIDs at the latest when the daemon ends.
+ */
 static bool wants_dump(const struct daemon *daemon)
 {
     return daemon->dump_due && daemon->config->dump && sm_is_settled(daemon->sm);
@@ -152,7 +148,7 @@ static bool wants_dump(const struct daemon *daemon)
 
 static bool wants_facts(const struct daemon *daemon)
 {
-    return daemon->facts_due && daemon->config->state &&
+    return daemon->lids_due && daemon->config->state &&
            (daemon->ending || sm_is_settled(daemon->sm));
 }
 
@@ -166,7 +162,7 @@ static uint64_t files_deadline(const struct daemon *daemon)
     return due < daemon->files_again_at ? daemon->files_again_at : due;
 }
 
-/* One task at a time: what changes meanwhile goes into the next. */
+/* One task at a time: later changes are written by the next one. */
 static void give_files(struct daemon *daemon, uint64_t now)
 {
     if (worker_is_busy(daemon->writer) || (!daemon->ending && files_deadline(daemon) > now))
@@ -174,7 +170,7 @@ static void give_files(struct daemon *daemon, uint64_t now)
     bool dump = wants_dump(daemon), facts = wants_facts(daemon);
     struct file_task *task = mem_zalloc(1, sizeof *task);
     if (dump) {
-        task->picture = dump_picture_take(sm_subnet(daemon->sm));
+        task->snapshot = dump_snapshot_take(sm_subnet(daemon->sm));
         task->dump_directory = mem_strdup(daemon->config->dump);
     }
     if (facts)
@@ -184,13 +180,13 @@ static void give_files(struct daemon *daemon, uint64_t now)
     if (daemon->config->state)
         task->state_directory = mem_strdup(daemon->config->state);
     daemon->dump_due &= !dump;
-    daemon->facts_due &= !facts;
+    daemon->lids_due &= !facts;
     worker_give(daemon->writer, file_task_run, task);
 }
 
 /* ---- events ---- */
 
-static void tell_up(struct daemon *daemon, const struct sm_event *event)
+static void log_up(struct daemon *daemon, const struct sm_event *event)
 {
     struct sm_counts now, *before = &daemon->counted;
     sm_counts(daemon->sm, &now);
@@ -210,7 +206,7 @@ static void tell_up(struct daemon *daemon, const struct sm_event *event)
     daemon->dump_due = true;
 }
 
-static void tell(struct daemon *daemon, const struct sm_event *event)
+static void log_event(struct daemon *daemon, const struct sm_event *event)
 {
     static const char *const words[] = {
         [SM_EVENT_STATE] = "state",     [SM_EVENT_NODE_IN] = "in",  [SM_EVENT_NODE_OUT] = "out",
@@ -221,17 +217,17 @@ static void tell(struct daemon *daemon, const struct sm_event *event)
         manager_control_note(daemon->control, words[event->kind], event->text);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     if (sm_state(daemon->sm) == SM_STANDBY)
-        sm_counts(daemon->sm, &daemon->counted); /* its copy is no part of the next change */
+        sm_counts(daemon->sm, &daemon->counted); /* the SMPs of its copy do not count */
     if (event->kind == SM_EVENT_UP)
-        tell_up(daemon, event);
+        log_up(daemon, event);
     else
         event_log_write(&daemon->log, words[event->kind], "%s", event->text);
     if (serving && !daemon->ready) {
         daemon->ready = true;
-        readiness_tell("READY=1");
+        readiness_notify("READY=1");
     }
     if (event->kind == SM_EVENT_UP || event->kind == SM_EVENT_STATE)
-        readiness_tell("STATUS=%s", event->text);
+        readiness_notify("STATUS=%s", event->text);
 }
 
 static void send_message(struct daemon *daemon, const struct sm_message *message)
@@ -243,17 +239,17 @@ static void send_message(struct daemon *daemon, const struct sm_message *message
         daemon->send_failures = 0;
 }
 
-static void drain(struct daemon *daemon, uint64_t now)
+static void execute_outputs(struct daemon *daemon, uint64_t now)
 {
     struct sm_output output;
     while (sm_next_output(daemon->sm, now, &output)) {
         switch (output.kind) {
         case SM_SEND: send_message(daemon, &output.message); break;
-        case SM_COMPUTE: give_job(daemon, output.job); break;
-        case SM_EVENT: tell(daemon, &output.event); break;
+        case SM_COMPUTE: start_job(daemon, output.job); break;
+        case SM_EVENT: log_event(daemon, &output.event); break;
         case SM_PERSIST:
             store_add(&daemon->store, &output.fact);
-            daemon->facts_due = true;
+            daemon->lids_due = true;
             break;
         }
     }
@@ -261,21 +257,21 @@ static void drain(struct daemon *daemon, uint64_t now)
 
 /* ---- subnet administration ---- */
 
-static void look(struct daemon *daemon, uint64_t now)
+static void update_sa_view(struct daemon *daemon, uint64_t now)
 {
-    administration_look(daemon->sa, now, daemon->sm, daemon->config->sm.priority);
+    administration_update_view(daemon->sa, now, daemon->sm, daemon->config->sm.priority);
 }
 
-/* One turn of it: what is left waits until the manager has had its turn. */
-static void administer(struct daemon *daemon, uint64_t now)
+/* Runs the subnet administration for one iteration of the loop. */
+static void run_administration(struct daemon *daemon, uint64_t now)
 {
     struct sa_message message;
-    look(daemon, now);
-    registrations_mind(&daemon->registrations, now, daemon->sm, daemon->sa);
+    update_sa_view(daemon, now);
+    registrations_sync(&daemon->registrations, now, daemon->sm, daemon->sa);
     if (sa_deadline(daemon->sa) > now)
         return;
     sa_expire(daemon->sa, now);
-    do { /* those who registered are answered when that is written down */
+    do { /* registrations are answered after they are saved */
         while (sa_next_output(daemon->sa, now, &message)) {
             int status = device_port_answer(daemon->port, &message);
             if (status < 0 && daemon->send_failures++ == 0)
@@ -312,19 +308,19 @@ static int make_config(const struct daemon_options *options, struct config **res
     return 0;
 }
 
-static void tell_difference(void *context, const char *key, const char *from, const char *to,
-                            bool live)
+static void log_difference(void *context, const char *key, const char *from, const char *to,
+                           bool live)
 {
     struct daemon *daemon = context;
     if (live)
         event_log_write(&daemon->log, "config", "%s %s (was %s)", key, to, from);
     else
-        event_log_write(&daemon->log, "warning", "%s stays %s: it takes a restart to make it %s",
-                        key, from, to);
+        event_log_write(&daemon->log, "warning",
+                        "%s stays %s: it takes a restart to change it to %s", key, from, to);
 }
 
-/* What stands in a policy and is not heeded. */
-static void tell_remarks(struct daemon *daemon)
+/* Logs what is ignored in the QoS policy. */
+static void log_qos_warnings(struct daemon *daemon)
 {
     for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
         event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.warnings.items[i].text);
@@ -339,18 +335,18 @@ static void free_retired(struct daemon *daemon)
     daemon->retired.count = 0;
 }
 
-static void reload(struct daemon *daemon, uint64_t now)
+static void reload_config(struct daemon *daemon, uint64_t now)
 {
     struct err err = {0};
     struct config *fresh = NULL;
     char text[1024];
-    readiness_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
+    readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
     int status = make_config(daemon->options, &fresh, &err);
     if (status == 0) {
-        config_compare(daemon->config, fresh, tell_difference, daemon);
+        config_compare(daemon->config, fresh, log_difference, daemon);
         config_keep_fixed(daemon->config, fresh);
         status = config_finish(fresh, &err);
-        vec_push(&daemon->retired, fresh); /* swapped below if it is taken */
+        vec_push(&daemon->retired, fresh); /* swapped below if it is used */
     }
     if (status == 0)
         status = event_log_open(&daemon->log, fresh->log, fresh->json, &err);
@@ -366,22 +362,22 @@ static void reload(struct daemon *daemon, uint64_t now)
         sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
-        tell_remarks(daemon);
+        log_qos_warnings(daemon);
     }
-    readiness_tell("READY=1");
+    readiness_notify("READY=1");
 }
 
 /* ---- signals ---- */
 
-static void stop(struct daemon *daemon, uint64_t now)
+static void begin_stop(struct daemon *daemon, uint64_t now)
 {
     if (daemon->stop_at != TIME_NEVER) {
-        end(daemon, 0);
+        end_daemon(daemon, 0);
         return;
     }
-    readiness_tell("STOPPING=1");
-    event_log_write(&daemon->log, "stop", "asked to end");
-    daemon->stop_at = now + stop_patience;
+    readiness_notify("STOPPING=1");
+    event_log_write(&daemon->log, "stop", "the manager ends");
+    daemon->stop_at = now + handover_timeout;
     sm_stop(daemon->sm, now);
 }
 
@@ -390,15 +386,15 @@ static void take_signals(struct daemon *daemon, uint64_t now)
     struct signalfd_siginfo info;
     while (read(daemon->watched[WATCH_SIGNALS].fd, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGHUP)
-            reload(daemon, now);
+            reload_config(daemon, now);
         else if (info.ssi_signo == SIGUSR1)
             sm_look_again(daemon->sm, now);
         else
-            stop(daemon, now);
+            begin_stop(daemon, now);
     }
 }
 
-static int watch_signals(void)
+static int open_signal_fd(void)
 {
     sigset_t signals;
     signal(SIGPIPE, SIG_IGN); /* a log may be a pipe */
@@ -413,7 +409,7 @@ static int watch_signals(void)
 
 /* ---- the core ---- */
 
-static void make_core(struct daemon *daemon)
+static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
     struct sa_config administration;
@@ -434,42 +430,34 @@ static void make_core(struct daemon *daemon)
 
 /* ---- the loop ---- */
 
-/* Whether there is nothing more to wait for. */
-static void consider_ending(struct daemon *daemon, uint64_t now)
+/* Ends the daemon if it has nothing more to wait for. */
+static void check_end(struct daemon *daemon, uint64_t now)
 {
     enum sm_state state = sm_state(daemon->sm);
     if (daemon->stop_at != TIME_NEVER) {
         if (state == SM_NOT_ACTIVE || now >= daemon->stop_at)
-            end(daemon, 0);
+            end_daemon(daemon, 0);
         return;
     }
     if (device_port_is_gone(daemon->port)) {
         event_log_write(&daemon->log, "error", "the port is gone");
-        end(daemon, 1);
+        end_daemon(daemon, 1);
         return;
     }
     if (!daemon->options->once)
         return;
     if (sm_is_settled(daemon->sm)) {
-        end(daemon, daemon->refused ? 1 : 0);
+        end_daemon(daemon, daemon->refused ? 1 : 0);
     } else if (state == SM_STANDBY) {
         event_log_write(&daemon->log, "error", "another manager is master here");
-        end(daemon, 1);
+        end_daemon(daemon, 1);
     } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
         event_log_write(&daemon->log, "error", "the port does not answer");
-        end(daemon, 1);
+        end_daemon(daemon, 1);
     }
 }
 
-static void take_questions(struct daemon *daemon, uint64_t now)
-{
-    if (manager_control_serve(daemon->control, now, daemon->sm, daemon->machines,
-                              daemon->config->sm.engine->name, device_port_name(daemon->port),
-                              daemon->config->dump != NULL) == WISH_DUMP)
-        daemon->dump_due = true;
-}
-
-static void rest(struct daemon *daemon, uint64_t now)
+static void wait_for_input(struct daemon *daemon, uint64_t now)
 {
     uint64_t until = sm_deadline(daemon->sm);
     if (vswitch_deadline(daemon->machines) < until)
@@ -480,21 +468,11 @@ static void rest(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
-    event_log_flush(&daemon->log);
+    fflush(daemon->log.file);
     device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                      until == TIME_NEVER ? TIME_NEVER
                      : until > now       ? until - now
                                          : 0);
-}
-
-static void receive_one(struct daemon *daemon, uint64_t now, const struct sm_message *message)
-{
-    sm_receive(daemon->sm, now, message);
-    if (wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
-        wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
-        look(daemon, now);
-        sa_notice(daemon->sa, now, message->mad + SMP_DATA_OFFSET);
-    }
 }
 
 static unsigned receive(struct daemon *daemon, uint64_t now)
@@ -502,13 +480,17 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
     struct sm_message message;
     struct sa_message query;
     unsigned ours = 0, queries = 0;
-    /* Queries are taken out of the kernel's queue, where all clients wait in one row, into the
-     * administration's, where each has a row of its own. */
-    while (ours < BATCH && queries < FLOOD)
+    /* The kernel has one queue for all clients; the administration has one for each. */
+    while (ours < SMP_BATCH && queries < QUERY_BATCH)
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
-            receive_one(daemon, now, &message);
+            sm_receive(daemon->sm, now, &message);
+            if (wire_get(message.mad, MAD_METHOD) == METHOD_TRAP &&
+                wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
+                update_sa_view(daemon, now);
+                sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
+            }
             ours++;
             break;
         case MAD_FOR_ADMINISTRATION:
@@ -519,14 +501,14 @@ static unsigned receive(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
-static void serve(struct daemon *daemon)
+static void run_loop(struct daemon *daemon)
 {
     sm_start(daemon->sm, clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = clock_ns();
         unsigned received = receive(daemon, now);
-        if (received && turn % DMODK_BLIND == 0) {
-            event_log_flush(&daemon->log);
+        if (received && turn % BUSY_TURNS == 0) {
+            fflush(daemon->log.file);
             poll(daemon->watched, WATCH_COUNT, 0);
         }
         if (daemon->watched[WATCH_SIGNALS].revents) {
@@ -535,33 +517,35 @@ static void serve(struct daemon *daemon)
         }
         if (daemon->watched[WATCH_CONTROL].revents) {
             daemon->watched[WATCH_CONTROL].revents = 0;
-            take_questions(daemon, now);
+            daemon->dump_due |= manager_control_serve(
+                daemon->control, now, daemon->sm, daemon->machines, daemon->config->sm.engine->name,
+                device_port_name(daemon->port), daemon->config->dump != NULL);
         }
         take_routes(daemon);
         take_files(daemon, now);
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         vswitch_advance(daemon->machines, now);
-        drain(daemon, now);
-        administer(daemon, now);
-        if (received && turn % DMODK_BLIND)
+        execute_outputs(daemon, now);
+        run_administration(daemon, now);
+        if (received && turn % BUSY_TURNS)
             continue;
         give_files(daemon, now);
-        consider_ending(daemon, now);
+        check_end(daemon, now);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             free_retired(daemon);
         if (!daemon->ending && !received)
-            rest(daemon, now);
+            wait_for_input(daemon, now);
     }
-    readiness_tell("STOPPING=1");
+    readiness_notify("STOPPING=1");
 }
 
-/* ---- birth and end ---- */
+/* ---- start and end ---- */
 
 static struct event_log *failure_log; /* mem_on_failure() passes no context */
 
-/* Whatever was acknowledged is on disk already (registrations.h), so the process can end at any
- * time; the service manager starts it again. */
+/* All acknowledged registrations are on disk (registrations.h), so the process can end at
+ * any time; the service manager starts it again. */
 static void end_without_memory(void)
 {
     event_log_write_last(failure_log, "out of memory; the manager ends, nothing on disk is lost");
@@ -571,7 +555,7 @@ static void end_without_memory(void)
 static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
-    daemon->watched[WATCH_SIGNALS].fd = watch_signals();
+    daemon->watched[WATCH_SIGNALS].fd = open_signal_fd();
     int status = event_log_open(&daemon->log, config->log, config->json, err);
     if (status == 0) {
         failure_log = &daemon->log;
@@ -597,7 +581,7 @@ static int open_all(struct daemon *daemon, struct err *err)
     for (int i = 0; i < WATCH_COUNT; i++)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
-    make_core(daemon);
+    create_core(daemon);
     daemon->registrations = (struct registrations){
         .directory = config->state ? mem_strdup(config->state) : NULL,
         .log = &daemon->log,
@@ -610,12 +594,12 @@ static int open_all(struct daemon *daemon, struct err *err)
 static void close_all(struct daemon *daemon)
 {
     if (daemon->router) {
-        /* A job that is still computed is of no use to anybody, but has to come to its end. */
+        /* The result of a running job is not used, but the job has to end. */
         while (worker_is_busy(daemon->router)) {
             poll(&daemon->watched[WATCH_ROUTER], 1, -1);
             take_routes(daemon);
         }
-        for (unsigned round = 0; round < 2; round++) { /* one may have been under way */
+        for (unsigned round = 0; round < 2; round++) { /* a running task first, then the last one */
             while (worker_is_busy(daemon->writer)) {
                 poll(&daemon->watched[WATCH_WRITER], 1, -1);
                 take_files(daemon, clock_ns());
@@ -652,8 +636,8 @@ int daemon_run(const struct daemon_options *options, struct err *err)
     if (status == 0) {
         event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
                         device_port_name(daemon.port));
-        tell_remarks(&daemon);
-        serve(&daemon);
+        log_qos_warnings(&daemon);
+        run_loop(&daemon);
         status = daemon.status;
     }
     close_all(&daemon);

@@ -1,4 +1,4 @@
-/* The manager as a daemon: the core of src/sm on a port of this machine. */
+/* The manager as a daemon on a port of this machine. */
 #ifndef WEFT_HOST_DAEMON_DAEMON_H
 #define WEFT_HOST_DAEMON_DAEMON_H
 
@@ -12,16 +12,15 @@ struct daemon_setting {
 };
 
 struct daemon_options {
-    const char *config;                    /* a file, or NULL */
-    const struct daemon_setting *settings; /* over the file; reloading keeps them */
+    const char *config;                    /* file, or NULL */
+    const struct daemon_setting *settings; /* override the file, also after a reload */
     size_t setting_count;
     struct workers (*make_workers)(unsigned count); /* threads for the routing engines */
-    bool once;                                      /* until the subnet is up */
+    bool once;                                      /* ends when the subnet is up */
 };
 
-/* Runs until a signal asks for the end (SIGINT, SIGTERM), or once. 0: done; 1: the subnet could not
- * be brought up, the port went away, or (once) a file could not be written; -errno with the reason
- * in *err: it never began. */
+/* Runs until SIGINT or SIGTERM, or once. Returns 0; 1 if the subnet could not be brought up, the
+ * port disappeared or (once) a file could not be written; -errno if the start failed. */
 int daemon_run(const struct daemon_options *options, struct err *err);
 
 #endif

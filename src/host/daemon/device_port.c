@@ -1,21 +1,22 @@
-/* Choosing, opening and using a port through libibumad.
+/* Selects, opens and uses a port through libibumad.
  *
- * Requests are sent with a time-out, since only then does the kernel match answers with them; it is
- * a little shorter than the core's own patience, so that the kernel has forgotten a request before
- * it is sent again under the same transaction id, which it would refuse otherwise. What comes back
- * marked as timed out is dropped: the core keeps its own time.
+ * Requests are sent with a time-out, since otherwise the kernel does not match answers with them.
+ * It is slightly shorter than the core's time-out: the kernel refuses a request whose transaction
+ * ID is still outstanding, and must have expired the first transmission before the core repeats it.
+ * Requests that the kernel returns as timed out are dropped, since the core has its own timers.
  *
- * A library that stands in for the device may hand out descriptors that the kernel knows nothing of
- * (ibsim's does, and its poll() looks at no other descriptor beside one of them). Such a port is
- * waited on in short slices, and the others are looked at in between.
+ * A library that replaces the device may return descriptors that are unknown to the kernel. ibsim's
+ * does, and its poll() ignores all other descriptors if one of them is its own. Such a port is
+ * polled in short intervals, alternating with the other descriptors.
  *
- * The administration has the port opened a second time, where that is possible: its queries then
- * wait in a queue of their own, and no storm of them stands between the manager and its answers. */
-#undef _FILE_OFFSET_BITS /* ibsim's library stands in for open(), but not for open64() */
+ * The administration opens the port a second time if possible. Its queries then have their own
+ * queue and do not delay the manager's SMPs. */
+#undef _FILE_OFFSET_BITS /* ibsim's library replaces open(), but not open64() */
 
 #include "host/daemon/device_port.h"
 
 #include "base/time.h"
+#include "host/manager/administration.h"
 #include "wire/packet.h"
 
 #include <errno.h>
@@ -27,47 +28,33 @@
 #include <unistd.h>
 
 enum {
-    SLICE_MS = 5,
+    INTERVAL_MS = 5,
     QUIET_MS = 20,
     QUIET_ROUNDS = 100,
-    KERNEL_EARLY_MS = 10, /* by which the kernel gives up before the core does */
+    KERNEL_EARLY_MS = 10, /* the kernel's time-out is this much shorter than the core's */
     PHYSICALLY_UP = 5,
-    QUERY_BYTES = 8192, /* no query is longer; answers may be */
+    QUERY_BYTES = 8192, /* at most; answers may be longer */
     ANSWER_BYTES = 128 << 20,
     ANSWER_RETRIES = 3,
-    QUERIES_IN_A_ROW = 16, /* before the manager's MADs are looked for again */
+    QUERIES_IN_A_ROW = 16, /* before the manager's port is read again */
 };
 
 struct device_port {
     int id, fd, manager_fd;
-    int administration_id, administration_fd; /* the same id, and no descriptor, if it is shared */
-    unsigned queries;                         /* taken in a row */
+    int administration_id, administration_fd; /* if shared, the same id and no descriptor */
+    unsigned queries;                         /* received in a row */
     int directed_agent, lid_agent, administration_agent;
     bool unpollable, gone;
     uint64_t guid;
     char name[128];
     uint8_t *in, *out; /* umad buffers */
-    int in_bytes;      /* of the message in the former */
-    size_t out_bytes;  /* … in the latter */
+    int in_bytes;      /* size of `in`, without the header */
+    size_t out_bytes;  /* the same of `out` */
 };
 
-/* ---- choosing ---- */
+/* ---- selection ---- */
 
-static bool is_infiniband(const umad_port_t *port)
-{
-    /* Kernels without the attribute have no other link layer. */
-    return port->link_layer[0] == 0 || strcmp(port->link_layer, "InfiniBand") == 0 ||
-           strcmp(port->link_layer, "IB") == 0;
-}
-
-static bool is_meant(const umad_port_t *port, const struct port_choice *choice)
-{
-    return (!choice->guid || be64toh(port->port_guid) == choice->guid) &&
-           (!choice->ca || strcmp(port->ca_name, choice->ca) == 0) &&
-           (choice->number == PORT_ANY || port->portnum == choice->number);
-}
-
-/* What was passed over, for the message when nothing is left. */
+/* The search for a port, with counts of unusable ports for the error message. */
 struct search {
     const struct port_choice *choice;
     unsigned ports, ethernet, down;
@@ -75,20 +62,25 @@ struct search {
     umad_port_t port; /* without its P_Keys */
 };
 
-static void consider(struct search *search, const umad_port_t *port)
+static void consider_port(struct search *search, const umad_port_t *port)
 {
-    bool asked_for = search->choice->guid || search->choice->number != PORT_ANY;
-    if (search->found || !is_meant(port, search->choice))
+    const struct port_choice *choice = search->choice;
+    bool asked_for = choice->guid || choice->number != PORT_ANY;
+    if (search->found || (choice->guid && be64toh(port->port_guid) != choice->guid) ||
+        (choice->ca && strcmp(port->ca_name, choice->ca) != 0) ||
+        (choice->number != PORT_ANY && port->portnum != choice->number))
         return;
     search->ports++;
-    if (!is_infiniband(port)) {
+    /* Kernels without this attribute support InfiniBand only. */
+    if (port->link_layer[0] && strcmp(port->link_layer, "InfiniBand") != 0 &&
+        strcmp(port->link_layer, "IB") != 0) {
         search->ethernet++;
         return;
     }
     if (port->phys_state != PHYSICALLY_UP) {
         search->down++;
         if (!asked_for)
-            return; /* one that was named may come up later */
+            return; /* a port that was named explicitly may come up later */
     }
     search->port = *port;
     search->port.pkeys = NULL;
@@ -105,12 +97,12 @@ static void search_ports(struct search *search)
             continue;
         for (int number = 0; number <= ca.numports && number < UMAD_CA_MAX_PORTS; number++)
             if (ca.ports[number])
-                consider(search, ca.ports[number]);
+                consider_port(search, ca.ports[number]);
         umad_release_ca(&ca);
     }
 }
 
-static int no_port(const struct search *search, struct err *err)
+static int no_port_error(const struct search *search, struct err *err)
 {
     const struct port_choice *choice = search->choice;
     char meant[96] = "";
@@ -128,16 +120,9 @@ static int no_port(const struct search *search, struct err *err)
     return err_set(err, ENODEV, "this machine has no InfiniBand port%s", meant);
 }
 
-/* Without what changes while it is open, such as its state. */
-static void describe(struct device_port *port, const umad_port_t *info)
-{
-    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", info->ca_name,
-             info->portnum, port->guid, info->rate);
-}
+/* ---- open and close ---- */
 
-/* ---- opening ---- */
-
-static int occupied(const struct device_port *port, struct err *err)
+static int port_busy(const struct device_port *port, struct err *err)
 {
     return err_set(err, EBUSY, "another subnet manager runs at %s already", port->name);
 }
@@ -151,41 +136,17 @@ static int claim_manager(struct device_port *port, const umad_port_t *info, stru
     if (port->manager_fd >= 0)
         return 0;
     if (errno == EAGAIN || errno == EBUSY)
-        return occupied(port, err);
+        return port_busy(port, err);
     return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
 }
 
 static int register_agent(const struct device_port *port, int class)
 {
     long methods[16 / sizeof(long)] = {0};
-    /* Requests of our own SMInfo, and traps; answers come by their transaction ids. */
+    /* Requests to our SMInfo, and traps. Answers are delivered by transaction ID. */
     methods[0] =
         1L << METHOD_GET | 1L << METHOD_SET | 1L << METHOD_TRAP | 1L << METHOD_TRAP_REPRESS;
     return umad_register(port->id, class, 1, 0, methods);
-}
-
-/* All that can be asked of the administration, and the answers to its reports. The kernel does
- * RMPP. */
-static int register_administration(const struct device_port *port)
-{
-    static const uint8_t asked[] = {METHOD_GET,       METHOD_SET,    METHOD_GET_TABLE,
-                                    METHOD_GET_MULTI, METHOD_DELETE, METHOD_GET_TRACE_TABLE};
-    long methods[16 / sizeof(long)] = {0};
-    for (size_t i = 0; i < sizeof asked; i++)
-        methods[0] |= 1L << asked[i];
-    return umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, methods);
-}
-
-static void open_administration(struct device_port *port, const umad_port_t *info)
-{
-    port->administration_id = port->id;
-    if (port->unpollable)
-        return;
-    int id = umad_open_port(info->ca_name, info->portnum);
-    if (id < 0)
-        return;
-    port->administration_id = id;
-    port->administration_fd = umad_get_fd(id);
 }
 
 static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
@@ -198,10 +159,17 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
-    open_administration(port, info);
-    port->administration_agent = register_administration(port);
+    if (!port->unpollable)
+        port->administration_id = umad_open_port(info->ca_name, info->portnum);
+    if (port->administration_id >= 0)
+        port->administration_fd = umad_get_fd(port->administration_id);
+    else
+        port->administration_id = port->id;
+    port->administration_agent =
+        umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
+                      (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
     if (port->directed_agent < 0 || port->lid_agent < 0 || port->administration_agent < 0)
-        return occupied(port, err);
+        return port_busy(port, err);
     return claim_manager(port, info, err);
 }
 
@@ -212,12 +180,14 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
         return err_set(err, ENODEV, "this machine has no InfiniBand driver");
     search_ports(&search);
     if (!search.found)
-        return no_port(&search, err);
+        return no_port_error(&search, err);
     struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
     port->guid = be64toh(search.port.port_guid);
-    describe(port, &search.port);
-    /* umad_size() depends on the kernel and is not known before the port is open; this is the most.
+    /* Only values that do not change while the port is open. */
+    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s",
+             search.port.ca_name, search.port.portnum, port->guid, search.port.rate);
+    /* umad_size() is not valid before the port is open; sizeof(struct ib_user_mad) is its maximum.
      */
     port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + QUERY_BYTES);
     port->in_bytes = QUERY_BYTES;
@@ -232,8 +202,8 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
     return 0;
 }
 
-/* ibsim's library hangs on the way out if a MAD arrives just then: wait until none is under way. */
-static void quieten(struct device_port *port)
+/* ibsim's library hangs at its end if a MAD arrives at that time: waits until no MAD arrives. */
+static void wait_until_quiet(struct device_port *port)
 {
     struct sm_message message;
     struct sa_message query;
@@ -247,7 +217,7 @@ void device_port_close(struct device_port *port)
     if (!port)
         return;
     if (port->unpollable)
-        quieten(port);
+        wait_until_quiet(port);
     if (port->manager_fd >= 0)
         close(port->manager_fd);
     if (port->administration_fd >= 0)
@@ -275,7 +245,7 @@ bool device_port_is_gone(const struct device_port *port)
     return port->gone;
 }
 
-/* ---- using ---- */
+/* ---- MADs ---- */
 
 int device_port_send(struct device_port *port, const struct sm_message *message)
 {
@@ -310,48 +280,34 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-static void take_query(const struct device_port *port, size_t bytes, struct sa_message *query)
-{
-    const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
-    *query = (struct sa_message){.data = umad_get_mad(port->in), .bytes = bytes};
-    query->address = (struct sa_address){.lid = be16toh(address->lid),
-                                         .sl = address->sl,
-                                         .path_bits = address->path_bits,
-                                         .p_key_index = address->pkey_index,
-                                         .qp = be32toh(address->qpn),
-                                         .q_key = Q_KEY_GSI};
-}
-
-/* Whether there is room now for a message of that length, which was too long. */
-static bool make_room(struct device_port *port, int length)
-{
-    if (length <= port->in_bytes || length > ANSWER_BYTES)
-        return false;
-    port->in = mem_realloc(port->in, 1, sizeof(struct ib_user_mad) + (size_t)length);
-    port->in_bytes = length;
-    return true;
-}
-
 static enum mad_arrival receive_from(struct device_port *port, int id, struct sm_message *message,
                                      struct sa_message *query)
 {
     for (;;) {
         int length = port->in_bytes;
         if (umad_recv(id, port->in, &length, 0) < 0) {
-            if (errno == ENOSPC && make_room(port, length))
-                continue;
-            return MAD_NONE;
+            if (errno != ENOSPC || length <= port->in_bytes || length > ANSWER_BYTES)
+                return MAD_NONE;
+            port->in = mem_realloc(port->in, 1, sizeof(struct ib_user_mad) + (size_t)length);
+            port->in_bytes = length;
+            continue;
         }
         const uint8_t *mad = umad_get_mad(port->in);
+        const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
         if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
-            continue; /* a request of ours that came back */
+            continue; /* our own request, timed out */
         if (wire_get(mad, MAD_CLASS) == CLASS_SUBN_ADM) {
-            take_query(port, (size_t)length, query);
+            *query = (struct sa_message){.data = mad, .bytes = (size_t)length};
+            query->address = (struct sa_address){.lid = be16toh(address->lid),
+                                                 .sl = address->sl,
+                                                 .path_bits = address->path_bits,
+                                                 .p_key_index = address->pkey_index,
+                                                 .qp = be32toh(address->qpn),
+                                                 .q_key = Q_KEY_GSI};
             return MAD_FOR_ADMINISTRATION;
         }
         if (length != MAD_BYTES)
             continue;
-        const ib_mad_addr_t *address = umad_get_mad_addr(port->in);
         message->lid = be16toh(address->lid);
         message->sl = address->sl;
         memcpy(message->mad, mad, MAD_BYTES);
@@ -363,44 +319,44 @@ enum mad_arrival device_port_receive(struct device_port *port, struct sm_message
                                      struct sa_message *query)
 {
     enum mad_arrival arrival = MAD_NONE;
-    bool looked = port->queries % QUERIES_IN_A_ROW == 0;
-    if (looked)
+    bool read_manager = port->queries % QUERIES_IN_A_ROW == 0;
+    if (read_manager)
         arrival = receive_from(port, port->id, message, query);
     if (arrival == MAD_NONE && port->administration_fd >= 0)
         arrival = receive_from(port, port->administration_id, message, query);
     port->queries = arrival == MAD_FOR_ADMINISTRATION ? port->queries + 1 : 0;
-    if (arrival == MAD_NONE && !looked)
+    if (arrival == MAD_NONE && !read_manager)
         arrival = receive_from(port, port->id, message, query);
     return arrival;
 }
 
-static bool wait_in_slices(struct device_port *port, struct pollfd *others, size_t count,
-                           uint64_t timeout_ns)
+static void wait_in_intervals(struct device_port *port, struct pollfd *others, size_t count,
+                              uint64_t timeout_ns)
 {
     uint64_t left_ms = timeout_ns == TIME_NEVER ? UINT64_MAX : timeout_ns / NS_PER_MS + 1;
     do {
-        uint64_t slice = left_ms < SLICE_MS ? left_ms : SLICE_MS;
-        if (umad_poll(port->id, (int)slice) == 0)
-            return true;
-        left_ms -= left_ms == UINT64_MAX ? 0 : slice;
+        uint64_t interval = left_ms < INTERVAL_MS ? left_ms : INTERVAL_MS;
+        if (umad_poll(port->id, (int)interval) == 0)
+            return;
+        left_ms -= left_ms == UINT64_MAX ? 0 : interval;
     } while (poll(others, count, 0) == 0 && left_ms);
-    return false;
 }
 
-bool device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
+void device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
                       uint64_t timeout_ns)
 {
     struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN},
                             {.fd = port->administration_fd, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
                                .tv_nsec = (long)(timeout_ns % NS_PER_S)};
-    if (port->unpollable)
-        return wait_in_slices(port, others, count, timeout_ns);
+    if (port->unpollable) {
+        wait_in_intervals(port, others, count, timeout_ns);
+        return;
+    }
     memcpy(all + 2, others, count * sizeof *others);
     if (ppoll(all, count + 2, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */
     for (size_t i = 0; i < count; i++)
         others[i].revents = all[i + 2].revents;
     port->gone |= (all[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-    return all[0].revents || all[1].revents;
 }

@@ -1,12 +1,10 @@
-/* A port of this machine, opened for subnet management through libibumad.
- *
- * Hardware, ibsim (through ibsim-run) and weft's own fabrics (through the preload library) look the
- * same from here. */
+/* A port of this machine, opened for subnet management through libibumad: of hardware, of ibsim
+ * (with ibsim-run) or of a weft fabric (with the preload library). */
 #ifndef WEFT_HOST_DAEMON_DEVICE_PORT_H
 #define WEFT_HOST_DAEMON_DEVICE_PORT_H
 
 #include "base/err.h"
-#include "host/manager/port_choice.h"
+#include "host/manager/config.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 
@@ -14,28 +12,27 @@
 
 struct device_port;
 
-/* Opens the port that was asked for, or the first InfiniBand port whose link is up, says there that
- * a subnet manager is present, and registers for subnet management and administration. */
+/* Opens the chosen port, or the first InfiniBand port whose link is up, sets IsSM and registers for
+ * subnet management and administration. */
 int device_port_open(struct device_port **result, const struct port_choice *choice,
                      struct err *err);
 void device_port_close(struct device_port *port);
 
 uint64_t device_port_guid(const struct device_port *port);
 const char *device_port_name(const struct device_port *port); /* "mlx5_0 port 1 (0x…), 100 Gb/s" */
-bool device_port_is_gone(const struct device_port *port);     /* the device was taken away */
+bool device_port_is_gone(const struct device_port *port);     /* the device was removed */
 
-/* Hands a MAD over; 0 or -errno. What is lost is the core's business: it times out. */
+/* Sends a MAD; 0 or -errno. The core repeats lost requests. */
 int device_port_send(struct device_port *port, const struct sm_message *message);
-/* The same for an answer or a report of the subnet administration, however long. */
+/* The same for an answer or a report of the subnet administration, of any length. */
 int device_port_answer(struct device_port *port, const struct sa_message *message);
-/* The next message that has arrived, and whom it is for. The query's bytes last until the next
- * call. Never waits. */
+/* Receives the next message, without waiting, and returns its receiver. A query is valid until the
+ * next call. */
 enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION };
 enum mad_arrival device_port_receive(struct device_port *port, struct sm_message *message,
                                      struct sa_message *query);
-/* Sleeps until a MAD, one of `others` (whose revents it sets) or the end of `timeout_ns`. True if a
- * MAD may be there. */
-bool device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
+/* Waits for a MAD or an event of `others`, whose revents it sets, for at most `timeout_ns`. */
+void device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
                       uint64_t timeout_ns);
 
 #endif

@@ -12,10 +12,14 @@
 #include <unistd.h>
 
 enum { PORT_NONE = 0xFF, NAME_ROOM = 65, UNKNOWN_HOPS = 0xFFFF, LOOPING_HOPS = 0xFFFE };
-enum { GROUPS_A_BLOCK = 32, VL_CAP_ONE_LANE = 1, SERVICE_LEVELS = 16 };
+enum { GROUPS_PER_BLOCK = 32, VL_CAP_ONE_VL = 1, SERVICE_LEVELS = 16 };
 
-/* Nodes and ports keep their indices; only what is printed is copied. */
-struct picture_node {
+/* Copies of what is printed. Nodes and ports have the indices of the subnet. */
+struct snapshot_block {
+    uint16_t part; /* as in subnet/blocks.h */
+    uint8_t data[BLOCK_BYTES];
+};
+struct snapshot_node {
     uint64_t guid, system_guid;
     uint32_t first_port;
     uint32_t vendor, revision;
@@ -24,62 +28,59 @@ struct picture_node {
     bool present;
     char name[NAME_ROOM];
     uint8_t *table; /* [top + 1], switches only */
-    struct picture_block {
-        uint16_t part; /* as in subnet/blocks.h */
-        uint8_t data[BLOCK_BYTES];
-    } * blocks; /* of its multicast table, in order, all positions of a block together */
-    size_t block_count;
+    VEC(struct snapshot_block)
+    blocks; /* of its multicast table, all positions of a block together */
 };
-struct picture_port {
+struct snapshot_port {
     uint64_t guid;
     uint32_t node, peer;
     uint16_t lid;
     uint8_t number, state, width, speed, extended_speed;
-    bool one_lane;                       /* for data */
-    uint8_t (*maps)[SERVICE_LEVELS / 2]; /* by input, as confirmed; NULL: they are not known */
-    bool one_map;                        /* the first is for all inputs */
+    bool one_vl;                         /* for data */
+    uint8_t (*maps)[SERVICE_LEVELS / 2]; /* SL-to-VL by input port, confirmed; NULL: unknown */
+    bool one_map;                        /* the first is for all input ports */
 };
 
-struct dump_picture {
-    struct picture_node *nodes;
-    struct picture_port *ports;
+struct dump_snapshot {
+    struct arena memory;
+    struct snapshot_node *nodes;
+    struct snapshot_port *ports;
     uint32_t node_count, port_count;
-    uint32_t manager; /* the node where the manager sits */
+    uint32_t manager; /* the node of the manager */
     uint32_t top;     /* the highest LID in use */
     uint32_t *owner;  /* by LID: end port, or SUBNET_NONE */
 };
 
-/* ---- taking ---- */
+/* ---- copying ---- */
 
-static uint8_t *copy_table(const struct subnet_tables *tables, uint32_t top)
+static void copy_node(struct dump_snapshot *snapshot, const struct subnet_node *from,
+                      uint32_t index)
 {
-    uint8_t *table = mem_alloc(top + 1);
-    for (uint32_t lid = 0; lid <= top; lid++)
-        table[lid] = subnet_block_known(tables, lid / LFT_BLOCK) ? tables->actual[lid] : PORT_NONE;
-    return table;
-}
-
-static void take_node(struct dump_picture *picture, const struct subnet_node *from, uint32_t index)
-{
-    struct picture_node *node = &picture->nodes[index];
-    node->guid = from->guid;
-    node->system_guid = from->system_guid;
-    node->first_port = from->first_port;
-    node->vendor = from->vendor;
-    node->device = from->device;
-    node->revision = from->revision;
-    node->kind = from->kind;
-    node->port_count = from->port_count;
-    node->present = from->present;
+    struct snapshot_node *node = &snapshot->nodes[index];
+    *node = (struct snapshot_node){.guid = from->guid,
+                                   .system_guid = from->system_guid,
+                                   .first_port = from->first_port,
+                                   .vendor = from->vendor,
+                                   .device = from->device,
+                                   .revision = from->revision,
+                                   .kind = from->kind,
+                                   .port_count = from->port_count,
+                                   .present = from->present};
     memcpy(node->name, from->description, sizeof node->name);
     node->name[sizeof node->name - 1] = 0;
-    if (from->present && from->tables)
-        node->table = copy_table(from->tables, picture->top);
+    if (!from->present || !from->tables)
+        return;
+    node->table = arena_alloc(&snapshot->memory, snapshot->top + 1);
+    for (uint32_t lid = 0; lid <= snapshot->top; lid++)
+        node->table[lid] = subnet_block_known(from->tables, lid / LFT_BLOCK)
+                               ? from->tables->actual[lid]
+                               : PORT_NONE;
 }
 
-/* Of an output: all of them, or none. */
-static void take_maps(struct picture_port *port, const struct subnet *subnet, uint32_t index)
+/* Copies all SL-to-VL tables of an output port. */
+static void copy_sl2vl(struct dump_snapshot *snapshot, const struct subnet *subnet, uint32_t index)
 {
+    struct snapshot_port *port = &snapshot->ports[index];
     const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[index].node];
     const struct blocks *blocks = &subnet->blocks;
     const uint8_t *all = blocks_actual(blocks, index, BLOCK_SL2VL, BLOCK_ALL_INPUTS);
@@ -87,7 +88,7 @@ static void take_maps(struct picture_port *port, const struct subnet *subnet, ui
     if (!all && !blocks_actual(blocks, index, BLOCK_SL2VL, 0))
         return;
     port->one_map = all != NULL;
-    port->maps = mem_zalloc(inputs, sizeof *port->maps);
+    port->maps = arena_alloc(&snapshot->memory, inputs * sizeof *port->maps);
     for (unsigned input = 0; input < inputs; input++) {
         const uint8_t *map = all ? all : blocks_actual(blocks, index, BLOCK_SL2VL, input);
         if (map)
@@ -97,33 +98,32 @@ static void take_maps(struct picture_port *port, const struct subnet *subnet, ui
 
 static int compare_blocks(const void *a, const void *b)
 {
-    const struct picture_block *x = a, *y = b;
+    const struct snapshot_block *x = a, *y = b;
     unsigned first = (x->part & 0x1FFu) << 7 | x->part >> 9;
     unsigned second = (y->part & 0x1FFu) << 7 | y->part >> 9;
     return (first > second) - (first < second);
 }
 
-static void take_groups(struct picture_node *node, const struct blocks *blocks)
+static void copy_multicast(struct snapshot_node *node, const struct blocks *blocks)
 {
-    size_t room = 0;
     for (uint32_t row = blocks_next_of_port(blocks, node->first_port, BLOCKS_NONE);
          row != BLOCKS_NONE; row = blocks_next_of_port(blocks, node->first_port, row)) {
         const struct block *block = &blocks->rows.items[row];
         const uint8_t *data = blocks_content(blocks, block->actual);
         if (block->kind != BLOCK_MULTICAST || !data)
             continue;
-        node->blocks =
-            mem_reserve(node->blocks, &room, node->block_count + 1, sizeof *node->blocks);
-        node->blocks[node->block_count].part = block->part;
-        memcpy(node->blocks[node->block_count++].data, data, BLOCK_BYTES);
+        struct snapshot_block copy = {.part = block->part};
+        memcpy(copy.data, data, BLOCK_BYTES);
+        vec_push(&node->blocks, copy);
     }
-    if (node->block_count)
-        qsort(node->blocks, node->block_count, sizeof *node->blocks, compare_blocks);
+    if (node->blocks.count)
+        qsort(node->blocks.items, node->blocks.count, sizeof *node->blocks.items, compare_blocks);
 }
 
-static void take_port(struct dump_picture *picture, const struct subnet_port *from, uint32_t index)
+static void copy_port(struct dump_snapshot *snapshot, const struct subnet_port *from,
+                      uint32_t index)
 {
-    picture->ports[index] = (struct picture_port){
+    snapshot->ports[index] = (struct snapshot_port){
         .guid = from->guid,
         .node = from->node,
         .peer = from->peer,
@@ -133,60 +133,50 @@ static void take_port(struct dump_picture *picture, const struct subnet_port *fr
         .width = (uint8_t)wire_get(from->info, PORT_INFO_LINK_WIDTH_ACTIVE),
         .speed = (uint8_t)wire_get(from->info, PORT_INFO_LINK_SPEED_ACTIVE),
         .extended_speed = (uint8_t)wire_get(from->info, PORT_INFO_LINK_SPEED_EXT_ACTIVE),
-        .one_lane = wire_get(from->info, PORT_INFO_VL_CAP) == VL_CAP_ONE_LANE,
+        .one_vl = wire_get(from->info, PORT_INFO_VL_CAP) == VL_CAP_ONE_VL,
     };
 }
 
-struct dump_picture *dump_picture_take(const struct subnet *subnet)
+struct dump_snapshot *dump_snapshot_take(const struct subnet *subnet)
 {
-    struct dump_picture *picture = mem_zalloc(1, sizeof *picture);
-    picture->node_count = (uint32_t)subnet->nodes.count;
-    picture->port_count = (uint32_t)subnet->ports.count;
-    picture->nodes = mem_zalloc(picture->node_count + 1, sizeof *picture->nodes);
-    picture->ports = mem_zalloc(picture->port_count + 1, sizeof *picture->ports);
-    picture->manager =
+    struct dump_snapshot *snapshot = mem_zalloc(1, sizeof *snapshot);
+    snapshot->node_count = (uint32_t)subnet->nodes.count;
+    snapshot->port_count = (uint32_t)subnet->ports.count;
+    snapshot->nodes =
+        arena_alloc(&snapshot->memory, (snapshot->node_count + 1) * sizeof *snapshot->nodes);
+    snapshot->ports =
+        arena_alloc(&snapshot->memory, (snapshot->port_count + 1) * sizeof *snapshot->ports);
+    snapshot->manager =
         subnet->own_port == SUBNET_NONE ? SUBNET_NONE : subnet->ports.items[subnet->own_port].node;
-    picture->owner = mem_alloc(sizeof subnet->by_lid);
+    snapshot->owner = arena_alloc(&snapshot->memory, sizeof subnet->by_lid);
     for (uint32_t lid = 0; lid < LFT_ENTRIES; lid++) {
         uint32_t port = subnet->by_lid[lid];
         bool there =
             port != SUBNET_NONE && subnet->nodes.items[subnet->ports.items[port].node].present;
-        picture->owner[lid] = there ? port : SUBNET_NONE;
+        snapshot->owner[lid] = there ? port : SUBNET_NONE;
         if (there)
-            picture->top = lid;
+            snapshot->top = lid;
     }
-    for (uint32_t i = 0; i < picture->node_count; i++) {
-        take_node(picture, &subnet->nodes.items[i], i);
-        if (picture->nodes[i].table)
-            take_groups(&picture->nodes[i], &subnet->blocks);
+    for (uint32_t i = 0; i < snapshot->node_count; i++) {
+        copy_node(snapshot, &subnet->nodes.items[i], i);
+        if (snapshot->nodes[i].table)
+            copy_multicast(&snapshot->nodes[i], &subnet->blocks);
     }
-    for (uint32_t i = 0; i < picture->port_count; i++)
-        take_port(picture, &subnet->ports.items[i], i);
-    for (uint32_t i = 0; i < picture->port_count; i++)
-        take_maps(&picture->ports[i], subnet, i);
-    return picture;
+    for (uint32_t i = 0; i < snapshot->port_count; i++) {
+        copy_port(snapshot, &subnet->ports.items[i], i);
+        copy_sl2vl(snapshot, subnet, i);
+    }
+    return snapshot;
 }
 
-void dump_picture_free(struct dump_picture *picture)
+void dump_snapshot_free(struct dump_snapshot *snapshot)
 {
-    if (!picture)
+    if (!snapshot)
         return;
-    for (uint32_t i = 0; i < picture->node_count; i++) {
-        mem_free(picture->nodes[i].table);
-        mem_free(picture->nodes[i].blocks);
-    }
-    for (uint32_t i = 0; i < picture->port_count; i++)
-        mem_free(picture->ports[i].maps);
-    mem_free(picture->nodes);
-    mem_free(picture->ports);
-    mem_free(picture->owner);
-    mem_free(picture);
-}
-
-static const struct picture_port *end_port(const struct dump_picture *picture, uint32_t port)
-{
-    const struct picture_node *node = &picture->nodes[picture->ports[port].node];
-    return &picture->ports[node->kind == SUBNET_SWITCH ? node->first_port : port];
+    for (uint32_t i = 0; i < snapshot->node_count; i++)
+        vec_release(&snapshot->nodes[i].blocks);
+    arena_release(&snapshot->memory);
+    mem_free(snapshot);
 }
 
 /* ---- opensm-lfts.dump ---- */
@@ -196,156 +186,124 @@ static const char *kind_name(unsigned kind)
     return kind == SUBNET_SWITCH ? "Switch" : kind == SUBNET_ROUTER ? "Router" : "Channel Adapter";
 }
 
-/* What follows an entry is the same in every table: printed once for each LID. */
-static char **describe_lids(const struct dump_picture *picture)
+void dump_print_lfts(const struct dump_snapshot *snapshot, FILE *out)
 {
-    char **texts = mem_zalloc(picture->top + 1, sizeof *texts);
-    for (uint32_t lid = 0; lid <= picture->top; lid++) {
-        char line[160];
-        uint32_t owner = picture->owner[lid];
-        if (owner == SUBNET_NONE) {
-            snprintf(line, sizeof line, "unknown node and type\n");
-        } else {
-            const struct picture_node *node = &picture->nodes[picture->ports[owner].node];
-            snprintf(line, sizeof line, "%s portguid 0x%016" PRIx64 ": '%s'\n",
-                     kind_name(node->kind), picture->ports[owner].guid, node->name);
-        }
-        texts[lid] = mem_strdup(line);
+    /* The text after an entry is the same in all tables. */
+    struct arena memory = {0};
+    char **texts = arena_alloc(&memory, (snapshot->top + 1) * sizeof *texts);
+    for (uint32_t lid = 0; lid <= snapshot->top; lid++) {
+        uint32_t owner = snapshot->owner[lid];
+        const struct snapshot_node *node =
+            owner == SUBNET_NONE ? NULL : &snapshot->nodes[snapshot->ports[owner].node];
+        texts[lid] =
+            node ? arena_printf(&memory, "%s portguid 0x%016" PRIx64 ": '%s'\n",
+                                kind_name(node->kind), snapshot->ports[owner].guid, node->name)
+                 : "unknown node and type\n";
     }
-    return texts;
-}
-
-void dump_print_lfts(const struct dump_picture *picture, FILE *out)
-{
-    char **texts = describe_lids(picture);
-    for (uint32_t i = 0; i < picture->node_count; i++) {
-        const struct picture_node *node = &picture->nodes[i];
+    for (uint32_t i = 0; i < snapshot->node_count; i++) {
+        const struct snapshot_node *node = &snapshot->nodes[i];
         if (!node->table)
             continue;
         fprintf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
-                picture->top, picture->ports[node->first_port].lid, node->guid, node->name);
-        for (uint32_t lid = 0; lid <= picture->top; lid++) {
+                snapshot->top, snapshot->ports[node->first_port].lid, node->guid, node->name);
+        for (uint32_t lid = 0; lid <= snapshot->top; lid++) {
             if (node->table[lid] == PORT_NONE)
                 continue;
             fprintf(out, "0x%04x %03u # ", lid, node->table[lid]);
             fputs(texts[lid], out);
         }
-        fprintf(out, "%u lids dumped\n", picture->top);
+        fprintf(out, "%u lids dumped\n", snapshot->top);
     }
-    for (uint32_t lid = 0; lid <= picture->top; lid++)
-        mem_free(texts[lid]);
-    mem_free(texts);
+    arena_release(&memory);
 }
 
 /* ---- opensm-subnet.lst ---- */
 
-static const char *width_name(unsigned width)
-{
-    switch (width) {
-    case 1: return "1x";
-    case 2: return "4x";
-    case 4: return "8x";
-    case 8: return "12x";
-    case 16: return "2x";
-    default: return "?x";
-    }
-}
+/* By the values of PortInfo; NULL: reserved. */
+static const char *const width_names[] = {
+    [1] = "1x", [2] = "4x", [4] = "8x", [8] = "12x", [16] = "2x"};
+static const char *const speed_names[] = {[1] = "2.5", [2] = "5", [4] = "10"};
+static const char *const extended_speed_names[] = {[1] = "14", [2] = "25", [4] = "50", [8] = "100"};
+static const char *const state_names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};
 
-static const char *speed_name(const struct picture_port *port)
-{
-    switch (port->extended_speed) {
-    case 1: return "14";
-    case 2: return "25";
-    case 4: return "50";
-    case 8: return "100";
-    default: break;
-    }
-    switch (port->speed) {
-    case 1: return "2.5";
-    case 2: return "5";
-    case 4: return "10";
-    default: return "??";
-    }
-}
+#define NAME_OF(names, value, otherwise)                                                           \
+    ((value) < sizeof(names) / sizeof *(names) && (names)[value] ? (names)[value] : (otherwise))
 
-static const char *state_name(unsigned state)
+static void print_link_end(const struct dump_snapshot *snapshot, uint32_t port, FILE *out)
 {
-    static const char *const names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};
-    return state < sizeof names / sizeof *names ? names[state] : "???";
-}
-
-static void print_end(const struct dump_picture *picture, uint32_t port, FILE *out)
-{
-    const struct picture_node *node = &picture->nodes[picture->ports[port].node];
-    const struct picture_port *end = end_port(picture, port);
+    const struct snapshot_node *node = &snapshot->nodes[snapshot->ports[port].node];
+    const struct snapshot_port *end =
+        &snapshot->ports[node->kind == SUBNET_SWITCH ? node->first_port : port];
     fprintf(out,
             "{ %s%s Ports:%02X SystemGUID:%016" PRIX64 " NodeGUID:%016" PRIX64
             " PortGUID:%016" PRIX64 " VenID:%08X DevID:%04X Rev:%08X {%s} LID:%04X PN:%02X } ",
             node->kind == SUBNET_SWITCH   ? "SW"
             : node->kind == SUBNET_ROUTER ? "RT"
                                           : "CA",
-            picture->ports[port].node == picture->manager ? "-SM" : "", node->port_count,
+            snapshot->ports[port].node == snapshot->manager ? "-SM" : "", node->port_count,
             node->system_guid, node->guid, end->guid, node->vendor, node->device, node->revision,
-            node->name, end->lid, picture->ports[port].number);
+            node->name, end->lid, snapshot->ports[port].number);
 }
 
-void dump_print_links(const struct dump_picture *picture, FILE *out)
+void dump_print_links(const struct dump_snapshot *snapshot, FILE *out)
 {
-    for (uint32_t i = 0; i < picture->port_count; i++) {
-        const struct picture_port *port = &picture->ports[i];
-        if (port->peer == SUBNET_NONE || !picture->nodes[port->node].present)
+    for (uint32_t i = 0; i < snapshot->port_count; i++) {
+        const struct snapshot_port *port = &snapshot->ports[i];
+        if (port->peer == SUBNET_NONE || !snapshot->nodes[port->node].present)
             continue;
-        print_end(picture, i, out);
-        print_end(picture, port->peer, out);
-        fprintf(out, "PHY=%s LOG=%s SPD=%s\n", width_name(port->width), state_name(port->state),
-                speed_name(port));
+        print_link_end(snapshot, i, out);
+        print_link_end(snapshot, port->peer, out);
+        fprintf(out, "PHY=%s LOG=%s SPD=%s\n", NAME_OF(width_names, port->width, "?x"),
+                NAME_OF(state_names, port->state, "???"),
+                NAME_OF(extended_speed_names, port->extended_speed,
+                        NAME_OF(speed_names, port->speed, "??")));
     }
 }
 
 /* ---- opensm.fdbs ---- */
 
-/* The switch behind a port of a switch, or SUBNET_NONE. */
-static uint32_t next_switch(const struct dump_picture *picture, uint32_t at, unsigned number)
+/* The switch at the other end of a port, or SUBNET_NONE. */
+static uint32_t next_switch(const struct dump_snapshot *snapshot, uint32_t at, unsigned number)
 {
-    const struct picture_node *node = &picture->nodes[at];
+    const struct snapshot_node *node = &snapshot->nodes[at];
     if (number == 0 || number > node->port_count)
         return SUBNET_NONE;
-    uint32_t peer = picture->ports[node->first_port + number].peer;
-    assert(peer == SUBNET_NONE || peer < picture->port_count);
-    if (peer == SUBNET_NONE || !picture->nodes[picture->ports[peer].node].table)
+    uint32_t peer = snapshot->ports[node->first_port + number].peer;
+    assert(peer == SUBNET_NONE || peer < snapshot->port_count);
+    if (peer == SUBNET_NONE || !snapshot->nodes[snapshot->ports[peer].node].table)
         return SUBNET_NONE;
-    return picture->ports[peer].node;
+    return snapshot->ports[peer].node;
 }
 
-/* Hops from every switch to a LID, as the tables lead: follow until a switch whose answer is known,
- * then write the answers down on the way back. */
-static void walk_tables(const struct dump_picture *picture, uint32_t lid, uint16_t *hops,
-                        uint32_t *trail)
+/* Hops from every switch to a LID by the forwarding tables: follows the tables to a switch with
+ * known hops, then sets the hops of all switches on that path. */
+static void count_table_hops(const struct dump_snapshot *snapshot, uint32_t lid, uint16_t *hops,
+                             uint32_t *trail)
 {
-    uint32_t target = picture->owner[lid];
-    for (uint32_t i = 0; i < picture->node_count; i++)
+    uint32_t target = snapshot->owner[lid];
+    for (uint32_t i = 0; i < snapshot->node_count; i++)
         hops[i] = UNKNOWN_HOPS;
-    for (uint32_t start = 0; start < picture->node_count; start++) {
+    for (uint32_t start = 0; start < snapshot->node_count; start++) {
         uint32_t length = 0, at = start;
         uint16_t known = LOOPING_HOPS;
-        while (at != SUBNET_NONE && picture->nodes[at].table && hops[at] == UNKNOWN_HOPS) {
-            unsigned out = picture->nodes[at].table[lid];
+        while (at != SUBNET_NONE && snapshot->nodes[at].table && hops[at] == UNKNOWN_HOPS) {
+            unsigned out = snapshot->nodes[at].table[lid];
             hops[at] = LOOPING_HOPS;
             trail[length++] = at;
-            if (out == 0 && target != SUBNET_NONE && picture->ports[target].node == at) {
-                known = (uint16_t)-1; /* its own entry counts none */
+            if (out == 0 && target != SUBNET_NONE && snapshot->ports[target].node == at) {
+                known = (uint16_t)-1; /* becomes 0 for the switch itself */
                 at = SUBNET_NONE;
-            } else if (out && out <= picture->nodes[at].port_count &&
-                       picture->ports[picture->nodes[at].first_port + out].peer == target &&
+            } else if (out && out <= snapshot->nodes[at].port_count &&
+                       snapshot->ports[snapshot->nodes[at].first_port + out].peer == target &&
                        target != SUBNET_NONE &&
-                       !picture->nodes[picture->ports[target].node].table) {
+                       !snapshot->nodes[snapshot->ports[target].node].table) {
                 known = 0;
                 at = SUBNET_NONE;
             } else {
-                at = next_switch(picture, at, out);
+                at = next_switch(snapshot, at, out);
             }
         }
-        if (at != SUBNET_NONE && picture->nodes[at].table)
+        if (at != SUBNET_NONE && snapshot->nodes[at].table)
             known = hops[at];
         while (length--) {
             if (known != LOOPING_HOPS)
@@ -355,26 +313,26 @@ static void walk_tables(const struct dump_picture *picture, uint32_t lid, uint16
     }
 }
 
-/* The least hops from every switch to the end port: breadth first from its switch. */
-static void walk_links(const struct dump_picture *picture, uint32_t target, uint16_t *hops,
-                       uint32_t *queue)
+/* The fewest hops from every switch to an end port, by a breadth-first search. */
+static void count_fewest_hops(const struct dump_snapshot *snapshot, uint32_t target, uint16_t *hops,
+                              uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
-    for (uint32_t i = 0; i < picture->node_count; i++)
+    for (uint32_t i = 0; i < snapshot->node_count; i++)
         hops[i] = UNKNOWN_HOPS;
-    uint32_t node = picture->ports[target].node;
-    if (picture->nodes[node].table) {
+    uint32_t node = snapshot->ports[target].node;
+    if (snapshot->nodes[node].table) {
         hops[node] = 0;
         queue[tail++] = node;
-    } else if (picture->ports[target].peer != SUBNET_NONE) {
-        node = picture->ports[picture->ports[target].peer].node;
+    } else if (snapshot->ports[target].peer != SUBNET_NONE) {
+        node = snapshot->ports[snapshot->ports[target].peer].node;
         hops[node] = 1;
         queue[tail++] = node;
     }
     while (head < tail) {
         uint32_t at = queue[head++];
-        for (unsigned number = 1; number <= picture->nodes[at].port_count; number++) {
-            uint32_t next = next_switch(picture, at, number);
+        for (unsigned number = 1; number <= snapshot->nodes[at].port_count; number++) {
+            uint32_t next = next_switch(snapshot, at, number);
             if (next == SUBNET_NONE || hops[next] != UNKNOWN_HOPS)
                 continue;
             hops[next] = (uint16_t)(hops[at] + 1);
@@ -382,14 +340,6 @@ static void walk_links(const struct dump_picture *picture, uint32_t target, uint
         }
     }
 }
-
-/* Both walks give a column for a LID, the file has a row for a switch: this holds them in between.
- */
-struct columns {
-    uint32_t *switches; /* their nodes, in order */
-    uint32_t switch_count;
-    uint16_t *hops, *least; /* [lid * switch_count + switch] */
-};
 
 static void print_route(unsigned port, unsigned hops, unsigned least, uint32_t lid, FILE *out)
 {
@@ -402,125 +352,102 @@ static void print_route(unsigned port, unsigned hops, unsigned least, uint32_t l
                 hops, least, port);
 }
 
-static void fill_columns(const struct dump_picture *picture, struct columns *columns)
+/* The hops are computed for one LID at a time and printed for one switch at a time. */
+void dump_print_routes(const struct dump_snapshot *snapshot, FILE *out)
 {
-    uint16_t *hops = mem_alloc((picture->node_count + 1) * sizeof *hops);
-    uint16_t *least = mem_alloc((picture->node_count + 1) * sizeof *least);
-    uint32_t *scratch = mem_alloc((picture->node_count + 1) * sizeof *scratch);
-    uint32_t last = SUBNET_NONE; /* LIDs of one port have the same least hops */
-    for (uint32_t lid = 1; lid <= picture->top; lid++) {
-        uint32_t target = picture->owner[lid];
+    struct arena memory = {0};
+    size_t nodes = snapshot->node_count + 1, count = 0;
+    uint32_t *switches = arena_alloc(&memory, nodes * sizeof *switches);
+    uint32_t *scratch = arena_alloc(&memory, nodes * sizeof *scratch);
+    uint16_t *hops = arena_alloc(&memory, nodes * sizeof *hops); /* by node, to one LID */
+    uint16_t *least = arena_alloc(&memory, nodes * sizeof *least);
+    for (uint32_t i = 0; i < snapshot->node_count; i++)
+        if (snapshot->nodes[i].table)
+            switches[count++] = i;
+    struct {
+        uint16_t hops, least;
+    } *cells = arena_alloc(&memory, ((snapshot->top + 1) * count + 1) * sizeof *cells);
+    uint32_t last = SUBNET_NONE; /* LIDs of one port have the same fewest hops */
+    for (uint32_t lid = 1; lid <= snapshot->top; lid++) {
+        uint32_t target = snapshot->owner[lid];
         if (target == SUBNET_NONE)
             continue;
-        walk_tables(picture, lid, hops, scratch);
+        count_table_hops(snapshot, lid, hops, scratch);
         if (target != last)
-            walk_links(picture, target, least, scratch);
+            count_fewest_hops(snapshot, target, least, scratch);
         last = target;
-        for (uint32_t i = 0; i < columns->switch_count; i++) {
-            size_t cell = (size_t)lid * columns->switch_count + i;
-            columns->hops[cell] = hops[columns->switches[i]];
-            columns->least[cell] = least[columns->switches[i]];
+        for (size_t i = 0; i < count; i++) {
+            cells[lid * count + i].hops = hops[switches[i]];
+            cells[lid * count + i].least = least[switches[i]];
         }
     }
-    mem_free(hops);
-    mem_free(least);
-    mem_free(scratch);
-}
-
-static void print_table(const struct dump_picture *picture, const struct columns *columns,
-                        uint32_t at, FILE *out)
-{
-    const struct picture_node *node = &picture->nodes[columns->switches[at]];
-    fprintf(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
-            node->guid);
-    for (uint32_t lid = 1; lid <= picture->top; lid++) {
-        size_t cell = (size_t)lid * columns->switch_count + at;
-        if (picture->owner[lid] == SUBNET_NONE)
-            print_route(PORT_NONE, 0, 0, lid, out);
-        else
-            print_route(node->table[lid], columns->hops[cell], columns->least[cell], lid, out);
+    for (size_t i = 0; i < count; i++) {
+        const struct snapshot_node *node = &snapshot->nodes[switches[i]];
+        fprintf(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
+                node->guid);
+        for (uint32_t lid = 1; lid <= snapshot->top; lid++)
+            print_route(snapshot->owner[lid] == SUBNET_NONE ? PORT_NONE : node->table[lid],
+                        cells[lid * count + i].hops, cells[lid * count + i].least, lid, out);
     }
-}
-
-void dump_print_routes(const struct dump_picture *picture, FILE *out)
-{
-    struct columns columns = {.switches = mem_alloc((picture->node_count + 1) * sizeof(uint32_t))};
-    for (uint32_t i = 0; i < picture->node_count; i++)
-        if (picture->nodes[i].table)
-            columns.switches[columns.switch_count++] = i;
-    size_t cells = ((size_t)picture->top + 1) * columns.switch_count + 1;
-    columns.hops = mem_alloc(cells * sizeof *columns.hops);
-    columns.least = mem_alloc(cells * sizeof *columns.least);
-    fill_columns(picture, &columns);
-    for (uint32_t at = 0; at < columns.switch_count; at++)
-        print_table(picture, &columns, at, out);
-    mem_free(columns.switches);
-    mem_free(columns.hops);
-    mem_free(columns.least);
+    arena_release(&memory);
 }
 
 /* ---- opensm-sl2vl.dump ---- */
 
-/* The lane that a service level takes out of this port. Where the manager neither writes nor reads
- * these tables, the only ones it knows are those that leave no choice: where there is one data
- * lane, all levels take it. */
-static unsigned lane_at(const struct picture_port *port, unsigned input, unsigned level)
-{
-    if (!port->maps)
-        return 0;
-    const uint8_t *map = port->maps[port->one_map ? 0 : input];
-    return map[level / 2] >> (level % 2 ? 0 : 4) & 15;
-}
-
-static void print_lanes(const struct picture_port *port, unsigned inputs, unsigned out_number,
+/* If the manager neither writes nor reads SL-to-VL tables, only those of ports with one data VL are
+ * known. */
+static void print_sl2vl(const struct snapshot_port *port, unsigned inputs, unsigned out_number,
                         FILE *out)
 {
-    if (!port->one_lane && !port->maps) {
-        fprintf(out, "#port %u has several lanes, its tables were not read\n", port->number);
+    static const uint8_t only_vl_0[SERVICE_LEVELS / 2];
+    if (!port->one_vl && !port->maps) {
+        fprintf(out, "#port %u has several VLs, its tables were not read\n", port->number);
         return;
     }
     for (unsigned in = 0; in < inputs; in++) {
         fprintf(out, "%-3u %-3u :", in, out_number);
-        for (unsigned level = 0; level < SERVICE_LEVELS; level++)
-            fprintf(out, " %-2u", lane_at(port, in, level));
+        const uint8_t *map = port->maps ? port->maps[port->one_map ? 0 : in] : only_vl_0;
+        for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
+            fprintf(out, " %-2u", map[sl / 2] >> (sl % 2 ? 0 : 4) & 15u);
         fputc('\n', out);
     }
 }
 
-/* A switch has a table for every pair of its ports, an adapter's port one, which is called 0 0. */
-static void print_lane_block(const struct dump_picture *picture, uint32_t end, FILE *out)
+/* A switch has a table for every pair of ports, an adapter port has one for "0 0". */
+static void print_sl2vl_block(const struct dump_snapshot *snapshot, uint32_t end, FILE *out)
 {
-    const struct picture_node *node = &picture->nodes[picture->ports[end].node];
+    const struct snapshot_node *node = &snapshot->nodes[snapshot->ports[end].node];
     fprintf(out, "%s 0x%016" PRIx64 ", base LID %u, \"%s\"\n", kind_name(node->kind),
-            picture->ports[end].guid, picture->ports[end].lid, node->name);
+            snapshot->ports[end].guid, snapshot->ports[end].lid, node->name);
     fputs("#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n", out);
     fputs("#--------------------------------------------------------\n", out);
     if (node->kind != SUBNET_SWITCH)
-        print_lanes(&picture->ports[end], 1, 0, out);
+        print_sl2vl(&snapshot->ports[end], 1, 0, out);
     for (unsigned number = 1; node->kind == SUBNET_SWITCH && number <= node->port_count; number++)
-        if (picture->ports[node->first_port + number].peer != SUBNET_NONE)
-            print_lanes(&picture->ports[node->first_port + number], node->port_count + 1u, number,
+        if (snapshot->ports[node->first_port + number].peer != SUBNET_NONE)
+            print_sl2vl(&snapshot->ports[node->first_port + number], node->port_count + 1u, number,
                         out);
     fputs("#--------------------------------------------------------\n\n", out);
 }
 
-void dump_print_lanes(const struct dump_picture *picture, FILE *out)
+void dump_print_sl2vl(const struct dump_snapshot *snapshot, FILE *out)
 {
-    for (uint32_t i = 0; i < picture->port_count; i++) {
-        const struct picture_port *port = &picture->ports[i];
-        const struct picture_node *node = &picture->nodes[port->node];
+    for (uint32_t i = 0; i < snapshot->port_count; i++) {
+        const struct snapshot_port *port = &snapshot->ports[i];
+        const struct snapshot_node *node = &snapshot->nodes[port->node];
         bool is_end = (port->number == 0) == (node->kind == SUBNET_SWITCH);
         if (is_end && node->present && (port->number == 0 || port->peer != SUBNET_NONE))
-            print_lane_block(picture, i, out);
+            print_sl2vl_block(snapshot, i, out);
     }
 }
 
 /* ---- opensm.mcfdbs ---- */
 
-/* The ports of one group at a switch: `blocks` are those of its 32, one for each position. */
-static void print_ports(const struct picture_block *blocks, size_t count, unsigned entry, FILE *out)
+/* The ports of one multicast LID; `blocks` are the positions of its block. */
+static void print_group_ports(const struct snapshot_block *blocks, size_t count, unsigned entry,
+                              FILE *out)
 {
-    unsigned lid = LID_MULTICAST_FIRST + (blocks->part & 0x1FFu) * GROUPS_A_BLOCK + entry;
+    unsigned lid = LID_MULTICAST_FIRST + (blocks->part & 0x1FFu) * GROUPS_PER_BLOCK + entry;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         uint64_t mask = wire_get_at(blocks[i].data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
@@ -537,32 +464,28 @@ static void print_ports(const struct picture_block *blocks, size_t count, unsign
         fputc('\n', out);
 }
 
-/* A switch without groups has its name there all the same: ibdmchk does not mind. */
-static void print_switch_groups(const struct picture_node *node, FILE *out)
+static void dump_print_groups(const struct dump_snapshot *snapshot, FILE *out)
 {
-    if (node->block_count)
-        fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
-    for (size_t i = 0, count; i < node->block_count; i += count) {
-        const struct picture_block *blocks = &node->blocks[i];
-        for (count = 1;
-             i + count < node->block_count && !((blocks[count].part ^ blocks->part) & 0x1FF);)
-            count++;
-        for (unsigned entry = 0; entry < GROUPS_A_BLOCK; entry++)
-            print_ports(blocks, count, entry, out);
+    for (uint32_t at = 0; at < snapshot->node_count; at++) {
+        const struct snapshot_node *node = &snapshot->nodes[at];
+        size_t all = node->blocks.count;
+        if (all)
+            fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", node->guid);
+        for (size_t i = 0, count; i < all; i += count) {
+            const struct snapshot_block *blocks = &node->blocks.items[i];
+            for (count = 1; i + count < all && !((blocks[count].part ^ blocks->part) & 0x1FF);)
+                count++;
+            for (unsigned entry = 0; entry < GROUPS_PER_BLOCK; entry++)
+                print_group_ports(blocks, count, entry, out);
+        }
     }
-}
-
-static void dump_print_groups(const struct dump_picture *picture, FILE *out)
-{
-    for (uint32_t i = 0; i < picture->node_count; i++)
-        print_switch_groups(&picture->nodes[i], out);
 }
 
 /* ---- files ---- */
 
-typedef void print_function(const struct dump_picture *picture, FILE *out);
+typedef void print_function(const struct dump_snapshot *snapshot, FILE *out);
 
-static int write_file(const struct dump_picture *picture, const char *directory, const char *name,
+static int write_file(const struct dump_snapshot *snapshot, const char *directory, const char *name,
                       print_function *print, struct err *err)
 {
     char path[4096], temporary[4096];
@@ -571,7 +494,7 @@ static int write_file(const struct dump_picture *picture, const char *directory,
     FILE *file = fopen(temporary, "we");
     if (!file)
         return err_at(err, errno, temporary, 0, "%s", strerror(errno));
-    print(picture, file);
+    print(snapshot, file);
     int error = ferror(file) ? EIO : 0;
     if (fclose(file) != 0)
         error = errno;
@@ -583,7 +506,7 @@ static int write_file(const struct dump_picture *picture, const char *directory,
     return err_at(err, error, path, 0, "%s", strerror(error));
 }
 
-int dump_write(const struct dump_picture *picture, const char *directory, struct err *err)
+int dump_write(const struct dump_snapshot *snapshot, const char *directory, struct err *err)
 {
     static const struct {
         const char *name;
@@ -591,12 +514,12 @@ int dump_write(const struct dump_picture *picture, const char *directory, struct
     } files[] = {{"opensm-lfts.dump", dump_print_lfts},
                  {"opensm-subnet.lst", dump_print_links},
                  {"opensm.fdbs", dump_print_routes},
-                 {"opensm-sl2vl.dump", dump_print_lanes},
+                 {"opensm-sl2vl.dump", dump_print_sl2vl},
                  {"opensm.mcfdbs", dump_print_groups}};
     if (mkdir(directory, 0755) < 0 && errno != EEXIST)
         return err_set(err, errno, "cannot make '%s': %s", directory, strerror(errno));
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        int status = write_file(picture, directory, files[i].name, files[i].print, err);
+        int status = write_file(snapshot, directory, files[i].name, files[i].print, err);
         if (status < 0)
             return status;
     }

@@ -1,16 +1,15 @@
-/* The subnet in the files that OpenSM writes, for the tools that read those:
+/* Writes the subnet to the files of OpenSM, for tools that read them:
  *
- *   opensm-lfts.dump    every switch's linear table, as dump_lfts shows it
- *   opensm-subnet.lst   every link from both of its ends     (ibdmchk -s)
- *   opensm.fdbs         tables again, with hops              (ibdmchk -f)
- *   opensm-sl2vl.dump   lanes by service level               (ibdmchk -d)
- *   opensm.mcfdbs       multicast tables                     (ibdmchk -m)
+ *   opensm-lfts.dump    the LFT of every switch, as dump_lfts prints it
+ *   opensm-subnet.lst   every link, from both ends     (ibdmchk -s)
+ *   opensm.fdbs         LFTs with hops                 (ibdmchk -f)
+ *   opensm-sl2vl.dump   SL-to-VL tables                (ibdmchk -d)
+ *   opensm.mcfdbs       MFTs                           (ibdmchk -m)
  *
- * They show what the switches have confirmed, not what is wanted of them. Ports whose lanes the
- * manager cannot know get a remark instead of a table. There is no file of service levels by path
- * (ibdmchk -c): path records tell them (tests/interop/qos.sh makes the file of saquery's answer).
- * Printing a large subnet takes seconds, so it is done from a picture that is quick to take and
- * then independent of the manager. */
+ * The files show tables that the switches confirmed. Ports with unknown SL-to-VL tables get a
+ * comment instead of a table. There is no file of SLs by path (ibdmchk -c): path records have them
+ * (tests/interop/qos.sh makes that file from saquery's output). Printing a large subnet takes
+ * seconds, so it is done from a snapshot that is independent of the manager. */
 #ifndef WEFT_HOST_DAEMON_DUMPS_H
 #define WEFT_HOST_DAEMON_DUMPS_H
 
@@ -18,17 +17,17 @@
 #include "base/text.h"
 #include "subnet/subnet.h"
 
-struct dump_picture;
+struct dump_snapshot;
 
-struct dump_picture *dump_picture_take(const struct subnet *subnet);
-void dump_picture_free(struct dump_picture *picture);
+struct dump_snapshot *dump_snapshot_take(const struct subnet *subnet);
+void dump_snapshot_free(struct dump_snapshot *snapshot);
 
-void dump_print_lfts(const struct dump_picture *picture, FILE *out);
-void dump_print_links(const struct dump_picture *picture, FILE *out);
-void dump_print_routes(const struct dump_picture *picture, FILE *out);
-void dump_print_lanes(const struct dump_picture *picture, FILE *out);
+void dump_print_lfts(const struct dump_snapshot *snapshot, FILE *out);
+void dump_print_links(const struct dump_snapshot *snapshot, FILE *out);
+void dump_print_routes(const struct dump_snapshot *snapshot, FILE *out);
+void dump_print_sl2vl(const struct dump_snapshot *snapshot, FILE *out);
 
-/* All of them into a directory, which is made if need be; each appears as a whole. */
-int dump_write(const struct dump_picture *picture, const char *directory, struct err *err);
+/* Writes all files to a directory, which is created if needed; each is replaced atomically. */
+int dump_write(const struct dump_snapshot *snapshot, const char *directory, struct err *err);
 
 #endif

@@ -25,78 +25,58 @@ void event_log_close(struct event_log *log)
     log->file = NULL;
 }
 
-void event_log_flush(struct event_log *log)
-{
-    fflush(log->file);
-}
-
-static void read_clock(struct tm *local, unsigned *milliseconds)
+/* The time in milliseconds: "2026-03-01 09:12:44.103", in JSON "2026-03-01T09:12:44.103+0100". */
+static const char *clock_text(bool json, char text[48])
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, local);
-    *milliseconds = (unsigned)(now.tv_nsec / 1000000);
-}
-
-static void write_json(struct event_log *log, const char *event, const char *text,
-                       const struct event_figure *figures, size_t count)
-{
-    char day[32], zone[8];
-    unsigned milliseconds;
     struct tm local;
-    struct text line = {0};
-    struct json json = {.out = &line};
-    read_clock(&local, &milliseconds);
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &local);
+    char zone[8];
+    clock_gettime(CLOCK_REALTIME, &now);
+    localtime_r(&now.tv_sec, &local);
+    size_t length = strftime(text, 48, json ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &local);
     strftime(zone, sizeof zone, "%z", &local);
-    json_begin_object(&json, NULL);
-    json_stringf(&json, "time", "%s.%03u%s", day, milliseconds, zone);
-    json_string(&json, "event", event);
-    json_string(&json, "text", text);
-    if (count) {
-        json_begin_object(&json, "figures");
-        for (size_t i = 0; i < count; i++)
-            json_unsigned(&json, figures[i].name, figures[i].value);
-        json_end_object(&json);
-    }
-    json_end_object(&json);
-    fputs(line.data, log->file); /* ends with a line feed */
-    text_release(&line);
+    snprintf(text + length, 48 - length, ".%03u%s", (unsigned)(now.tv_nsec / 1000000),
+             json ? zone : "");
+    return text;
 }
 
 void event_log_write_figures(struct event_log *log, const char *event, const char *text,
                              const struct event_figure *figures, size_t count)
 {
-    char day[32];
-    unsigned milliseconds;
-    struct tm local;
+    char when[48];
+    struct text line = {0};
+    struct json json = {.out = &line};
+    clock_text(log->json, when);
     if (log->json) {
-        write_json(log, event, text, figures, count);
-        return;
+        json_begin_object(&json, NULL);
+        json_string(&json, "time", when);
+        json_string(&json, "event", event);
+        json_string(&json, "text", text);
+        if (count) {
+            json_begin_object(&json, "figures");
+            for (size_t i = 0; i < count; i++)
+                json_unsigned(&json, figures[i].name, figures[i].value);
+            json_end_object(&json);
+        }
+        json_end_object(&json); /* ends with a line feed */
+    } else {
+        text_printf(&line, "%s %-8s %s", when, event, text);
+        for (size_t i = 0; i < count; i++)
+            text_printf(&line, "%s %s %llu", i ? "," : ";", figures[i].name,
+                        (unsigned long long)figures[i].value);
+        text_putc(&line, '\n');
     }
-    read_clock(&local, &milliseconds);
-    strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &local);
-    fprintf(log->file, "%s.%03u %-8s %s", day, milliseconds, event, text);
-    for (size_t i = 0; i < count; i++)
-        fprintf(log->file, "%s %s %llu", i ? "," : ";", figures[i].name,
-                (unsigned long long)figures[i].value);
-    fputc('\n', log->file);
+    fputs(line.data, log->file);
+    text_release(&line);
 }
 
 void event_log_write_last(struct event_log *log, const char *text)
 {
-    char day[32];
-    unsigned milliseconds;
-    struct tm local;
-    read_clock(&local, &milliseconds);
-    if (log->json) {
-        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &local);
-        fprintf(log->file, "{\"time\":\"%s.%03u\",\"event\":\"error\",\"text\":\"%s\"}\n", day,
-                milliseconds, text);
-    } else {
-        strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &local);
-        fprintf(log->file, "%s.%03u %-8s %s\n", day, milliseconds, "error", text);
-    }
+    char when[48];
+    fprintf(log->file,
+            log->json ? "{\"time\":\"%s\",\"event\":\"error\",\"text\":\"%s\"}\n"
+                      : "%s error    %s\n",
+            clock_text(log->json, when), text);
     fflush(log->file);
 }
 

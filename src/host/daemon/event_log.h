@@ -1,9 +1,9 @@
-/* What happens, one line each: for people, or as JSON objects.
+/* The log: one line for each event, as text or as a JSON object.
  *
  *   2026-03-01 09:12:44.103 up       subnet up: 36 switches, 324 adapters; …
  *   {"time":"2026-03-01T09:12:44.103+0100","event":"up","text":"subnet up: …"}
  *
- * Lines are gathered and written out when the loop has time (event_log_flush()). */
+ * Lines are buffered; the loop flushes the file when it is idle. */
 #ifndef WEFT_HOST_DAEMON_EVENT_LOG_H
 #define WEFT_HOST_DAEMON_EVENT_LOG_H
 
@@ -19,19 +19,18 @@ struct event_log {
     bool json;
 };
 
-/* Opens the file, or opens it again after it was moved away. On error what was open stays so. */
+/* Opens the file, again if it was rotated. On error the open file stays in use. */
 int event_log_open(struct event_log *log, const char *path, bool json, struct err *err);
 void event_log_close(struct event_log *log);
-void event_log_flush(struct event_log *log);
 
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The last line before the process ends for lack of memory: allocates nothing and is written out at
- * once. `text` needs no escaping. */
+/* Logs the last line before the process ends without memory: allocates nothing and flushes the
+ * file. `text` must need no escaping. */
 void event_log_write_last(struct event_log *log, const char *text);
 
-/* With figures behind the text: "…; NodeInfo 36, PortInfo 684", or "figures":{"NodeInfo":36,…}. */
+/* With figures after the text: "…; NodeInfo 36, PortInfo 684", or "figures":{"NodeInfo":36,…}. */
 struct event_figure {
     const char *name;
     uint64_t value;

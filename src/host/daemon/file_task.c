@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Whether it failed. */
-static bool keep(struct file_task *task, const char *name, const struct text *content,
-                 const char *what)
+/* Returns true on failure. */
+static bool replace_state_file(struct file_task *task, const char *name, const struct text *content,
+                               const char *what)
 {
     int status = content->length ? store_replace(task->state_directory, name, content) : 0;
     if (status < 0)
@@ -21,15 +21,15 @@ void file_task_run(void *argument)
 {
     struct file_task *task = argument;
     task->dump_failed =
-        task->picture && dump_write(task->picture, task->dump_directory, &task->err) < 0;
-    task->facts_failed = keep(task, "guid2lid", &task->facts, "addresses");
+        task->snapshot && dump_write(task->snapshot, task->dump_directory, &task->err) < 0;
+    task->lids_failed = replace_state_file(task, "guid2lid", &task->facts, "addresses");
     task->registrations_failed =
-        keep(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
+        replace_state_file(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }
 
 void file_task_free(struct file_task *task)
 {
-    dump_picture_free(task->picture);
+    dump_snapshot_free(task->snapshot);
     text_release(&task->facts);
     text_release(&task->registrations);
     mem_free(task->dump_directory);

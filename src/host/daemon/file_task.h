@@ -1,4 +1,4 @@
-/* Files that a daemon writes beside its work. */
+/* A task of the thread that writes files. */
 #ifndef WEFT_HOST_DAEMON_FILE_TASK_H
 #define WEFT_HOST_DAEMON_FILE_TASK_H
 
@@ -7,11 +7,11 @@
 #include "host/daemon/dumps.h"
 
 struct file_task {
-    struct dump_picture *picture;     /* or NULL */
-    struct text facts, registrations; /* empty: leave the file alone */
+    struct dump_snapshot *snapshot;   /* or NULL */
+    struct text facts, registrations; /* empty: do not write the file */
     char *dump_directory, *state_directory;
-    struct err err; /* of the last that failed */
-    bool dump_failed, facts_failed, registrations_failed;
+    struct err err; /* the last one */
+    bool dump_failed, lids_failed, registrations_failed;
 };
 
 void file_task_run(void *task);

@@ -1,5 +1,7 @@
 #include "host/daemon/journal.h"
 
+#include "host/daemon/store.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,19 +28,13 @@ void journal_close(struct journal *journal)
 static int write_piece(struct journal *journal, const struct text *piece)
 {
     struct text whole = {0};
-    int status = 0;
     text_printf(&whole, HEAD "%zu\n", piece->length);
     text_append(&whole, piece->data, piece->length);
-    for (size_t done = 0; done < whole.length && status == 0;) {
-        ssize_t n = write(journal->fd, whole.data + done, whole.length - done);
-        if (n < 0 && errno != EINTR)
-            status = -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
+    int status = store_write_all(journal->fd, &whole);
     journal->bytes += whole.length;
     text_release(&whole);
     if (status < 0)
-        journal_close(journal); /* there may be half of it: nothing can follow */
+        journal_close(journal); /* the last piece may be incomplete: none may follow */
     return status;
 }
 

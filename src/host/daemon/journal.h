@@ -1,28 +1,27 @@
-/* A file that grows by what changed: each writing is a piece, and what was written is there even if
- * the process dies with the next instruction.
+/* A journal: a file to which changes are appended in pieces.
  *
- * The first piece is the whole, the others are changes to it; a reader takes them in order, up to
- * the first that is not complete. Nothing is synchronised with the disk, since what write(2) took
- * outlives the process; what must outlive the machine is written elsewhere, less often. */
+ * The first piece is the whole state, each further one has changes. A reader applies them in order,
+ * up to the first incomplete piece. Data that was written survives the process, but not a crash of
+ * the machine: there is no fsync(2). */
 #ifndef WEFT_HOST_DAEMON_JOURNAL_H
 #define WEFT_HOST_DAEMON_JOURNAL_H
 
 #include "base/text.h"
 
 struct journal {
-    const char *directory, *name; /* the owner's */
-    int fd;                       /* -1: the next piece must be the whole */
+    const char *directory, *name; /* owned by the caller */
+    int fd;                       /* -1: the next piece must be the whole state */
     size_t bytes;
 };
 void journal_init(struct journal *journal, const char *directory, const char *name);
-/* In the place of all that was there. 0 or -errno. */
+/* Replaces the journal by one with this first piece. 0 or -errno. */
 int journal_begin(struct journal *journal, const struct text *whole);
-/* On error what was written before is still there, and the next piece must be the whole. */
+/* After an error the earlier pieces remain, and journal_begin() must follow. */
 int journal_append(struct journal *journal, const struct text *changes);
 void journal_close(struct journal *journal);
-int journal_remove(struct journal *journal); /* 0 if there is none */
+int journal_remove(struct journal *journal); /* 0 also if there is no file */
 
-/* The next complete piece at *at, which moves on; NULL: there is no more. */
+/* Returns the next complete piece at *at and advances *at; NULL: no further piece. */
 const char *journal_next(const struct text *content, size_t *at, size_t *bytes);
 
 #endif

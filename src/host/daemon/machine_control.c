@@ -13,8 +13,8 @@ static const char *const verbs[] = {
 static const char *const states[] = {
     [VSWITCH_PENDING] = "pending", [VSWITCH_DONE] = "done", [VSWITCH_FAILED] = "failed"};
 
-/* What programs are told in place of a sentence. */
-static const char *name_of(int code)
+/* The error code in JSON answers. */
+static const char *error_code_name(int code)
 {
     switch (code) {
     case EINVAL: return "EINVAL";
@@ -24,7 +24,7 @@ static const char *name_of(int code)
     }
 }
 
-/* An answer that is a refusal, in the form that was asked for. */
+/* The output of a command. */
 struct reply {
     struct text *out;
     bool json;
@@ -43,7 +43,7 @@ static int refuse(const struct reply *reply, int code, const char *format, ...)
     va_end(arguments);
     record_begin(&record, NULL);
     record_string(&record, "error", "%s", reason.data);
-    record_string(&record, "code", NULL, name_of(code));
+    record_string(&record, "code", NULL, error_code_name(code));
     record_end(&record);
     text_release(&reason);
     return -code;
@@ -51,28 +51,20 @@ static int refuse(const struct reply *reply, int code, const char *format, ...)
 
 /* ---- machines ---- */
 
-static const char *leaf_of(const struct subnet *subnet, uint32_t vswitch)
-{
-    uint32_t peer =
-        subnet->ports.items[subnet->nodes.items[vswitch].first_port + VSWITCH_UPLINK].peer;
-    return peer == SUBNET_NONE ? ""
-                               : subnet->nodes.items[subnet->ports.items[peer].node].description;
-}
-
-static const char *condition(const struct vswitch_machine *machine)
-{
-    return machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
-}
-
 static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
                         const struct vswitch_machine *machine)
 {
-    const char *leaf = leaf_of(sm_subnet(sm), machine->vswitch);
+    const struct subnet *subnet = sm_subnet(sm);
+    uint32_t uplink = subnet->nodes.items[machine->vswitch].first_port + VSWITCH_UPLINK;
+    uint32_t peer = subnet->ports.items[uplink].peer;
+    const char *leaf =
+        peer == SUBNET_NONE ? "" : subnet->nodes.items[subnet->ports.items[peer].node].description;
+    const char *state = machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
     record_begin(record, NULL);
     record_string(record, "name", NULL, machine->name);
     record_guid(record, "guid", "0x%016llx", machine->guid);
     record_number(record, "lid", "  LID %5llu", machine->lid);
-    record_string(record, "state", "  %-11s", condition(machine));
+    record_string(record, "state", "  %-11s", state);
     record_string(record, "hypervisor", " %s", vswitch_hypervisor_name(machines, machine->vswitch));
     record_number(record, "function", " function %llu", machine->function);
     record_string(record, "leaf", " at %s", *leaf || record->as_json ? leaf : "-");
@@ -80,46 +72,7 @@ static void put_machine(struct record *record, const struct vswitch *machines, c
     record_end(record);
 }
 
-static int list(const struct vswitch *machines, const struct sm *sm, const struct reply *reply)
-{
-    struct record record = record_to(reply->out, reply->json, false);
-    struct vswitch_machine machine;
-    uint32_t cursor = 0;
-    record_begin_list(&record, NULL);
-    while (vswitch_next_machine(machines, &cursor, &machine))
-        put_machine(&record, machines, sm, &machine);
-    record_end_list(&record);
-    return 0;
-}
-
-static int show(const struct vswitch *machines, const struct sm *sm, const char *name,
-                const struct reply *reply)
-{
-    struct record record = record_to(reply->out, reply->json, false);
-    struct vswitch_machine machine;
-    if (!vswitch_find_machine(machines, vswitch_guid(name), &machine))
-        return refuse(reply, ENOENT, "there is no machine '%s'", name);
-    put_machine(&record, machines, sm, &machine);
-    return 0;
-}
-
 /* ---- requests ---- */
-
-/* What a move cost; of one that took new routes nobody knows which entries are its own. */
-static void print_costs(const struct vswitch_result *result, struct json *json)
-{
-    json_unsigned(json, "hypervisor_smps", result->function_smps);
-    if (result->rerouted) {
-        json_null(json, "table_smps");
-        json_null(json, "switches");
-    } else {
-        json_unsigned(json, "table_smps", result->table_smps);
-        json_unsigned(json, "switches", result->switches);
-    }
-    json_unsigned(json, "waves", result->waves);
-    json_unsigned(json, "drains", result->drains);
-    json_bool(json, "rerouted", result->rerouted);
-}
 
 static void print_json(const struct vswitch *machines, const struct vswitch_result *result,
                        struct text *out)
@@ -133,14 +86,24 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
     json_string(&json, "text", result->text);
     if (result->state == VSWITCH_FAILED) {
         json_string(&json, "error", result->text);
-        json_string(&json, "code", name_of(EIO));
+        json_string(&json, "code", error_code_name(EIO));
     }
     json_unsigned(&json, "lid", result->lid);
     if (result->from != SUBNET_NONE)
         json_string(&json, "from", vswitch_hypervisor_name(machines, result->from));
     if (result->to != SUBNET_NONE)
         json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
-    print_costs(result, &json);
+    json_unsigned(&json, "hypervisor_smps", result->function_smps);
+    if (result->rerouted) { /* the entries of the move cannot be told from those of new routes */
+        json_null(&json, "table_smps");
+        json_null(&json, "switches");
+    } else {
+        json_unsigned(&json, "table_smps", result->table_smps);
+        json_unsigned(&json, "switches", result->switches);
+    }
+    json_unsigned(&json, "waves", result->waves);
+    json_unsigned(&json, "drains", result->drains);
+    json_bool(&json, "rerouted", result->rerouted);
     if (result->state != VSWITCH_PENDING)
         json_unsigned(&json, "microseconds", (result->ended_ns - result->submitted_ns) / NS_PER_US);
     json_end_object(&json);
@@ -162,16 +125,16 @@ static int print_result(const struct vswitch *machines, const struct vswitch_res
                                               : 0;
 }
 
-/* "on H", "to H", "mode M", in pairs; false if there is anything else. */
-static bool read_pairs(struct vswitch_request *request, const char *const *words, unsigned count,
-                       const struct reply *reply)
+/* Reads pairs of words: "on H", "to H", "mode M". Returns false after any other word. */
+static bool read_options(struct vswitch_request *submit_request, const char *const *words,
+                         unsigned count, const struct reply *reply)
 {
-    const char *place = request->verb == VSWITCH_CREATE ? "on" : "to";
+    const char *place = submit_request->verb == VSWITCH_CREATE ? "on" : "to";
     for (unsigned i = 0; i + 1 < count; i += 2) {
-        if (strcmp(words[i], place) == 0 && request->verb != VSWITCH_DESTROY) {
-            request->hypervisor = strcmp(words[i + 1], "auto") ? words[i + 1] : NULL;
+        if (strcmp(words[i], place) == 0 && submit_request->verb != VSWITCH_DESTROY) {
+            submit_request->hypervisor = strcmp(words[i + 1], "auto") ? words[i + 1] : NULL;
         } else if (strcmp(words[i], "mode") == 0 && strcmp(words[i + 1], "minimal") == 0) {
-            request->mode = VSWITCH_MINIMAL;
+            submit_request->mode = VSWITCH_MINIMAL;
         } else if (strcmp(words[i], "mode") != 0 || strcmp(words[i + 1], "balanced") != 0) {
             refuse(reply, EINVAL, "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
                    words[i], words[i + 1], place);
@@ -179,20 +142,21 @@ static bool read_pairs(struct vswitch_request *request, const char *const *words
         }
     }
     if (count % 2)
-        refuse(reply, EINVAL, "'%s' says nothing alone", words[count - 1]);
+        refuse(reply, EINVAL, "'%s' needs a value", words[count - 1]);
     return count % 2 == 0;
 }
 
-static int request(struct vswitch *machines, uint64_t now, enum vswitch_verb verb,
-                   const char *const *words, unsigned count, const struct reply *reply)
+static int submit_request(struct vswitch *machines, uint64_t now, enum vswitch_verb verb,
+                          const char *const *words, unsigned count, const struct reply *reply)
 {
     struct err err = {0};
-    struct vswitch_request asked = {.verb = verb, .guid = vswitch_guid(words[0]), .name = words[0]};
-    if (!read_pairs(&asked, words + 1, count - 1, reply))
+    struct vswitch_request wanted = {
+        .verb = verb, .guid = vswitch_guid(words[0]), .name = words[0]};
+    if (!read_options(&wanted, words + 1, count - 1, reply))
         return -EINVAL;
-    if (vswitch_check(&asked, &err) < 0)
+    if (vswitch_check(&wanted, &err) < 0)
         return refuse(reply, EINVAL, "%s", err.message);
-    uint64_t ticket = vswitch_submit(machines, now, &asked, &err);
+    uint64_t ticket = vswitch_submit(machines, now, &wanted, &err);
     if (!ticket)
         return refuse(reply, EPERM, "%s", err.message);
     return print_result(machines, vswitch_result(machines, ticket), reply);
@@ -203,19 +167,34 @@ int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64
 {
     const char *verb = count ? words[0] : "";
     const struct reply reply = {out, json};
-    if (strcmp(verb, "list") == 0 && count == 1)
-        return list(machines, sm, &reply);
-    if (strcmp(verb, "show") == 0 && count == 2)
-        return show(machines, sm, words[1], &reply);
+    struct record record = record_to(out, json, false);
+    struct vswitch_machine machine;
+    uint32_t cursor = 0;
+    if (strcmp(verb, "list") == 0 && count == 1) {
+        record_begin_list(&record, NULL);
+        while (vswitch_next_machine(machines, &cursor, &machine))
+            put_machine(&record, machines, sm, &machine);
+        record_end_list(&record);
+        return 0;
+    }
+    if (strcmp(verb, "show") == 0 && count == 2) {
+        if (!vswitch_find_machine(machines, vswitch_guid(words[1]), &machine))
+            return refuse(&reply, ENOENT, "there is no machine '%s'", words[1]);
+        put_machine(&record, machines, sm, &machine);
+        return 0;
+    }
     if (strcmp(verb, "ticket") == 0 && count == 2) {
         const struct vswitch_result *result =
             vswitch_result(machines, strtoull(words[1], NULL, 10));
-        return result ? print_result(machines, result, &reply)
-                      : refuse(&reply, ENOENT, "there is no ticket %s, or not any more", words[1]);
+        return result
+                   ? print_result(machines, result, &reply)
+                   : refuse(&reply, ENOENT,
+                            "there is no ticket %s (results are kept for a while only)", words[1]);
     }
     for (unsigned i = 0; i < sizeof verbs / sizeof *verbs && count >= 2; i++)
         if (strcmp(verb, verbs[i]) == 0)
-            return request(machines, now, (enum vswitch_verb)i, words + 1, count - 1, &reply);
+            return submit_request(machines, now, (enum vswitch_verb)i, words + 1, count - 1,
+                                  &reply);
     return refuse(&reply, EINVAL,
                   "vm create, destroy, migrate or show need a name; vm list does not");
 }

@@ -27,7 +27,7 @@ struct past_event {
 
 struct manager_control {
     int listener, epoll;
-    unsigned clients; /* connected, their question not here yet */
+    unsigned clients; /* connected, without a request yet */
     char *path;
     struct past_event events[EVENTS_KEPT]; /* a ring */
     uint64_t event_count;
@@ -74,7 +74,7 @@ void manager_control_note(struct manager_control *control, const char *event, co
 
 /* ---- answers ---- */
 
-struct question {
+struct call {
     struct manager_control *control;
     struct sm *sm;
     struct vswitch *machines;
@@ -83,30 +83,30 @@ struct question {
     bool can_dump, json;
     const char *words[WORDS_MOST];
     unsigned count;
-    enum manager_wish wish;
-    struct dump_picture *picture; /* tables to be printed in place of words; or NULL */
+    bool dump;                      /* the daemon shall write its dump */
+    struct dump_snapshot *snapshot; /* tables to print instead of text, or NULL */
 };
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
 
-static void answer_status(struct question *question, struct text *out)
+static void answer_status(struct call *call, struct text *out)
 {
-    const struct subnet *subnet = sm_subnet(question->sm);
+    const struct subnet *subnet = sm_subnet(call->sm);
     struct sm_counts counts;
     unsigned switches = 0, adapters = 0, links = 0;
-    sm_counts(question->sm, &counts);
+    sm_counts(call->sm, &counts);
     for (size_t i = 0; i < subnet->nodes.count; i++)
         if (subnet->nodes.items[i].present)
             (*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
     for (size_t i = 0; i < subnet->ports.count; i++)
         links += subnet->ports.items[i].peer != SUBNET_NONE;
-    struct record record = record_to(out, question->json, false);
+    struct record record = record_to(out, call->json, false);
     record_begin(&record, NULL);
-    record_string(&record, "state", "state     %s", state_names[sm_state(question->sm)]);
-    record_flag(&record, "settled", ", nothing to do", sm_is_settled(question->sm));
-    record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(question->sm));
-    record_string(&record, "port", "\nport      %s", question->place);
-    record_string(&record, "engine", "\nengine    %s", question->engine);
+    record_string(&record, "state", "state     %s", state_names[sm_state(call->sm)]);
+    record_flag(&record, "settled", ", nothing to do", sm_is_settled(call->sm));
+    record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(call->sm));
+    record_string(&record, "port", "\nport      %s", call->place);
+    record_string(&record, "engine", "\nengine    %s", call->engine);
     record_number(&record, "switches", "\nsubnet    %llu switches", switches);
     record_number(&record, "adapters", ", %llu adapters", adapters);
     record_number(&record, "links", ", %llu links\n", links / 2);
@@ -117,8 +117,8 @@ static void answer_status(struct question *question, struct text *out)
     record_end(&record);
 }
 
-static void put_port(struct record *record, const struct subnet_node *node,
-                     const struct subnet_port *port)
+static void put_end_port(struct record *record, const struct subnet_node *node,
+                         const struct subnet_port *port)
 {
     if (!port->known)
         return;
@@ -132,26 +132,26 @@ static void put_port(struct record *record, const struct subnet_node *node,
     record_end(record);
 }
 
-static void answer_topology(struct question *question, struct text *out)
+static void answer_topology(struct call *call, struct text *out)
 {
-    const struct subnet *subnet = sm_subnet(question->sm);
-    struct record record = record_to(out, question->json, false);
+    const struct subnet *subnet = sm_subnet(call->sm);
+    struct record record = record_to(out, call->json, false);
     record_begin_list(&record, NULL);
     for (size_t i = 0; i < subnet->nodes.count; i++) {
         const struct subnet_node *node = &subnet->nodes.items[i];
         bool is_switch = node->kind == SUBNET_SWITCH;
         for (unsigned n = is_switch ? 0 : 1;
              node->present && n <= (is_switch ? 0 : node->port_count); n++)
-            put_port(&record, node, &subnet->ports.items[node->first_port + n]);
+            put_end_port(&record, node, &subnet->ports.items[node->first_port + n]);
     }
     record_end_list(&record);
 }
 
-static void answer_events(struct question *question, struct text *out)
+static void answer_events(struct call *call, struct text *out)
 {
-    const struct manager_control *control = question->control;
+    const struct manager_control *control = call->control;
     uint64_t first = control->event_count > EVENTS_KEPT ? control->event_count - EVENTS_KEPT : 0;
-    struct record record = record_to(out, question->json, false);
+    struct record record = record_to(out, call->json, false);
     record_begin_list(&record, NULL);
     for (uint64_t i = first; i < control->event_count; i++) {
         const struct past_event *past = &control->events[i % EVENTS_KEPT];
@@ -167,152 +167,142 @@ static void answer_events(struct question *question, struct text *out)
     record_end_list(&record);
 }
 
-static int refuse(struct text *out, const char *why)
+static int refuse_command(struct text *out, const char *why)
 {
     text_puts(out, why);
     return -EINVAL;
 }
 
-static int answer(struct question *question, struct text *out)
+static int run_command(struct call *call, struct text *out)
 {
-    const char *command = question->count ? question->words[0] : "";
+    const char *command = call->count ? call->words[0] : "";
     if (strcmp(command, "vm") == 0)
-        return machine_control_answer(question->machines, question->sm, question->now,
-                                      question->words + 1, question->count - 1, question->json,
-                                      out);
-    if (question->count != 1)
-        return refuse(out, "the manager's commands are single words: status, topology, routes, "
-                           "events, reroute, sweep, handover, dump; and vm ...");
-    bool master = sm_state(question->sm) == SM_MASTER;
+        return machine_control_answer(call->machines, call->sm, call->now, call->words + 1,
+                                      call->count - 1, call->json, out);
+    if (call->count != 1)
+        return refuse_command(out,
+                              "the manager's commands are single words: status, topology, routes, "
+                              "events, reroute, sweep, handover, dump; and vm ...");
+    bool master = sm_state(call->sm) == SM_MASTER;
     if (strcmp(command, "status") == 0) {
-        answer_status(question, out);
+        answer_status(call, out);
     } else if (strcmp(command, "topology") == 0) {
-        answer_topology(question, out);
+        answer_topology(call, out);
     } else if (strcmp(command, "routes") == 0) {
-        question->picture = dump_picture_take(sm_subnet(question->sm));
+        call->snapshot = dump_snapshot_take(sm_subnet(call->sm));
     } else if (strcmp(command, "events") == 0) {
-        answer_events(question, out);
+        answer_events(call, out);
     } else if (strcmp(command, "dump") == 0) {
-        if (!question->can_dump)
-            return refuse(out, "this manager has no directory for dumps: start it with --dump DIR, "
-                               "or put 'dump DIR' into its configuration and send it SIGHUP");
-        question->wish = WISH_DUMP;
+        if (!call->can_dump)
+            return refuse_command(
+                out, "this manager has no directory for dumps: start it with --dump DIR, "
+                     "or put 'dump DIR' into its configuration and send it SIGHUP");
+        call->dump = true;
     } else if (!master) {
-        return refuse(out, "only a master can do that, and this manager is none");
+        return refuse_command(out, "only the master can do that; this manager is not master");
     } else if (strcmp(command, "reroute") == 0) {
-        sm_reroute(question->sm, question->now);
+        sm_reroute(call->sm, call->now);
     } else if (strcmp(command, "sweep") == 0) {
-        sm_look_again(question->sm, question->now);
+        sm_look_again(call->sm, call->now);
     } else if (strcmp(command, "handover") == 0) {
-        if (!sm_hand_over(question->sm, question->now))
-            return refuse(out, "there is no other manager to hand over to");
+        if (!sm_hand_over(call->sm, call->now))
+            return refuse_command(out, "there is no standby to hand over to");
     } else {
-        return refuse(out, "no such command: status, topology, routes, events, reroute, sweep, "
-                           "handover, dump, vm");
+        return refuse_command(out,
+                              "no such command: status, topology, routes, events, reroute, sweep, "
+                              "handover, dump, vm");
     }
     return 0;
 }
 
 /* ---- connections ---- */
 
-struct data_packet {
-    int fd;
-    struct text text; /* a struct answer, then the words */
-    struct dump_picture *picture;
+/* An answer that a thread prints and sends, which may take seconds. */
+struct reply_task {
+    int fd, result;
+    struct text text;
+    struct dump_snapshot *snapshot; /* printed instead of the text, or NULL */
 };
 
-/* That takes seconds on large fabrics. */
-static void print_picture(struct data_packet *data_packet)
+static void *send_reply(void *argument)
 {
-    struct answer head = {0};
-    char *words = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&words, &length);
-    if (file) {
-        dump_print_lfts(data_packet->picture, file);
-        fclose(file);
+    struct reply_task *task = argument;
+    char *words = task->text.data;
+    size_t length = task->text.length;
+    if (task->snapshot) {
+        words = NULL;
+        length = 0;
+        FILE *file = open_memstream(&words, &length);
+        if (file) {
+            dump_print_lfts(task->snapshot, file);
+            fclose(file);
+        }
     }
-    head.bytes = (uint32_t)length;
-    text_clear(&data_packet->text);
-    text_append(&data_packet->text, (const char *)&head, sizeof head);
-    text_append(&data_packet->text, words ? words : "", length);
-    free(words);
-    dump_picture_free(data_packet->picture);
-}
-
-static void *deliver(void *argument)
-{
-    struct data_packet *data_packet = argument;
-    if (data_packet->picture)
-        print_picture(data_packet);
-    for (size_t at = 0; at < data_packet->text.length;) {
-        size_t length =
-            data_packet->text.length - at < CHUNK ? data_packet->text.length - at : CHUNK;
-        if (send(data_packet->fd, data_packet->text.data + at, length, MSG_NOSIGNAL) < 0)
-            break; /* too slow, or gone */
-        at += length;
+    struct answer head = {task->result, (uint32_t)length};
+    struct text packets = {0};
+    text_append(&packets, (const char *)&head, sizeof head);
+    text_append(&packets, words ? words : "", length);
+    for (size_t at = 0; at < packets.length;) {
+        size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
+        if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL) < 0)
+            break; /* the client is too slow, or closed the connection */
+        at += chunk;
     }
-    close(data_packet->fd);
-    text_release(&data_packet->text);
-    mem_free(data_packet);
+    close(task->fd);
+    if (task->snapshot)
+        free(words);
+    dump_snapshot_free(task->snapshot);
+    text_release(&packets);
+    text_release(&task->text);
+    mem_free(task);
     return NULL;
 }
 
-static void reply(int fd, int result, const struct text *words, struct dump_picture *picture)
-{
-    struct data_packet *data_packet = mem_zalloc(1, sizeof *data_packet);
-    struct answer head = {result, (uint32_t)words->length};
-    struct timeval patience = {.tv_sec = 5};
-    pthread_t thread;
-    data_packet->fd = fd;
-    data_packet->picture = picture;
-    text_append(&data_packet->text, (const char *)&head, sizeof head);
-    text_append(&data_packet->text, words->data ? words->data : "", words->length);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (pthread_create(&thread, NULL, deliver, data_packet) == 0)
-        pthread_detach(thread);
-    else
-        deliver(data_packet);
-}
-
-/* False: not a question, or not for a manager. */
-static bool parse(const struct request *request, size_t length, struct question *question)
+/* Returns false if this is no valid request to a manager. */
+static bool parse_request(const struct request *request, size_t length, struct call *call)
 {
     if (length != sizeof *request || request->magic != PROTOCOL_MAGIC ||
         request->version != PROTOCOL_VERSION || request->ask != ASK_CTL ||
         request->text[CTL_BYTES - 1] != '\0')
         return false;
-    question->json = request->json != 0;
+    call->json = request->json != 0;
     for (const char *word = request->text; *word; word += strlen(word) + 1) {
-        if (question->count == WORDS_MOST)
+        if (call->count == WORDS_MOST)
             return false;
-        question->words[question->count++] = word;
+        call->words[call->count++] = word;
     }
     return true;
 }
 
-static void take_question(struct question *question, int fd)
+static void receive_command(struct call *call, int fd)
 {
     struct request request;
     ssize_t got = recv(fd, &request, sizeof request, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)
         return;
-    epoll_ctl(question->control->epoll, EPOLL_CTL_DEL, fd, NULL);
-    assert(question->control->clients > 0);
-    question->control->clients--;
-    question->count = 0;
-    if (got <= 0 || !parse(&request, (size_t)got, question)) {
+    epoll_ctl(call->control->epoll, EPOLL_CTL_DEL, fd, NULL);
+    assert(call->control->clients > 0);
+    call->control->clients--;
+    call->count = 0;
+    if (got <= 0 || !parse_request(&request, (size_t)got, call)) {
         close(fd);
         return;
     }
-    struct text words = {0};
-    question->picture = NULL;
-    int result = answer(question, &words);
-    reply(fd, result, &words, question->picture);
-    text_release(&words);
+    struct reply_task *task = mem_zalloc(1, sizeof *task);
+    struct timeval patience = {.tv_sec = 5};
+    pthread_t thread;
+    call->snapshot = NULL;
+    task->fd = fd;
+    task->result = run_command(call, &task->text);
+    task->snapshot = call->snapshot;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (pthread_create(&thread, NULL, send_reply, task) == 0)
+        pthread_detach(thread);
+    else
+        send_reply(task);
 }
 
-static void take_client(struct manager_control *control)
+static void accept_client(struct manager_control *control)
 {
     int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
@@ -326,24 +316,24 @@ static void take_client(struct manager_control *control)
     control->clients++;
 }
 
-enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
-                                        struct sm *sm, struct vswitch *machines, const char *engine,
-                                        const char *place, bool can_dump)
+bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
+                           struct vswitch *machines, const char *engine, const char *place,
+                           bool can_dump)
 {
-    struct question question = {.control = control,
-                                .sm = sm,
-                                .machines = machines,
-                                .now = now,
-                                .engine = engine,
-                                .place = place,
-                                .can_dump = can_dump};
+    struct call call = {.control = control,
+                        .sm = sm,
+                        .machines = machines,
+                        .now = now,
+                        .engine = engine,
+                        .place = place,
+                        .can_dump = can_dump};
     struct epoll_event events[CLIENTS_MOST + 1];
     int count = epoll_wait(control->epoll, events, CLIENTS_MOST + 1, 0);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == control->listener)
-            take_client(control);
+            accept_client(control);
         else
-            take_question(&question, events[i].data.fd);
+            receive_command(&call, events[i].data.fd);
     }
-    return question.wish;
+    return call.dump;
 }

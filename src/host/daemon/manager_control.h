@@ -1,8 +1,8 @@
-/* The manager's control socket: `weft ctl` asks a running `weft sm`.
+/* The manager's control socket, for `weft ctl`.
  *
- * One connection a question, as with a fabric server (host/socket/protocol.h). The socket is for
- * its owner only. Questions are taken without waiting; answers, which can be long, are written by a
- * thread of their own, so that no reader can hold the manager up. */
+ * Each request has its own connection, as with a fabric server (host/socket/protocol.h). Only the
+ * owner of the process can connect. Requests are received without waiting. A separate thread writes
+ * each answer, so that a slow client does not delay the manager. */
 #ifndef WEFT_HOST_DAEMON_MANAGER_CONTROL_H
 #define WEFT_HOST_DAEMON_MANAGER_CONTROL_H
 
@@ -15,14 +15,13 @@ struct manager_control;
 
 int manager_control_open(struct manager_control **control, const char *path, struct err *err);
 void manager_control_close(struct manager_control *control);   /* accepts NULL */
-int manager_control_fd(const struct manager_control *control); /* readable: call serve */
+int manager_control_fd(const struct manager_control *control); /* readable: call ..._serve() */
 void manager_control_note(struct manager_control *control, const char *event, const char *text);
 
-/* What the daemon itself has to do about an answered question; it has a directory for dumps if
- * `can_dump`. */
-enum manager_wish { WISH_NOTHING, WISH_DUMP };
-enum manager_wish manager_control_serve(struct manager_control *control, uint64_t now,
-                                        struct sm *sm, struct vswitch *machines, const char *engine,
-                                        const char *place, bool can_dump);
+/* Serves pending requests. Returns true if the daemon has to write its dump; `can_dump`: it has a
+ * directory for that. */
+bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
+                           struct vswitch *machines, const char *engine, const char *place,
+                           bool can_dump);
 
 #endif

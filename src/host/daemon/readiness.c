@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-void readiness_tell(const char *format, ...)
+void readiness_notify(const char *format, ...)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};

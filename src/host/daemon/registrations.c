@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t between_writings = 1 * NS_PER_S;
+static const uint64_t write_interval = 1 * NS_PER_S;
 
 static uint64_t wall_clock(void)
 {
@@ -27,7 +27,7 @@ uint64_t registrations_new_instance(void)
            1;
 }
 
-static void tell(struct registrations *registrations, const struct sa *sa, const char *where)
+static void log_counts(struct registrations *registrations, const struct sa *sa, const char *where)
 {
     struct sa_counts counts;
     sa_counts(sa, &counts);
@@ -37,8 +37,9 @@ static void tell(struct registrations *registrations, const struct sa *sa, const
 
 /* ---- at the start ---- */
 
-/* Whether it is worth reading after the file: it is of a later life of ours, or goes further. */
-static bool knows_more(const struct text *journal, const struct text *file)
+/* Whether the journal has changes that the file lacks: it is of a later run, or has a later
+ * generation. */
+static bool is_newer(const struct text *journal, const struct text *file)
 {
     struct sa_registry_mark whole, last = {0}, mark;
     const char *piece;
@@ -49,14 +50,15 @@ static bool knows_more(const struct text *journal, const struct text *file)
         return false;
     if (!file->length)
         return true;
-    if (!sa_registry_mark(file->data, &whole)) /* OpenSM's, which was here after us */
+    if (!sa_registry_mark(file->data, &whole)) /* OpenSM wrote the file after the journal */
         return false;
     return whole.instance != last.instance || last.generations.groups > whole.generations.groups ||
            last.generations.others > whole.generations.others;
 }
 
-/* The first piece is the whole; each of the others goes on where the one before ended. */
-static bool follows(const struct sa_registry_mark *before, const struct sa_registry_mark *mark)
+/* The first piece is the whole state; each further one begins where the previous one ended. */
+static bool is_next_piece(const struct sa_registry_mark *before,
+                          const struct sa_registry_mark *mark)
 {
     if (!before->instance)
         return !mark->since.groups && !mark->since.others;
@@ -71,7 +73,7 @@ static int read_journal(struct sa *sa, uint64_t now, const struct text *journal,
     const char *piece;
     size_t at = 0, bytes;
     while ((piece = journal_next(journal, &at, &bytes)) != NULL) {
-        if (!sa_registry_mark(piece, &mark) || !follows(&before, &mark))
+        if (!sa_registry_mark(piece, &mark) || !is_next_piece(&before, &mark))
             return err_at(err, EINVAL, path, 0, "a piece is missing");
         int status = sa_registry_read(
             sa, now, &(struct sa_registry_file){path, piece, bytes, wall_clock()}, err);
@@ -82,20 +84,20 @@ static int read_journal(struct sa *sa, uint64_t now, const struct text *journal,
     return 0;
 }
 
-/* What the journal knows beyond the file goes into the file, before the journal goes. Whether it
- * knew anything. */
-static bool take_journal(struct registrations *registrations, struct sa *sa, uint64_t now,
-                         const struct text *file)
+/* Applies the journal if it is newer than the file, writes the file and removes the journal.
+ * Returns whether it was newer. */
+static bool recover_journal(struct registrations *registrations, struct sa *sa, uint64_t now,
+                            const struct text *file)
 {
     struct text journal = {0}, whole = {0};
     struct err err = {0};
     char path[1024], text[1024];
     snprintf(path, sizeof path, "%s/%s", registrations->directory, REGISTRATIONS_JOURNAL);
     int status = store_read(registrations->directory, REGISTRATIONS_JOURNAL, &journal);
-    bool more = status == 0 && knows_more(&journal, file);
+    bool more = status == 0 && is_newer(&journal, file);
     if (more) {
         if (read_journal(sa, now, &journal, path, &err) < 0)
-            event_log_write(registrations->log, "warning", "%s; what comes behind is not known",
+            event_log_write(registrations->log, "warning", "%s; the rest of the journal is ignored",
                             err_text(&err, text, sizeof text));
         sa_registry_print(sa, wall_clock(), &whole);
         status = store_replace(registrations->directory, REGISTRATIONS_FILE, &whole);
@@ -127,15 +129,15 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
             &err);
     if (status < 0) {
         event_log_write(registrations->log, "warning",
-                        "%s; it is set aside, and clients are asked to register again",
+                        "%s; it is set aside, and clients have to register again",
                         err_text(&err, text, sizeof text));
         store_set_aside(registrations->directory, REGISTRATIONS_FILE);
         journal_remove(&registrations->journal);
-    } else if (take_journal(registrations, sa, now, &content) || content.length) {
-        tell(registrations, sa, "read from the last run");
+    } else if (recover_journal(registrations, sa, now, &content) || content.length) {
+        log_counts(registrations, sa, "read from the last run");
     }
     registrations->written = sa_registry_generations(sa);
-    registrations->heritage = sa_registry_master(sa);
+    registrations->written_master = sa_registry_master(sa);
     sa_await_saves(sa, true);
     text_release(&content);
 }
@@ -178,7 +180,7 @@ bool registrations_commit(struct registrations *registrations, struct sa *sa)
     int status = write_journal(registrations, sa);
     if (status < 0 && !registrations->journal_failed)
         event_log_write(registrations->log, "error",
-                        "%s/%s: %s; clients are answered before what they register is kept",
+                        "%s/%s: %s; clients are answered before their registrations are saved",
                         registrations->directory, REGISTRATIONS_JOURNAL, strerror(-status));
     registrations->journal_failed = status < 0;
     registrations->journaled = now;
@@ -186,21 +188,21 @@ bool registrations_commit(struct registrations *registrations, struct sa *sa)
     return true;
 }
 
-/* ---- beside the manager ---- */
+/* ---- manager and administration ---- */
 
-void registrations_mind(struct registrations *registrations, uint64_t now, struct sm *sm,
+void registrations_sync(struct registrations *registrations, uint64_t now, struct sm *sm,
                         struct sa *sa)
 {
     bool standby = sm_state(sm) == SM_STANDBY;
     struct err err;
-    administration_mind(sa, now, sm, !registrations->silent);
+    administration_sync(sa, now, sm, !registrations->silent);
     while (sa_next_sync_error(sa, &err))
-        event_log_write(registrations->log, "warning", "no registrations of the master's: %s",
-                        err.message);
+        event_log_write(registrations->log, "warning",
+                        "cannot read the registrations of the master: %s", err.message);
     struct sm_master master;
     bool copied = standby && sm_master(sm, &master) && sa_registry_master(sa) == master.lid;
     if (copied && sa_registry_master(sa) != registrations->followed)
-        tell(registrations, sa, "came from the master");
+        log_counts(registrations, sa, "came from the master");
     registrations->followed = copied ? sa_registry_master(sa) : 0;
 }
 
@@ -209,7 +211,7 @@ uint64_t registrations_deadline(const struct registrations *registrations, const
     struct sa_generations now = sa_registry_generations(sa);
     bool same = !registrations->lost && now.groups == registrations->written.groups &&
                 now.others == registrations->written.others &&
-                sa_registry_master(sa) == registrations->heritage;
+                sa_registry_master(sa) == registrations->written_master;
     return same || !registrations->directory ? TIME_NEVER : registrations->next_at;
 }
 
@@ -220,12 +222,7 @@ void registrations_take(struct registrations *registrations, uint64_t now, const
         return;
     sa_registry_print(sa, wall_clock(), content);
     registrations->written = sa_registry_generations(sa);
-    registrations->heritage = sa_registry_master(sa);
-    registrations->next_at = now + between_writings;
+    registrations->written_master = sa_registry_master(sa);
+    registrations->next_at = now + write_interval;
     registrations->lost = false;
-}
-
-void registrations_failed(struct registrations *registrations)
-{
-    registrations->lost = true;
 }

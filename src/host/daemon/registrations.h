@@ -1,11 +1,10 @@
-/* What clients registered, kept between the manager and the subnet administration of one daemon: in
- * a file over restarts, with the master's help over fail-over, and by asking clients where neither
- * helps.
+/* Preserves what clients registered: in files over a restart, by a copy from the master over a
+ * failover, and else by requests to clients to register again.
  *
- * There are two files. One has all of it in OpenSM's format, is written at most once a second and
- * survives the machine. Beside it the journal (journal.h) gets what changed before any client hears
- * that it has registered: it survives the process. When a manager starts it takes the one that
- * knows more, and begins a new journal. */
+ * There are two files. The dump has all registrations in OpenSM's format. It is written with
+ * fsync(2) at most once a second and survives a crash of the machine. The journal (journal.h) gets
+ * each change before the client is answered, and survives the process. A starting manager reads the
+ * dump, applies the journal if it is newer, and begins a new journal. */
 #ifndef WEFT_HOST_DAEMON_REGISTRATIONS_H
 #define WEFT_HOST_DAEMON_REGISTRATIONS_H
 
@@ -18,36 +17,35 @@
 #define REGISTRATIONS_JOURNAL "opensm-sa.journal"
 
 struct registrations {
-    char *directory; /* NULL: there is no file */
-    bool silent;     /* clients are not asked: nobody will be there to hear their answer */
+    char *directory; /* NULL: no files */
+    bool silent;     /* do not request registrations: the daemon ends at once */
     struct event_log *log;
     struct sa_generations written;
-    bool lost;         /* what was last taken did not get into the file */
-    uint16_t heritage; /* as in what was written */
-    uint16_t followed; /* the master whose registrations were last said to be here */
-    uint64_t next_at;  /* no sooner is the file written again */
+    bool lost;               /* the last dump could not be written: it is due again */
+    uint16_t written_master; /* in the dump */
+    uint16_t followed;       /* LID of the master whose copy was logged */
+    uint64_t next_at;        /* the earliest time of the next dump */
     struct journal journal;
-    struct sa_generations journaled; /* that it goes up to */
-    size_t journal_limit;            /* bytes; beyond, it is begun anew */
-    bool journal_failed;             /* the last time, which was told */
+    struct sa_generations journaled; /* of its last piece */
+    size_t journal_limit;            /* bytes; a longer journal is replaced */
+    bool journal_failed;             /* the last time; it was logged */
 };
 
-/* Standbys tell one life of a manager from the next by it. */
+/* A random number that identifies this run of the manager to standbys. */
 uint64_t registrations_new_instance(void);
-/* Reads the file. One that makes no sense is set aside, with a warning, and nothing is known. */
+/* Reads both files. An invalid dump is renamed and ignored, with a warning. */
 void registrations_open(struct registrations *registrations, struct sa *sa, uint64_t now);
-/* What each of the two has to know of the other. */
-void registrations_mind(struct registrations *registrations, uint64_t now, struct sm *sm,
+/* Exchanges state between the manager and the administration. */
+void registrations_sync(struct registrations *registrations, uint64_t now, struct sm *sm,
                         struct sa *sa);
-/* Writes down what clients have registered and wait to be told so; true if there are any. */
+/* Writes registrations whose clients wait for an answer to the journal. Returns whether there were
+ * any. */
 bool registrations_commit(struct registrations *registrations, struct sa *sa);
-/* When the file should be written; TIME_NEVER: it is as it should be. */
+/* When the dump has to be written; TIME_NEVER: it is up to date. */
 uint64_t registrations_deadline(const struct registrations *registrations, const struct sa *sa);
-/* Its new content, whenever there is something new. */
+/* Prints the dump if it is not up to date. */
 void registrations_take(struct registrations *registrations, uint64_t now, const struct sa *sa,
                         struct text *content);
-/* What was taken last could not be written: it is due again. */
-void registrations_failed(struct registrations *registrations);
 void registrations_close(struct registrations *registrations);
 
 #endif

@@ -15,7 +15,7 @@
 
 enum { FILE_LIMIT = 64 * 1024 * 1024, PATH_ROOM = 4096 };
 
-static void take_line(struct store *store, struct line_reader *lines)
+static void read_lid_line(struct store *store, struct line_reader *lines)
 {
     uint64_t guid;
     unsigned first, last;
@@ -38,16 +38,6 @@ static void take_line(struct store *store, struct line_reader *lines)
         store_add(store, &(struct sm_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
 }
 
-static int read_facts(struct store *store, struct err *err)
-{
-    char path[PATH_ROOM];
-    struct line_reader *lines = from_file(path, err);
-    snprintf(path, sizeof path, "%s/guid2lid", store->directory);
-    while (line_reader_next_line(lines))
-        take_line(store, lines);
-    return lines->status == -ENOENT ? 0 : lines->status;
-}
-
 static int lock_directory(struct store *store, struct err *err)
 {
     char path[PATH_ROOM];
@@ -65,9 +55,15 @@ static int lock_directory(struct store *store, struct err *err)
 int store_open(struct store *store, const char *directory, struct err *err)
 {
     *store = (struct store){.directory = directory, .lock = -1};
+    char path[PATH_ROOM];
+    struct line_reader *lines = from_file(path, err);
+    snprintf(path, sizeof path, "%s/guid2lid", directory);
     int status = lock_directory(store, err);
-    if (status == 0)
-        status = read_facts(store, err);
+    if (status == 0) {
+        while (line_reader_next_line(lines))
+            read_lid_line(store, lines);
+        status = lines->status == -ENOENT ? 0 : lines->status;
+    }
     if (status < 0)
         store_close(store);
     return status;
@@ -101,7 +97,7 @@ void store_print(const struct store *store, struct text *out)
     }
 }
 
-static int write_all(int fd, const struct text *content)
+int store_write_all(int fd, const struct text *content)
 {
     for (size_t done = 0; done < content->length;) {
         ssize_t n = write(fd, content->data + done, content->length - done);
@@ -109,7 +105,7 @@ static int write_all(int fd, const struct text *content)
             return -errno;
         done += n > 0 ? (size_t)n : 0;
     }
-    return fsync(fd) < 0 ? -errno : 0;
+    return 0;
 }
 
 int store_read(const char *directory, const char *name, struct text *content)
@@ -140,7 +136,9 @@ int store_replace(const char *directory, const char *name, const struct text *co
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return -errno;
-    int status = write_all(fd, content);
+    int status = store_write_all(fd, content);
+    if (status == 0 && fsync(fd) < 0)
+        status = -errno;
     if (close(fd) < 0 && status == 0)
         status = -errno;
     if (status == 0 && rename(temporary, path) < 0)

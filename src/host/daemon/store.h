@@ -1,8 +1,8 @@
-/* Addresses kept over restarts, in OpenSM's guid2lid format: one port a line, its GUID and its
- * first and last LID ("0x0002c90300001234 0x0001 0x0001"), all in hexadecimal. Files of OpenSM are
- * read as they are, and the other way round.
+/* Preserves LIDs over restarts, in OpenSM's guid2lid format: each line has the GUID of a port, its
+ * first and its last LID ("0x0002c90300001234 0x0001 0x0001"), in hexadecimal. Either manager can
+ * read the other's file.
  *
- * The directory belongs to one manager: it is locked while the store is open. */
+ * One manager uses a directory: it is locked while the store is open. */
 #ifndef WEFT_HOST_DAEMON_STORE_H
 #define WEFT_HOST_DAEMON_STORE_H
 
@@ -18,20 +18,21 @@ struct store {
     struct map by_guid; /* → index into facts */
 };
 
-/* Makes the directory if need be, locks it and reads what is there. A line that makes no sense is
- * an error that names it: addresses are not to be lost in silence. */
+/* Creates the directory if needed, locks it and reads the file. An invalid line is an error, so
+ * that LIDs are not lost silently. */
 int store_open(struct store *store, const char *directory, struct err *err);
 void store_close(struct store *store);
 void store_add(struct store *store, const struct sm_fact *fact);
-/* The whole file; the caller's to free. */
+/* Prints the whole file. */
 void store_print(const struct store *store, struct text *out);
 
-/* A whole file of the directory; empty if there is none. 0 or -errno. */
+/* Writes a whole text. 0 or -errno. */
+int store_write_all(int fd, const struct text *content);
+/* Reads a file of the directory; empty if it does not exist. 0 or -errno. */
 int store_read(const char *directory, const char *name, struct text *content);
-/* Out of the way, but not lost: NAME becomes NAME.bad. */
+/* Renames NAME to NAME.bad. */
 int store_set_aside(const char *directory, const char *name);
-/* Replaces a file so that readers, and a power cut, find the old one or the new one. 0 or -errno.
- */
+/* Replaces a file atomically and durably. 0 or -errno. */
 int store_replace(const char *directory, const char *name, const struct text *content);
 
 #endif

@@ -20,15 +20,15 @@ struct worker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    VEC(struct piece) pieces; /* those before `done` are done */
+    VEC(struct piece) pieces; /* of which the first `done` are finished */
     atomic_size_t done;
     size_t taken;
     bool ending;
     int fd;
 };
 
-/* Works on until the end is asked for and nothing is left. */
-static void *work_on(void *argument)
+/* Runs tasks until worker_free() is called and none is left. */
+static void *run_tasks(void *argument)
 {
     struct worker *worker = argument;
     pthread_mutex_lock(&worker->lock);
@@ -54,7 +54,7 @@ struct worker *worker_new(void)
     worker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->more, NULL);
-    if (worker->fd < 0 || pthread_create(&worker->thread, NULL, work_on, worker) != 0) {
+    if (worker->fd < 0 || pthread_create(&worker->thread, NULL, run_tasks, worker) != 0) {
         perror("weft: cannot start a thread");
         abort();
     }
@@ -92,12 +92,12 @@ void worker_give(struct worker *worker, void (*work)(void *task), void *task)
     pthread_mutex_unlock(&worker->lock);
 }
 
-/* Asked in every turn of the loop: takes no lock when there is nothing. */
+/* Called in every iteration of the loop: takes no lock if no task is finished. */
 void *worker_take(struct worker *worker)
 {
     if (worker->taken == atomic_load(&worker->done))
         return NULL;
-    pthread_mutex_lock(&worker->lock); /* what is done has been told of */
+    pthread_mutex_lock(&worker->lock); /* waits until the eventfd is written */
     eventfd_read(worker->fd, &(eventfd_t){0});
     void *task = worker->pieces.items[worker->taken++].task;
     assert(worker->taken <= worker->done && worker->done <= worker->pieces.count);
@@ -109,5 +109,5 @@ void *worker_take(struct worker *worker)
 
 bool worker_is_busy(const struct worker *worker)
 {
-    return worker->taken < worker->pieces.count; /* both are the owner's */
+    return worker->taken < worker->pieces.count; /* only the caller's thread changes these */
 }

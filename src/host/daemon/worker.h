@@ -1,7 +1,7 @@
-/* A thread that does one piece of work after the other, so that the loop never has to wait for one.
+/* A thread that runs tasks in order, so that the event loop need not wait for them.
  *
- * What to do and with what is given as a function and its task; the task comes back when it is
- * done. The descriptor becomes readable then. */
+ * A task is a function and its argument. The descriptor becomes readable when a task is finished.
+ */
 #ifndef WEFT_HOST_DAEMON_WORKER_H
 #define WEFT_HOST_DAEMON_WORKER_H
 
@@ -10,13 +10,13 @@
 struct worker;
 
 struct worker *worker_new(void);
-void worker_free(struct worker *worker); /* finishes what was given; NULL is fine */
+void worker_free(struct worker *worker); /* runs the remaining tasks first; accepts NULL */
 int worker_fd(const struct worker *worker);
 
 void worker_give(struct worker *worker, void (*work)(void *task), void *task);
-/* The next task that is done, in the order given; NULL: none yet. */
+/* Returns the argument of the next finished task, in order; NULL: none. */
 void *worker_take(struct worker *worker);
-/* Given and not taken back yet. */
+/* Whether a task was given and not taken back yet. */
 bool worker_is_busy(const struct worker *worker);
 
 #endif

@@ -1,8 +1,8 @@
-/* Agents: who may send, and who gets what comes unasked.
+/* MAD agents: their registration, and the lookup of the agent that a received MAD is for.
  *
- * A registration names a class, its version and the methods that the agent serves; no two agents at
- * one port can serve the same. Classes 0x30 to 0x4f are many classes in one, told apart by the OUI
- * in the MAD. Class 0 registers nothing: such an agent only sends requests. */
+ * A registration names a class, its version and the methods that the agent serves. Two agents of
+ * one port cannot serve the same method. In the vendor classes 0x30 to 0x4f the OUI is part of the
+ * class. An agent with class 0 only sends requests. */
 #include "host/mad/mad_internal.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CLASS_LAST = 0x4f, /* above, only the directed-route class exists */
+    CLASS_LAST = 0x4f, /* of all but the directed-route class */
     VERSION_END = 0x83,
 };
 
@@ -25,7 +25,7 @@ bool mad_agent_has_rmpp(const struct mad_agent *agent, const uint8_t *mad)
            !agent->registration.user_rmpp && mad_has_active_rmpp(mad);
 }
 
-static bool is_valid(const struct registration *wanted)
+static bool is_valid_registration(const struct registration *wanted)
 {
     static const uint8_t no_oui[3];
     if (wanted->rmpp_version > RMPP_THIS_VERSION)
@@ -41,17 +41,17 @@ static bool is_valid(const struct registration *wanted)
     return !wanted->rmpp_version || wanted->user_rmpp || mad_class_has_rmpp(wanted->class);
 }
 
-static bool same_service(const struct registration *a, unsigned class, unsigned version,
-                         const uint8_t oui[3])
+static bool is_same_class(const struct registration *a, unsigned class, unsigned version,
+                          const uint8_t oui[3])
 {
     return a->class == class && a->class_version == version &&
            (!is_vendor_class(class) || memcmp(a->oui, oui, 3) == 0);
 }
 
-static bool overlaps(const struct mad_agent *agent, const struct registration *wanted)
+static bool methods_overlap(const struct mad_agent *agent, const struct registration *wanted)
 {
     const struct registration *has = &agent->registration;
-    if (!same_service(has, wanted->class, wanted->class_version, wanted->oui))
+    if (!is_same_class(has, wanted->class, wanted->class_version, wanted->oui))
         return false;
     for (unsigned i = 0; i < 4; i++)
         if (has->method_mask[i] & wanted->method_mask[i])
@@ -68,15 +68,15 @@ int mad_file_register(struct mad_file *file, const struct registration *registra
         number++;
     if (number == FILE_AGENTS)
         return -ENOMEM;
-    if (!is_valid(registration))
+    if (!is_valid_registration(registration))
         return -EINVAL;
     for (struct mad_agent *other = port->agents; registration->class && other; other = other->next)
-        if (overlaps(other, registration))
+        if (methods_overlap(other, registration))
             return -EINVAL;
     struct mad_agent *agent = mem_zalloc(1, sizeof *agent);
     agent->file = file;
     agent->number = number;
-    /* Numbers run on, so that an answer to an agent long gone cannot reach its successor. */
+    /* Never reused, so that a late answer cannot reach an agent that was registered later. */
     agent->high_tid = ++layer->last_high_tid;
     agent->registration = *registration;
     agent->next = port->agents;
@@ -140,7 +140,7 @@ struct mad_agent *mad_agent_by_method(const struct mad_layer *layer, uint32_t po
         return NULL;
     struct mad_agent *agent = layer->ports.items[slot].agents;
     for (; agent; agent = agent->next)
-        if (same_service(&agent->registration, class, version, oui) &&
+        if (is_same_class(&agent->registration, class, version, oui) &&
             (agent->registration.method_mask[method / 32] >> (method % 32) & 1))
             return agent;
     return NULL;

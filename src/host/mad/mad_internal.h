@@ -1,4 +1,4 @@
-/* Shared by the files of the MAD layer; nobody else includes it. */
+/* Private to the files of the MAD layer. */
 #ifndef WEFT_HOST_MAD_MAD_INTERNAL_H
 #define WEFT_HOST_MAD_MAD_INTERNAL_H
 
@@ -16,17 +16,17 @@ struct mad_agent {
     struct mad_file *file;
     struct mad_agent *next; /* of the same port */
     uint32_t number;        /* in its file */
-    uint32_t high_tid;      /* upper half of its transaction ids */
+    uint32_t high_tid;      /* upper half of its transaction IDs */
     struct registration registration;
 };
 
-/* What all files at one port share. */
+/* State that all files of one port share. */
 struct mad_port {
     struct mad_agent *agents;
-    uint32_t files;
+    uint32_t files; /* open */
 };
 
-/* A request that waits for its answer. */
+/* A request without an answer yet. */
 struct mad_request {
     uint64_t tid;
     struct mad_agent *agent; /* NULL: a free slot */
@@ -36,7 +36,7 @@ struct mad_request {
     uint64_t timeout_ps;
     uint32_t retries;
     des_handle timer;
-    uint32_t next; /* with the same transaction id; or the next free slot */
+    uint32_t next; /* request with the same transaction ID, or the next free slot */
 };
 
 struct mad_file {
@@ -46,25 +46,27 @@ struct mad_file {
     struct mad_agent *agents[FILE_AGENTS];
     struct mad_received *first, *last;
     uint64_t queued_bytes;
-    struct mad_file *next;       /* of all files */
-    struct mad_file *next_ready; /* of those with something new */
-    bool ready;
+    struct mad_file *next; /* of all files */
+    bool ready;            /* is in the layer's `ready` */
     struct mad_file_status status;
 };
 
 struct mad_layer {
     struct fabric *fabric;
     struct mad_file *files;
-    struct mad_file *first_ready, *last_ready;
+    VEC(struct mad_file *) ready; /* files with new messages */
     VEC(struct mad_port) ports;
     struct map port_slots; /* fabric port to index in `ports` */
     VEC(struct mad_agent *) agents;
     struct map agent_slots; /* high_tid to index in `agents` */
     uint32_t last_high_tid;
     POOL(struct mad_request) requests;
-    struct map request_slots; /* transaction id to index in `requests` */
+    struct map request_slots; /* transaction ID to index in `requests` */
     struct des *timers;
-    struct mad_rmpp *rmpp;
+    struct mad_rmpp {
+        struct transfer *first;       /* most recently used */
+        VEC(struct transfer *) slots; /* by number in a timer event; NULL: free */
+    } rmpp;
 };
 
 /* mad_layer.c */
@@ -73,16 +75,19 @@ void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const 
                       size_t bytes);
 void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
                     const uint8_t *message, size_t bytes);
+/* The header of an answer to a packet. */
+struct packet_header mad_answer_header(const struct packet_header *in);
+bool mad_is_duplicate(const struct mad_layer *layer, const uint8_t *mad);
 
 /* mad_agents.c */
 struct mad_agent *mad_agent_by_tid(const struct mad_layer *layer, uint32_t port, uint64_t tid);
 struct mad_agent *mad_agent_by_method(const struct mad_layer *layer, uint32_t port,
                                       const uint8_t *mad);
-/* Whether this MAD is a segment, or speaks of segments, and the agent leaves them to us. */
+/* Whether the MAD belongs to an RMPP transfer that this layer handles for the agent. */
 bool mad_agent_has_rmpp(const struct mad_agent *agent, const uint8_t *mad);
 static inline bool mad_has_active_rmpp(const uint8_t *mad)
 {
-    /* Of what a program gives, only this flag counts; the rest of the header is filled in. */
+    /* Programs set only this flag; the sender fills in the rest of the RMPP header. */
     return mad_class_has_rmpp((unsigned)wire_get(mad, MAD_CLASS)) &&
            (wire_get(mad, RMPP_FLAGS) & RMPP_FLAG_ACTIVE);
 }
@@ -97,11 +102,9 @@ void mad_request_expire(struct mad_layer *layer, uint64_t now, uint32_t index);
 void mad_requests_drop(struct mad_agent *agent);
 
 /* mad_rmpp.c */
-struct mad_rmpp *mad_rmpp_new(void);
-void mad_rmpp_free(struct mad_rmpp *rmpp);
 int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
                   const struct packet_header *packet, const uint8_t *message, size_t bytes);
-/* A packet of an RMPP conversation of this agent. */
+/* A packet of an RMPP transfer of this agent. */
 void mad_rmpp_receive(struct mad_agent *agent, uint64_t now,
                       const struct fabric_delivery *delivery);
 void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *event);

@@ -1,8 +1,8 @@
-/* Files and the way of a MAD: from a program into the fabric, from the fabric to a program.
+/* Files, and the transfer of MADs between programs and the fabric.
  *
- * Follows drivers/infiniband/core/user_mad.c and mad.c of Linux in what a program can see. Not
- * done: OPA, security modules, and errors that the device would report at once for what only its
- * tables know (the socket in between does not wait for an answer). */
+ * The behaviour that a program can observe follows drivers/infiniband/core/user_mad.c and mad.c of
+ * Linux. Not implemented: OPA, security modules, and synchronous errors that depend on the state of
+ * the device (a client does not wait for the server's answer to a MAD). */
 #include "host/mad/mad_internal.h"
 
 #include <arpa/inet.h>
@@ -10,14 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
-enum { QUEUED_OVERHEAD = sizeof(struct mad_received), P_KEY_ROOM = PORT_P_KEYS };
+enum { QUEUED_OVERHEAD = sizeof(struct mad_received) };
 
 struct mad_layer *mad_layer_new(struct fabric *fabric)
 {
     struct mad_layer *layer = mem_zalloc(1, sizeof *layer);
     layer->fabric = fabric;
     layer->timers = des_new();
-    layer->rmpp = mad_rmpp_new();
     return layer;
 }
 
@@ -27,8 +26,9 @@ void mad_layer_free(struct mad_layer *layer)
         return;
     while (layer->files)
         mad_file_close(layer->files);
-    mad_rmpp_free(layer->rmpp);
     des_free(layer->timers);
+    vec_release(&layer->ready);
+    vec_release(&layer->rmpp.slots);
     pool_release(&layer->requests);
     vec_release(&layer->agents);
     vec_release(&layer->ports);
@@ -36,11 +36,6 @@ void mad_layer_free(struct mad_layer *layer)
     map_release(&layer->agent_slots);
     map_release(&layer->request_slots);
     mem_free(layer);
-}
-
-struct fabric *mad_layer_fabric(struct mad_layer *layer)
-{
-    return layer->fabric;
 }
 
 struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port)
@@ -67,39 +62,26 @@ struct mad_file *mad_file_open(struct mad_layer *layer, uint32_t port, void *own
     return file;
 }
 
-static void unlink_file(struct mad_file *file)
-{
-    struct mad_layer *layer = file->layer;
-    struct mad_file **at = &layer->files;
-    while (*at != file)
-        at = &(*at)->next;
-    *at = file->next;
-    if (!file->ready)
-        return;
-    struct mad_file *before = NULL;
-    for (struct mad_file *other = layer->first_ready; other != file; other = other->next_ready)
-        before = other;
-    if (before)
-        before->next_ready = file->next_ready;
-    else
-        layer->first_ready = file->next_ready;
-    if (layer->last_ready == file)
-        layer->last_ready = before;
-}
-
 void mad_file_close(struct mad_file *file)
 {
     if (!file)
         return;
+    struct mad_layer *layer = file->layer;
     for (unsigned i = 0; i < FILE_AGENTS; i++)
         if (file->agents[i])
             mad_agent_drop(file->agents[i]);
     while (file->first)
         mad_file_taken(file);
-    unlink_file(file);
-    assert(mad_layer_port(file->layer, file->port)->files > 0);
-    if (--mad_layer_port(file->layer, file->port)->files == 0)
-        fabric_detach(file->layer->fabric, file->port);
+    struct mad_file **at = &layer->files;
+    while (*at != file)
+        at = &(*at)->next;
+    *at = file->next;
+    for (size_t i = 0; file->ready && i < layer->ready.count; i++)
+        if (layer->ready.items[i] == file)
+            vec_remove(&layer->ready, i);
+    assert(mad_layer_port(layer, file->port)->files > 0);
+    if (--mad_layer_port(layer, file->port)->files == 0)
+        fabric_detach(layer->fabric, file->port);
     mem_free(file);
 }
 
@@ -119,12 +101,11 @@ void mad_file_status(const struct mad_file *file, struct mad_file_status *status
     status->queued_bytes = file->queued_bytes;
 }
 
-/* ---- messages waiting for their reader ---- */
+/* ---- received messages ---- */
 
 void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
                       size_t bytes)
 {
-    struct mad_layer *layer = file->layer;
     size_t size = QUEUED_OVERHEAD + bytes;
     if (file->first && head->status == 0 && file->queued_bytes + size > FILE_QUEUE_BYTES) {
         file->status.dropped++;
@@ -142,15 +123,9 @@ void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const 
     file->last = message;
     file->queued_bytes += size;
     file->status.received++;
-    if (file->ready)
-        return;
+    if (!file->ready)
+        vec_push(&file->layer->ready, file);
     file->ready = true;
-    file->next_ready = NULL;
-    if (layer->last_ready)
-        layer->last_ready->next_ready = file;
-    else
-        layer->first_ready = file;
-    layer->last_ready = file;
 }
 
 const struct mad_received *mad_file_next(const struct mad_file *file)
@@ -172,24 +147,15 @@ void mad_file_taken(struct mad_file *file)
 
 struct mad_file *mad_layer_next_ready(struct mad_layer *layer)
 {
-    struct mad_file *file = layer->first_ready;
-    if (!file)
+    if (!layer->ready.count)
         return NULL;
-    layer->first_ready = file->next_ready;
-    if (!layer->first_ready)
-        layer->last_ready = NULL;
+    struct mad_file *file = layer->ready.items[0];
+    vec_remove(&layer->ready, 0);
     file->ready = false;
     return file;
 }
 
-/* ---- out ---- */
-
-static uint16_t p_key_at(const struct mad_file *file, unsigned index)
-{
-    uint16_t p_keys[P_KEY_ROOM];
-    unsigned count = fabric_p_keys(file->layer->fabric, file->port, p_keys, P_KEY_ROOM);
-    return index < count ? p_keys[index] : P_KEY_DEFAULT;
-}
+/* ---- sending ---- */
 
 static struct packet_header mad_packet_header(const struct mad_file *file,
                                               const struct mad_head *head)
@@ -200,10 +166,12 @@ static struct packet_header mad_packet_header(const struct mad_file *file,
                                    .q_key = ntohl(head->q_key),
                                    .p_key = P_KEY_DEFAULT,
                                    .global = head->grh_present != 0};
-    if (packet.dest_qp != QP_SMI)
-        packet.p_key = p_key_at(file, head->p_key_index);
+    struct fabric *fabric = file->layer->fabric;
+    uint16_t p_keys[PORT_P_KEYS];
+    if (packet.dest_qp != QP_SMI &&
+        head->p_key_index < fabric_p_keys(fabric, file->port, p_keys, PORT_P_KEYS))
+        packet.p_key = p_keys[head->p_key_index];
     if (packet.global) {
-        struct fabric *fabric = file->layer->fabric;
         memcpy(packet.dgid, head->gid, sizeof packet.dgid);
         wire_set_bits(packet.sgid, 0, 64,
                       wire_get(fabric_port_info(fabric, file->port), PORT_INFO_GID_PREFIX));
@@ -212,9 +180,9 @@ static struct packet_header mad_packet_header(const struct mad_file *file,
     return packet;
 }
 
-/* An answer to two programs' requests, or two requests of one program, cannot be told apart if they
- * have the same transaction id: the second is refused. */
-static bool is_duplicate(const struct mad_layer *layer, const uint8_t *mad)
+/* Answers are matched by transaction ID and class: a second outstanding request with both equal is
+ * refused. */
+bool mad_is_duplicate(const struct mad_layer *layer, const uint8_t *mad)
 {
     return !mad_is_response(mad) && mad_request_find(layer, wire_get(mad, MAD_TID),
                                                      (unsigned)wire_get(mad, MAD_CLASS)) != NONE;
@@ -234,12 +202,12 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
     if (!mad_is_response(mad))
         wire_set_bits(mad, 64, 32, agent->high_tid);
     if (mad_is_smp(mad) != (ntohl(head->qpn) == QP_SMI))
-        return -EINVAL; /* the far end's filter would drop it anyway */
+        return -EINVAL; /* the receiver would drop it */
     struct packet_header packet = mad_packet_header(file, head);
     file->status.sent++;
     if (mad_agent_has_rmpp(agent, mad))
         return mad_rmpp_send(agent, now, head, &packet, data, bytes);
-    if (bytes > MAD_BYTES || is_duplicate(layer, mad))
+    if (bytes > MAD_BYTES || mad_is_duplicate(layer, mad))
         return -EINVAL;
     if (head->timeout_ms)
         mad_request_add(agent, now, head, &packet, mad);
@@ -247,15 +215,15 @@ int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *he
     return 0;
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-static struct mad_head mad_head_of_packet(const struct mad_agent *agent,
-                                          const struct fabric_delivery *delivery)
+void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
+                    const uint8_t *message, size_t bytes)
 {
     const struct packet_header *packet = &delivery->header;
-    const struct mad_file *file = agent->file;
-    const uint8_t *port_info = fabric_port_info(file->layer->fabric, file->port);
-    unsigned path_mask = (1u << wire_get(port_info, PORT_INFO_LMC)) - 1;
+    const struct fabric *fabric = agent->file->layer->fabric;
+    uint32_t port = agent->file->port;
+    unsigned path_mask = (1u << wire_get(fabric_port_info(fabric, port), PORT_INFO_LMC)) - 1;
     struct mad_head head = {.agent = agent->number,
                             .qpn = htonl(packet->src_qp),
                             .q_key = htonl(packet->q_key),
@@ -264,24 +232,27 @@ static struct mad_head mad_head_of_packet(const struct mad_agent *agent,
                             .path_bits = (uint8_t)(packet->dlid & path_mask),
                             .grh_present = packet->global};
     if (packet->dest_qp != QP_SMI)
-        head.p_key_index =
-            (uint16_t)fabric_p_key_index(file->layer->fabric, file->port, packet->p_key);
+        head.p_key_index = (uint16_t)fabric_p_key_index(fabric, port, packet->p_key);
     if (packet->global) {
         memcpy(head.gid, packet->sgid, sizeof head.gid);
         head.hop_limit = 0xff;
     }
-    return head;
-}
-
-void mad_agent_give(struct mad_agent *agent, const struct fabric_delivery *delivery,
-                    const uint8_t *message, size_t bytes)
-{
-    struct mad_head head = mad_head_of_packet(agent, delivery);
     mad_file_enqueue(agent->file, &head, message, bytes);
 }
 
-/* Nobody wants this request: its sender is told so, instead of running into a time-out. */
-static void answer_unwanted(struct mad_layer *layer, const struct fabric_delivery *delivery)
+struct packet_header mad_answer_header(const struct packet_header *in)
+{
+    struct packet_header out = *in;
+    out.dlid = in->slid;
+    out.dest_qp = in->src_qp;
+    memcpy(out.dgid, in->sgid, sizeof out.dgid);
+    memcpy(out.sgid, in->dgid, sizeof out.sgid);
+    return out;
+}
+
+/* No agent serves this request: answers it with an error, so that its sender need not wait for a
+ * time-out. */
+static void answer_unserved(struct mad_layer *layer, const struct fabric_delivery *delivery)
 {
     uint8_t mad[MAD_BYTES];
     uint64_t method = wire_get(delivery->mad, MAD_METHOD);
@@ -292,11 +263,7 @@ static void answer_unwanted(struct mad_layer *layer, const struct fabric_deliver
     wire_set(mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
     if (mad_is_directed(mad))
         wire_set(mad, SMP_DIRECTION, 1);
-    struct packet_header packet = delivery->header;
-    packet.dlid = delivery->header.slid;
-    packet.dest_qp = delivery->header.src_qp;
-    memcpy(packet.dgid, delivery->header.sgid, sizeof packet.dgid);
-    memcpy(packet.sgid, delivery->header.dgid, sizeof packet.sgid);
+    struct packet_header packet = mad_answer_header(&delivery->header);
     fabric_send(layer->fabric, delivery->port, &packet, mad);
 }
 
@@ -307,7 +274,7 @@ static void deliver_answer(struct mad_layer *layer, struct mad_agent *agent,
     uint32_t request = mad_request_find(layer, tid, (unsigned)wire_get(delivery->mad, MAD_CLASS));
     bool user_segment = agent->registration.user_rmpp && mad_has_active_rmpp(delivery->mad);
     if (request == NONE && !user_segment)
-        return; /* too late, or a repetition */
+        return; /* late, or a duplicate */
     mad_agent_give(agent, delivery, delivery->mad, MAD_BYTES);
     if (request != NONE)
         mad_request_done(layer, request);
@@ -325,7 +292,7 @@ void mad_layer_deliver(struct mad_layer *layer, uint64_t now,
                                   ? mad_agent_by_tid(layer, delivery->port, wire_get(mad, MAD_TID))
                                   : mad_agent_by_method(layer, delivery->port, mad);
     if (!agent) {
-        answer_unwanted(layer, delivery);
+        answer_unserved(layer, delivery);
         return;
     }
     if (mad_agent_has_rmpp(agent, mad))

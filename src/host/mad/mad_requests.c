@@ -1,7 +1,7 @@
-/* Requests that wait for an answer: found by transaction id, repeated, given up.
+/* Outstanding requests: lookup by transaction ID, retries, time-outs.
  *
- * A slot in one pool each; those with the same transaction id (of different classes) hang together
- * behind the map's entry. */
+ * Requests are stored in a pool. The map has the first request of a transaction ID; further ones,
+ * of other classes, are linked to it. */
 #include "host/mad/mad_internal.h"
 
 #include <assert.h>
@@ -10,9 +10,9 @@
 
 #define KERNEL_TICK (4 * TIME_MS)
 
-/* The kernel counts in ticks and rounds up. It matters: programs that wait in poll(2) for just as
- * long hear of the time-out from there, always, and not sometimes from here. */
-static void arm(struct mad_layer *layer, uint64_t now, uint32_t index)
+/* The kernel rounds time-outs up to its tick. With that, a program that waits in poll(2) for the
+ * same time always sees poll's time-out first. */
+static void start_request_timer(struct mad_layer *layer, uint64_t now, uint32_t index)
 {
     struct mad_request *request = &layer->requests.items[index];
     uint64_t tick = (now + request->timeout_ps) / KERNEL_TICK + 1;
@@ -36,7 +36,7 @@ void mad_request_add(struct mad_agent *agent, uint64_t now, const struct mad_hea
     memcpy(request->mad, mad, MAD_BYTES);
     map_set(&layer->request_slots, request->tid, index);
     agent->file->status.requests++;
-    arm(layer, now, index);
+    start_request_timer(layer, now, index);
 }
 
 uint32_t mad_request_find(const struct mad_layer *layer, uint64_t tid, unsigned class)
@@ -67,15 +67,15 @@ void mad_request_done(struct mad_layer *layer, uint32_t index)
     pool_give(&layer->requests, index);
 }
 
-/* The program gets its own header back, as the kernel hands it back: with the transaction id that
- * was really used, and no more of the MAD than the common header. */
+/* As in the kernel, a program gets back the common MAD header of its request, with the transaction
+ * ID that was sent. */
 void mad_request_expire(struct mad_layer *layer, uint64_t now, uint32_t index)
 {
     struct mad_request *request = &layer->requests.items[index];
     struct mad_file *file = request->agent->file;
     if (request->retries > 0) {
         request->retries--;
-        arm(layer, now, index);
+        start_request_timer(layer, now, index);
         fabric_send(layer->fabric, file->port, &request->packet, request->mad);
         return;
     }

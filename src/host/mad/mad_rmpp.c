@@ -1,10 +1,10 @@
-/* RMPP conversations of agents: messages cut into segments, segments put together.
+/* RMPP transfers of agents: segmentation and reassembly of messages.
  *
- * The protocol itself is wire/rmpp; this finds the conversation that a packet belongs to, carries
- * packets between it and the fabric, keeps its timer, and decides what a program hears of it. A
- * message that answers a request is taken only while the request waits. A finished receiver lingers
- * to acknowledge segments that come twice, but only the latest few of an agent, since each holds
- * its message. */
+ * wire/rmpp.h has the protocol. This file finds the transfer that a packet belongs to, passes
+ * packets between it and the fabric, runs its timer and delivers messages and errors to the
+ * program. A message that answers a request is accepted only while the request is outstanding. A
+ * finished receiver is kept for a while to acknowledge repeated segments; an agent keeps the latest
+ * LINGERING_RECEIVERS, since each holds its message. */
 #include "host/mad/mad_internal.h"
 #include "wire/rmpp.h"
 
@@ -14,16 +14,16 @@
 
 enum { OPEN_RECEIVERS = 32, LINGERING_RECEIVERS = 4, ACKNOWLEDGE_MOST_MS = 2000 };
 
-struct conversation {
-    struct conversation *before, *after; /* of the same layer, most recently used first */
+struct transfer {
+    struct transfer *before, *after; /* of the same layer, most recently used first */
     struct mad_agent *agent;
-    struct rmpp_sender *sender; /* one of these two */
+    struct rmpp_sender *sender; /* NULL if this is a receiver */
     struct rmpp_receiver *receiver;
     uint64_t tid;
-    uint16_t lid; /* of the other end */
+    uint16_t lid; /* of the peer */
     uint32_t qp;
-    struct packet_header packet; /* of what goes out */
-    struct mad_head head;        /* sender: as the program gave it */
+    struct packet_header packet; /* of packets to the peer */
+    struct mad_head head;        /* sender: from the program */
     uint8_t header[MAD_HEADER_BYTES];
     struct fabric_delivery first; /* receiver: the first segment's packet */
     bool delivered;
@@ -32,193 +32,159 @@ struct conversation {
     uint32_t slot;
 };
 
-struct mad_rmpp {
-    struct conversation *first, *last;
-    VEC(struct conversation *) slots; /* what timers name; NULL: free */
-};
-
-struct mad_rmpp *mad_rmpp_new(void)
+static void unlink_transfer(struct mad_rmpp *rmpp, struct transfer *transfer)
 {
-    return mem_zalloc(1, sizeof(struct mad_rmpp));
-}
-
-void mad_rmpp_free(struct mad_rmpp *rmpp)
-{
-    if (!rmpp)
-        return;
-    vec_release(&rmpp->slots);
-    mem_free(rmpp);
-}
-
-static void unlink_conversation(struct mad_rmpp *rmpp, struct conversation *conversation)
-{
-    if (conversation->before)
-        conversation->before->after = conversation->after;
+    if (transfer->before)
+        transfer->before->after = transfer->after;
     else
-        rmpp->first = conversation->after;
-    if (conversation->after)
-        conversation->after->before = conversation->before;
-    else
-        rmpp->last = conversation->before;
+        rmpp->first = transfer->after;
+    if (transfer->after)
+        transfer->after->before = transfer->before;
 }
 
-static void put_first(struct mad_rmpp *rmpp, struct conversation *conversation)
+static void link_first(struct mad_rmpp *rmpp, struct transfer *transfer)
 {
-    conversation->before = NULL;
-    conversation->after = rmpp->first;
+    transfer->before = NULL;
+    transfer->after = rmpp->first;
     if (rmpp->first)
-        rmpp->first->before = conversation;
-    else
-        rmpp->last = conversation;
-    rmpp->first = conversation;
+        rmpp->first->before = transfer;
+    rmpp->first = transfer;
 }
 
-static struct conversation *begin(struct mad_agent *agent, uint64_t tid,
-                                  const struct packet_header *packet)
+static struct transfer *begin_transfer(struct mad_agent *agent, uint64_t tid,
+                                       const struct packet_header *packet)
 {
-    struct mad_rmpp *rmpp = agent->file->layer->rmpp;
-    struct conversation *conversation = mem_zalloc(1, sizeof *conversation);
-    conversation->agent = agent;
-    conversation->tid = tid;
-    conversation->packet = *packet;
-    conversation->lid = packet->dlid;
-    conversation->qp = packet->dest_qp;
+    struct mad_rmpp *rmpp = &agent->file->layer->rmpp;
+    struct transfer *transfer = mem_zalloc(1, sizeof *transfer);
+    transfer->agent = agent;
+    transfer->tid = tid;
+    transfer->packet = *packet;
+    transfer->lid = packet->dlid;
+    transfer->qp = packet->dest_qp;
     uint32_t slot = 0;
     while (slot < rmpp->slots.count && rmpp->slots.items[slot])
         slot++;
     if (slot == rmpp->slots.count)
-        vec_push(&rmpp->slots, conversation);
-    rmpp->slots.items[slot] = conversation;
-    conversation->slot = slot;
-    put_first(rmpp, conversation);
-    return conversation;
+        vec_push(&rmpp->slots, transfer);
+    rmpp->slots.items[slot] = transfer;
+    transfer->slot = slot;
+    link_first(rmpp, transfer);
+    return transfer;
 }
 
-static void end(struct conversation *conversation)
+static void end_transfer(struct transfer *transfer)
 {
-    struct mad_layer *layer = conversation->agent->file->layer;
-    unlink_conversation(layer->rmpp, conversation);
-    layer->rmpp->slots.items[conversation->slot] = NULL;
-    des_cancel(layer->timers, conversation->timer);
-    rmpp_sender_free(conversation->sender);
-    rmpp_receiver_free(conversation->receiver);
-    mem_free(conversation);
+    struct mad_layer *layer = transfer->agent->file->layer;
+    unlink_transfer(&layer->rmpp, transfer);
+    layer->rmpp.slots.items[transfer->slot] = NULL;
+    des_cancel(layer->timers, transfer->timer);
+    rmpp_sender_free(transfer->sender);
+    rmpp_receiver_free(transfer->receiver);
+    mem_free(transfer);
 }
 
 void mad_rmpp_drop(struct mad_agent *agent)
 {
-    struct conversation *next = agent->file->layer->rmpp->first;
+    struct transfer *next = agent->file->layer->rmpp.first;
     while (next) {
-        struct conversation *conversation = next;
-        next = conversation->after;
-        if (conversation->agent == agent)
-            end(conversation);
+        struct transfer *transfer = next;
+        next = transfer->after;
+        if (transfer->agent == agent)
+            end_transfer(transfer);
     }
 }
 
-/* ---- what a program hears ---- */
+/* ---- delivery to the program ---- */
 
-static void report_failed_send(struct conversation *conversation)
+static void deliver_message(struct transfer *transfer)
 {
-    struct mad_file *file = conversation->agent->file;
-    if (rmpp_sender_status(conversation->sender) != RMPP_STATUS_TOO_MANY_RETRIES)
-        return; /* aborted by the other end: the kernel does not tell either */
-    file->status.timeouts++;
-    conversation->head.status = ETIMEDOUT;
-    mad_file_enqueue(file, &conversation->head, conversation->header, MAD_HEADER_BYTES);
-}
-
-static void deliver_message(struct conversation *conversation)
-{
-    struct mad_agent *agent = conversation->agent;
+    struct mad_agent *agent = transfer->agent;
     struct mad_layer *layer = agent->file->layer;
-    const uint8_t *mad = conversation->first.mad;
+    const uint8_t *mad = transfer->first.mad;
     size_t bytes;
-    const uint8_t *message = rmpp_receiver_message(conversation->receiver, &bytes);
-    uint32_t request =
-        mad_request_find(layer, conversation->tid, (unsigned)wire_get(mad, MAD_CLASS));
-    conversation->delivered = true;
+    const uint8_t *message = rmpp_receiver_message(transfer->receiver, &bytes);
+    uint32_t request = mad_request_find(layer, transfer->tid, (unsigned)wire_get(mad, MAD_CLASS));
+    transfer->delivered = true;
     if (mad_is_response(mad) && request == NONE)
         return;
-    mad_agent_give(agent, &conversation->first, message, bytes);
+    mad_agent_give(agent, &transfer->first, message, bytes);
     if (mad_is_response(mad))
         mad_request_done(layer, request);
 }
 
-/* Beyond the latest few, finished receivers of an agent go before their time. */
+/* Frees all but the latest finished receivers of an agent. */
 static void limit_lingering(const struct mad_agent *agent)
 {
     unsigned lingering = 0;
-    struct conversation *next = agent->file->layer->rmpp->first;
+    struct transfer *next = agent->file->layer->rmpp.first;
     while (next) {
-        struct conversation *conversation = next;
-        next = conversation->after;
-        if (conversation->agent == agent && conversation->delivered &&
-            ++lingering > LINGERING_RECEIVERS)
-            end(conversation);
+        struct transfer *transfer = next;
+        next = transfer->after;
+        if (transfer->agent == agent && transfer->delivered && ++lingering > LINGERING_RECEIVERS)
+            end_transfer(transfer);
     }
 }
 
-/* ---- packets and time ---- */
+/* ---- packets and timers ---- */
 
-static bool next_packet(struct conversation *conversation, uint64_t now, uint8_t mad[MAD_BYTES])
+/* A timer is not moved for each segment: one that expires too early is started again. */
+static void restart_timer(struct transfer *transfer)
 {
-    return conversation->sender ? rmpp_sender_next(conversation->sender, now, mad)
-                                : rmpp_receiver_next(conversation->receiver, now, mad);
-}
-
-/* Timers are not moved for each segment: one that comes early looks again and sleeps on. */
-static void keep_timer(struct conversation *conversation)
-{
-    struct mad_layer *layer = conversation->agent->file->layer;
-    uint64_t deadline = conversation->sender ? rmpp_sender_deadline(conversation->sender)
-                                             : rmpp_receiver_deadline(conversation->receiver);
-    if (deadline == TIME_NEVER || (conversation->timer && conversation->timer_time <= deadline))
+    struct mad_layer *layer = transfer->agent->file->layer;
+    uint64_t deadline = transfer->sender ? rmpp_sender_deadline(transfer->sender)
+                                         : rmpp_receiver_deadline(transfer->receiver);
+    if (deadline == TIME_NEVER || (transfer->timer && transfer->timer_time <= deadline))
         return;
-    des_cancel(layer->timers, conversation->timer);
-    conversation->timer_time = deadline;
-    conversation->timer =
+    des_cancel(layer->timers, transfer->timer);
+    transfer->timer_time = deadline;
+    transfer->timer =
         des_schedule(layer->timers, deadline,
-                     (struct event){.kind = conversation->sender ? TIMER_SENDER : TIMER_RECEIVER,
-                                    .a = conversation->slot});
+                     (struct event){.kind = transfer->sender ? TIMER_SENDER : TIMER_RECEIVER,
+                                    .a = transfer->slot});
 }
 
-/* Sends what there is to send, and ends or delivers what is finished. */
-static void advance(struct conversation *conversation, uint64_t now)
+/* Sends pending packets, delivers a finished message, ends a finished transfer. */
+static void advance_transfer(struct transfer *transfer, uint64_t now)
 {
-    struct mad_agent *agent = conversation->agent;
+    struct mad_agent *agent = transfer->agent;
     uint8_t mad[MAD_BYTES];
-    while (next_packet(conversation, now, mad))
-        fabric_send(agent->file->layer->fabric, agent->file->port, &conversation->packet, mad);
-    enum rmpp_state state = conversation->sender ? rmpp_sender_state(conversation->sender)
-                                                 : rmpp_receiver_state(conversation->receiver);
-    if (conversation->sender && state == RMPP_FAILED)
-        report_failed_send(conversation);
-    if (conversation->receiver && state == RMPP_DONE && !conversation->delivered) {
-        deliver_message(conversation);
+    while (transfer->sender ? rmpp_sender_next(transfer->sender, now, mad)
+                            : rmpp_receiver_next(transfer->receiver, now, mad))
+        fabric_send(agent->file->layer->fabric, agent->file->port, &transfer->packet, mad);
+    enum rmpp_state state = transfer->sender ? rmpp_sender_state(transfer->sender)
+                                             : rmpp_receiver_state(transfer->receiver);
+    /* An abort by the peer is not reported: neither does the kernel. */
+    if (transfer->sender && state == RMPP_FAILED &&
+        rmpp_sender_status(transfer->sender) == RMPP_STATUS_TOO_MANY_RETRIES) {
+        agent->file->status.timeouts++;
+        transfer->head.status = ETIMEDOUT;
+        mad_file_enqueue(agent->file, &transfer->head, transfer->header, MAD_HEADER_BYTES);
+    }
+    if (transfer->receiver && state == RMPP_DONE && !transfer->delivered) {
+        deliver_message(transfer);
         limit_lingering(agent);
     }
     bool over =
-        state == RMPP_FAILED || state == RMPP_OVER || (conversation->sender && state == RMPP_DONE);
+        state == RMPP_FAILED || state == RMPP_OVER || (transfer->sender && state == RMPP_DONE);
     if (over)
-        end(conversation);
+        end_transfer(transfer);
     else
-        keep_timer(conversation);
+        restart_timer(transfer);
 }
 
 void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *event)
 {
-    struct conversation *conversation = layer->rmpp->slots.items[event->a];
-    assert(conversation && (conversation->sender != NULL) != (conversation->receiver != NULL));
-    conversation->timer = 0;
-    if (conversation->sender)
-        rmpp_sender_expire(conversation->sender, now);
+    struct transfer *transfer = layer->rmpp.slots.items[event->a];
+    assert(transfer && (transfer->sender != NULL) != (transfer->receiver != NULL));
+    transfer->timer = 0;
+    if (transfer->sender)
+        rmpp_sender_expire(transfer->sender, now);
     else
-        rmpp_receiver_expire(conversation->receiver, now);
-    advance(conversation, now);
+        rmpp_receiver_expire(transfer->receiver, now);
+    advance_transfer(transfer, now);
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
                   const struct packet_header *packet, const uint8_t *message, size_t bytes)
@@ -238,96 +204,80 @@ int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *
     if (head->timeout_ms && head->timeout_ms < ACKNOWLEDGE_MOST_MS)
         options.acknowledge_timeout_ps = head->timeout_ms * TIME_MS;
     options.retries = head->retries;
-    int result = request && mad_request_find(layer, wire_get(first, MAD_TID),
-                                             (unsigned)wire_get(first, MAD_CLASS)) != NONE
+    int result = mad_is_duplicate(layer, first)
                      ? -EINVAL
                      : rmpp_sender_create(&sender, copy, bytes, &options);
     mem_free(copy);
     if (result < 0)
         return result;
-    struct conversation *conversation = begin(agent, wire_get(first, MAD_TID), packet);
-    conversation->sender = sender;
-    conversation->head = *head;
-    memcpy(conversation->header, first, sizeof conversation->header);
+    struct transfer *transfer = begin_transfer(agent, wire_get(first, MAD_TID), packet);
+    transfer->sender = sender;
+    transfer->head = *head;
+    memcpy(transfer->header, first, sizeof transfer->header);
     if (request && head->timeout_ms) {
-        /* The segments are repeated by the protocol, the request as a whole is not. */
+        /* RMPP repeats segments; the request as a whole is not repeated. */
         struct mad_head once = *head;
         once.retries = 0;
         mad_request_add(agent, now, &once, packet, first);
     }
-    advance(conversation, now);
+    advance_transfer(transfer, now);
     return 0;
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* Where answers to a packet go. */
-static struct packet_header header_back(const struct packet_header *in)
+/* Passes the packet to the agent's transfers with that peer. Returns the one that accepts it, or
+ * NULL. */
+static struct transfer *find_receiving(struct mad_agent *agent, uint64_t now,
+                                       const struct fabric_delivery *delivery)
 {
-    struct packet_header out = *in;
-    out.dlid = in->slid;
-    out.dest_qp = in->src_qp;
-    out.q_key = Q_KEY_GSI;
-    memcpy(out.dgid, in->sgid, sizeof out.dgid);
-    memcpy(out.sgid, in->dgid, sizeof out.sgid);
-    return out;
-}
-
-/* Offers the packet to the agent's conversations with that end; the taker, or NULL. */
-static struct conversation *offer(struct mad_agent *agent, uint64_t now,
-                                  const struct fabric_delivery *delivery)
-{
-    struct mad_rmpp *rmpp = agent->file->layer->rmpp;
+    struct mad_rmpp *rmpp = &agent->file->layer->rmpp;
     uint64_t tid = wire_get(delivery->mad, MAD_TID);
-    for (struct conversation *it = rmpp->first; it; it = it->after) {
+    for (struct transfer *it = rmpp->first; it; it = it->after) {
         if (it->agent != agent || it->tid != tid || it->lid != delivery->header.slid ||
             it->qp != delivery->header.src_qp)
             continue;
         if (it->sender ? rmpp_sender_receive(it->sender, now, delivery->mad)
                        : rmpp_receiver_receive(it->receiver, now, delivery->mad)) {
-            unlink_conversation(rmpp, it);
-            put_first(rmpp, it);
+            unlink_transfer(rmpp, it);
+            link_first(rmpp, it);
             return it;
         }
     }
     return NULL;
 }
 
-static unsigned open_receivers(const struct mad_agent *agent)
-{
-    unsigned count = 0;
-    for (const struct conversation *it = agent->file->layer->rmpp->first; it; it = it->after)
-        count += it->agent == agent && it->receiver && !it->delivered;
-    return count;
-}
-
-static struct conversation *begin_receiver(struct mad_agent *agent, uint64_t now,
-                                           const struct fabric_delivery *delivery)
+static struct transfer *begin_receiver(struct mad_agent *agent, uint64_t now,
+                                       const struct fabric_delivery *delivery)
 {
     struct mad_layer *layer = agent->file->layer;
     uint64_t tid = wire_get(delivery->mad, MAD_TID);
     unsigned class = (unsigned)wire_get(delivery->mad, MAD_CLASS);
     if (mad_is_response(delivery->mad) && mad_request_find(layer, tid, class) == NONE)
         return NULL;
-    if (open_receivers(agent) >= OPEN_RECEIVERS)
+    unsigned open = 0;
+    for (const struct transfer *it = layer->rmpp.first; it; it = it->after)
+        open += it->agent == agent && it->receiver && !it->delivered;
+    if (open >= OPEN_RECEIVERS)
         return NULL;
     struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
     if (!rmpp_receiver_receive(receiver, now, delivery->mad)) {
         rmpp_receiver_free(receiver);
         return NULL;
     }
-    struct packet_header back = header_back(&delivery->header);
-    struct conversation *conversation = begin(agent, tid, &back);
-    conversation->receiver = receiver;
-    conversation->first = *delivery;
-    return conversation;
+    struct packet_header back = mad_answer_header(&delivery->header);
+    back.q_key = Q_KEY_GSI;
+    struct transfer *transfer = begin_transfer(agent, tid, &back);
+    transfer->receiver = receiver;
+    transfer->first = *delivery;
+    return transfer;
 }
 
 void mad_rmpp_receive(struct mad_agent *agent, uint64_t now, const struct fabric_delivery *delivery)
 {
-    struct conversation *conversation = offer(agent, now, delivery);
-    if (!conversation)
-        conversation = begin_receiver(agent, now, delivery);
-    if (conversation)
-        advance(conversation, now);
+    struct transfer *transfer = find_receiving(agent, now, delivery);
+    if (!transfer)
+        transfer = begin_receiver(agent, now, delivery);
+    if (transfer)
+        advance_transfer(transfer, now);
 }

@@ -1,6 +1,6 @@
 #include "host/manager/administration.h"
 
-void administration_look(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority)
+void administration_update_view(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority)
 {
     struct sm_paths paths = sm_paths(sm);
     struct sa_view view = {
@@ -16,7 +16,7 @@ void administration_look(struct sa *sa, uint64_t now, const struct sm *sm, uint8
     sa_update_view(sa, now, &view);
 }
 
-void administration_mind(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
+void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
 {
     struct sm_master master;
     uint64_t guid;

@@ -1,14 +1,22 @@
-/* Manager and subnet administration side by side, as every host of the two has them. */
+/* Exchange of state between the manager and its subnet administration. */
 #ifndef WEFT_HOST_MANAGER_ADMINISTRATION_H
 #define WEFT_HOST_MANAGER_ADMINISTRATION_H
 
 #include "sa/sa.h"
 #include "sm/sm.h"
 
-/* Shows the administration what the manager has now. */
-void administration_look(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority);
-/* Whose registrations the administration has, the manager has to know, and whom it stands by the
- * administration. With `ask`, clients whose registrations are missing are asked for them. */
-void administration_mind(struct sa *sa, uint64_t now, struct sm *sm, bool ask);
+/* The methods that the administration serves, by bit. */
+enum {
+    ADMINISTRATION_METHODS = 1 << METHOD_GET | 1 << METHOD_SET | 1 << METHOD_GET_TABLE |
+                             1 << METHOD_GET_MULTI | 1 << METHOD_DELETE |
+                             1 << METHOD_GET_TRACE_TABLE
+};
+
+/* Passes the manager's subnet and routes to the administration. */
+void administration_update_view(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority);
+/* Passes the master to the administration, which copies its registrations, and the origin of the
+ * registrations to the manager. With `ask`, clients with missing registrations are requested to
+ * register again. */
+void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool ask);
 
 #endif

@@ -13,10 +13,10 @@
 #include <string.h>
 
 enum {
-    OPENSM_SM_KEY = 1, /* OpenSM ignores managers with another key than its own, which is 1 */
+    OPENSM_SM_KEY = 1, /* OpenSM's default; it ignores managers with another key */
     RENAMING_LMC = 2,
-    WINDOW = 64, /* more does not fill the wire any better, and queues up in front of it */
-    LANES_MOST = 15
+    WINDOW = 64, /* fills the link; a larger window only lengthens the queue */
+    VLS_MOST = 15
 };
 
 /* ---- values ---- */
@@ -32,7 +32,7 @@ static int parse_guid(const char *value, uint64_t *guid, struct err *err)
     return 0;
 }
 
-/* One of several words; its index. */
+/* Finds a word in a list. */
 static int parse_word(const char *value, const char *const *words, unsigned *index, struct err *err)
 {
     char expected[256] = "";
@@ -52,8 +52,8 @@ static bool is_none(const char *value)
     return strcmp(value, "none") == 0;
 }
 
-/* An error about a file that a key names: where it is named, too. */
-static void tell_source(const struct config_source *source, struct err *err)
+/* Adds to an error about a file where the configuration names that file. */
+static void add_source(const struct config_source *source, struct err *err)
 {
     struct err reason = *err;
     const char *file = source->file ? source->file : "";
@@ -70,7 +70,7 @@ static void tell_source(const struct config_source *source, struct err *err)
 
 /* ---- keys ---- */
 
-/* "ftree,updn": the first that does not refuse. */
+/* "ftree,updn": the first engine that does not refuse is used. */
 static int set_engine(struct config *config, const char *value, struct err *err)
 {
     struct engine_list list;
@@ -162,7 +162,7 @@ static int set_lmc(struct config *config, const char *value, struct err *err)
     return 0;
 }
 
-/* OpenSM's own configuration names a file that nobody has, and switches it off. */
+/* OpenSM's default configuration names a file that does not exist, with QoS off. */
 static int set_qos_policy(struct config *config, const char *value, struct err *err)
 {
     config->policy_absent = (struct err){0};
@@ -172,7 +172,7 @@ static int set_qos_policy(struct config *config, const char *value, struct err *
     if (status != -ENOENT)
         return status;
     config->policy_absent = *err;
-    tell_source(&config->source, &config->policy_absent);
+    add_source(&config->source, &config->policy_absent);
     return 0;
 }
 
@@ -181,7 +181,7 @@ static int set_guid(struct config *config, const char *value, struct err *err)
     return parse_guid(value, &config->port.guid, err);
 }
 
-/* What a value is, and where it goes. */
+/* The type of a value. */
 enum key_kind { NUMBER, TIME, FLAG, PATH, WORD, QOS_OPTION, OTHER };
 struct key {
     const char *name;
@@ -190,9 +190,9 @@ struct key {
     enum key_kind kind;
     struct field field;       /* of struct config */
     uint64_t low, high;       /* of a number */
-    const char *const *words; /* of which the value is one; the field gets its index */
-    const char *instead;      /* of a number or a time, this word ... */
-    uint64_t instead_value;   /* ... which means that */
+    const char *const *words; /* the choices; the field gets the index */
+    const char *instead;      /* a word that may replace a number or a time */
+    uint64_t instead_value;   /* its meaning */
     int (*set)(struct config *config, const char *value, struct err *err); /* OTHER */
 };
 enum { FIXED = false, LIVE = true };
@@ -246,7 +246,7 @@ static const struct key keys[] = {
     {OTHER_KEY("first", set_first, LIVE, "none")},
     {OTHER_KEY("weights", set_weights, LIVE, "none")},
     {NUMBER_KEY("scatter", sm.engine_options.scatter, 0, UINT64_MAX, LIVE, "0")},
-    {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, LANES_MOST, LIVE, "8")},
+    {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, VLS_MOST, LIVE, "8")},
     {OTHER_KEY("user_routes", set_user_routes, LIVE, "none")},
     {FLAG_KEY("seed_balance", sm.engine_options.seed_balance, "no")},
     {FLAG_KEY("allow_cycles", sm.engine_options.allow_cycles, "no")},
@@ -288,8 +288,8 @@ static const struct key keys[] = {
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 _Static_assert(sizeof keys / sizeof *keys <= (size_t)CONFIG_KEYS, "room for every key");
 
-/* OpenSM's names for what has another one here. NULL: what there is not, whose name is like that of
- * another thing. */
+/* Keys of OpenSM that have another name here. NULL: not supported, but similar to the name of
+ * another key. */
 static const struct {
     const char *theirs, *ours;
 } opensm_names[] = {
@@ -394,7 +394,7 @@ static int set_value(struct config *config, const struct key *key, const char *v
         number = index;
     } else if (key->instead && strcmp(value, key->instead) == 0) {
         number = key->instead_value;
-    } else if (key->kind == FLAG) { /* "TRUE" and "FALSE" stand in OpenSM's files */
+    } else if (key->kind == FLAG) { /* OpenSM writes "TRUE" and "FALSE" */
         number = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
         if (!number && strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0)
             status = err_set(err, EINVAL, "'%s': expected yes or no", value);
@@ -423,7 +423,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
             config->values[i] = arena_strdup(&config->strings, value);
         } else if (reason.file[0]) {
             *err = reason;
-            tell_source(&config->source, err);
+            add_source(&config->source, err);
         } else {
             err_set(err, -status, "%s: %s", key, reason.message);
         }
@@ -505,7 +505,7 @@ void config_compare(const struct config *before, const struct config *after,
             tell(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
 }
 
-static const char *keep(struct config *config, const char *value)
+static const char *copy_string(struct config *config, const char *value)
 {
     return value ? arena_strdup(&config->strings, value) : NULL;
 }
@@ -516,14 +516,14 @@ void config_keep_fixed(const struct config *before, struct config *after)
         const struct key *key = &keys[i];
         if (key->live)
             continue;
-        after->values[i] = keep(after, before->values[i]);
+        after->values[i] = copy_string(after, before->values[i]);
         if (key->kind == PATH)
-            *path_at(after, key) = keep(after, *path_at((struct config *)before, key));
+            *path_at(after, key) = copy_string(after, *path_at((struct config *)before, key));
         else
             memcpy((char *)after + key->field.offset, (const char *)before + key->field.offset,
                    key->field.bytes);
     }
     after->port.guid = before->port.guid;
-    after->lmc_given = true; /* what ports have must not change under them */
+    after->lmc_given = true; /* the LMC of ports in use must not change */
     after->sm.lmc = before->sm.lmc;
 }

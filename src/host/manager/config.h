@@ -1,16 +1,22 @@
-/* The manager's configuration: `key value` lines, '#' starts a remark.
+/* The manager's configuration: lines of `key value`; '#' starts a comment.
  *
- * One table (config.c) names every key, says whether it can change in a running manager, and checks
- * its value; the command line's options go through the same table. weft-sm.conf(5) explains each
- * key. */
+ * A table in config.c has all keys, their values and whether they can change in a running manager.
+ * Command-line options use the same table. weft-sm.conf(5) explains each key. */
 #ifndef WEFT_HOST_MANAGER_CONFIG_H
 #define WEFT_HOST_MANAGER_CONFIG_H
 
-#include "host/manager/port_choice.h"
 #include "routing/engine/hints.h"
 #include "sm/sm.h"
 
-enum { CONFIG_KEYS = 96 }; /* room for; the table has its own length */
+enum { CONFIG_KEYS = 96 }; /* at least the length of the table of keys */
+enum { PORT_ANY = -1 };
+
+/* The port of this machine that a manager uses. */
+struct port_choice {
+    uint64_t guid;  /* 0: any */
+    const char *ca; /* NULL: any */
+    int number;     /* PORT_ANY: any */
+};
 
 struct config {
     struct sm_config sm;
@@ -24,13 +30,13 @@ struct config {
     struct port_weights weights;
     struct user_routes user_routes;
     struct qos qos;
-    int qos_wanted;           /* -1: as it follows from the rest */
-    struct err policy_absent; /* "": it is there. Else an error, unless qos is off */
+    int qos_wanted;           /* -1: on if there is a policy or option */
+    struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
     bool allow_both_pkeys;
-    const char *values[CONFIG_KEYS]; /* as given, by key; NULL: not given */
+    const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
     struct config_source {
-        const char *key, *file; /* file: NULL if it is the command line */
+        const char *key, *file; /* file: NULL for the command line */
         unsigned line;
     } source; /* of the value that is being set */
     struct arena strings;
@@ -39,16 +45,16 @@ struct config {
 void config_init(struct config *config);
 void config_release(struct config *config);
 
-const char *config_key(size_t index); /* all of them, then NULL */
-/* One key. The error says what was expected. */
+const char *config_key(size_t index); /* NULL after the last one */
+/* Sets one key. */
 int config_set(struct config *config, const char *key, const char *value, struct err *err);
-/* A whole file; the error names file and line. */
+/* Reads a file. */
 int config_read(struct config *config, const char *path, struct err *err);
-/* What follows from the keys together; after the last of them. */
+/* Checks and completes the configuration after the last key. */
 int config_finish(struct config *config, struct err *err);
 
-/* Goes through the keys whose values differ: `tell` hears of each, and whether the running manager
- * takes it over. */
+/* Calls `tell` for each key whose value differs; `live`: the running manager applies the new value.
+ */
 void config_compare(const struct config *before, const struct config *after,
                     void (*tell)(void *context, const char *key, const char *from, const char *to,
                                  bool live),

@@ -1,7 +1,7 @@
-/* Attachments: from a name to a port, and the facts that /sys would have about it.
+/* Attachments: finds a port by name, and describes it as /sys does.
  *
- * A program sees one adapter, the node it is attached to, under one name. The facts are the live
- * ones: what a subnet manager has set in the port's agent. */
+ * A program sees one adapter, the node that it is attached to, under one name. The description has
+ * the present values in the port's agent. */
 #include "host/server/attach.h"
 
 #include <ctype.h>
@@ -11,22 +11,7 @@
 
 #define CA_NAME "weft0"
 
-static int attach_default(const struct topology *topology, struct attachment *attachment,
-                          struct err *err)
-{
-    if (topology->nodes.count == 0)
-        return err_set(err, ENODEV, "the fabric has no node to attach to");
-    *attachment = (struct attachment){.node = 0};
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        if (topology->nodes.items[i].kind != NODE_ADAPTER)
-            continue;
-        attachment->node = i;
-        break;
-    }
-    return 0;
-}
-
-/* NODE:PORT. Names can hold colons: the last one counts, and only with a number behind it. */
+/* NODE:PORT. A name may contain colons: the last one separates the port, if a number follows. */
 static uint32_t find_with_port(const struct topology *topology, const char *text, unsigned *port)
 {
     char name[ATTACH_BYTES];
@@ -48,8 +33,14 @@ int attach_find(const struct topology *topology, const char *text, struct attach
 {
     unsigned port = 0;
     bool named_port = false;
-    if (!text || !*text)
-        return attach_default(topology, attachment, err);
+    if (!text || !*text) {
+        uint32_t first = 0;
+        while (first < topology->nodes.count && topology->nodes.items[first].kind != NODE_ADAPTER)
+            first++;
+        *attachment = (struct attachment){.node = first < topology->nodes.count ? first : 0};
+        return topology->nodes.count ? 0
+                                     : err_set(err, ENODEV, "the fabric has no node to attach to");
+    }
     uint32_t node = topology_find(topology, text);
     if (node == TOPOLOGY_NONE) {
         node = find_with_port(topology, text, &port);
@@ -72,7 +63,7 @@ static unsigned port_field(const struct fabric *fabric, uint32_t port, enum wire
     return (unsigned)wire_get(fabric_port_info(fabric, port), field);
 }
 
-/* libibumad's choice among the ports of an adapter. */
+/* The port of an adapter that libibumad chooses by default. */
 static uint32_t best_port(const struct fabric *fabric, const struct topology_node *node)
 {
     uint32_t up = TOPOLOGY_NONE, enabled = TOPOLOGY_NONE;
@@ -121,16 +112,16 @@ void attach_describe_ca(const struct fabric *fabric, uint32_t node, struct answe
              described->description ? described->description : described->name);
 }
 
-/* Gb/s before line coding, in tenths, of one lane. */
-static const unsigned lane_rate_tenths[SPEED_COUNT] = {
+/* Signalling rate of one physical lane (1X) in tenths of Gb/s. */
+static const unsigned rate_1x_tenths[SPEED_COUNT] = {
     [SPEED_SDR] = 25,    [SPEED_DDR] = 50,   [SPEED_QDR] = 100,
     [SPEED_FDR10] = 100, [SPEED_FDR] = 140,  [SPEED_EDR] = 250,
     [SPEED_HDR] = 500,   [SPEED_NDR] = 1000, [SPEED_XDR] = 2000,
 };
 
-/* A switch's port 0 is no link: sysfs has 1X SDR for such. */
-static void link_of(const struct topology *topology, uint32_t port, enum link_width *width,
-                    enum link_speed *speed)
+/* Port 0 of a switch has no link: sysfs shows 1X SDR for it. */
+static void get_link(const struct topology *topology, uint32_t port, enum link_width *width,
+                     enum link_speed *speed)
 {
     bool linked = topology->ports.items[port].peer != TOPOLOGY_NONE;
     *width = linked ? topology->ports.items[port].width : WIDTH_1X;
@@ -141,7 +132,7 @@ void attach_describe_link(const struct topology *topology, uint32_t port, char *
 {
     enum link_width width;
     enum link_speed speed;
-    link_of(topology, port, &width, &speed);
+    get_link(topology, port, &width, &speed);
     snprintf(text, size, "%s %s", link_width_name(width), link_speed_name(speed));
 }
 
@@ -150,7 +141,7 @@ void attach_describe_port(const struct fabric *fabric, uint32_t port, struct ans
     const struct topology *topology = fabric_topology(fabric);
     enum link_width width;
     enum link_speed speed;
-    link_of(topology, port, &width, &speed);
+    get_link(topology, port, &width, &speed);
     memset(answer, 0, sizeof *answer);
     snprintf(answer->ca_name, sizeof answer->ca_name, CA_NAME);
     answer->number = topology_port_number(topology, port);
@@ -160,7 +151,7 @@ void attach_describe_port(const struct fabric *fabric, uint32_t port, struct ans
     answer->sm_sl = port_field(fabric, port, PORT_INFO_MASTER_SM_SL);
     answer->state = port_field(fabric, port, PORT_INFO_PORT_STATE);
     answer->physical_state = port_field(fabric, port, PORT_INFO_PORT_PHYSICAL_STATE);
-    answer->rate = link_width_multiple(width) * lane_rate_tenths[speed] / 10;
+    answer->rate = link_width_multiple(width) * rate_1x_tenths[speed] / 10;
     answer->capability_mask = port_field(fabric, port, PORT_INFO_CAPABILITY_MASK);
     answer->gid_prefix = wire_get(fabric_port_info(fabric, port), PORT_INFO_GID_PREFIX);
     answer->port_guid = fabric_port_guid(fabric, port, 0);

@@ -1,4 +1,4 @@
-/* Where in the fabric a program sits, and what its operating system tells it about that place. */
+/* The port of the fabric that a program is attached to, and its description in sysfs. */
 #ifndef WEFT_HOST_SERVER_ATTACH_H
 #define WEFT_HOST_SERVER_ATTACH_H
 
@@ -7,22 +7,21 @@
 
 struct attachment {
     uint32_t node;
-    unsigned port; /* 0: the best one at the time of asking */
+    unsigned port; /* 0: the best port at the time of the request */
 };
 
-/* NODE or NODE:PORT, by name, description or GUID; "" is the first adapter, or the first node of a
- * topology without one. At a switch only port 0 can be attached to. */
+/* `text` is NODE or NODE:PORT, with a node's name, description or GUID; "" means the first adapter,
+ * or the first node of a topology without adapters. Of a switch only port 0 can be named. */
 int attach_find(const struct topology *topology, const char *text, struct attachment *attachment,
                 struct err *err);
-/* The port (by index) with this number at the attachment, or for 0 the best: the one that the
- * attachment names, else the first that is active, or up, or not disabled. TOPOLOGY_NONE if there
- * is no such port. */
+/* Returns the index of the port with this number. Number 0 means the port of the attachment, else
+ * the first that is active, up or not disabled. TOPOLOGY_NONE: no such port. */
 uint32_t attach_port(const struct fabric *fabric, const struct attachment *attachment,
                      unsigned number);
 
 void attach_describe_ca(const struct fabric *fabric, uint32_t node, struct answer_ca *answer);
 void attach_describe_port(const struct fabric *fabric, uint32_t port, struct answer_port *answer);
-/* "4X QDR": as sysfs puts it behind the rate. */
+/* "4X QDR", as in sysfs after the rate. */
 void attach_describe_link(const struct topology *topology, uint32_t port, char *text, size_t size);
 
 #endif

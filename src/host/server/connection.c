@@ -1,8 +1,8 @@
 /* Sockets of clients.
  *
- * Reading takes several packets a call, since a discovering program has some requests on the way;
- * writing takes one call a MAD, straight from the queue. Messages longer than a MAD come and go as
- * memory behind a descriptor (see protocol.h). */
+ * One system call reads several packets, since a program that discovers a subnet has several
+ * requests outstanding. One system call writes one MAD, directly from the queue. Messages longer
+ * than a MAD are passed in memory with a descriptor (protocol.h). */
 #include "host/server/connection.h"
 
 #include "host/socket/endpoint.h"
@@ -20,13 +20,13 @@
 
 enum {
     BATCH = 16,
-    ROUNDS = 4, /* of a batch, before others get their turn */
+    ROUNDS = 4, /* batches that one client may send before the next is served */
     PACKET_ROOM = sizeof(struct request) > MESSAGE_PACKET_BYTES ? sizeof(struct request)
                                                                 : MESSAGE_PACKET_BYTES,
 };
 
-/* 0 says that there is none. */
-static uint32_t handle_of_address(const struct sockaddr_un *address, socklen_t length)
+/* Returns the number of the client's address plus one; 0: no number. */
+static uint32_t session_handle(const struct sockaddr_un *address, socklen_t length)
 {
     uint32_t handle;
     return endpoint_handle(address, length, &handle) ? handle + 1 : 0;
@@ -45,7 +45,7 @@ struct connection *connection_accept(int listener, struct clients *clients)
     struct connection *connection = mem_zalloc(1, sizeof *connection);
     connection->fd = fd;
     connection->session =
-        session_begin(clients, connection, handle_of_address(&address, length), (uint32_t)peer.pid);
+        session_begin(clients, connection, session_handle(&address, length), (uint32_t)peer.pid);
     return connection;
 }
 
@@ -76,10 +76,10 @@ uint32_t connection_interest(const struct connection *connection)
     return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
-/* Reads a long message from the memory that a client sent, which must be memory: a pipe or a
- * terminal would make us wait. */
+/* Reads a long message. The descriptor must be a memfd: reading a pipe or a terminal could block.
+ */
 static uint8_t *read_memory(int fd, size_t *bytes)
 {
     struct stat status;
@@ -113,11 +113,11 @@ static int receive_packet(struct session *session, struct msghdr *message, size_
     return result;
 }
 
-/* Reads up to a batch. Returns the number of packets; 0 when none is there; -errno at the end. */
+/* Reads up to BATCH packets. Returns their number, or -errno at the end of the connection. */
 static int read_batch(struct connection *connection)
 {
     static uint8_t room[BATCH][PACKET_ROOM];
-    static union descriptor_room control[BATCH];
+    static union descriptor_buffer control[BATCH];
     struct mmsghdr messages[BATCH];
     struct iovec pieces[BATCH];
     for (int i = 0; i < BATCH; i++) {
@@ -132,7 +132,7 @@ static int read_batch(struct connection *connection)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     int result = count == 0 ? -EPIPE : count;
     for (int i = 0; i < count; i++) {
-        int error = -EPIPE; /* an empty packet is the end of the connection */
+        int error = -EPIPE; /* an empty packet means the end of the connection */
         if (result < 0) {
             int fd = endpoint_descriptor(&messages[i].msg_hdr);
             if (fd >= 0)
@@ -146,23 +146,16 @@ static int read_batch(struct connection *connection)
     return result;
 }
 
-unsigned connection_read(struct connection *connection)
+void connection_read(struct connection *connection)
 {
-    unsigned packets = 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        int count = read_batch(connection);
-        if (count < 0) {
-            connection_close(connection);
-            return packets + 1;
-        }
-        packets += (unsigned)count;
-        if (count < BATCH)
-            break;
-    }
-    return packets;
+    int count = BATCH;
+    for (int round = 0; round < ROUNDS && count == BATCH; round++)
+        count = read_batch(connection);
+    if (count < 0)
+        connection_close(connection);
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static ssize_t send_mad(int fd, const struct mad_received *message)
 {
@@ -172,9 +165,9 @@ static ssize_t send_mad(int fd, const struct mad_received *message)
     return send(fd, &message->head, message->head.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Whether writing can go on. A full socket waits for its reader; no memory or descriptors for a
- * long message costs that message; anything else is the end. */
-static bool go_on(struct connection *connection, ssize_t sent)
+/* Whether to write the next message. A full socket is tried again later. A long message is lost if
+ * there is no memory or descriptor for it. Any other error closes the connection. */
+static bool check_sent(struct connection *connection, ssize_t sent)
 {
     if (sent >= 0)
         return true;
@@ -194,7 +187,8 @@ void connection_write(struct connection *connection)
     const char *packet;
     size_t bytes;
     while (session_next_answer(session, &packet, &bytes)) {
-        if (!go_on(connection, send(connection->fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)))
+        if (!check_sent(connection,
+                        send(connection->fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)))
             return;
         session_answer_sent(session, bytes);
     }
@@ -203,7 +197,7 @@ void connection_write(struct connection *connection)
         return;
     }
     while (session->file && (message = mad_file_next(session->file)) != NULL) {
-        if (!go_on(connection, send_mad(connection->fd, message)))
+        if (!check_sent(connection, send_mad(connection->fd, message)))
             return;
         mad_file_taken(session->file);
     }

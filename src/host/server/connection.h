@@ -1,4 +1,4 @@
-/* The socket of one client: reads packets into its session, writes out what waits for it. */
+/* The socket of one client: reads packets into its session, writes answers and MADs. */
 #ifndef WEFT_HOST_SERVER_CONNECTION_H
 #define WEFT_HOST_SERVER_CONNECTION_H
 
@@ -9,20 +9,20 @@
 struct connection {
     int fd;
     struct session *session;
-    struct connection *next; /* of those that died in this round */
-    uint32_t interest;       /* what epoll watches for */
+    struct connection *next; /* in the list of closed connections */
+    uint32_t interest;       /* events that epoll watches */
     bool watched, dead;
 };
 
-/* Takes one connection from the listening socket; NULL with errno when none could be. */
+/* Accepts a connection; NULL with errno on failure. */
 struct connection *connection_accept(int listener, struct clients *clients);
 void connection_free(struct connection *connection);
-/* Reads what is there, up to a bound. Closes the connection at its end or when it makes no sense.
- * Returns how many packets came. */
-unsigned connection_read(struct connection *connection);
-/* Writes until nothing is left or the socket is full. */
+/* Reads pending packets, up to a limit. Closes the connection at its end or after an invalid
+ * packet. */
+void connection_read(struct connection *connection);
+/* Writes until all is written or the socket is full. */
 void connection_write(struct connection *connection);
-/* What epoll should watch for now. */
+/* The events that epoll has to watch. */
 uint32_t connection_interest(const struct connection *connection);
 
 #endif

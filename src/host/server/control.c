@@ -1,53 +1,61 @@
-/* The commands of `weft ctl`: look at a running fabric and break it on purpose.
+/* The commands of `weft ctl`: reports on a running fabric, and faults.
  *
- * One table of commands; each takes its words and writes text or JSON. Faults act on the fabric at
- * once; what they cause (traps, timeouts) comes by the usual ways. */
+ * A table has all commands. Reports are text of at most 80 columns, or JSON. Faults change the
+ * fabric at once; traps and time-outs follow from that. */
 #include "base/parse.h"
+#include "base/record.h"
 #include "base/time.h"
-#include "host/server/control_report.h"
+#include "host/server/session.h"
+#include "sma/sma.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 enum { WORDS = 12 };
 
-struct words {
-    const char *items[WORDS + 1]; /* the rest NULL */
+/* One command. */
+struct call {
+    struct clients *clients;
+    struct fabric *fabric;
+    const struct topology *topology;
+    const char *words[WORDS + 1]; /* the rest NULL */
     unsigned count;
+    struct record record; /* of the report */
+    struct err *err;
 };
 
-typedef int (*control_command)(struct clients *clients, const struct words *words, struct err *err);
+/* ---- arguments ---- */
 
-/* ---- what words mean ---- */
-
-static int parse_node(const struct clients *clients, const char *word, uint32_t *node,
-                      struct err *err)
+static int parse_node(const struct call *call, unsigned at, uint32_t *node)
 {
-    *node = topology_find(fabric_topology(clients->fabric), word);
-    return *node == TOPOLOGY_NONE ? err_set(err, EINVAL, "no single node is called '%s'", word) : 0;
+    *node = topology_find(call->topology, call->words[at]);
+    if (*node != TOPOLOGY_NONE)
+        return 0;
+    return err_set(call->err, EINVAL, "no single node is called '%s'", call->words[at]);
 }
 
-static int parse_port(const struct clients *clients, const char *node_word, const char *port_word,
-                      uint32_t *port, struct err *err)
+/* Two words: a node and a port number. */
+static int parse_port(const struct call *call, unsigned at, uint32_t *port)
 {
-    const struct topology *topology = fabric_topology(clients->fabric);
     uint32_t node = TOPOLOGY_NONE;
     uint64_t number = 0;
-    int result = parse_node(clients, node_word, &node, err);
+    int result = parse_node(call, at, &node);
     if (result < 0)
         return result;
-    if (!parse_bounded(port_word, 0, 255, &number))
-        return err_set(err, EINVAL, "'%s' is no port number", port_word);
-    if (number > topology->nodes.items[node].port_count)
-        return err_set(err, EINVAL, "%s has ports up to %u, not %s",
-                       topology->nodes.items[node].name, topology->nodes.items[node].port_count,
-                       port_word);
-    *port = topology_port_index(topology, node, (unsigned)number);
+    const char *word = call->words[at + 1];
+    const struct topology_node *found = &call->topology->nodes.items[node];
+    if (!parse_bounded(word, 0, 255, &number))
+        return err_set(call->err, EINVAL, "'%s' is no port number", word);
+    if (number > found->port_count)
+        return err_set(call->err, EINVAL, "%s has ports up to %u, not %s", found->name,
+                       found->port_count, word);
+    *port = topology_port_index(call->topology, node, (unsigned)number);
     return 0;
 }
 
-static int parse_attribute(const char *word, unsigned *attribute, struct err *err)
+static int parse_attribute(const struct call *call, const char *word, unsigned *attribute)
 {
     uint64_t number = 0;
     for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
@@ -58,138 +66,275 @@ static int parse_attribute(const char *word, unsigned *attribute, struct err *er
             return 0;
         }
     if (!parse_bounded(word, 0, 0xffff, &number))
-        return err_set(err, EINVAL, "'%s' is no SMP attribute", word);
+        return err_set(call->err, EINVAL, "'%s' is no SMP attribute", word);
     *attribute = (unsigned)number;
     return 0;
 }
 
-static int parse_up(const char *word, bool *up, struct err *err)
+static int parse_up(const struct call *call, bool *up)
 {
-    *up = strcmp(word, "up") == 0;
-    if (*up || strcmp(word, "down") == 0)
+    *up = strcmp(call->words[1], "up") == 0;
+    if (*up || strcmp(call->words[1], "down") == 0)
         return 0;
-    return err_set(err, EINVAL, "'%s' is neither 'up' nor 'down'", word);
+    return err_set(call->err, EINVAL, "'%s' is neither 'up' nor 'down'", call->words[1]);
 }
 
 /* ---- faults ---- */
 
-static int control_link(struct clients *clients, const struct words *words, struct err *err)
+static int control_link(struct call *call)
 {
     uint32_t port = TOPOLOGY_NONE;
     bool up = false;
-    int result = parse_up(words->items[1], &up, err);
+    int result = parse_up(call, &up);
     if (result == 0)
-        result = parse_port(clients, words->items[2], words->items[3], &port, err);
-    return result < 0 ? result : fabric_set_link(clients->fabric, port, up, err);
+        result = parse_port(call, 2, &port);
+    return result < 0 ? result : fabric_set_link(call->fabric, port, up, call->err);
 }
 
-static int control_node(struct clients *clients, const struct words *words, struct err *err)
+static int control_node(struct call *call)
 {
     uint32_t node = TOPOLOGY_NONE;
     bool up = false;
-    int result = parse_up(words->items[1], &up, err);
+    int result = parse_up(call, &up);
     if (result == 0)
-        result = parse_node(clients, words->items[2], &node, err);
+        result = parse_node(call, 2, &node);
     if (result < 0)
         return result;
-    if (strcmp(words->items[0], "switch") == 0 &&
-        fabric_topology(clients->fabric)->nodes.items[node].kind != NODE_SWITCH)
-        return err_set(err, EINVAL, "'%s' is no switch; say 'node' to mean any", words->items[2]);
-    return fabric_set_node(clients->fabric, node, up, err);
+    if (strcmp(call->words[0], "switch") == 0 &&
+        call->topology->nodes.items[node].kind != NODE_SWITCH)
+        return err_set(call->err, EINVAL, "'%s' is no switch; use 'node' for any node",
+                       call->words[2]);
+    return fabric_set_node(call->fabric, node, up, call->err);
 }
 
-static int control_flap(struct clients *clients, const struct words *words, struct err *err)
+static int control_flap(struct call *call)
 {
     uint32_t port = TOPOLOGY_NONE;
-    int result = parse_port(clients, words->items[1], words->items[2], &port, err);
-    return result < 0 ? result : fabric_flap_port(clients->fabric, port, err);
+    int result = parse_port(call, 1, &port);
+    return result < 0 ? result : fabric_flap_port(call->fabric, port, call->err);
 }
 
-static int control_drop(struct clients *clients, const struct words *words, struct err *err)
+static int control_drop(struct call *call)
 {
     uint32_t port = TOPOLOGY_NONE;
     unsigned attribute = 0, at = 2;
     uint64_t parts = 0;
     int result = 0;
-    if (!parse_percent(words->items[1], &parts))
-        return err_set(err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words->items[1]);
-    if (words->items[at] && strcmp(words->items[at], "attribute") != 0) {
-        if (!words->items[at + 1])
-            return err_set(err, EINVAL, "which port of '%s'?", words->items[at]);
-        result = parse_port(clients, words->items[at], words->items[at + 1], &port, err);
+    const char *const *words = call->words;
+    if (!parse_percent(words[1], &parts))
+        return err_set(call->err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words[1]);
+    if (words[at] && strcmp(words[at], "attribute") != 0) {
+        if (!words[at + 1])
+            return err_set(call->err, EINVAL, "which port of '%s'?", words[at]);
+        result = parse_port(call, at, &port);
         at += 2;
     }
-    if (result == 0 && words->items[at]) {
-        if (strcmp(words->items[at], "attribute") != 0 || !words->items[at + 1])
-            return err_set(err, EINVAL, "expected 'attribute NAME', not '%s'", words->items[at]);
-        result = parse_attribute(words->items[at + 1], &attribute, err);
+    if (result == 0 && words[at]) {
+        if (strcmp(words[at], "attribute") != 0 || !words[at + 1])
+            return err_set(call->err, EINVAL, "expected 'attribute NAME', not '%s'", words[at]);
+        result = parse_attribute(call, words[at + 1], &attribute);
         at += 2;
     }
-    if (result == 0 && words->items[at])
-        return err_set(err, EINVAL, "'%s' is one word too many", words->items[at]);
-    return result < 0 ? result : fabric_set_loss(clients->fabric, port, attribute, parts, err);
+    if (result == 0 && words[at])
+        return err_set(call->err, EINVAL, "'%s' is one word too many", words[at]);
+    return result < 0 ? result : fabric_set_loss(call->fabric, port, attribute, parts, call->err);
 }
 
-static int control_agent(struct clients *clients, const struct words *words, struct err *err)
+static int control_agent(struct call *call)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t delay = 0;
-    const char *how = words->items[1];
+    const char *how = call->words[1], *time = call->words[3];
     bool slow = strcmp(how, "slow") == 0, mute = strcmp(how, "mute") == 0;
-    int result = parse_node(clients, words->items[2], &node, err);
+    int result = parse_node(call, 2, &node);
     if (result < 0)
         return result;
     if (!slow && !mute && strcmp(how, "heal") != 0)
-        return err_set(err, EINVAL, "agents can be 'slow', 'mute' or 'heal'ed, not '%s'", how);
-    if (slow != (words->items[3] != NULL))
-        return err_set(err, EINVAL, "'agent slow NODE' takes a time, such as 50ms; others none");
-    if (slow && (!time_parse(words->items[3], &delay) || delay == 0))
-        return err_set(err, EINVAL, "'%s' is no time: write 50ms or 2s", words->items[3]);
-    return fabric_set_agent_delay(clients->fabric, node, mute ? TIME_NEVER : delay, err);
+        return err_set(call->err, EINVAL, "agents can be 'slow', 'mute' or 'heal'ed, not '%s'",
+                       how);
+    if (slow != (time != NULL))
+        return err_set(call->err, EINVAL,
+                       "'agent slow NODE' takes a time, such as 50ms; others none");
+    if (slow && (!time_parse(time, &delay) || delay == 0))
+        return err_set(call->err, EINVAL, "'%s' is no time: write 50ms or 2s", time);
+    return fabric_set_agent_delay(call->fabric, node, mute ? TIME_NEVER : delay, call->err);
 }
 
-static int control_guid(struct clients *clients, const struct words *words, struct err *err)
+static int control_guid(struct call *call)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t guid = 0;
-    int result = parse_node(clients, words->items[1], &node, err);
-    if (result == 0 && !parse_number(words->items[2], &guid))
-        return err_set(err, EINVAL, "'%s' is no GUID (0x…)", words->items[2]);
-    return result < 0 ? result : fabric_set_guid(clients->fabric, node, guid, err);
+    int result = parse_node(call, 1, &node);
+    if (result == 0 && !parse_number(call->words[2], &guid))
+        return err_set(call->err, EINVAL, "'%s' is no GUID (0x…)", call->words[2]);
+    return result < 0 ? result : fabric_set_guid(call->fabric, node, guid, call->err);
 }
 
-static int control_errors(struct clients *clients, const struct words *words, struct err *err)
+static int control_errors(struct call *call)
 {
     uint32_t port = TOPOLOGY_NONE;
     uint64_t count = 0;
-    int result = parse_port(clients, words->items[1], words->items[2], &port, err);
-    if (result == 0 && !parse_bounded(words->items[3], 0, UINT32_MAX, &count))
-        return err_set(err, EINVAL, "'%s' is no count", words->items[3]);
-    return result < 0 ? result : fabric_add_bit_errors(clients->fabric, port, (unsigned)count, err);
+    int result = parse_port(call, 1, &port);
+    if (result == 0 && !parse_bounded(call->words[3], 0, UINT32_MAX, &count))
+        return err_set(call->err, EINVAL, "'%s' is no count", call->words[3]);
+    return result < 0 ? result
+                      : fabric_add_bit_errors(call->fabric, port, (unsigned)count, call->err);
 }
 
-static int control_stop(struct clients *clients, const struct words *words, struct err *err)
+static int control_stop(struct call *call)
 {
-    (void)words;
-    (void)err;
-    clients->stop = true;
+    call->clients->stop = true;
     return 0;
 }
 
-/* ---- reports ---- */
+/* ---- status ---- */
 
-static int control_counters(struct clients *clients, const struct words *words, bool json,
-                            struct text *out, struct err *err)
+static const char *port_label(const struct topology *topology, uint32_t port, char text[40])
 {
-    struct counter_selection selection = {.node = TOPOLOGY_NONE, .port = TOPOLOGY_NONE};
-    int result = 0;
-    if (words->count >= 2)
-        result = parse_node(clients, words->items[1], &selection.node, err);
-    if (result == 0 && words->count == 3)
-        result = parse_port(clients, words->items[1], words->items[2], &selection.port, err);
+    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+    const char *name = node->description && *node->description ? node->description : node->name;
+    snprintf(text, 40, "%.30s:%u", name, topology_port_number(topology, port));
+    return text;
+}
+
+static void put_clients(struct record *record, const struct call *call)
+{
+    bool first = true;
+    record_begin_list(record, "clients");
+    for (const struct session *session = call->clients->first; session; session = session->after) {
+        bool manager = session->state == SESSION_MANAGER;
+        char path[64], program[24] = "?", place[40];
+        struct mad_file_status status = {0};
+        if (session->state != SESSION_OPEN && !manager)
+            continue;
+        snprintf(path, sizeof path, "/proc/%u/comm", session->pid);
+        FILE *file = fopen(path, "re");
+        if (file) {
+            if (fgets(program, sizeof program, file))
+                program[strcspn(program, "\n")] = 0;
+            fclose(file);
+        }
+        if (session->file)
+            mad_file_status(session->file, &status);
+        if (first)
+            record_text(record, "\n%7s %-15s %-20s %6s %9s %9s %7s\n", "PID", "PROGRAM", "AT",
+                        "AGENTS", "SENT", "RECEIVED", "LATE");
+        first = false;
+        record_begin(record, NULL);
+        record_number(record, "pid", "%7llu", session->pid);
+        record_string(record, "program", " %-15.15s", program);
+        record_string(record, "at", " %-20.20s", port_label(call->topology, session->port, place));
+        record_flag(record, "manager", "   IsSM", manager);
+        record_number(record, "agents", manager ? NULL : " %6llu", status.agents);
+        record_number(record, "requests", NULL, status.requests);
+        record_number(record, "sent", manager ? NULL : " %9llu", status.sent);
+        record_number(record, "received", manager ? NULL : " %9llu", status.received);
+        record_number(record, "timeouts", manager ? NULL : " %7llu", status.timeouts);
+        record_number(record, "dropped", NULL, status.dropped);
+        record_number(record, "queued_bytes", NULL, status.queued_bytes);
+        record_text(record, "\n");
+        record_end(record);
+    }
+    record_end_list(record);
+}
+
+static int control_status(struct call *call)
+{
+    const struct clients *clients = call->clients;
+    struct record *record = &call->record;
+    uint64_t network = fabric_network_time(call->fabric);
+    uint32_t kinds[NODE_ROUTER + 1] = {0};
+    struct fabric_totals totals;
+    fabric_totals(call->fabric, &totals);
+    for (size_t i = 0; i < call->topology->nodes.count; i++)
+        kinds[call->topology->nodes.items[i].kind]++;
+    record_begin(record, NULL);
+    record_number(record, "switches", "nodes     %llu switches", kinds[NODE_SWITCH]);
+    record_number(record, "adapters", ", %llu adapters", kinds[NODE_ADAPTER]);
+    record_number(record, "routers", ", %llu routers", kinds[NODE_ROUTER]);
+    record_number(record, "nodes_down", ", %llu down\n", totals.nodes_down);
+    record_number(record, "links_up", "links     %llu up", totals.links_up);
+    record_number(record, "links_down", ", %llu down\n", totals.links_down);
+    record_number(record, "packets_sent", "packets   %llu sent", totals.packets_sent);
+    record_number(record, "smps_sent", " (%llu SMPs)", totals.smps_sent);
+    record_number(record, "hops", ", %llu hops", totals.hops);
+    record_number(record, "smps_lost", ", %llu lost", totals.smps_lost);
+    record_number(record, "traps", ", %llu traps\n", totals.traps);
+    record_number(record, "managers", NULL, totals.managers);
+    record_number(record, "network_ps", NULL, network);
+    record_number(record, "wall_ps", NULL, clients->now);
+    record_text(record, "time      %.6f s in the network, %.3f s on the wall",
+                (double)network / TIME_S, (double)clients->now / TIME_S);
+    record_string(record, "pace", ", pace %s\n", clients->pace);
+    record_text(record, "clients   %zu ports open, %u managers, %" PRIu64 " requests answered\n",
+                clients->opened.count, totals.managers, clients->served);
+    put_clients(record, call);
+    record_end(record);
+    return 0;
+}
+
+/* ---- counters ---- */
+
+static uint64_t error_sum(const uint64_t *total)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < COUNTER_XMIT_DATA; i++)
+        sum += total[i];
+    return sum;
+}
+
+/* A row of the table, or all counters of the only port. */
+static void put_counters(struct record *record, const struct call *call, bool alone, uint32_t port)
+{
+    const struct topology *topology = call->topology;
+    const uint64_t *total = fabric_counters(call->fabric, port)->total;
+    char place[40];
+    record_begin(record, NULL);
+    record_string(record, "node", NULL,
+                  topology->nodes.items[topology->ports.items[port].node].name);
+    record_number(record, "port", NULL, topology_port_number(topology, port));
+    record_text(record, alone ? "%s\n" : "%-26.26s", port_label(topology, port, place));
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        if (alone)
+            record_text(record, "  %-30s", sma_counter_name(i));
+        record_number(record, sma_counter_name(i), alone ? " %20llu\n" : NULL, total[i]);
+    }
+    if (!alone)
+        record_text(record,
+                    " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
+                    total[COUNTER_XMIT_PACKETS], total[COUNTER_RCV_PACKETS],
+                    total[COUNTER_XMIT_DATA] * 4, total[COUNTER_RCV_DATA] * 4, error_sum(total));
+    record_end(record);
+}
+
+/* Without arguments: all ports with a counter above 0. With a node: its ports. With a port: all its
+ * counters. */
+static int control_counters(struct call *call)
+{
+    struct record *record = &call->record;
+    uint32_t node = TOPOLOGY_NONE, port = TOPOLOGY_NONE;
+    int result = call->count >= 2 ? parse_node(call, 1, &node) : 0;
+    if (result == 0 && call->count == 3)
+        result = parse_port(call, 1, &port);
     if (result < 0)
         return result;
-    report_counters(clients, &selection, json, out);
+    record_begin_list(record, NULL);
+    if (port == TOPOLOGY_NONE)
+        record_text(record, "%-26s %11s %10s %11s %11s %6s\n", "PORT", "PACKETS OUT", "IN",
+                    "BYTES OUT", "IN", "ERRORS");
+    for (uint32_t i = 0; i < call->topology->ports.count; i++) {
+        uint32_t at = call->topology->ports.items[i].node;
+        const struct topology_node *owner = &call->topology->nodes.items[at];
+        const uint64_t *total = fabric_counters(call->fabric, i)->total;
+        bool is_link = i != owner->first_port || owner->kind == NODE_SWITCH;
+        bool counted =
+            total[COUNTER_XMIT_PACKETS] || total[COUNTER_RCV_PACKETS] || error_sum(total);
+        if (port != TOPOLOGY_NONE   ? i == port
+            : node != TOPOLOGY_NONE ? at == node && is_link
+                                    : counted)
+            put_counters(record, call, port != TOPOLOGY_NONE, i);
+    }
+    record_end_list(record);
     return 0;
 }
 
@@ -197,12 +342,12 @@ static int control_counters(struct clients *clients, const struct words *words, 
 
 static const struct {
     const char *name;
-    unsigned least, most; /* words, the name included */
-    control_command run;  /* NULL: a report */
+    unsigned least, most; /* number of words, with the name */
+    int (*run)(struct call *call);
     const char *usage;
 } commands[] = {
-    {"status", 1, 1, NULL, "status"},
-    {"counters", 1, 3, NULL, "counters [NODE [PORT]]"},
+    {"status", 1, 1, control_status, "status"},
+    {"counters", 1, 3, control_counters, "counters [NODE [PORT]]"},
     {"link", 4, 4, control_link, "link down|up NODE PORT"},
     {"switch", 3, 3, control_node, "switch down|up NODE"},
     {"node", 3, 3, control_node, "node down|up NODE"},
@@ -215,34 +360,32 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static int run_words(struct clients *clients, const struct words *words, bool json,
-                     struct text *out, struct err *err)
-{
-    if (words->count == 0)
-        return err_set(err, EINVAL, "no command");
-    for (unsigned i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i].name, words->items[0]) != 0)
-            continue;
-        if (words->count < commands[i].least || words->count > commands[i].most)
-            return err_set(err, EINVAL, "usage: weft ctl %s", commands[i].usage);
-        if (commands[i].run)
-            return commands[i].run(clients, words, err);
-        if (strcmp(commands[i].name, "counters") == 0)
-            return control_counters(clients, words, json, out, err);
-        report_status(clients, json, out);
-        return 0;
-    }
-    return err_set(err, EINVAL, "no command '%s': 'weft ctl --help' lists them", words->items[0]);
-}
-
-/* Words each end with a NUL, the last with two. */
+/* Each word ends with a NUL, the last one with two. */
 int control_run(struct clients *clients, const char *command, bool json, struct text *out)
 {
-    struct words words = {0};
     struct err err = {0};
-    for (const char *at = command; *at && words.count < WORDS; at += strlen(at) + 1)
-        words.items[words.count++] = at;
-    int result = run_words(clients, &words, json, out, &err);
+    struct call call = {.clients = clients,
+                        .fabric = clients->fabric,
+                        .topology = fabric_topology(clients->fabric),
+                        .record = record_to(out, json, true),
+                        .err = &err};
+    for (const char *at = command; *at && call.count < WORDS; at += strlen(at) + 1)
+        call.words[call.count++] = at;
+    const char *name = call.count ? call.words[0] : "";
+    unsigned i = 0;
+    int result;
+    while (i < COMMANDS && strcmp(commands[i].name, name) != 0)
+        i++;
+    if (call.count == 0)
+        result = err_set(&err, EINVAL, "no command");
+    else if (i == COMMANDS)
+        result = err_set(&err, EINVAL, "no command '%s': 'weft ctl --help' lists them", name);
+    else if (call.count < commands[i].least || call.count > commands[i].most)
+        result = err_set(&err, EINVAL, "usage: weft ctl %s", commands[i].usage);
+    else
+        result = commands[i].run(&call);
+    if (result == 0 && json && out->length)
+        text_putc(out, '\n');
     if (result == 0)
         return 0;
     text_clear(out);

@@ -1,7 +1,8 @@
-/* The private directory, and the well-known one.
+/* The server's private directory, and the directory of the default socket.
  *
- * The well-known socket lies in the user's runtime directory, or in one under /tmp that must belong
- * to the user and to nobody else: another could have made it to catch our clients. */
+ * The default socket is in the user's runtime directory, or in a directory under /tmp that must be
+ * owned by and writable for the user only: another user could have created it to receive the
+ * connections of our clients. */
 #include "host/server/runtime_dir.h"
 #include "host/socket/protocol.h"
 
@@ -18,50 +19,50 @@ static int make_own_directory(const char *path, struct err *err)
         return err_set(err, errno, "cannot make '%s': %s", path, strerror(errno));
     if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
         (status.st_mode & 022))
-        return err_set(err, EPERM, "'%s' is not a directory of yours alone", path);
+        return err_set(err, EPERM, "'%s' is not a directory that only you can write", path);
     return 0;
 }
 
-static int choose_socket(struct place *place, const char *socket, bool is_private, struct err *err)
+static int choose_socket_path(struct runtime_dir *dir, const char *socket, bool is_private,
+                              struct err *err)
 {
     if (socket) {
-        if (snprintf(place->socket, sizeof place->socket, "%s", socket) >=
-            (int)sizeof place->socket)
+        if (snprintf(dir->socket, sizeof dir->socket, "%s", socket) >= (int)sizeof dir->socket)
             return err_set(err, ENAMETOOLONG, "the socket's path is too long");
         return 0;
     }
     if (is_private) {
-        snprintf(place->socket, sizeof place->socket, "%s/fabric", place->directory);
+        snprintf(dir->socket, sizeof dir->socket, "%s/fabric", dir->directory);
         return 0;
     }
-    unsetenv(WEFT_SOCKET_VARIABLE); /* that of another server, which we must not replace */
-    if (protocol_socket_path(place->socket, sizeof place->socket) >= (int)sizeof place->socket)
+    unsetenv(WEFT_SOCKET_VARIABLE); /* it may name the socket of another server */
+    if (protocol_socket_path(dir->socket, sizeof dir->socket) >= (int)sizeof dir->socket)
         return err_set(err, ENAMETOOLONG, "the runtime directory's path is too long");
-    char directory[sizeof place->socket];
-    strcpy(directory, place->socket);
+    char directory[sizeof dir->socket];
+    strcpy(directory, dir->socket);
     *strrchr(directory, '/') = 0;
     return make_own_directory(directory, err);
 }
 
-int runtime_dir_make(struct place *place, const char *socket, bool is_private, struct err *err)
+int runtime_dir_make(struct runtime_dir *dir, const char *socket, bool is_private, struct err *err)
 {
     const char *base = getenv("TMPDIR");
-    memset(place, 0, sizeof *place);
-    /* A socket's path must fit into 107 bytes. */
+    memset(dir, 0, sizeof *dir);
+    /* The path of a socket has at most 107 bytes. */
     if (!base || !*base || strlen(base) > 80)
         base = "/tmp";
-    snprintf(place->directory, sizeof place->directory, "%s/weft-XXXXXX", base);
-    if (!mkdtemp(place->directory)) {
+    snprintf(dir->directory, sizeof dir->directory, "%s/weft-XXXXXX", base);
+    if (!mkdtemp(dir->directory)) {
         int error = errno;
-        place->directory[0] = 0;
+        dir->directory[0] = 0;
         return err_set(err, error, "cannot make a directory in '%s': %s", base, strerror(error));
     }
-    snprintf(place->scratch, sizeof place->scratch, "%s/scratch", place->directory);
-    int result = mkdir(place->scratch, 0700) < 0
-                     ? err_set(err, errno, "cannot make '%s': %s", place->scratch, strerror(errno))
-                     : choose_socket(place, socket, is_private, err);
+    snprintf(dir->scratch, sizeof dir->scratch, "%s/scratch", dir->directory);
+    int result = mkdir(dir->scratch, 0700) < 0
+                     ? err_set(err, errno, "cannot make '%s': %s", dir->scratch, strerror(errno))
+                     : choose_socket_path(dir, socket, is_private, err);
     if (result < 0)
-        runtime_dir_remove(place);
+        runtime_dir_remove(dir);
     return result;
 }
 
@@ -73,9 +74,9 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
     return remove(path);
 }
 
-void runtime_dir_remove(struct place *place)
+void runtime_dir_remove(struct runtime_dir *dir)
 {
-    if (place->directory[0])
-        nftw(place->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    place->directory[0] = 0;
+    if (dir->directory[0])
+        nftw(dir->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    dir->directory[0] = 0;
 }

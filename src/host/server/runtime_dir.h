@@ -1,4 +1,4 @@
-/* Where a server keeps its things: its socket and a directory that goes with it. */
+/* The socket path and the private directory of a server. */
 #ifndef WEFT_HOST_SERVER_RUNTIME_DIR_H
 #define WEFT_HOST_SERVER_RUNTIME_DIR_H
 
@@ -6,15 +6,15 @@
 
 #include <stdbool.h>
 
-struct place {
-    char directory[256]; /* private, removed at the end */
-    char scratch[288];   /* in it, for programs that run on the fabric */
+struct runtime_dir {
+    char directory[256]; /* private; removed at the end */
+    char scratch[288];   /* below it, for programs that run on the fabric */
     char socket[512];
 };
 
-/* `socket` is where the user wants it, or NULL: in the private directory for a server that lives
- * only as long as its command, else where clients look by themselves. */
-int runtime_dir_make(struct place *place, const char *socket, bool is_private, struct err *err);
-void runtime_dir_remove(struct place *place);
+/* `socket` is the path that the user chose. NULL: a path in the private directory if `is_private`,
+ * else the path that clients use by default. */
+int runtime_dir_make(struct runtime_dir *dir, const char *socket, bool is_private, struct err *err);
+void runtime_dir_remove(struct runtime_dir *dir);
 
 #endif

@@ -1,15 +1,13 @@
 /* The event loop: one thread, epoll, the wall clock.
  *
- * Each round takes what clients sent, lets the fabric's network run (to rest, or as far as the pace
- * allows), hands deliveries to the MAD layer and writes out what programs have to read. A round
- * trip of a MAD is so one read and one write here, and discovery is nothing but round trips; waking
- * a sleeping thread costs more than all the rest. So after a round that had work the loop looks
- * again for a short while before it sleeps; how long adapts to whether looking has paid, so that an
- * idle server, or one whose clients think long, sleeps. */
+ * Each iteration reads the clients' packets, runs the fabric's network (until it is idle, or as far
+ * as the pace allows), passes deliveries to the MAD layer and writes received MADs to the clients.
+ * Discovery consists of round trips of MADs, and waking a sleeping thread costs more than the rest
+ * of a round trip. So after an iteration with events the loop polls for a short time before it
+ * sleeps. That time doubles when polling found events and halves when it did not. */
 #include "host/server/server.h"
 #include "base/time.h"
 #include "host/server/connection.h"
-#include "host/server/sysfs.h"
 #include "host/socket/listener.h"
 
 #include <assert.h>
@@ -28,33 +26,31 @@
 
 enum {
     EVENTS = 64,
-    SIGNAL_EXIT_BASE = 128, /* as shells have it */
+    SIGNAL_EXIT_BASE = 128, /* as in shells */
 };
-#define SPIN_MOST  (60 * TIME_US)
-#define SPIN_LEAST (2 * TIME_US)
-#define LINGER_TERM                                                                                \
-    (3 * TIME_S) /* for daemons that a command left behind, until they are killed                  \
-                  */
-#define LINGER_KILL (4 * TIME_S)
+#define SPIN_MOST   (60 * TIME_US)
+#define SPIN_LEAST  (2 * TIME_US)
+#define LINGER_TERM (3 * TIME_S) /* daemons that a command left get SIGKILL after this time */
+#define LINGER_KILL (4 * TIME_S) /* the server ends */
 
 struct server {
     struct clients clients;
     struct fabric *fabric;
     uint64_t pace_millionths;
     char pace[32];
-    char *path; /* of the listener's file */
+    char *path; /* of the listening socket */
     int epoll, listener, signals, reserve;
     pid_t child;
     int child_status;
     bool ended, lingering;
     uint64_t linger_since;
-    VEC(pid_t) orphans; /* told to end */
+    VEC(pid_t) orphans; /* which got SIGTERM */
     uint64_t start_ns;
-    uint64_t spin; /* how long to look before sleeping */
-    struct connection *graveyard;
+    uint64_t spin;             /* time to poll before sleeping */
+    struct connection *closed; /* to be freed after this iteration */
 };
 
-static uint64_t clock_ns(void)
+static uint64_t monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -63,7 +59,7 @@ static uint64_t clock_ns(void)
 
 static void update_clock(struct server *server)
 {
-    server->clients.now = (clock_ns() - server->start_ns) * TIME_NS;
+    server->clients.now = (monotonic_ns() - server->start_ns) * TIME_NS;
 }
 
 /* ---- setting up ---- */
@@ -96,15 +92,6 @@ static int open_descriptors(struct server *server, const char *path, struct err 
     return 0;
 }
 
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 int server_new(struct server **result, struct fabric *fabric, const struct server_options *options,
                struct err *err)
 {
@@ -112,7 +99,7 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
     server->fabric = fabric;
     server->epoll = server->listener = server->signals = server->reserve = -1;
     server->pace_millionths = options->pace_millionths;
-    server->start_ns = clock_ns();
+    server->start_ns = monotonic_ns();
     server->spin = SPIN_LEAST;
     clients_init(&server->clients, fabric, &options->attachment);
     if (options->pace_millionths == 1000000)
@@ -121,9 +108,12 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
         snprintf(server->pace, sizeof server->pace, "%g", (double)options->pace_millionths / 1e6);
         server->clients.pace = server->pace;
     }
-    if (options->directory)
-        server->clients.sysfs = sysfs_new(options->directory);
-    raise_descriptor_limit();
+    server->clients.directory = options->directory;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     int error = open_descriptors(server, options->socket_path, err);
     if (error < 0) {
         server_free(server);
@@ -146,7 +136,6 @@ void server_free(struct server *server)
     while (server->clients.first)
         connection_free(server->clients.first->owner);
     vec_release(&server->orphans);
-    sysfs_free(server->clients.sysfs);
     clients_release(&server->clients);
     if (server->path)
         unlink(server->path);
@@ -165,8 +154,8 @@ void server_watch_child(struct server *server, pid_t child)
     server->child = child;
 }
 
-/* What a command leaves running (opensm -B) is reparented to us; a client that somebody else
- * started is not ours to end. */
+/* Daemons that a command leaves running (opensm -B) are reparented to this process. Clients that
+ * were started elsewhere are not ended. */
 static bool is_our_orphan(uint32_t pid)
 {
     char path[64], line[512];
@@ -177,12 +166,12 @@ static bool is_our_orphan(uint32_t pid)
     size_t length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[length] = 0;
-    const char *end = strrchr(line, ')'); /* the name before may hold anything */
+    const char *end = strrchr(line, ')'); /* the name before it may contain any character */
     int parent = 0;
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 && parent == (int)getpid();
 }
 
-static void find_orphans(struct server *server)
+static void terminate_orphans(struct server *server)
 {
     for (struct session *session = server->clients.first; session; session = session->after) {
         pid_t pid = (pid_t)session->pid;
@@ -196,8 +185,8 @@ static void find_orphans(struct server *server)
     }
 }
 
-/* Reaps the command, and whatever was orphaned to us. */
-static void reap(struct server *server)
+/* Reaps the command and orphans. */
+static void reap_children(struct server *server)
 {
     int status;
     pid_t pid;
@@ -211,13 +200,13 @@ static void reap(struct server *server)
     }
 }
 
-/* Daemons still get answers while they end; those that do not end are ended. */
-static void linger(struct server *server)
+/* Serves daemons while they end, and kills those that do not end in time. */
+static void end_orphans(struct server *server)
 {
     uint64_t waited = server->clients.now - server->linger_since;
     size_t kept = 0;
-    reap(server);
-    find_orphans(server);
+    reap_children(server);
+    terminate_orphans(server);
     for (size_t i = 0; i < server->orphans.count; i++) {
         pid_t pid = server->orphans.items[i];
         if (kill(pid, 0) < 0)
@@ -236,30 +225,24 @@ static void handle_signals(struct server *server)
     struct signalfd_siginfo info;
     while (read(server->signals, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGCHLD)
-            reap(server);
+            reap_children(server);
         else if (!server->child)
             server->ended = true;
         else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
             kill(server->child, (int)info.ssi_signo);
-        /* SIGINT from a terminal has reached the command by itself. */
+        /* SIGINT from a terminal reaches the command directly. */
     }
 }
 
 /* ---- connections ---- */
 
-static void bury(struct server *server, struct connection *connection)
-{
-    assert(connection->dead);
-    connection->next = server->graveyard;
-    server->graveyard = connection;
-}
-
-/* Brings what epoll watches for in line; a dead connection goes to the graveyard, since an event of
- * this round may still point at it. */
-static void settle(struct server *server, struct connection *connection)
+/* Updates the events that epoll watches. A dead connection is freed later, since a pending event of
+ * this iteration may refer to it. */
+static void update_interest(struct server *server, struct connection *connection)
 {
     if (connection->dead) {
-        bury(server, connection);
+        connection->next = server->closed;
+        server->closed = connection;
         return;
     }
     uint32_t interest = connection_interest(connection);
@@ -272,30 +255,25 @@ static void settle(struct server *server, struct connection *connection)
     connection->interest = interest;
 }
 
-/* With no descriptor left, one held in reserve lets us take the client and hang up on it: it would
- * otherwise stay in the queue and wake us for ever. */
-static void refuse_client(struct server *server)
-{
-    close(server->reserve);
-    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
-    close_descriptor(fd);
-    server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
 static void accept_clients(struct server *server)
 {
     for (int i = 0; i < EVENTS; i++) {
         struct connection *connection = connection_accept(server->listener, &server->clients);
         if (!connection) {
-            if (errno == EMFILE || errno == ENFILE)
-                refuse_client(server);
+            if (errno == EMFILE || errno == ENFILE) {
+                /* No descriptor is left: the reserved one is used to accept and close the
+                 * connection, which would otherwise stay in the queue and wake the loop. */
+                close(server->reserve);
+                close_descriptor(accept4(server->listener, NULL, NULL, SOCK_CLOEXEC));
+                server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+            }
             return;
         }
-        /* The question is usually there already. */
+        /* The request has usually arrived already. */
         connection_read(connection);
         if (!connection->dead)
             connection_write(connection);
-        settle(server, connection);
+        update_interest(server, connection);
     }
 }
 
@@ -307,32 +285,16 @@ static void handle_connection(struct server *server, struct connection *connecti
         connection_read(connection);
     if (!connection->dead && ((events & EPOLLOUT) || connection->session->answer.length))
         connection_write(connection);
-    settle(server, connection);
-}
-
-static void empty_graveyard(struct server *server)
-{
-    while (server->graveyard) {
-        struct connection *connection = server->graveyard;
-        server->graveyard = connection->next;
-        connection_free(connection);
-    }
+    update_interest(server, connection);
 }
 
 /* ---- the fabric ---- */
 
-/* Network time at the present moment, where it follows the wall clock. */
-static uint64_t network_now(const struct server *server)
-{
-    if (server->pace_millionths == 0)
-        return TIME_NEVER;
-    return (uint64_t)((unsigned __int128)server->clients.now * server->pace_millionths / 1000000);
-}
-
 static void run_network(struct server *server)
 {
     struct fabric_delivery delivery;
-    uint64_t until = network_now(server);
+    unsigned __int128 now = (unsigned __int128)server->clients.now * server->pace_millionths;
+    uint64_t until = server->pace_millionths ? (uint64_t)(now / 1000000) : TIME_NEVER;
     bool waiting;
     do {
         waiting = fabric_run_network(server->fabric, until);
@@ -343,53 +305,36 @@ static void run_network(struct server *server)
     } while (waiting);
 }
 
-static void write_ready(struct server *server)
-{
-    struct mad_file *file;
-    while ((file = mad_layer_next_ready(server->clients.mads)) != NULL) {
-        struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
-        connection_write(connection);
-        settle(server, connection);
-    }
-}
-
-/* Files that were full are read again once they are not. */
-static void resume_readers(struct server *server)
-{
-    for (size_t i = 0; i < server->clients.opened.count; i++) {
-        struct connection *connection = server->clients.opened.items[i]->owner;
-        if (!(connection->interest & EPOLLIN))
-            settle(server, connection);
-    }
-}
-
-/* Brings the fabric's clocks up to the moment, before clients' input acts on it: what is sent or
- * broken now happens now, not when something last happened. */
-static void catch_up(struct server *server)
-{
-    update_clock(server);
-    fabric_run_timers(server->fabric, server->clients.now);
-    run_network(server);
-}
-
 static void run_fabric(struct server *server)
 {
     update_clock(server);
     if (mad_layer_deadline(server->clients.mads) <= server->clients.now)
         mad_layer_expire(server->clients.mads, server->clients.now);
     run_network(server);
-    write_ready(server);
-    resume_readers(server);
-    empty_graveyard(server);
+    for (struct mad_file *file; (file = mad_layer_next_ready(server->clients.mads)) != NULL;) {
+        struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
+        connection_write(connection);
+        update_interest(server, connection);
+    }
+    for (size_t i = 0; i < server->clients.opened.count; i++) {
+        struct connection *connection = server->clients.opened.items[i]->owner;
+        if (!(connection->interest & EPOLLIN)) /* its file was full */
+            update_interest(server, connection);
+    }
+    while (server->closed) {
+        struct connection *connection = server->closed;
+        server->closed = connection->next;
+        connection_free(connection);
+    }
     if (server->lingering)
-        linger(server);
+        end_orphans(server);
     if (server->clients.stop)
         server->ended = true;
 }
 
 /* ---- the loop ---- */
 
-/* The next moment, on the wall clock, at which something is due. */
+/* The wall-clock time of the next event. */
 static uint64_t next_deadline(struct server *server)
 {
     uint64_t next = mad_layer_deadline(server->clients.mads);
@@ -421,7 +366,7 @@ static int wait_until(struct server *server, uint64_t deadline, struct epoll_eve
                       milliseconds < 60000 ? (int)milliseconds : 60000);
 }
 
-/* Looks for events without sleeping, as long as that has lately paid. */
+/* Polls for events without sleeping. */
 static int spin(struct server *server, uint64_t deadline, struct epoll_event *events)
 {
     uint64_t start = server->clients.now;
@@ -438,16 +383,6 @@ static int spin(struct server *server, uint64_t deadline, struct epoll_event *ev
     return count;
 }
 
-static void handle_event(struct server *server, const struct epoll_event *event)
-{
-    if (event->data.ptr == &server->listener)
-        accept_clients(server);
-    else if (event->data.ptr == &server->signals)
-        handle_signals(server);
-    else
-        handle_connection(server, event->data.ptr, event->events);
-}
-
 int server_run(struct server *server)
 {
     struct epoll_event events[EVENTS];
@@ -458,9 +393,18 @@ int server_run(struct server *server)
         int count = worked ? spin(server, deadline, events) : 0;
         if (count == 0)
             count = wait_until(server, deadline, events);
-        catch_up(server);
-        for (int i = 0; i < count; i++)
-            handle_event(server, &events[i]);
+        /* Advances the fabric's clocks first: a request acts at the time at which it arrives. */
+        update_clock(server);
+        fabric_run_timers(server->fabric, server->clients.now);
+        run_network(server);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.ptr == &server->listener)
+                accept_clients(server);
+            else if (events[i].data.ptr == &server->signals)
+                handle_signals(server);
+            else
+                handle_connection(server, events[i].data.ptr, events[i].events);
+        }
         run_fabric(server);
         worked = count > 0;
     }

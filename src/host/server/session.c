@@ -1,7 +1,7 @@
-/* Sessions: questions, opened ports, managers.
+/* Sessions: requests, opened ports, managers.
  *
- * Everything that comes in is checked here; a client that sends what no client sends is cut off,
- * and its descriptor's other promises (agents, IsSM) end with it. */
+ * All input is checked here. The connection of a client that sends an invalid packet is closed; its
+ * agents and IsSM end with it. */
 #include "host/server/session.h"
 #include "host/server/sysfs.h"
 
@@ -41,28 +41,19 @@ struct session *session_begin(struct clients *clients, void *owner, uint32_t han
         clients->first = session;
     clients->last = session;
     clients->served++;
-    if (++clients->count > clients->most)
-        clients->most = clients->count;
     return session;
-}
-
-static void forget_opened(struct session *session)
-{
-    struct clients *clients = session->clients;
-    map_remove(&clients->by_handle, session->handle);
-    assert(clients->opened.items[session->slot] == session);
-    struct session *last = clients->opened.items[--clients->opened.count];
-    clients->opened.items[session->slot] = last;
-    last->slot = session->slot;
-    if (last != session)
-        map_set(&clients->by_handle, last->handle, last->slot);
 }
 
 void session_end(struct session *session)
 {
     struct clients *clients = session->clients;
     if (session->state == SESSION_OPEN) {
-        forget_opened(session);
+        assert(clients->opened.items[session->slot] == session);
+        struct session *last = clients->opened.items[--clients->opened.count];
+        clients->opened.items[session->slot] = last;
+        last->slot = session->slot;
+        map_set(&clients->by_handle, last->handle, last->slot);
+        map_remove(&clients->by_handle, session->handle);
         mad_file_close(session->file);
     } else if (session->state == SESSION_MANAGER) {
         fabric_set_manager(clients->fabric, session->port, false);
@@ -75,8 +66,6 @@ void session_end(struct session *session)
         session->after->before = session->before;
     else
         clients->last = session->before;
-    assert(clients->count > 0);
-    clients->count--;
     text_release(&session->answer);
     mem_free(session);
 }
@@ -91,7 +80,7 @@ static void answer(struct session *session, int result, const void *data, size_t
     session->state = SESSION_DONE;
 }
 
-/* The first packet has the head and as much of the text as goes along. */
+/* The first packet has the struct answer and the beginning of the text. */
 bool session_next_answer(const struct session *session, const char **packet, size_t *bytes)
 {
     size_t left = session->answer.length - session->answered;
@@ -112,9 +101,9 @@ void session_answer_sent(struct session *session, size_t bytes)
     session->answered = 0;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-/* Where this client says it sits, and the port there; answers with an error if nowhere. */
+/* The attachment that the request names, or the default; answers with an error if there is none. */
 static bool find_attachment(struct session *session, const struct request *request,
                             struct attachment *attachment)
 {
@@ -142,7 +131,7 @@ static bool find_port(struct session *session, const struct request *request, ui
     return *port != TOPOLOGY_NONE;
 }
 
-static void ask_ca(struct session *session, const struct request *request)
+static void answer_ca(struct session *session, const struct request *request)
 {
     struct attachment attachment;
     struct answer_ca ca;
@@ -152,7 +141,7 @@ static void ask_ca(struct session *session, const struct request *request)
     answer(session, 0, &ca, sizeof ca);
 }
 
-static void ask_port(struct session *session, const struct request *request)
+static void answer_port_query(struct session *session, const struct request *request)
 {
     struct answer_port described;
     uint32_t port;
@@ -162,7 +151,7 @@ static void ask_port(struct session *session, const struct request *request)
     answer(session, 0, &described, sizeof described);
 }
 
-static void ask_open(struct session *session, const struct request *request)
+static void open_session_port(struct session *session, const struct request *request)
 {
     struct clients *clients = session->clients;
     if (!find_port(session, request, &session->port))
@@ -179,31 +168,20 @@ static void ask_open(struct session *session, const struct request *request)
     vec_push(&clients->opened, session);
 }
 
-/* The opened port that a registration is about. */
-static struct session *find_opened(struct session *session, const struct request *request)
+/* Registers or unregisters an agent of an opened port. */
+static void change_registration(struct session *session, const struct request *request)
 {
     uint32_t slot = map_get(&session->clients->by_handle, (uint64_t)request->handle + 1);
-    if (slot != MAP_NONE)
-        return session->clients->opened.items[slot];
-    answer(session, -EBADF, NULL, 0);
-    return NULL;
+    int result = -EBADF;
+    if (slot != MAP_NONE) {
+        struct mad_file *file = session->clients->opened.items[slot]->file;
+        result = request->ask == ASK_REGISTER ? mad_file_register(file, &request->registration)
+                                              : mad_file_unregister(file, request->agent);
+    }
+    answer(session, result, NULL, 0);
 }
 
-static void ask_register(struct session *session, const struct request *request)
-{
-    struct session *opened = find_opened(session, request);
-    if (opened)
-        answer(session, mad_file_register(opened->file, &request->registration), NULL, 0);
-}
-
-static void ask_unregister(struct session *session, const struct request *request)
-{
-    struct session *opened = find_opened(session, request);
-    if (opened)
-        answer(session, mad_file_unregister(opened->file, request->agent), NULL, 0);
-}
-
-static void ask_manager(struct session *session, const struct request *request)
+static void set_manager(struct session *session, const struct request *request)
 {
     if (!find_port(session, request, &session->port))
         return;
@@ -217,7 +195,7 @@ static void ask_manager(struct session *session, const struct request *request)
     session->state = SESSION_MANAGER;
 }
 
-static void ask_ctl(struct session *session, const struct request *request)
+static void run_control(struct session *session, const struct request *request)
 {
     struct text out = {0};
     int result = control_run(session->clients, request->text, request->json != 0, &out);
@@ -225,18 +203,19 @@ static void ask_ctl(struct session *session, const struct request *request)
     text_release(&out);
 }
 
-static void ask_tree(struct session *session, const struct request *request)
+static void write_sysfs(struct session *session, const struct request *request)
 {
     struct attachment attachment;
     struct text path = {0};
     if (!find_attachment(session, request, &attachment))
         return;
-    int result = sysfs_write(session->clients->sysfs, session->clients->fabric, &attachment, &path);
+    int result =
+        sysfs_write(session->clients->directory, session->clients->fabric, attachment.node, &path);
     answer(session, result, path.data, path.length);
     text_release(&path);
 }
 
-static int receive_question(struct session *session, const void *packet, size_t bytes)
+static int receive_request(struct session *session, const void *packet, size_t bytes)
 {
     struct request request;
     if (bytes != sizeof request)
@@ -251,14 +230,14 @@ static int receive_question(struct session *session, const void *packet, size_t 
         return 0;
     }
     switch ((enum ask)request.ask) {
-    case ASK_CA: ask_ca(session, &request); return 0;
-    case ASK_PORT: ask_port(session, &request); return 0;
-    case ASK_OPEN: ask_open(session, &request); return 0;
-    case ASK_REGISTER: ask_register(session, &request); return 0;
-    case ASK_UNREGISTER: ask_unregister(session, &request); return 0;
-    case ASK_MANAGER: ask_manager(session, &request); return 0;
-    case ASK_CTL: ask_ctl(session, &request); return 0;
-    case ASK_TREE: ask_tree(session, &request); return 0;
+    case ASK_CA: answer_ca(session, &request); return 0;
+    case ASK_PORT: answer_port_query(session, &request); return 0;
+    case ASK_OPEN: open_session_port(session, &request); return 0;
+    case ASK_REGISTER:
+    case ASK_UNREGISTER: change_registration(session, &request); return 0;
+    case ASK_MANAGER: set_manager(session, &request); return 0;
+    case ASK_CTL: run_control(session, &request); return 0;
+    case ASK_TREE: write_sysfs(session, &request); return 0;
     }
     return -EPROTO;
 }
@@ -268,7 +247,7 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
 {
     struct mad_head head;
     if (session->state == SESSION_ASKING)
-        return receive_question(session, packet, bytes);
+        return receive_request(session, packet, bytes);
     if (session->state != SESSION_OPEN || bytes < sizeof head || bytes > MESSAGE_PACKET_BYTES)
         return -EPROTO;
     memcpy(&head, packet, sizeof head);
@@ -276,7 +255,7 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
         message = (const uint8_t *)packet + sizeof head;
         message_bytes = bytes - sizeof head;
     }
-    /* A MAD that the kernel would have refused is dropped; its sender is only wrong, not mad. */
+    /* A MAD that the kernel would refuse is dropped; the connection stays. */
     mad_file_send(session->file, session->clients->now, &head, message, message_bytes);
     return 0;
 }

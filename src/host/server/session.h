@@ -1,9 +1,8 @@
-/* One client's connection to the server, without the socket: packets in, packets out.
+/* The protocol state of one client's connection, without the socket.
  *
- * A session begins with a question. Most are answered at once and done; an opened port goes on with
- * MADs, a manager's just stays. Whoever owns the socket feeds what came and pulls what is to go
- * out. All sessions of a server meet in a `struct clients`: the fabric and what its clients share.
- */
+ * A session begins with a request. Most end with the answer; an opened port continues with MADs, a
+ * manager's session stays open without traffic. The owner of the socket passes received packets and
+ * takes packets to send. `struct clients` has the fabric and all sessions of a server. */
 #ifndef WEFT_HOST_SERVER_SESSION_H
 #define WEFT_HOST_SERVER_SESSION_H
 
@@ -13,26 +12,24 @@
 #include "host/server/attach.h"
 
 struct session;
-struct sysfs;
 
 struct clients {
     struct fabric *fabric;
     struct mad_layer *mads;
-    struct attachment attachment; /* of clients that name none */
+    struct attachment attachment; /* default */
     struct session *first, *last; /* in order of arrival */
-    uint32_t count, most;
-    uint64_t served;      /* sessions since the start */
-    struct map by_handle; /* of opened ports, to their number in `opened` */
+    uint64_t served;              /* sessions since the start */
+    struct map by_handle;         /* of opened ports, to their number in `opened` */
     VEC(struct session *) opened;
-    struct sysfs *sysfs;
-    const char *pace; /* for the status */
-    uint64_t now;     /* wall clock since the start */
-    bool stop;        /* a client asked for the end */
+    const char *directory; /* private to the server, or NULL */
+    const char *pace;      /* for the status */
+    uint64_t now;          /* wall clock since the start */
+    bool stop;             /* a client sent `stop` */
 };
 
 enum session_state {
-    SESSION_ASKING,  /* nothing came yet */
-    SESSION_DONE,    /* close it when all has gone out */
+    SESSION_ASKING,  /* waits for the request */
+    SESSION_DONE,    /* closes when the answer is sent */
     SESSION_OPEN,    /* carries MADs */
     SESSION_MANAGER, /* keeps IsSM set */
 };
@@ -42,13 +39,13 @@ struct session {
     struct session *before, *after;
     void *owner;
     enum session_state state;
-    uint32_t handle; /* number of the client's socket plus one; 0: it has none */
+    uint32_t handle; /* number of the client's address plus one; 0: none */
     uint32_t pid;
     uint32_t port; /* of an opened port or a manager */
-    uint32_t slot; /* of an opened port, in lobby.opened */
+    uint32_t slot; /* of an opened port, in clients->opened */
     struct mad_file *file;
-    struct text answer; /* packets of text, of which `answered` bytes went out */
-    size_t answered;
+    struct text answer;
+    size_t answered; /* bytes of it that were sent */
 };
 
 void clients_init(struct clients *clients, struct fabric *fabric,
@@ -57,15 +54,15 @@ void clients_release(struct clients *clients); /* ends all sessions */
 
 struct session *session_begin(struct clients *clients, void *owner, uint32_t handle, uint32_t pid);
 void session_end(struct session *session);
-/* A packet came, with the whole of its message in `message` if it was a long one. 0, or -errno when
- * this client has lost its senses and must be cut off. */
+/* Handles a packet; `message` is the whole message if it is a long one, else NULL. Returns 0, or
+ * -errno if the packet is invalid and the connection must be closed. */
 int session_receive(struct session *session, const void *packet, size_t bytes,
                     const uint8_t *message, size_t message_bytes);
-/* The next packet of an answer to go out, or false. */
+/* The next packet of the answer; false: none. */
 bool session_next_answer(const struct session *session, const char **packet, size_t *bytes);
 void session_answer_sent(struct session *session, size_t bytes);
 
-/* control.c: carries out a command of `weft ctl`; 0, or -EINVAL with the reason in `out`. */
+/* control.c: runs a command of `weft ctl`. 0, or -EINVAL with the error message in `out`. */
 int control_run(struct clients *clients, const char *command, bool json, struct text *out);
 
 #endif

@@ -1,93 +1,64 @@
-/* The files of /sys/class/infiniband and infiniband_mad, written on demand.
+/* The files of /sys/class/infiniband and infiniband_mad.
  *
- * Each attachment has its own directory; its files are written when a client asks, so that a
- * script reads the present state. A file is replaced as a whole: who has the old one open goes on
- * reading that. */
+ * Each node has its own directory. Its files are written at each request, so that scripts read the
+ * present state. A file is replaced atomically. */
 #include "host/server/sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
-struct sysfs {
-    char root[PATH_MAX - 256];
-};
-
-struct sysfs *sysfs_new(const char *directory)
-{
-    struct sysfs *sysfs = mem_zalloc(1, sizeof *sysfs);
-    snprintf(sysfs->root, sizeof sysfs->root, "%s/sys", directory);
-    return sysfs;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-void sysfs_free(struct sysfs *sysfs)
-{
-    if (!sysfs)
-        return;
-    nftw(sysfs->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    mem_free(sysfs);
-}
-
-/* A directory being filled; the first error stays. */
-struct place {
+/* The directory that is being written. `result` is the first error. */
+struct sysfs_dir {
     char path[PATH_MAX];
     size_t length;
     int result;
 };
 
-static void enter(struct place *place, const char *format, ...)
+static void enter_dir(struct sysfs_dir *dir, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void put(struct place *place, const char *name, const char *format, ...)
+static void put_file(struct sysfs_dir *dir, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Goes down into a directory below `place`; the caller restores `length` to come back. */
-static void enter(struct place *place, const char *format, ...)
+/* Makes and enters a directory below `dir`; leave_dir() with the previous `length` returns. */
+static void enter_dir(struct sysfs_dir *dir, const char *format, ...)
 {
     va_list arguments;
-    place->path[place->length] = '/';
+    dir->path[dir->length] = '/';
     va_start(arguments, format);
-    int written = vsnprintf(place->path + place->length + 1, sizeof place->path - place->length - 1,
-                            format, arguments);
+    int written = vsnprintf(dir->path + dir->length + 1, sizeof dir->path - dir->length - 1, format,
+                            arguments);
     va_end(arguments);
-    if (written < 0 || place->length + 1 + (size_t)written >= sizeof place->path) {
-        place->result = -ENAMETOOLONG;
+    if (written < 0 || dir->length + 1 + (size_t)written >= sizeof dir->path) {
+        dir->result = -ENAMETOOLONG;
         return;
     }
-    place->length += 1 + (size_t)written;
-    if (mkdir(place->path, 0755) < 0 && errno != EEXIST)
-        place->result = -errno;
+    dir->length += 1 + (size_t)written;
+    if (mkdir(dir->path, 0755) < 0 && errno != EEXIST)
+        dir->result = -errno;
 }
 
-static void leave(struct place *place, size_t length)
+static void leave_dir(struct sysfs_dir *dir, size_t length)
 {
-    place->length = length;
-    place->path[length] = 0;
+    dir->length = length;
+    dir->path[length] = 0;
 }
 
-static void put(struct place *place, const char *name, const char *format, ...)
+static void put_file(struct sysfs_dir *dir, const char *name, const char *format, ...)
 {
     char path[PATH_MAX + 64], fresh[PATH_MAX + 64];
     va_list arguments;
-    if (place->result < 0)
+    if (dir->result < 0)
         return;
-    snprintf(path, sizeof path, "%s/%s", place->path, name);
-    snprintf(fresh, sizeof fresh, "%s/.%s", place->path, name);
+    snprintf(path, sizeof path, "%s/%s", dir->path, name);
+    snprintf(fresh, sizeof fresh, "%s/.%s", dir->path, name);
     FILE *file = fopen(fresh, "we");
     if (!file) {
-        place->result = -errno;
+        dir->result = -errno;
         return;
     }
     va_start(arguments, format);
@@ -95,7 +66,7 @@ static void put(struct place *place, const char *name, const char *format, ...)
     va_end(arguments);
     fputc('\n', file);
     if (fclose(file) != 0 || rename(fresh, path) < 0)
-        place->result = -errno;
+        dir->result = -errno;
 }
 
 /* "0002:c903:0000:0001" */
@@ -107,101 +78,86 @@ static const char *guid_text(uint64_t guid, char *text, size_t size)
     return text;
 }
 
-static void write_ids(struct place *place, const struct answer_port *answer)
-{
-    char prefix[32], guid[32], name[16];
-    size_t here = place->length;
-    enter(place, "gids");
-    put(place, "0", "%s:%s", guid_text(answer->gid_prefix, prefix, sizeof prefix),
-        guid_text(answer->port_guid, guid, sizeof guid));
-    leave(place, here);
-    enter(place, "pkeys");
-    for (unsigned i = 0; i < answer->p_key_count; i++) {
-        snprintf(name, sizeof name, "%u", i);
-        put(place, name, "0x%04x", answer->p_keys[i]);
-    }
-    leave(place, here);
-}
-
-static void write_port(struct place *place, const struct fabric *fabric, uint32_t port)
+static void write_port(struct sysfs_dir *dir, const struct fabric *fabric, uint32_t port)
 {
     static const char *const states[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE"};
     static const char *const physical[] = {
         "<unknown>",        "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp",
         "LinkErrorRecovery"};
     struct answer_port answer;
-    char link[32];
-    size_t here = place->length;
+    char link[32], prefix[32], guid[32], name[16];
+    size_t here = dir->length;
     attach_describe_port(fabric, port, &answer);
     attach_describe_link(fabric_topology(fabric), port, link, sizeof link);
-    enter(place, "%u", answer.number);
-    put(place, "state", "%u: %s", answer.state, answer.state < 5 ? states[answer.state] : "?");
-    put(place, "phys_state", "%u: %s", answer.physical_state,
-        answer.physical_state < 7 ? physical[answer.physical_state] : "?");
-    put(place, "rate", "%u Gb/sec (%s)", answer.rate, link);
-    put(place, "lid", "0x%x", answer.base_lid);
-    put(place, "lid_mask_count", "%u", answer.lmc);
-    put(place, "sm_lid", "0x%x", answer.sm_lid);
-    put(place, "sm_sl", "%u", answer.sm_sl);
-    put(place, "cap_mask", "0x%08x", answer.capability_mask);
-    put(place, "link_layer", "InfiniBand");
-    write_ids(place, &answer);
-    leave(place, here);
+    enter_dir(dir, "%u", answer.number);
+    put_file(dir, "state", "%u: %s", answer.state, answer.state < 5 ? states[answer.state] : "?");
+    put_file(dir, "phys_state", "%u: %s", answer.physical_state,
+             answer.physical_state < 7 ? physical[answer.physical_state] : "?");
+    put_file(dir, "rate", "%u Gb/sec (%s)", answer.rate, link);
+    put_file(dir, "lid", "0x%x", answer.base_lid);
+    put_file(dir, "lid_mask_count", "%u", answer.lmc);
+    put_file(dir, "sm_lid", "0x%x", answer.sm_lid);
+    put_file(dir, "sm_sl", "%u", answer.sm_sl);
+    put_file(dir, "cap_mask", "0x%08x", answer.capability_mask);
+    put_file(dir, "link_layer", "InfiniBand");
+    size_t port_dir = dir->length;
+    enter_dir(dir, "gids");
+    put_file(dir, "0", "%s:%s", guid_text(answer.gid_prefix, prefix, sizeof prefix),
+             guid_text(answer.port_guid, guid, sizeof guid));
+    leave_dir(dir, port_dir);
+    enter_dir(dir, "pkeys");
+    for (unsigned i = 0; i < answer.p_key_count; i++) {
+        snprintf(name, sizeof name, "%u", i);
+        put_file(dir, name, "0x%04x", answer.p_keys[i]);
+    }
+    leave_dir(dir, here);
 }
 
-static void write_device(struct place *place, const struct fabric *fabric, uint32_t node)
+static void write_tree(struct sysfs_dir *dir, const struct fabric *fabric, uint32_t node)
 {
     static const char *const types[] = {"?", "CA", "switch", "router"};
     const struct topology_node *described = &fabric_topology(fabric)->nodes.items[node];
+    unsigned first = described->kind == NODE_SWITCH ? 0 : 1;
+    unsigned last = described->kind == NODE_SWITCH ? 0 : described->port_count;
+    size_t root = dir->length;
     struct answer_ca ca;
     char guid[32];
     attach_describe_ca(fabric, node, &ca);
-    enter(place, "infiniband");
-    enter(place, "%s", ca.name);
-    put(place, "node_type", "%u: %s", ca.node_type, ca.node_type < 4 ? types[ca.node_type] : "?");
-    put(place, "node_guid", "%s", guid_text(ca.node_guid, guid, sizeof guid));
-    put(place, "sys_image_guid", "%s", guid_text(ca.system_guid, guid, sizeof guid));
-    put(place, "node_desc", "%s", ca.description);
-    put(place, "fw_ver", "%s", ca.firmware);
-    put(place, "hw_rev", "%s", ca.hardware);
-    put(place, "hca_type", "%s", ca.type);
-    enter(place, "ports");
-    bool is_switch = described->kind == NODE_SWITCH;
-    for (uint32_t i = is_switch ? 0 : 1; i <= (is_switch ? 0u : described->port_count); i++)
-        write_port(place, fabric, described->first_port + i);
-}
-
-static void write_umad(struct place *place, const struct fabric *fabric, uint32_t node)
-{
-    const struct topology_node *described = &fabric_topology(fabric)->nodes.items[node];
-    bool is_switch = described->kind == NODE_SWITCH;
-    struct answer_ca ca;
-    attach_describe_ca(fabric, node, &ca);
-    enter(place, "infiniband_mad");
-    put(place, "abi_version", "5");
-    size_t here = place->length;
-    for (unsigned i = is_switch ? 0 : 1; i <= (is_switch ? 0u : described->port_count); i++) {
-        enter(place, "umad%u", i);
-        put(place, "ibdev", "%s", ca.name);
-        put(place, "port", "%u", i);
-        leave(place, here);
+    enter_dir(dir, "infiniband");
+    enter_dir(dir, "%s", ca.name);
+    put_file(dir, "node_type", "%u: %s", ca.node_type,
+             ca.node_type < 4 ? types[ca.node_type] : "?");
+    put_file(dir, "node_guid", "%s", guid_text(ca.node_guid, guid, sizeof guid));
+    put_file(dir, "sys_image_guid", "%s", guid_text(ca.system_guid, guid, sizeof guid));
+    put_file(dir, "node_desc", "%s", ca.description);
+    put_file(dir, "fw_ver", "%s", ca.firmware);
+    put_file(dir, "hw_rev", "%s", ca.hardware);
+    put_file(dir, "hca_type", "%s", ca.type);
+    enter_dir(dir, "ports");
+    for (unsigned i = first; i <= last; i++)
+        write_port(dir, fabric, described->first_port + i);
+    leave_dir(dir, root);
+    enter_dir(dir, "infiniband_mad");
+    put_file(dir, "abi_version", "5");
+    size_t here = dir->length;
+    for (unsigned i = first; i <= last; i++) {
+        enter_dir(dir, "umad%u", i);
+        put_file(dir, "ibdev", "%s", ca.name);
+        put_file(dir, "port", "%u", i);
+        leave_dir(dir, here);
     }
 }
 
-int sysfs_write(struct sysfs *sysfs, const struct fabric *fabric,
-                const struct attachment *attachment, struct text *path)
+int sysfs_write(const char *directory, const struct fabric *fabric, uint32_t node,
+                struct text *path)
 {
-    struct place place = {.result = 0};
-    if (!sysfs)
+    struct sysfs_dir dir = {.result = 0};
+    if (!directory)
         return -ENOENT;
-    place.length = (size_t)snprintf(place.path, sizeof place.path, "%s", sysfs->root);
-    if (mkdir(place.path, 0755) < 0 && errno != EEXIST)
-        return -errno;
-    enter(&place, "%u", attachment->node);
-    size_t root = place.length;
-    text_puts(path, place.path);
-    write_device(&place, fabric, attachment->node);
-    leave(&place, root);
-    write_umad(&place, fabric, attachment->node);
-    return place.result;
+    dir.length = (size_t)snprintf(dir.path, sizeof dir.path, "%s", directory);
+    enter_dir(&dir, "sys");
+    enter_dir(&dir, "%u", node);
+    text_puts(path, dir.path);
+    write_tree(&dir, fabric, node);
+    return dir.result;
 }

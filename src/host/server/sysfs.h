@@ -1,17 +1,13 @@
-/* A directory that stands for /sys/class: what scripts read about InfiniBand devices. */
+/* The replacement of /sys/class for scripts that read about InfiniBand devices. */
 #ifndef WEFT_HOST_SERVER_SYSFS_H
 #define WEFT_HOST_SERVER_SYSFS_H
 
 #include "base/text.h"
 #include "host/server/attach.h"
 
-struct sysfs;
-/* Below `directory`, which must be private to this server. */
-struct sysfs *sysfs_new(const char *directory);
-void sysfs_free(struct sysfs *sysfs); /* removes what was written */
-/* Writes the files anew as seen from the attachment and gives their root's path; 0 or -errno.
- * `tree` may be NULL: there is none. */
-int sysfs_write(struct sysfs *sysfs, const struct fabric *fabric,
-                const struct attachment *attachment, struct text *path);
+/* Writes the files of a node below `directory`, which must be private to this server, and appends
+ * the path that replaces /sys/class to `path`. 0 or -errno; -ENOENT if `directory` is NULL. */
+int sysfs_write(const char *directory, const struct fabric *fabric, uint32_t node,
+                struct text *path);
 
 #endif

@@ -8,48 +8,48 @@
 #include <errno.h>
 #include <string.h>
 
-enum { INBOX_LIMIT = 1024 }; /* what comes beyond is lost */
+enum { INBOX_LIMIT = 1024 }; /* further MADs are lost */
 
-/* A job has its result from the start; the manager gets it when its time has passed. */
-struct errand {
+/* A job is computed when it is submitted; the manager gets the result at its end time. */
+struct pending_job {
     struct sm_job *job;
     int status;
     struct err err;
-    uint64_t begin, end, operations;
+    struct sim_computation done;
 };
 
-struct seat {
+struct instance {
     struct sm *sm; /* NULL: killed */
     struct vswitch *vswitch;
     struct sim_administration *administration; /* NULL: none */
-    struct text file;                          /* that it left behind */
+    struct text file;                          /* registrations, saved when it was killed */
     uint32_t port;
-    uint64_t busy_until;          /* it takes its time over every SMP */
-    VEC(struct errand) errands;   /* the first is under way, the others wait for it */
-    VEC(struct sm_message) inbox; /* came while it was deaf */
+    uint64_t busy_until;          /* processing time of SMPs */
+    VEC(struct pending_job) jobs; /* the first one runs, the others are queued */
+    VEC(struct sm_message) inbox; /* received while it could not process them */
 };
 
 struct sim {
     struct fabric *fabric;
-    VEC(struct seat) seats;
+    VEC(struct instance) instances;
     struct sim_listener listener;
     struct sim_administration_options options;
-    struct mad_layer *mads; /* NULL: there is no administration */
-    struct sim_attendant attendant;
+    struct mad_layer *mads; /* NULL: no administration */
+    struct sim_hook hook;
 };
 
-static void release_seat(struct seat *seat)
+static void release_instance(struct instance *instance)
 {
-    for (size_t i = 0; i < seat->errands.count; i++)
-        sm_job_free(seat->errands.items[i].job);
-    vec_release(&seat->errands);
-    vec_release(&seat->inbox);
-    vswitch_free(seat->vswitch);
-    seat->vswitch = NULL;
-    sim_administration_free(seat->administration);
-    seat->administration = NULL;
-    sm_free(seat->sm);
-    seat->sm = NULL;
+    for (size_t i = 0; i < instance->jobs.count; i++)
+        sm_job_free(instance->jobs.items[i].job);
+    vec_release(&instance->jobs);
+    vec_release(&instance->inbox);
+    vswitch_free(instance->vswitch);
+    instance->vswitch = NULL;
+    sim_administration_free(instance->administration);
+    instance->administration = NULL;
+    sm_free(instance->sm);
+    instance->sm = NULL;
 }
 
 struct sim *sim_new(struct fabric *fabric)
@@ -63,12 +63,12 @@ void sim_free(struct sim *sim)
 {
     if (!sim)
         return;
-    for (size_t i = 0; i < sim->seats.count; i++) {
-        release_seat(&sim->seats.items[i]);
-        text_release(&sim->seats.items[i].file);
+    for (size_t i = 0; i < sim->instances.count; i++) {
+        release_instance(&sim->instances.items[i]);
+        text_release(&sim->instances.items[i].file);
     }
     mad_layer_free(sim->mads);
-    vec_release(&sim->seats);
+    vec_release(&sim->instances);
     mem_free(sim);
 }
 
@@ -89,21 +89,16 @@ uint64_t sim_now_ns(const struct sim *sim)
 
 /* ---- administration ---- */
 
-static const struct text *file_at(const struct sim *sim, uint32_t port)
+static void add_administration(struct sim *sim, struct instance *instance)
 {
     const struct text *file = NULL;
-    for (size_t i = 0; i < sim->seats.count; i++)
-        if (sim->seats.items[i].port == port && sim->seats.items[i].file.length)
-            file = &sim->seats.items[i].file;
-    return file;
-}
-
-static void seat_administration(struct sim *sim, struct seat *seat)
-{
-    if (sim->mads && seat->sm)
-        seat->administration = sim_administration_new(
-            &sim->options, sim->mads, seat->port, fabric_port_guid(sim->fabric, seat->port, 0),
-            seat->sm, sim_now(sim), file_at(sim, seat->port));
+    if (!sim->mads || !instance->sm)
+        return;
+    for (size_t i = 0; i < sim->instances.count; i++)
+        if (sim->instances.items[i].port == instance->port && sim->instances.items[i].file.length)
+            file = &sim->instances.items[i].file;
+    instance->administration = sim_administration_new(
+        &sim->options, sim->fabric, sim->mads, instance->port, instance->sm, sim_now(sim), file);
 }
 
 void sim_administer(struct sim *sim, const struct sim_administration_options *options)
@@ -112,13 +107,13 @@ void sim_administer(struct sim *sim, const struct sim_administration_options *op
         return;
     sim->options = *options;
     sim->mads = mad_layer_new(sim->fabric);
-    for (size_t i = 0; i < sim->seats.count; i++)
-        seat_administration(sim, &sim->seats.items[i]);
+    for (size_t i = 0; i < sim->instances.count; i++)
+        add_administration(sim, &sim->instances.items[i]);
 }
 
 struct sa *sim_sa(struct sim *sim, unsigned manager)
 {
-    struct sim_administration *administration = sim->seats.items[manager].administration;
+    struct sim_administration *administration = sim->instances.items[manager].administration;
     return administration ? sim_administration_sa(administration) : NULL;
 }
 
@@ -127,82 +122,78 @@ struct mad_layer *sim_mads(struct sim *sim)
     return sim->mads;
 }
 
-void sim_set_attendant(struct sim *sim, const struct sim_attendant *attendant)
+void sim_set_hook(struct sim *sim, const struct sim_hook *hook)
 {
-    sim->attendant = *attendant;
+    sim->hook = *hook;
 }
 
-static void leave_file(struct sim *sim, struct seat *seat)
-{
-    text_clear(&seat->file);
-    if (seat->administration && sim->options.kept)
-        sa_registry_print(sim_administration_sa(seat->administration), 1 + sim_now(sim) / TIME_S,
-                          &seat->file);
-}
-
-/* What there is to do at QP1; when there is more. */
-static uint64_t attend_hosts(struct sim *sim)
+/* Runs the MAD layer of the hosts. Returns its next deadline. */
+static uint64_t run_hosts(struct sim *sim)
 {
     uint64_t next = TIME_NEVER;
     if (!sim->mads)
         return next;
     mad_layer_expire(sim->mads, sim_now(sim));
-    if (sim->attendant.context)
-        next = sim->attendant.attend(sim->attendant.context, sim_now(sim));
+    if (sim->hook.context)
+        next = sim->hook.attend(sim->hook.context, sim_now(sim));
     uint64_t own = mad_layer_deadline(sim->mads);
     return own < next ? own : next;
 }
 
 /* ---- managers ---- */
 
-unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm)
+unsigned sim_attach_manager(struct sim *sim, uint32_t port, struct sm *sm)
 {
     fabric_attach(sim->fabric, port);
     fabric_set_manager(sim->fabric, port, true);
-    vec_push(&sim->seats, ((struct seat){.sm = sm, .vswitch = vswitch_new(sm), .port = port}));
-    seat_administration(sim, &sim->seats.items[sim->seats.count - 1]);
+    vec_push(&sim->instances,
+             ((struct instance){.sm = sm, .vswitch = vswitch_new(sm), .port = port}));
+    add_administration(sim, &sim->instances.items[sim->instances.count - 1]);
     sm_start(sm, sim_now_ns(sim));
-    return (unsigned)sim->seats.count - 1;
+    return (unsigned)sim->instances.count - 1;
 }
 
 unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config *config)
 {
-    return sim_seat_manager(sim, port, sm_new(config, fabric_port_guid(sim->fabric, port, 0)));
+    return sim_attach_manager(sim, port, sm_new(config, fabric_port_guid(sim->fabric, port, 0)));
 }
 
 void sim_kill_manager(struct sim *sim, unsigned manager)
 {
-    assert(manager < sim->seats.count);
-    struct seat *seat = &sim->seats.items[manager];
-    if (!seat->sm)
+    assert(manager < sim->instances.count);
+    struct instance *instance = &sim->instances.items[manager];
+    if (!instance->sm)
         return;
-    leave_file(sim, seat);
-    release_seat(seat);
-    fabric_set_manager(sim->fabric, seat->port, false);
-    fabric_detach(sim->fabric, seat->port);
+    text_clear(&instance->file);
+    if (instance->administration && sim->options.kept)
+        sa_registry_print(sim_administration_sa(instance->administration),
+                          1 + sim_now(sim) / TIME_S, &instance->file);
+    release_instance(instance);
+    fabric_set_manager(sim->fabric, instance->port, false);
+    fabric_detach(sim->fabric, instance->port);
 }
 
 struct sm *sim_manager(struct sim *sim, unsigned manager)
 {
-    assert(manager < sim->seats.count);
-    return sim->seats.items[manager].sm;
+    assert(manager < sim->instances.count);
+    return sim->instances.items[manager].sm;
 }
 
 struct vswitch *sim_machines(struct sim *sim, unsigned manager)
 {
-    assert(manager < sim->seats.count);
-    return sim->seats.items[manager].vswitch;
+    assert(manager < sim->instances.count);
+    return sim->instances.items[manager].vswitch;
 }
 
 uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
                     struct err *err)
 {
-    struct seat *seat = &sim->seats.items[manager];
-    if (!seat->sm) {
-        err_set(err, ESRCH, "that manager is not there any more");
+    struct instance *instance = &sim->instances.items[manager];
+    if (!instance->sm) {
+        err_set(err, ESRCH, "that manager was killed");
         return 0;
     }
-    return vswitch_submit(seat->vswitch, sim_now_ns(sim), request, err);
+    return vswitch_submit(instance->vswitch, sim_now_ns(sim), request, err);
 }
 
 const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
@@ -210,133 +201,123 @@ const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint
 {
     const struct vswitch_result *result;
     do {
-        if (!sim->seats.items[manager].sm)
+        if (!sim->instances.items[manager].sm)
             return NULL;
-        result = vswitch_result(sim->seats.items[manager].vswitch, ticket);
+        result = vswitch_result(sim->instances.items[manager].vswitch, ticket);
     } while (result && result->state == VSWITCH_PENDING && sim_step(sim, limit));
     return result;
 }
 
 unsigned sim_manager_count(const struct sim *sim)
 {
-    return (unsigned)sim->seats.count;
-}
-
-static uint64_t cost_of_sending(const struct sim *sim, const struct sm_message *message)
-{
-    struct cost more = fabric_options_of(sim->fabric)->manager_get;
-    uint64_t cost = fabric_manager_cost(sim->fabric);
-    if (wire_get(message->mad, MAD_METHOD) == METHOD_GET)
-        cost += more.base_ps + more.per_node_ps * fabric_topology(sim->fabric)->nodes.count;
-    return cost;
+    return (unsigned)sim->instances.count;
 }
 
 static void send(struct sim *sim, unsigned manager, const struct sm_message *message)
 {
-    struct seat *seat = &sim->seats.items[manager];
+    struct instance *instance = &sim->instances.items[manager];
     if (sim->listener.sent)
         sim->listener.sent(sim->listener.context, sim_now(sim), manager, message);
     struct packet_header header = {.dlid = message->lid, .sl = message->sl};
-    fabric_send(sim->fabric, seat->port, &header, message->mad);
-    seat->busy_until = sim_now(sim) + cost_of_sending(sim, message);
+    fabric_send(sim->fabric, instance->port, &header, message->mad);
+    instance->busy_until = sim_now(sim) + fabric_manager_cost(sim->fabric);
+    if (wire_get(message->mad, MAD_METHOD) == METHOD_GET) {
+        struct cost more = fabric_options_of(sim->fabric)->manager_get;
+        instance->busy_until +=
+            more.base_ps + more.per_node_ps * fabric_topology(sim->fabric)->nodes.count;
+    }
 }
 
 /* ---- computing ---- */
 
-/* What sm_job_run() did: the engine, the check of its tables (of those that were there, too, if a
- * new master could not keep them), and the order of the updates. */
-static uint64_t own_operations(const struct sm_job *job)
+/* The operations of sm_job_run(): the engine, the check of its tables (and of the existing ones, if
+ * a new master could not keep them), and the update plan. */
+static uint64_t job_operations(const struct sm_job *job)
 {
     uint64_t one_check = verify_operations(&job->network, &job->routes);
-    uint64_t checks = job->routes.ports != NULL && !job->repaired; /* a repair counts its own */
+    uint64_t checks = job->routes.ports != NULL && !job->repaired; /* a repair includes its check */
     if (job->adopt && job->has_before)
         checks++;
     return job->routes.operations + checks * one_check + job->plan.operations;
 }
 
-/* A new master that keeps the tables it finds has computed none. */
-static uint64_t papers_operations(const struct sm_job *job)
-{
-    if (job->adopt && !job->has_before)
-        return 0;
-    return paper_steps(&job->network, job->engine, &job->options);
-}
-
-static uint64_t time_for(uint64_t operations, uint64_t price)
-{
-    return price && operations > TIME_LONGEST / price ? TIME_LONGEST : operations * price;
-}
-
-static void begin_errand(struct sim *sim, struct seat *seat, struct sm_job *job)
+static void begin_job(struct sim *sim, struct instance *instance, struct sm_job *job)
 {
     const struct fabric_options *options = fabric_options_of(sim->fabric);
-    size_t before = seat->errands.count;
-    struct errand errand = {.job = job};
-    errand.status = sm_job_run(job, &errand.err);
-    errand.operations = options->paper_compute ? papers_operations(job) : own_operations(job);
-    errand.begin = before ? seat->errands.items[before - 1].end : sim_now(sim);
-    errand.end = errand.begin + time_for(errand.operations, options->compute_ps);
-    assert(errand.begin >= sim_now(sim) && errand.end >= errand.begin);
-    vec_push(&seat->errands, errand);
+    size_t before = instance->jobs.count;
+    struct pending_job pending_job = {.job = job, .done.job = job};
+    pending_job.status = sm_job_run(job, &pending_job.err);
+    uint64_t operations = job_operations(job);
+    if (options->paper_compute) /* a new master that keeps the existing tables computes none */
+        operations = job->adopt && !job->has_before
+                         ? 0
+                         : paper_steps(&job->network, job->engine, &job->options);
+    uint64_t begin = before ? instance->jobs.items[before - 1].done.end : sim_now(sim);
+    uint64_t price = options->compute_ps;
+    pending_job.done.operations = operations;
+    pending_job.done.begin = begin;
+    pending_job.done.end =
+        begin + (price && operations > TIME_LONGEST / price ? TIME_LONGEST : operations * price);
+    assert(begin >= sim_now(sim) && pending_job.done.end >= begin);
+    vec_push(&instance->jobs, pending_job);
 }
 
-/* Hands back what is done; true if anything is. */
-static bool finish_errands(struct sim *sim, unsigned manager)
+/* Passes results of finished jobs to the manager. Returns true if there were any. */
+static bool finish_jobs(struct sim *sim, unsigned manager)
 {
-    struct seat *seat = &sim->seats.items[manager];
-    size_t before = seat->errands.count;
-    while (seat->errands.count && seat->errands.items[0].end <= sim_now(sim)) {
-        struct errand errand = seat->errands.items[0];
-        struct sim_computation computation = {errand.job, errand.begin, errand.end,
-                                              errand.operations};
-        vec_remove(&seat->errands, 0);
+    struct instance *instance = &sim->instances.items[manager];
+    size_t before = instance->jobs.count;
+    while (instance->jobs.count && instance->jobs.items[0].done.end <= sim_now(sim)) {
+        struct pending_job pending_job = instance->jobs.items[0];
+        vec_remove(&instance->jobs, 0);
         if (sim->listener.computed)
-            sim->listener.computed(sim->listener.context, sim_now(sim), manager, &computation);
-        sm_computed(seat->sm, sim_now_ns(sim), errand.job, errand.status ? &errand.err : NULL);
+            sim->listener.computed(sim->listener.context, sim_now(sim), manager, &pending_job.done);
+        sm_computed(instance->sm, sim_now_ns(sim), pending_job.job,
+                    pending_job.status ? &pending_job.err : NULL);
     }
-    return seat->errands.count < before;
+    return instance->jobs.count < before;
 }
 
-static bool is_deaf(const struct sim *sim, const struct seat *seat)
+static bool is_blocked(const struct sim *sim, const struct instance *instance)
 {
-    return seat->errands.count && fabric_options_of(sim->fabric)->paper_compute;
+    return instance->jobs.count && fabric_options_of(sim->fabric)->paper_compute;
 }
 
-/* ---- in and out ---- */
+/* ---- messages ---- */
 
-/* What the manager wants done, as far as it can be now; true if it got routes at once. */
-static bool drain(struct sim *sim, unsigned manager)
+/* Executes the outputs of the manager until it is busy. Returns true if it got results of a job. */
+static bool execute_outputs(struct sim *sim, unsigned manager)
 {
     bool routed = false;
-    struct seat *seat = &sim->seats.items[manager];
+    struct instance *instance = &sim->instances.items[manager];
     struct sm_output output;
-    while (!is_deaf(sim, seat) && seat->busy_until <= sim_now(sim) &&
-           sm_next_output(seat->sm, sim_now_ns(sim), &output)) {
+    while (!is_blocked(sim, instance) && instance->busy_until <= sim_now(sim) &&
+           sm_next_output(instance->sm, sim_now_ns(sim), &output)) {
         switch (output.kind) {
         case SM_SEND: send(sim, manager, &output.message); break;
         case SM_COMPUTE:
-            begin_errand(sim, seat, output.job);
-            routed |= finish_errands(sim, manager); /* where computing costs nothing */
+            begin_job(sim, instance, output.job);
+            routed |= finish_jobs(sim, manager); /* computing may take no time */
             break;
         case SM_EVENT:
             if (sim->listener.event)
                 sim->listener.event(sim->listener.context, sim_now(sim), manager, &output.event);
             break;
-        case SM_PERSIST: break; /* a simulated manager that dies forgets */
+        case SM_PERSIST: break; /* LIDs are not preserved over the end of a simulated manager */
         }
     }
     return routed;
 }
 
-static void receive(struct sim *sim, struct seat *seat, const struct sm_message *message)
+static void receive(struct sim *sim, struct instance *instance, const struct sm_message *message)
 {
-    sm_receive(seat->sm, sim_now_ns(sim), message);
-    if (seat->administration && wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
+    sm_receive(instance->sm, sim_now_ns(sim), message);
+    if (instance->administration && wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
         wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE)
-        sim_administration_notice(seat->administration, sim_now(sim), seat->sm,
+        sim_administration_notice(instance->administration, sim_now(sim), instance->sm,
                                   message->mad + SMP_DATA_OFFSET);
-    uint64_t from = seat->busy_until > sim_now(sim) ? seat->busy_until : sim_now(sim);
-    seat->busy_until = from + fabric_manager_cost(sim->fabric);
+    uint64_t from = instance->busy_until > sim_now(sim) ? instance->busy_until : sim_now(sim);
+    instance->busy_until = from + fabric_manager_cost(sim->fabric);
 }
 
 static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
@@ -345,59 +326,59 @@ static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
         mad_layer_deliver(sim->mads, sim_now(sim), delivery);
         return;
     }
-    for (size_t i = 0; i < sim->seats.count; i++) {
-        struct seat *seat = &sim->seats.items[i];
-        if (!seat->sm || seat->port != delivery->port)
+    for (size_t i = 0; i < sim->instances.count; i++) {
+        struct instance *instance = &sim->instances.items[i];
+        if (!instance->sm || instance->port != delivery->port)
             continue;
         struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
         memcpy(message.mad, delivery->mad, MAD_BYTES);
-        if (!is_deaf(sim, seat))
-            receive(sim, seat, &message);
-        else if (seat->inbox.count < INBOX_LIMIT)
-            vec_push(&seat->inbox, message);
+        if (!is_blocked(sim, instance))
+            receive(sim, instance, &message);
+        else if (instance->inbox.count < INBOX_LIMIT)
+            vec_push(&instance->inbox, message);
     }
 }
 
 /* ---- time ---- */
 
-/* Everything that a manager has to do now; true if it got routes that it waited for. */
-static bool attend(struct sim *sim, unsigned manager)
+/* Runs a manager at the present time. Returns true if it got results of a job. */
+static bool run_manager(struct sim *sim, unsigned manager)
 {
-    struct seat *seat = &sim->seats.items[manager];
-    bool routed = finish_errands(sim, manager);
-    if (is_deaf(sim, seat))
+    struct instance *instance = &sim->instances.items[manager];
+    bool routed = finish_jobs(sim, manager);
+    if (is_blocked(sim, instance))
         return routed;
-    for (size_t i = 0; i < seat->inbox.count; i++)
-        receive(sim, seat, &seat->inbox.items[i]);
-    seat->inbox.count = 0;
-    if (sm_deadline(seat->sm) <= sim_now_ns(sim))
-        sm_expire(seat->sm, sim_now_ns(sim));
-    vswitch_advance(seat->vswitch, sim_now_ns(sim));
-    routed |= drain(sim, manager);
-    if (vswitch_pending(seat->vswitch)) { /* it may have waited for something that came to an end */
-        vswitch_advance(seat->vswitch, sim_now_ns(sim));
-        routed |= drain(sim, manager);
+    for (size_t i = 0; i < instance->inbox.count; i++)
+        receive(sim, instance, &instance->inbox.items[i]);
+    instance->inbox.count = 0;
+    if (sm_deadline(instance->sm) <= sim_now_ns(sim))
+        sm_expire(instance->sm, sim_now_ns(sim));
+    vswitch_advance(instance->vswitch, sim_now_ns(sim));
+    routed |= execute_outputs(sim, manager);
+    if (vswitch_pending(instance->vswitch)) { /* a request may have waited for the manager */
+        vswitch_advance(instance->vswitch, sim_now_ns(sim));
+        routed |= execute_outputs(sim, manager);
     }
-    if (seat->administration) {
-        sim_administration_attend(seat->administration, sim_now(sim), seat->sm);
-        routed |= drain(sim, manager);
+    if (instance->administration) {
+        sim_administration_run(instance->administration, sim_now(sim), instance->sm);
+        routed |= execute_outputs(sim, manager);
     }
     return routed;
 }
 
-/* When it wants to be attended to next. */
-static uint64_t next_of(const struct sim *sim, const struct seat *seat)
+/* The time at which a manager has to run next. */
+static uint64_t next_deadline(const struct sim *sim, const struct instance *instance)
 {
-    uint64_t next = seat->errands.count ? seat->errands.items[0].end : TIME_NEVER;
-    if (is_deaf(sim, seat))
+    uint64_t next = instance->jobs.count ? instance->jobs.items[0].done.end : TIME_NEVER;
+    if (is_blocked(sim, instance))
         return next;
-    uint64_t manager = sm_deadline(seat->sm), machines = vswitch_deadline(seat->vswitch);
+    uint64_t manager = sm_deadline(instance->sm), machines = vswitch_deadline(instance->vswitch);
     uint64_t first = time_ns_to_ps(manager < machines ? manager : machines);
     next = first < next ? first : next;
-    if (seat->busy_until > sim_now(sim) && seat->busy_until < next)
-        next = seat->busy_until;
-    if (seat->administration) {
-        uint64_t own = sim_administration_deadline(seat->administration, sim_now(sim));
+    if (instance->busy_until > sim_now(sim) && instance->busy_until < next)
+        next = instance->busy_until;
+    if (instance->administration) {
+        uint64_t own = sim_administration_deadline(instance->administration, sim_now(sim));
         next = own < next ? own : next;
     }
     return next;
@@ -407,16 +388,16 @@ bool sim_step(struct sim *sim, uint64_t until)
 {
     uint64_t next = until;
     bool routed = false;
-    for (unsigned i = 0; i < sim->seats.count; i++) {
-        if (!sim->seats.items[i].sm)
+    for (unsigned i = 0; i < sim->instances.count; i++) {
+        if (!sim->instances.items[i].sm)
             continue;
-        routed |= attend(sim, i);
-        uint64_t own = next_of(sim, &sim->seats.items[i]);
+        routed |= run_manager(sim, i);
+        uint64_t own = next_deadline(sim, &sim->instances.items[i]);
         next = own < next ? own : next;
     }
-    uint64_t hosts = attend_hosts(sim);
+    uint64_t hosts = run_hosts(sim);
     next = hosts < next ? hosts : next;
-    if (routed) /* something has happened: the manager may be settled now */
+    if (routed) /* the manager may be settled now */
         return sim_now(sim) < until;
     struct fabric_delivery delivery;
     fabric_run(sim->fabric, next);
@@ -434,7 +415,7 @@ void sim_run(struct sim *sim, uint64_t until)
 bool sim_run_until_settled(struct sim *sim, unsigned manager, uint64_t limit)
 {
     do {
-        const struct sm *sm = sim->seats.items[manager].sm;
+        const struct sm *sm = sim->instances.items[manager].sm;
         if (!sm || sm_is_settled(sm))
             return sm != NULL;
     } while (sim_step(sim, limit));

@@ -1,14 +1,12 @@
-/* The simulator host: managers on a simulated fabric, all in virtual time.
+/* The simulator: managers on a simulated fabric in virtual time.
  *
- * It owns the clock that the cores do not have. Each manager sits at a port; what it sends enters
- * the fabric there, what is delivered there it receives, and its deadlines are events like any
- * other.
+ * It has the clock for the protocol cores. Each manager is attached to a port of the fabric, where
+ * it sends and receives MADs, and runs at its deadlines.
  *
- * Routes take time: the operations of a job, counted while it runs here, at the fabric's price for
- * one (attribute `compute`). A manager works on one job after the other, beside all else, as a
- * daemon with a thread for them does. With `paper_compute` it has that one thread alone: the steps
- * of the papers' own algorithms count, and until they are done it neither hears nor says anything.
- */
+ * Computing routes takes time: the number of operations of a job times the fabric's attribute
+ * `compute`. A manager runs its jobs in order and in parallel with its other work, as the daemon
+ * does with its thread. With `paper_compute` the time is that of the papers' algorithms, and the
+ * manager neither receives nor sends while it computes. */
 #ifndef WEFT_HOST_SIM_SIM_H
 #define WEFT_HOST_SIM_SIM_H
 
@@ -19,16 +17,16 @@
 
 struct sim;
 
-struct sim *sim_new(struct fabric *fabric); /* the fabric stays the caller's */
-void sim_free(struct sim *sim);             /* and its managers */
+struct sim *sim_new(struct fabric *fabric); /* does not own the fabric */
+void sim_free(struct sim *sim);             /* frees its managers */
 
-/* A job that is done, successful or not, and is handed back to its manager now. */
+/* A finished job, successful or not, whose manager gets the result now. */
 struct sim_computation {
     const struct sm_job *job;
-    uint64_t begin, end; /* it may have waited for another one before it began */
+    uint64_t begin, end; /* of computing; it may have been queued before */
     uint64_t operations;
 };
-/* Hears of what managers do; each may be NULL. */
+/* Callbacks; each may be NULL. */
 struct sim_listener {
     void *context;
     void (*event)(void *context, uint64_t now, unsigned manager, const struct sm_event *event);
@@ -38,44 +36,44 @@ struct sim_listener {
 };
 void sim_set_listener(struct sim *sim, const struct sim_listener *listener);
 
-/* Puts a manager at a port (port 0 of a switch, or an adapter's) and starts it; its number. */
+/* Attaches a manager to a port (port 0 of a switch, or of an adapter) and starts it. Returns its
+ * number. */
 unsigned sim_add_manager(struct sim *sim, uint32_t port, const struct sm_config *config);
-/* The same with one that the caller has made; it is the simulation's from then on. */
-unsigned sim_seat_manager(struct sim *sim, uint32_t port, struct sm *sm);
-void sim_kill_manager(struct sim *sim, unsigned manager);  /* without a word to anybody */
+/* The same with a manager that the caller created; the simulation owns it from then on. */
+unsigned sim_attach_manager(struct sim *sim, uint32_t port, struct sm *sm);
+void sim_kill_manager(struct sim *sim, unsigned manager);  /* without a handover */
 struct sm *sim_manager(struct sim *sim, unsigned manager); /* NULL if it was killed */
-/* Virtual machines: what vswitch/vswitch.h says, of one manager (NULL if it was killed). */
+/* The virtual machines of a manager (vswitch/vswitch.h); NULL if it was killed. */
 struct vswitch *sim_machines(struct sim *sim, unsigned manager);
-/* A ticket, or 0 with the reason; the request goes on as time does. */
+/* Submits a request, which is executed as time advances. Returns its ticket, or 0 with an error. */
 uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
                     struct err *err);
-/* Runs until it is done or failed, or `limit` has passed; NULL if the manager was killed. */
+/* Runs until the request is finished, or until `limit`. NULL if the manager was killed. */
 const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
                                          uint64_t limit);
-unsigned sim_manager_count(const struct sim *sim); /* killed ones too */
+unsigned sim_manager_count(const struct sim *sim); /* with killed ones */
 
-/* Seats a subnet administration beside every manager that is there or comes later; without it hosts
- * can ask nobody (data traffic need not: sim_paths.h). */
+/* Adds a subnet administration to every present and later manager. Without it, queries of hosts are
+ * not answered (data traffic does not query: sim_paths.h). */
 void sim_administer(struct sim *sim, const struct sim_administration_options *options);
-struct sa *sim_sa(struct sim *sim, unsigned manager); /* NULL if there is none */
+struct sa *sim_sa(struct sim *sim, unsigned manager); /* NULL: none */
 struct mad_layer *sim_mads(struct sim *sim); /* of all hosts; NULL without administration */
-/* Somebody who is called whenever MADs have come in or time has passed; its deadline counts, too.
- */
-struct sim_attendant {
-    void *context; /* NULL: nobody */
+/* A callback at every step of the simulation, which returns its next deadline. */
+struct sim_hook {
+    void *context; /* NULL: no callback */
     uint64_t (*attend)(void *context, uint64_t now);
 };
-void sim_set_attendant(struct sim *sim, const struct sim_attendant *attendant);
+void sim_set_hook(struct sim *sim, const struct sim_hook *attendant);
 
-/* The simulation's clock counts picoseconds, and so do all times here; managers count nanoseconds.
- * What they are told is the time rounded down. Their deadlines are whole nanoseconds, at which both
- * clocks show the same: no manager is called before its time, or again and again until it comes. */
+/* Times here are picoseconds; managers use nanoseconds. The time is rounded down for a manager. Its
+ * deadlines are whole nanoseconds, at which both clocks agree: no manager is called before its
+ * deadline, nor repeatedly until it. */
 uint64_t sim_now(const struct sim *sim);
-uint64_t sim_now_ns(const struct sim *sim); /* for calls of a manager */
-/* Everything that is due now, then on to the next thing that happens; false: that is at `until`. */
+uint64_t sim_now_ns(const struct sim *sim); /* for calls to a manager */
+/* Runs everything that is due, then advances to the next event; false: that is at `until`. */
 bool sim_step(struct sim *sim, uint64_t until);
 void sim_run(struct sim *sim, uint64_t until);
-/* Runs until `manager` is settled, or `limit` has passed; true if it is. */
+/* Runs until `manager` is settled, or until `limit`. Returns whether it is settled. */
 bool sim_run_until_settled(struct sim *sim, unsigned manager, uint64_t limit);
 
 #endif

@@ -1,6 +1,5 @@
-/* The subnet administration beside a simulated manager: its queries come in and its answers go out
- * through the fabric's packets, by a MAD layer as every operating system has it (mad_layer.h). It
- * is told the simulator's time, in picoseconds, and returns its deadlines so. */
+/* The subnet administration of a simulated manager. It receives queries and sends answers as
+ * packets of the fabric, through the MAD layer (host/mad/mad_layer.h). Times are picoseconds. */
 #ifndef WEFT_HOST_SIM_SIM_ADMINISTRATION_H
 #define WEFT_HOST_SIM_SIM_ADMINISTRATION_H
 
@@ -9,29 +8,29 @@
 #include "sm/sm.h"
 
 struct sim_administration_options {
-    struct sa_config config; /* but for the instance */
-    uint64_t query_ps;       /* what the administration's processor spends on one query */
-    bool synchronised;       /* standbys learn from their master */
-    /* It sits at another port than its manager, where clients are redirected from. */
+    struct sa_config config; /* without `instance` */
+    uint64_t query_ps;       /* processing time of a query */
+    bool synchronised;       /* standbys copy the registrations of the master */
+    /* It uses another port than its manager; the manager's port redirects clients there. */
     bool elsewhere;
     uint32_t port; /* of the fabric */
-    bool kept;     /* a manager that is seated where another one died finds its file */
+    bool kept;     /* a manager at the port of a killed one reads its registrations */
 };
 void sim_administration_options_init(struct sim_administration_options *options);
 
 struct sim_administration;
 
-/* At a port with a manager. `file` is what was left by another one there, or NULL. */
+/* For the manager at `port`. `file`: registrations of a killed manager at that port, or NULL. */
 struct sim_administration *sim_administration_new(const struct sim_administration_options *options,
-                                                  struct mad_layer *mads, uint32_t port,
-                                                  uint64_t guid, struct sm *sm, uint64_t now_ps,
+                                                  struct fabric *fabric, struct mad_layer *mads,
+                                                  uint32_t port, struct sm *sm, uint64_t now_ps,
                                                   const struct text *file);
 void sim_administration_free(struct sim_administration *administration); /* accepts NULL */
 struct sa *sim_administration_sa(struct sim_administration *administration);
 
-/* Everything that it has to do now; the manager may have something to do because of it. */
-void sim_administration_attend(struct sim_administration *administration, uint64_t now_ps,
-                               struct sm *sm);
+/* Runs the administration at the present time; the manager may have outputs afterwards. */
+void sim_administration_run(struct sim_administration *administration, uint64_t now_ps,
+                            struct sm *sm);
 uint64_t sim_administration_deadline(const struct sim_administration *administration,
                                      uint64_t now_ps);
 void sim_administration_notice(struct sim_administration *administration, uint64_t now_ps,

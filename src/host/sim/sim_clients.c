@@ -16,9 +16,10 @@ struct host {
     struct mad_file *file;
     uint32_t agent;
     uint64_t reports;
-    uint8_t notice[WIRE_BYTES_NOTICE]; /* the last one's */
-    struct redirect seat; /* of the administration, as this host was told; LID 0: at the master */
-    uint16_t told_by;     /* the master's LID then */
+    uint8_t notice[WIRE_BYTES_NOTICE]; /* of the last report */
+    struct redirect
+        redirection; /* redirection to the administration; LID 0: none, it is at the master */
+    uint16_t redirecting_master; /* LID of the master that redirected */
 };
 
 struct sim_clients {
@@ -27,18 +28,19 @@ struct sim_clients {
     VEC(struct host) hosts;
     struct map by_port;
     VEC(struct sim_question) questions;
-    VEC(uint64_t) again_at; /* beside the questions; TIME_NEVER: under way, or over */
+    VEC(uint64_t)
+    again_at; /* by question, when to repeat it; TIME_NEVER: outstanding or finished */
     size_t open;
 };
 
-static uint64_t attend(void *context, uint64_t now);
+static uint64_t run_clients(void *context, uint64_t now);
 
 struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
 {
     struct sim_clients *clients = mem_zalloc(1, sizeof *clients);
     clients->sim = sim;
     clients->fabric = fabric;
-    sim_set_attendant(sim, &(struct sim_attendant){clients, attend});
+    sim_set_hook(sim, &(struct sim_hook){clients, run_clients});
     return clients;
 }
 
@@ -46,7 +48,7 @@ void sim_clients_free(struct sim_clients *clients)
 {
     if (!clients)
         return;
-    sim_set_attendant(clients->sim, &(struct sim_attendant){0});
+    sim_set_hook(clients->sim, &(struct sim_hook){0});
     for (size_t i = 0; i < clients->hosts.count; i++)
         mad_file_close(clients->hosts.items[i].file);
     for (size_t i = 0; i < clients->questions.count; i++) {
@@ -60,7 +62,7 @@ void sim_clients_free(struct sim_clients *clients)
     mem_free(clients);
 }
 
-static uint32_t host_at(struct sim_clients *clients, uint32_t port)
+static uint32_t find_host(struct sim_clients *clients, uint32_t port)
 {
     uint32_t index = map_get(&clients->by_port, port);
     if (index != MAP_NONE)
@@ -72,7 +74,7 @@ static uint32_t host_at(struct sim_clients *clients, uint32_t port)
     host.file = mad_file_open(sim_mads(clients->sim), port, clients);
     int agent = mad_file_register(host.file, &wanted);
     if (agent < 0)
-        abort(); /* a second crowd: the caller's mistake */
+        abort(); /* a second struct sim_clients: an error of the caller */
     host.agent = (uint32_t)agent;
     index = (uint32_t)clients->hosts.count;
     vec_push(&clients->hosts, host);
@@ -82,28 +84,23 @@ static uint32_t host_at(struct sim_clients *clients, uint32_t port)
 
 /* ---- out ---- */
 
-/* From the master, or from where this host knows that it is sent to. */
-static void begin_trail(struct host *host, const uint8_t *info, struct redirect_trail *trail)
-{
-    struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
-                              .p_key = P_KEY_DEFAULT,
-                              .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
-                              .qp = QP_GSI,
-                              .q_key = Q_KEY_GSI};
-    if (host->told_by != master.lid)
-        host->seat.lid = 0;
-    redirect_begin(trail, host->seat.lid ? &host->seat : &master);
-}
-
-static void post(struct sim_clients *clients, uint32_t number, uint64_t now)
+static void send_question(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
     assert(number < clients->questions.count);
     struct sim_question *question = &clients->questions.items[number];
-    uint32_t index = host_at(clients, question->port); /* may move them */
+    uint32_t index = find_host(clients, question->port); /* may reallocate the hosts */
     struct host *host = &clients->hosts.items[index];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
-    if (!question->trail.count)
-        begin_trail(host, info, &question->trail);
+    if (!question->trail.count) { /* begin at the master, or at the last redirection */
+        struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
+                                  .p_key = P_KEY_DEFAULT,
+                                  .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
+                                  .qp = QP_GSI,
+                                  .q_key = Q_KEY_GSI};
+        if (host->redirecting_master != master.lid)
+            host->redirection.lid = 0;
+        redirect_begin(&question->trail, host->redirection.lid ? &host->redirection : &master);
+    }
     const struct redirect *to = redirect_target(&question->trail);
     struct mad_head head = {
         .agent = host->agent,
@@ -134,7 +131,7 @@ uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8
     vec_push(&clients->questions, question);
     vec_push(&clients->again_at, TIME_NEVER);
     clients->open++;
-    post(clients, number, question.asked);
+    send_question(clients, number, question.asked);
     return number;
 }
 
@@ -149,9 +146,9 @@ static void close_question(struct sim_clients *clients, uint32_t number, uint64_
     clients->open--;
 }
 
-/* What it asked is elsewhere: there it asks again, and whatever it asks next. */
-static void follow(struct sim_clients *clients, uint32_t number,
-                   const struct mad_received *received, uint64_t now)
+/* Follows a redirection: this question and later ones of the host go to the new address. */
+static void follow_redirection(struct sim_clients *clients, uint32_t number,
+                               const struct mad_received *received, uint64_t now)
 {
     struct sim_question *question = &clients->questions.items[number];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
@@ -160,22 +157,22 @@ static void follow(struct sim_clients *clients, uint32_t number,
     if (redirect_follow(&question->trail, received->data,
                         received->head.length - sizeof(struct mad_head), SA_DATA_OFFSET,
                         &err) < 0) {
-        host->seat.lid = 0;
+        host->redirection.lid = 0;
         question->status = STATUS_REDIRECT;
         question->trouble = mem_strdup(err.message);
         close_question(clients, number, now, SIM_UNANSWERED);
         return;
     }
-    host->seat = *redirect_target(&question->trail);
-    host->told_by = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
+    host->redirection = *redirect_target(&question->trail);
+    host->redirecting_master = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
     clients->again_at.items[number] = now;
 }
 
-/* Without an answer, or with one that says "later" or "not here", it is asked again. */
-static void take_answer(struct sim_clients *clients, const struct mad_received *received,
-                        uint64_t now)
+/* A question is repeated without an answer, and after BUSY or a redirection. */
+static void receive_answer(struct sim_clients *clients, const struct mad_received *received,
+                           uint64_t now)
 {
-    enum { NOBODY = 0x0C }; /* the operating system of a host without a manager */
+    enum { STATUS_NO_AGENT = 0x0C }; /* of the MAD layer of a host without a manager */
     uint32_t number = (uint32_t)wire_get(received->data, MAD_TID) - 1;
     if (number >= clients->questions.count || clients->questions.items[number].state != SIM_OPEN)
         return;
@@ -184,12 +181,13 @@ static void take_answer(struct sim_clients *clients, const struct mad_received *
         received->head.status ? STATUS_BUSY : (unsigned)wire_get(received->data, MAD_STATUS);
     question->busy += !received->head.status && status == STATUS_BUSY;
     if (status == STATUS_REDIRECT && question->tries < TRIES) {
-        follow(clients, number, received, now);
+        follow_redirection(clients, number, received, now);
         return;
     }
-    if ((status == STATUS_BUSY || status == NOBODY) && question->tries < TRIES) {
-        if (received->head.status || status == NOBODY) { /* nobody is there (any more) */
-            clients->hosts.items[map_get(&clients->by_port, question->port)].seat.lid = 0;
+    if ((status == STATUS_BUSY || status == STATUS_NO_AGENT) && question->tries < TRIES) {
+        if (received->head.status ||
+            status == STATUS_NO_AGENT) { /* no administration at this address */
+            clients->hosts.items[map_get(&clients->by_port, question->port)].redirection.lid = 0;
             question->trail.count = 0;
         }
         clients->again_at.items[number] = received->head.status ? now : now + busy_pause;
@@ -202,7 +200,7 @@ static void take_answer(struct sim_clients *clients, const struct mad_received *
     close_question(clients, number, now, status == STATUS_BUSY ? SIM_UNANSWERED : SIM_ANSWERED);
 }
 
-static void take_report(struct host *host, const struct mad_received *received, uint64_t now)
+static void receive_report(struct host *host, const struct mad_received *received, uint64_t now)
 {
     uint8_t mad[MAD_BYTES] = {0};
     struct mad_head head = received->head;
@@ -215,7 +213,7 @@ static void take_report(struct host *host, const struct mad_received *received, 
     mad_file_send(host->file, now, &head, mad, MAD_BYTES);
 }
 
-static uint64_t attend(void *context, uint64_t now)
+static uint64_t run_clients(void *context, uint64_t now)
 {
     struct sim_clients *clients = context;
     uint64_t next = TIME_NEVER;
@@ -223,9 +221,9 @@ static uint64_t attend(void *context, uint64_t now)
         struct host *host = &clients->hosts.items[i];
         for (const struct mad_received *received; (received = mad_file_next(host->file)) != NULL;) {
             if (wire_get(received->data, MAD_METHOD) == METHOD_REPORT)
-                take_report(host, received, now);
+                receive_report(host, received, now);
             else
-                take_answer(clients, received, now);
+                receive_answer(clients, received, now);
             mad_file_taken(host->file);
         }
     }
@@ -233,7 +231,7 @@ static uint64_t attend(void *context, uint64_t now)
         if (clients->again_at.items[i] <= now && clients->questions.items[i].tries >= TRIES)
             close_question(clients, i, now, SIM_UNANSWERED);
         else if (clients->again_at.items[i] <= now)
-            post(clients, i, now);
+            send_question(clients, i, now);
         next = clients->again_at.items[i] < next ? clients->again_at.items[i] : next;
     }
     return next;
@@ -266,66 +264,19 @@ const uint8_t *sim_clients_last_notice(const struct sim_clients *clients, uint32
 
 /* ---- questions ---- */
 
-static uint8_t *begin(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute, uint64_t mask)
-{
-    memset(mad, 0, MAD_BYTES);
-    wire_set(mad, MAD_METHOD, method);
-    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
-    wire_set(mad, SA_COMPONENT_MASK, mask);
-    return mad + SA_DATA_OFFSET;
-}
-
-static void set_gid(const struct sim_clients *clients, uint8_t *gid, uint32_t port)
-{
-    wire_set_bits(gid, 0, 64, GID_PREFIX_LOCAL);
-    wire_set_bits(gid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
-}
-
-static uint32_t change_membership(struct sim_clients *clients, uint32_t port,
-                                  const uint8_t mgid[16], unsigned method, uint64_t mask)
-{
-    uint8_t mad[MAD_BYTES];
-    uint8_t *record = begin(mad, method, WIRE_ID_MC_MEMBER_RECORD, mask);
-    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
-    set_gid(clients, wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), port);
-    wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
-    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
-    return sim_clients_ask(clients, port, mad);
-}
-
-/* Components: MGID, PortGID, JoinState; to make a group also Q_Key, TClass, P_Key, SL, FlowLabel.
- */
-uint32_t sim_clients_join(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16])
-{
-    return change_membership(clients, port, mgid, METHOD_SET, 0x130C7);
-}
-
-uint32_t sim_clients_leave(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16])
-{
-    return change_membership(clients, port, mgid, METHOD_DELETE, 0x10003);
-}
-
 uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12 };
-    uint8_t mad[MAD_BYTES];
-    uint8_t *path = begin(mad, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | NUMBER);
-    set_gid(clients, wire_bytes(path, PATH_RECORD_SGID), port);
-    set_gid(clients, wire_bytes(path, PATH_RECORD_DGID), to);
+    uint8_t mad[MAD_BYTES] = {0};
+    uint8_t *path = mad + SA_DATA_OFFSET;
+    uint8_t *sgid = wire_bytes(path, PATH_RECORD_SGID), *dgid = wire_bytes(path, PATH_RECORD_DGID);
+    wire_set(mad, MAD_METHOD, METHOD_GET);
+    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
+    wire_set(mad, SA_COMPONENT_MASK, DGID | SGID | NUMBER);
+    wire_set_bits(sgid, 0, 64, GID_PREFIX_LOCAL);
+    wire_set_bits(sgid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
+    wire_set_bits(dgid, 0, 64, GID_PREFIX_LOCAL);
+    wire_set_bits(dgid, 64, 64, fabric_port_guid(clients->fabric, to, 0));
     wire_set(path, PATH_RECORD_NUMB_PATH, 1);
-    return sim_clients_ask(clients, port, mad);
-}
-
-uint32_t sim_clients_inform(struct sim_clients *clients, uint32_t port, unsigned trap,
-                            bool subscribe)
-{
-    uint8_t mad[MAD_BYTES];
-    uint8_t *inform = begin(mad, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
-    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
-    wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
-    wire_set(inform, INFORM_INFO_SUBSCRIBE, subscribe);
-    wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
-    wire_set(inform, INFORM_INFO_TRAP_NUMBER, trap);
-    wire_set(inform, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
     return sim_clients_ask(clients, port, mad);
 }

@@ -1,10 +1,9 @@
-/* Simulated hosts that use the subnet administration: they join groups, ask for paths, subscribe.
+/* Simulated hosts that send requests to the subnet administration.
  *
- * A host asks whoever its port says is master, and follows a redirection from there; it remembers
- * where it was sent to until another one is master or nobody answers there. A question without an
- * answer is repeated, and asked of the new master if there is one; BUSY waits a little. Reports are
- * acknowledged and counted. All of it happens while the simulation runs; there may be one such
- * crowd in a simulation. */
+ * A host sends to the master SM LID of its port and follows redirections. It uses a redirection
+ * until the master changes or the address does not answer. A request without an answer is repeated,
+ * to the new master if there is one; after BUSY it is repeated with a delay. Reports are
+ * acknowledged and counted. A simulation can have one struct sim_clients. */
 #ifndef WEFT_HOST_SIM_SIM_CLIENTS_H
 #define WEFT_HOST_SIM_SIM_CLIENTS_H
 
@@ -12,40 +11,36 @@
 #include "wire/redirect.h"
 
 struct sim_clients;
-/* The simulation must have an administration (sim_administer()) and outlive this. */
+/* The simulation must have an administration (sim_administer()) and outlive it. */
 struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric);
 void sim_clients_free(struct sim_clients *clients); /* accepts NULL */
 
-/* A question's state. The answer lasts as long as the question. */
+/* A request and its answer. */
 struct sim_question {
     enum { SIM_OPEN, SIM_ANSWERED, SIM_UNANSWERED } state;
     uint32_t port;
     uint64_t asked, answered; /* times */
-    unsigned tries, busy;     /* how often it was sent, and how often the answer was BUSY */
+    unsigned tries, busy;     /* transmissions, and answers with BUSY */
     unsigned status;          /* of the answer */
-    char *trouble;            /* why it was given up, if a redirection led nowhere; or NULL */
+    char *trouble;            /* the error of a redirection, or NULL */
     struct redirect_trail trail;
-    uint8_t mad[MAD_BYTES]; /* the question */
-    uint8_t *answer;        /* the whole of it */
+    uint8_t mad[MAD_BYTES]; /* the request */
+    uint8_t *answer;        /* of `bytes` bytes */
     size_t bytes;
 };
-/* Asks from a port of a host; the question's number. The MAD needs method, attribute, mask, data.
- */
+/* Sends a request from a port of a host. The MAD must have method, attribute, component mask and
+ * data. Returns the number of the request. */
 uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES]);
 const struct sim_question *sim_clients_question(const struct sim_clients *clients, uint32_t number);
-/* Runs until none is open, or `limit` has passed; true if none is. */
+/* Runs until all requests are finished, or until `limit`. Returns whether all are finished. */
 bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 
-/* Questions that hosts ask; ports are the fabric's. */
-uint32_t sim_clients_join(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16]);
-uint32_t sim_clients_leave(struct sim_clients *clients, uint32_t port, const uint8_t mgid[16]);
+/* Requests the PathRecord of two ports of the fabric. */
 uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to);
-uint32_t sim_clients_inform(struct sim_clients *clients, uint32_t port, unsigned trap,
-                            bool subscribe);
 
-/* Reports that came to the host at this port. */
+/* The number of reports that the host at this port received. */
 uint64_t sim_clients_reports(const struct sim_clients *clients, uint32_t port);
-/* The last one's notice; NULL: none came. */
+/* The notice of the last report; NULL: none. */
 const uint8_t *sim_clients_last_notice(const struct sim_clients *clients, uint32_t port);
 
 #endif

@@ -1,5 +1,5 @@
-/* A manager's routes know end points by its own numbers; senders know ports of the fabric. The
- * translation is made once for each generation of a manager's paths. */
+/* Translates ports of the fabric to terminals of a manager's network, once for each generation of
+ * its paths. */
 #include "host/sim/sim_paths.h"
 
 #include "base/map.h"
@@ -10,27 +10,27 @@
 struct view {
     uint64_t generation;
     bool known;
-    uint32_t *end_points; /* by port of the fabric, or NETWORK_NONE */
-    uint64_t *groups;     /* of the policy, by port of the fabric; NULL: it names none */
-    VEC(uint32_t) guests; /* end points, by guest */
+    uint32_t *end_points; /* terminals by port of the fabric, or NETWORK_NONE */
+    uint64_t *groups;     /* QoS port groups by port of the fabric; NULL: the policy has none */
+    VEC(uint32_t) vms;    /* terminals by virtual machine */
 };
 
-struct guest_address {
+struct vm_address {
     uint64_t guid;
-    struct data_path last; /* dlid 0: never had any */
+    struct data_path last; /* dlid 0: none yet */
 };
 
 struct sim_paths {
     struct sim *sim;
     struct fabric *fabric;
     uint32_t port_count;
-    bool *seen;             /* by port of the fabric: some manager had it among its paths once */
+    bool *seen;             /* by port of the fabric: was in the network of a manager */
     VEC(struct view) views; /* by manager */
-    VEC(struct guest_address) guests;
-    struct map guests_by_guid;
+    VEC(struct vm_address) vms;
+    struct map vms_by_guid;
 };
 
-static struct data_path find(void *context, uint32_t source, uint32_t destination)
+static struct data_path find_path(void *context, uint32_t source, uint32_t destination)
 {
     return sim_paths_find(context, source, destination);
 }
@@ -42,7 +42,7 @@ struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric)
     paths->fabric = fabric;
     paths->port_count = (uint32_t)fabric_topology(fabric)->ports.count;
     paths->seen = mem_zalloc(paths->port_count + 1, sizeof *paths->seen);
-    fabric_set_paths(fabric, &(struct data_paths){paths, find});
+    fabric_set_paths(fabric, &(struct data_paths){paths, find_path});
     return paths;
 }
 
@@ -53,16 +53,16 @@ void sim_paths_free(struct sim_paths *paths)
     for (size_t i = 0; i < paths->views.count; i++) {
         mem_free(paths->views.items[i].end_points);
         mem_free(paths->views.items[i].groups);
-        vec_release(&paths->views.items[i].guests);
+        vec_release(&paths->views.items[i].vms);
     }
     vec_release(&paths->views);
-    vec_release(&paths->guests);
-    map_release(&paths->guests_by_guid);
+    vec_release(&paths->vms);
+    map_release(&paths->vms_by_guid);
     mem_free(paths->seen);
     mem_free(paths);
 }
 
-/* The same groups that the administration would find: hosts are who they say they are. */
+/* Finds the QoS groups of all ports, as the administration does. */
 static void find_groups(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
 {
     const struct topology *topology = fabric_topology(paths->fabric);
@@ -83,20 +83,12 @@ static void find_groups(struct sim_paths *paths, struct view *view, const struct
     }
 }
 
-static void translate_guest(struct sim_paths *paths, struct view *view, uint64_t guid,
-                            uint32_t end_point)
-{
-    uint32_t guest = map_get(&paths->guests_by_guid, guid);
-    if (guest != MAP_NONE)
-        view->guests.items[guest] = end_point;
-}
-
 static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
 {
     struct map by_guid = {0};
-    view->guests.count = 0;
-    for (size_t i = 0; i < paths->guests.count; i++)
-        vec_push(&view->guests, NETWORK_NONE);
+    view->vms.count = 0;
+    for (size_t i = 0; i < paths->vms.count; i++)
+        vec_push(&view->vms, NETWORK_NONE);
     if (!view->end_points)
         view->end_points = mem_alloc(paths->port_count * sizeof *view->end_points);
     for (uint32_t i = 0; i < paths->port_count; i++) {
@@ -106,11 +98,13 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
     }
     for (uint32_t i = 0; i < from->network->terminals.count; i++) {
         uint32_t port = map_get(&by_guid, from->network->terminals.items[i].guid);
-        translate_guest(paths, view, from->network->terminals.items[i].guid, i);
-        if (port == MAP_NONE)
-            continue;
-        view->end_points[port] = i;
-        paths->seen[port] = true;
+        uint32_t vm = map_get(&paths->vms_by_guid, from->network->terminals.items[i].guid);
+        if (vm != MAP_NONE)
+            view->vms.items[vm] = i;
+        if (port != MAP_NONE) {
+            view->end_points[port] = i;
+            paths->seen[port] = true;
+        }
     }
     map_release(&by_guid);
     find_groups(paths, view, from);
@@ -118,23 +112,16 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
     view->known = true;
 }
 
-/* Whoever was cut off goes on with the addresses it knows; a newcomer knows none yet. */
-static struct data_path find_live(const struct sim_paths *paths, uint32_t destination)
-{
-    const uint8_t *info = fabric_port_info(paths->fabric, destination);
-    return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
-}
-
-/* What a path record would say; and, for traffic that asks for a level of its own, what the lane
- * adds to that. */
-static struct data_path at_level(const struct sim_paths *paths, const struct view *view,
-                                 const struct sm_paths *from, uint32_t source, uint32_t destination,
-                                 struct path path)
+/* The DLID and SL of a PathRecord, and the offset that the VL of the path adds to an SL that
+ * traffic chooses itself. */
+static struct data_path resolve_qos(const struct sim_paths *paths, const struct view *view,
+                                    const struct sm_paths *from, uint32_t source,
+                                    uint32_t destination, struct path path)
 {
     enum { DEFAULT_P_KEY = 0xFFFF };
     struct data_path found = {.dlid = path.dlid};
     bool is_vm = destination >= DATA_VM;
-    uint64_t target = is_vm ? paths->guests.items[destination - DATA_VM].guid
+    uint64_t target = is_vm ? paths->vms.items[destination - DATA_VM].guid
                             : fabric_port_guid(paths->fabric, destination, 0);
     struct qos_request question = {
         .source_groups = view->groups ? view->groups[source] : 0,
@@ -149,24 +136,9 @@ static struct data_path at_level(const struct sim_paths *paths, const struct vie
     return found;
 }
 
-static uint32_t end_point_of(const struct view *view, uint32_t destination)
-{
-    return destination >= DATA_VM ? view->guests.items[destination - DATA_VM]
-                                  : view->end_points[destination];
-}
-
-/* Nobody who is asked knows both; `anybody`: but somebody knows the source. */
-static struct data_path find_without(const struct sim_paths *paths, uint32_t destination,
-                                     bool anybody)
-{
-    if (destination >= DATA_VM)
-        return paths->guests.items[destination - DATA_VM].last;
-    return anybody ? (struct data_path){0} : find_live(paths, destination);
-}
-
 struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
 {
-    bool anybody = false;
+    bool source_known = false; /* a manager has the source in its network */
     while (paths->views.count < sim_manager_count(paths->sim))
         vec_push(&paths->views, (struct view){0});
     for (unsigned i = 0; i < paths->views.count; i++) {
@@ -178,31 +150,39 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
         if (!from.network)
             continue;
         if (!view->known || view->generation != from.generation ||
-            view->guests.count < paths->guests.count)
+            view->vms.count < paths->vms.count)
             translate(paths, view, &from);
-        uint32_t here = view->end_points[source], there = end_point_of(view, destination);
-        anybody |= here != NETWORK_NONE || !paths->seen[source];
+        uint32_t here = view->end_points[source];
+        uint32_t there = destination >= DATA_VM ? view->vms.items[destination - DATA_VM]
+                                                : view->end_points[destination];
+        source_known |= here != NETWORK_NONE || !paths->seen[source];
         if (here == NETWORK_NONE || there == NETWORK_NONE)
             continue;
         struct path path = path_lookup(from.routes, from.network, here, there);
-        struct data_path found = at_level(paths, view, &from, source, destination, path);
+        struct data_path found = resolve_qos(paths, view, &from, source, destination, path);
         if (destination >= DATA_VM)
-            paths->guests.items[destination - DATA_VM].last = found;
+            paths->vms.items[destination - DATA_VM].last = found;
         return found;
     }
-    return find_without(paths, destination, anybody);
+    if (destination >= DATA_VM)
+        return paths->vms.items[destination - DATA_VM].last;
+    if (source_known)
+        return (struct data_path){0};
+    /* A source that was disconnected continues with the present LIDs. */
+    const uint8_t *info = fabric_port_info(paths->fabric, destination);
+    return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
 }
 
-void sim_paths_add_guest(struct sim_paths *paths, uint32_t guest, uint64_t guid)
+void sim_paths_add_guest(struct sim_paths *paths, uint32_t vm, uint64_t guid)
 {
-    assert(guest >= DATA_VM && guid);
-    while (paths->guests.count <= guest - DATA_VM)
-        vec_push(&paths->guests, (struct guest_address){0});
-    paths->guests.items[guest - DATA_VM].guid = guid;
-    map_set(&paths->guests_by_guid, guid, guest - DATA_VM);
+    assert(vm >= DATA_VM && guid);
+    while (paths->vms.count <= vm - DATA_VM)
+        vec_push(&paths->vms, (struct vm_address){0});
+    paths->vms.items[vm - DATA_VM].guid = guid;
+    map_set(&paths->vms_by_guid, guid, vm - DATA_VM);
 }
 
-void sim_paths_forget_guest(struct sim_paths *paths, uint32_t guest)
+void sim_paths_forget_guest(struct sim_paths *paths, uint32_t vm)
 {
-    paths->guests.items[guest - DATA_VM].last = (struct data_path){0};
+    paths->vms.items[vm - DATA_VM].last = (struct data_path){0};
 }

@@ -5,6 +5,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
+int endpoint_connect(const char *path, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = path ? snprintf(address->sun_path, sizeof address->sun_path, "%s", path)
+                      : protocol_socket_path(address->sun_path, sizeof address->sun_path);
+    if (length < 0 || (size_t)length >= sizeof address->sun_path)
+        return -ENAMETOOLONG;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    /* Binding to an address without a path lets the kernel choose one (autobind). */
+    if (bind(fd, (struct sockaddr *)address, sizeof address->sun_family) == 0 &&
+        connect(fd, (struct sockaddr *)address, sizeof *address) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    return -error;
+}
+
 bool endpoint_handle(const struct sockaddr_un *address, socklen_t length, uint32_t *handle)
 {
     char digits[16] = "";
@@ -28,9 +47,9 @@ ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, in
             break;
         done += (size_t)n;
     }
-    union descriptor_room control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                                                .cmsg_level = SOL_SOCKET,
-                                                .cmsg_type = SCM_RIGHTS}};
+    union descriptor_buffer control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                                                  .cmsg_level = SOL_SOCKET,
+                                                  .cmsg_type = SCM_RIGHTS}};
     memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
     struct iovec piece = {(void *)head, MESSAGE_PACKET_BYTES};
     struct msghdr packet = {.msg_iov = &piece,

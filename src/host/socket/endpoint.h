@@ -1,8 +1,8 @@
-/* What both ends of a connection do, the server and the library in other people's programs: plain
- * C.
+/* Code that the server and the preload library share. It is loaded into foreign programs, so it
+ * uses none of weft's libraries.
  *
- * Messages that are too long for a packet: the packet has the beginning, and a descriptor of memory
- * that holds all of it comes along (protocol.h). */
+ * A message that is too long for a packet is sent as a packet with its beginning and a descriptor
+ * of memory that holds the whole message (protocol.h). */
 #ifndef WEFT_HOST_SOCKET_ENDPOINT_H
 #define WEFT_HOST_SOCKET_ENDPOINT_H
 
@@ -13,21 +13,25 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-/* The number in the address that the kernel gave to a client's socket: "\0" and hex digits. False
- * if it is another address. */
+/* Connects to the server at `path` (NULL: protocol_socket_path()). The socket is bound to an
+ * address that the kernel chooses, which is its handle. Returns the descriptor or -errno, and the
+ * server's address for error messages. */
+int endpoint_connect(const char *path, struct sockaddr_un *address);
+/* Reads the number in the address that the kernel gave to a client's socket: "\0" and hex digits.
+ * Returns false for any other address. */
 bool endpoint_handle(const struct sockaddr_un *address, socklen_t length, uint32_t *handle);
 
-/* Room for the one descriptor that comes along. */
-union descriptor_room {
+/* Ancillary data with one descriptor. */
+union descriptor_buffer {
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];
 };
 
-/* Sends a message of `bytes` bytes, which stand behind its head. As sendmsg(2). */
+/* Sends a message of `bytes` bytes, which follow its head in memory. Returns as sendmsg(2) does. */
 ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, int flags);
-/* The descriptor that came along with a packet, or -1. */
+/* Returns the descriptor that a packet carried, or -1. */
 int endpoint_descriptor(struct msghdr *packet);
-/* Copies the memory's first `bytes` bytes, since it may change under our hands. */
+/* Copies the first `bytes` bytes: the sender may change the memory at any time. */
 bool endpoint_read_memory(int memory, void *data, size_t bytes);
 
 #endif

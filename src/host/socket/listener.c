@@ -12,7 +12,7 @@ static int make_socket(void)
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-static void remove_if_deserted(const struct sockaddr_un *address)
+static void remove_stale_socket(const struct sockaddr_un *address)
 {
     struct stat status;
     if (lstat(address->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
@@ -26,17 +26,6 @@ static void remove_if_deserted(const struct sockaddr_un *address)
     close(probe);
 }
 
-/* 0 or the errno. The file must never be there with more rights than it should have. */
-static int bind_as(int fd, const struct sockaddr_un *address, bool for_owner_only)
-{
-    mode_t mask = umask(0177);
-    if (!for_owner_only)
-        umask(mask);
-    int error = bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? errno : 0;
-    umask(mask);
-    return error;
-}
-
 int listener_open(const char *path, bool for_owner_only, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -44,11 +33,16 @@ int listener_open(const char *path, bool for_owner_only, struct err *err)
         return err_set(err, ENAMETOOLONG, "socket path '%s' is longer than %zu bytes", path,
                        sizeof address.sun_path - 1);
     strcpy(address.sun_path, path);
-    remove_if_deserted(&address);
+    remove_stale_socket(&address);
     int fd = make_socket();
     if (fd < 0)
         return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
-    int error = bind_as(fd, &address, for_owner_only);
+    /* The mode must be right from the start, so that no other user can connect in between. */
+    mode_t mask = umask(0177);
+    if (!for_owner_only)
+        umask(mask);
+    int error = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? errno : 0;
+    umask(mask);
     if (!error && listen(fd, SOMAXCONN) < 0) {
         error = errno;
         unlink(path);
@@ -57,6 +51,6 @@ int listener_open(const char *path, bool for_owner_only, struct err *err)
         return fd;
     close(fd);
     if (error == EADDRINUSE)
-        return err_set(err, error, "'%s' is in use: another program's, or a file", path);
+        return err_set(err, error, "'%s' is in use by another program, or is a file", path);
     return err_set(err, error, "cannot listen at '%s': %s", path, strerror(error));
 }

@@ -1,4 +1,4 @@
-/* A socket file to listen at: the fabric server's and the manager's. */
+/* The listening sockets of the fabric server and the manager. */
 #ifndef WEFT_HOST_SOCKET_LISTENER_H
 #define WEFT_HOST_SOCKET_LISTENER_H
 
@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* What a killed server left there, a socket that nobody listens at, is replaced; anything else is
- * an error and stays as it is. The descriptor, or a negative errno. */
+/* Listens at `path`. Replaces a socket on which no process listens, as a killed server leaves it;
+ * any other existing file is an error. Returns the descriptor or -errno. */
 int listener_open(const char *path, bool for_owner_only, struct err *err);
 
 #endif

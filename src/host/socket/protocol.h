@@ -1,21 +1,22 @@
-/* How programs talk to a fabric server: the preload library, `weft ctl`, and nobody else.
+/* The protocol between a fabric server and its clients, the preload library and `weft ctl`.
  *
- * One SOCK_SEQPACKET connection a question. The client's first packet is a `struct request`, the
- * server answers with one packet, a `struct answer` and what it announces (ASK_CTL: and then more
- * packets of text), and closes, except that after ASK_OPEN and ASK_MANAGER the connection stays: an
- * opened one carries MADs both ways from then on, a manager's just lives, and when either closes
- * (the process died, say) the server takes back what it stood for. Nothing is shared between
- * questions, so that threads and forks of the client need no care.
+ * A client opens one SOCK_SEQPACKET connection for each request. Its first packet is a `struct
+ * request`. The server answers with one packet: a `struct answer` and `answer.bytes` bytes of data
+ * (after ASK_CTL, further packets carry more text). Then it closes the connection. After ASK_OPEN
+ * and ASK_MANAGER the connection stays open: an opened port carries MADs in both directions, a
+ * manager's connection carries nothing. When such a connection closes, for example because the
+ * process died, the server closes the port or clears IsSM. Requests share no state, so clients may
+ * use threads and fork.
  *
- * Even the name of an opened port is a property of its descriptor: the client binds the socket to
- * an address of the kernel's choice before it connects (unix(7), "autobind"), and whoever holds the
- * descriptor can read it back and register agents under it. It survives fork, dup and exec.
+ * An opened port is identified by its descriptor: the client binds the socket to an address that
+ * the kernel chooses before it connects (unix(7), "autobind"). Any holder of the descriptor can
+ * read that address and register agents under it. The address survives fork, dup and exec.
  *
- * A MAD travels as the `struct ib_user_mad` of the kernel's ABI, its header repeated below,
- * followed by its bytes: what a program hands to umad_send() goes out as it is, what it gets from
- * umad_recv() comes in as it is. Messages of more than MESSAGE_INLINE bytes (RMPP) come with a
- * descriptor of memory that holds all of them; the packet itself has the first MESSAGE_INLINE.
- * Everything is in host order (both ends are on one machine) unless named otherwise. */
+ * A MAD is sent as the `struct ib_user_mad` of the kernel's ABI, with the header defined below,
+ * followed by its bytes: the data of umad_send() and umad_recv() is passed unchanged. A message of
+ * more than MESSAGE_INLINE bytes (RMPP) comes with a descriptor of memory that holds the whole
+ * message; the packet has its first MESSAGE_INLINE bytes. All fields are in host order, since both
+ * ends are on one machine, unless stated otherwise. */
 #ifndef WEFT_HOST_SOCKET_PROTOCOL_H
 #define WEFT_HOST_SOCKET_PROTOCOL_H
 
@@ -35,7 +36,7 @@ enum {
     MESSAGE_INLINE = 256,
     MESSAGE_LIMIT = 64 * 1024 * 1024, /* longest message, RMPP reassembled */
     PORT_P_KEYS = 128,
-    FILE_AGENTS = 32, /* that one opened port can register */
+    FILE_AGENTS = 32, /* at most, for one opened port */
 };
 
 enum ask {
@@ -45,8 +46,8 @@ enum ask {
     ASK_REGISTER,   /* `handle`, `registration` → `result` is the agent's number */
     ASK_UNREGISTER, /* `handle`, `agent` */
     ASK_MANAGER,    /* `port`: IsSM while this connection lives; -EBUSY if it is set already */
-    ASK_CTL,  /* `text` (words, each ended by NUL), `json`: → text; -EINVAL: what is wrong */
-    ASK_TREE, /* → path of a directory that stands for /sys/class */
+    ASK_CTL,  /* `text` (words, each ended by NUL), `json` → text; -EINVAL: an error message */
+    ASK_TREE, /* → path of the directory that replaces /sys/class */
 };
 
 struct registration {
@@ -54,14 +55,14 @@ struct registration {
     uint8_t user_rmpp; /* the program does RMPP itself */
     uint8_t oui[3];
     uint8_t reserved;
-    uint32_t method_mask[4]; /* unsolicited methods wanted, bit by method number */
+    uint32_t method_mask[4]; /* unsolicited methods to receive, one bit for each method number */
 };
 
 struct request {
     uint32_t magic, version;
     uint32_t ask;              /* enum ask */
     int32_t port;              /* 0: the best port of the attachment */
-    char attach[ATTACH_BYTES]; /* "" for the server's default */
+    char attach[ATTACH_BYTES]; /* "": the server's default */
     uint32_t handle;           /* number in the autobound address of an opened port's socket */
     uint32_t agent;
     uint32_t json;
@@ -91,9 +92,9 @@ struct answer_port {
     uint16_t p_keys[PORT_P_KEYS];
 };
 
-/* struct ib_user_mad without its data. Towards the server `status` and `length` mean nothing;
- * towards the client `status` is 0, or ETIMEDOUT when this is the client's own request coming back
- * unanswered, and `length` counts this head and the whole message. */
+/* struct ib_user_mad without its data. The server ignores `status` and `length`. Towards the
+ * client, `status` is 0, or ETIMEDOUT if this is the client's own request that was not answered,
+ * and `length` is the size of this head and the whole message. */
 struct mad_head {
     uint32_t agent;
     uint32_t status;
@@ -109,11 +110,11 @@ struct mad_head {
     uint8_t reserved[6];
 };
 
-/* A packet of an opened port is never longer than this. */
+/* The longest packet of an opened port. */
 enum { MESSAGE_PACKET_BYTES = sizeof(struct mad_head) + MESSAGE_INLINE };
 
-/* Where the server is: as the environment says, or where one without --socket listens. Returns the
- * length, which is `size` or more if it did not fit. */
+/* The path of the server's socket: from the environment, or the default of a server without
+ * --socket. Returns its length, which is `size` or more if the path was truncated. */
 static inline int protocol_socket_path(char *path, size_t size)
 {
     const char *given = getenv(WEFT_SOCKET_VARIABLE);

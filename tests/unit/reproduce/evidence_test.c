@@ -1,5 +1,5 @@
 /* Evidence: means over what fits, and figures that follow from others. */
-#include "reproduce/computations.h"
+#include "reproduce/evidence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

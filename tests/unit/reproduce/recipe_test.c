@@ -140,7 +140,7 @@ static bool fits(const char *text, const struct result_parameter *parameters, si
     struct conditions conditions = {0};
     struct arena arena = {0};
     conditions_parse(&conditions, text, &arena);
-    bool fit = conditions_fit(&conditions, parameters, count);
+    bool fit = conditions_fit(&conditions, parameters, count, false);
     conditions_release(&conditions);
     arena_release(&arena);
     return fit;
@@ -164,8 +164,8 @@ static void a_quick_look_does_not_mind_parameters_that_a_sweep_has_not(void **st
     struct arena arena = {0};
     (void)state;
     conditions_parse(&conditions, "switches=16 rate=5", &arena);
-    assert_true(conditions_allow(&conditions, run, 1));
-    assert_false(conditions_fit(&conditions, run, 1));
+    assert_true(conditions_fit(&conditions, run, 1, true));
+    assert_false(conditions_fit(&conditions, run, 1, false));
     assert_false(conditions_add(&conditions, "rate", &arena));
     assert_false(conditions_add(&conditions, "rate=", &arena));
     assert_false(conditions_add(&conditions, "rate=1,,2", &arena));

@@ -8,7 +8,7 @@ enum { FACTS = 1 << 4 };
 static struct mastership_facts facts_of(unsigned bits)
 {
     return (struct mastership_facts){
-        .learning = bits & 1, .ending = bits & 2, .yielding = bits & 4, .handing_over = bits & 8};
+        .syncing = bits & 1, .ending = bits & 2, .yielding = bits & 4, .handing_over = bits & 8};
 }
 
 typedef void check(enum sm_state state, enum mastership_event event, struct mastership_facts facts,
@@ -98,11 +98,11 @@ static void who_yielded_is_not_higher_for_its_guid_alone(void **state)
     (void)state;
     struct mastership_peer us = {.guid = 2, .state = SM_MASTER},
                            them = {.guid = 1, .state = SM_STANDBY, .yielded = true};
-    assert_int_equal(mastership_meet(&us, &them), ON_MET_YIELDED_STANDBY);
+    assert_int_equal(mastership_classify(&us, &them), ON_MET_YIELDED_STANDBY);
     them.priority = 1;
-    assert_int_equal(mastership_meet(&us, &them), ON_MET_HIGHER_STANDBY);
+    assert_int_equal(mastership_classify(&us, &them), ON_MET_HIGHER_STANDBY);
     us.priority = 2;
-    assert_int_equal(mastership_meet(&us, &them), ON_MET_LOWER_STANDBY);
+    assert_int_equal(mastership_classify(&us, &them), ON_MET_LOWER_STANDBY);
 }
 
 int main(void)

@@ -127,7 +127,7 @@ static void what_got_no_answer_is_not_known_and_tried_again(void **state)
     blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     uint32_t row = blocks_take(&blocks);
-    blocks_mark_unknown(&blocks, row);
+    blocks_confirm(&blocks, row, NULL);
     assert_null(blocks_actual(&blocks, 1, BLOCK_PARTITIONS, 0));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
@@ -342,7 +342,7 @@ static void step_ending(struct trial *trial, unsigned index)
             model->refused = true;
         break;
     case 1:
-        blocks_mark_unknown(&trial->blocks, trial->row_of[index]);
+        blocks_confirm(&trial->blocks, trial->row_of[index], NULL);
         model->actual = UNKNOWN;
         break;
     default:

@@ -47,7 +47,7 @@ static void a_redirection_loop_is_refused(void **state)
     redirect_begin(&trail, &master);
     assert_int_equal(step(&trail, &second, &err), 0);
     assert_int_equal(step(&trail, &master, &err), -ELOOP);
-    assert_non_null(strstr(err.message, "LID 2 redirects us to LID 1"));
+    assert_non_null(strstr(err.message, "LID 2 redirects the request to LID 1"));
     assert_int_equal(redirect_target(&trail)->lid, 2); /* nothing has changed */
     /* to itself */
     redirect_begin(&trail, &master);

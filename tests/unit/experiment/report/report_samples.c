@@ -104,25 +104,25 @@ static void add_figures(struct results *results)
         results_set(results, figures[i].name, figures[i].value, figures[i].unit);
 }
 
-static void add_story(struct run_record *run_record, const char *hostile)
+static void add_story(struct run_record *record, const char *hostile)
 {
     const char *extra = hostile ? hostile : "";
-    run_record->file = "death.weft";
-    run_record->seed = 7;
-    run_record->end = 61 * TIME_S;
-    run_record->hash = 0x1234567890abcdef;
-    run_record->smps = 14210;
-    run_record->lost = 3;
-    run_record->switches = 16;
-    run_record->adapters = 14;
-    run_record_tell(run_record, RUN_RECORD_EVENT, 0, "S1", "master, priority 0 %s", extra);
-    run_record_tell(run_record, RUN_RECORD_EVENT, 123 * TIME_MS, "S1", "the subnet is as wanted");
-    run_record_tell(run_record, RUN_RECORD_ACTION, 60100 * TIME_MS, "scenario", "fail switch S15");
-    run_record_tell(run_record, RUN_RECORD_EVENT, 60181200 * TIME_US, "S1",
+    record->file = "death.weft";
+    record->seed = 7;
+    record->end = 61 * TIME_S;
+    record->hash = 0x1234567890abcdef;
+    record->smps = 14210;
+    record->lost = 3;
+    record->switches = 16;
+    record->adapters = 14;
+    run_record_tell(record, RUN_RECORD_EVENT, 0, "S1", "master, priority 0 %s", extra);
+    run_record_tell(record, RUN_RECORD_EVENT, 123 * TIME_MS, "S1", "the subnet is as wanted");
+    run_record_tell(record, RUN_RECORD_ACTION, 60100 * TIME_MS, "scenario", "fail switch S15");
+    run_record_tell(record, RUN_RECORD_EVENT, 60181200 * TIME_US, "S1",
                     "S3 says that a port changed %s", extra);
-    run_record_tell(run_record, RUN_RECORD_ALARM, 60182 * TIME_MS, "S1",
+    run_record_tell(record, RUN_RECORD_ALARM, 60182 * TIME_MS, "S1",
                     "15 has gone, with 1 adapter %s", extra);
-    run_record_tell(run_record, RUN_RECORD_EVENT, 60303 * TIME_MS, "S1", "the subnet is as wanted");
+    run_record_tell(record, RUN_RECORD_EVENT, 60303 * TIME_MS, "S1", "the subnet is as wanted");
     struct run_record_change changes[] = {
         {.who = "S1",
          .cause = "first look",
@@ -148,8 +148,8 @@ static void add_story(struct run_record *run_record, const char *hostile)
          .blocks = 240,
          .finished = true},
     };
-    vec_push(&run_record->changes, changes[0]);
-    vec_push(&run_record->changes, changes[1]);
+    vec_push(&record->changes, changes[0]);
+    vec_push(&record->changes, changes[1]);
     struct run_record_check checks[] = {
         {.line = "check in-order", .number = 9, .time = 60 * TIME_S, .holds = true, .finding = ""},
         {.line = "check lost <= 20000",
@@ -158,15 +158,15 @@ static void add_story(struct run_record *run_record, const char *hostile)
          .holds = hostile == NULL,
          .finding = hostile ? hostile : "13106"},
     };
-    vec_push(&run_record->checks, checks[0]);
-    vec_push(&run_record->checks, checks[1]);
+    vec_push(&record->checks, checks[0]);
+    vec_push(&record->checks, checks[1]);
 }
 
 void sample_run(const char *path, size_t points, const char *hostile)
 {
     struct result_store *store = open_new(path);
     struct results results = {0};
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct text topology = {0};
     struct err err;
     add_topology(&topology, hostile);
@@ -176,7 +176,7 @@ void sample_run(const char *path, size_t points, const char *hostile)
         results_add_point(&results, results_series(&results, hostile, hostile), TIME_S, 1);
     }
     add_series(&results, points);
-    add_story(&run_record, hostile);
+    add_story(&record, hostile);
     struct result_run run = {
         .seed = 7,
         .replay = "weft sim death.weft --seed 7",
@@ -186,22 +186,22 @@ void sample_run(const char *path, size_t points, const char *hostile)
                     "at 60.1s fail switch S15\nrun 61s\ncheck lost <= 20000\n",
         .topology = topology.data,
     };
-    need(result_store_add(store, &run, &run_record, &results, &err), &err);
+    need(result_store_add(store, &run, &record, &results, &err), &err);
     result_store_close(store);
     text_release(&topology);
     results_release(&results);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 void sample_empty_run(const char *path)
 {
     struct result_store *store = open_new(path);
-    struct run_record run_record = {.file = "empty.weft"};
+    struct run_record record = {.file = "empty.weft"};
     struct result_run run = {.name = "empty.weft"};
     struct err err;
-    need(result_store_add(store, &run, &run_record, NULL, &err), &err);
+    need(result_store_add(store, &run, &record, NULL, &err), &err);
     result_store_close(store);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 /* ---- a sweep ---- */
@@ -239,7 +239,7 @@ void sample_sweep(const char *path)
                                          .name = "load.weft",
                                          .replay = "weft sim load.weft --set sm.engine=fera"};
                 struct results results = {0};
-                struct run_record run_record = {.file = "load.weft", .seed = n, .hash = n};
+                struct run_record record = {.file = "load.weft", .seed = n, .hash = n};
                 add_measured(&results, r * 25000.0,
                              e == 0   ? 165000
                              : e == 1 ? 131000
@@ -247,12 +247,12 @@ void sample_sweep(const char *path)
                              &rng);
                 if (e == 2 && r == 8 && n == 3) {
                     run.error = "it took more than 60s";
-                    need(result_store_add_failed(store, &run, &err), &err);
+                    need(result_store_add(store, &run, NULL, NULL, &err), &err);
                 } else {
-                    need(result_store_add(store, &run, &run_record, &results, &err), &err);
+                    need(result_store_add(store, &run, &record, &results, &err), &err);
                 }
                 results_release(&results);
-                run_record_release(&run_record);
+                run_record_release(&record);
             }
         }
     }

@@ -184,7 +184,7 @@ static void a_run_that_came_to_no_end_says_why(void **state)
     (void)state;
     remove(store_path);
     assert_int_equal(result_store_open(&store, store_path, RESULT_STORE_WRITE, &err), 0);
-    assert_int_equal(result_store_add_failed(store, &run, &err), 0);
+    assert_int_equal(result_store_add(store, &run, NULL, NULL, &err), 0);
     result_store_close(store);
     page_of_run(&html);
     assert_non_null(strstr(html.data, "came to no end: out of &lt;memory&gt;"));
@@ -231,8 +231,8 @@ static void csv_fields_are_quoted_where_they_must_be(void **state)
 {
     struct text out = {0};
     (void)state;
-    csv_put(&out, "plain");
-    csv_put(&out, "a,\"b\"\n");
+    csv_put(&out, "plain", "");
+    csv_put(&out, "a,\"b\"\n", "");
     assert_string_equal(out.data, "plain\"a,\"\"b\"\"\n\"");
     text_release(&out);
 }
@@ -240,7 +240,7 @@ static void csv_fields_are_quoted_where_they_must_be(void **state)
 /* ---- time ---- */
 
 struct told {
-    struct run_record run_record;
+    struct run_record record;
     struct results results;
     struct timeline timeline;
 };
@@ -248,9 +248,8 @@ struct told {
 static void tell(struct told *told)
 {
     *told = (struct told){0};
-    told->run_record.end = 100 * TIME_MS;
-    run_record_tell(&told->run_record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario",
-                    "fail switch S3");
+    told->record.end = 100 * TIME_MS;
+    run_record_tell(&told->record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario", "fail switch S3");
     struct run_record_change changes[] = {
         {.who = "S0", .cause = "start", .begin = 0, .routed = 2 * TIME_MS, .end = 3 * TIME_MS},
         {.who = "S0",
@@ -262,15 +261,15 @@ static void tell(struct told *told)
          .computing = 8 * TIME_MS,
          .routed = 55 * TIME_MS,
          .end = 57 * TIME_MS}};
-    vec_push(&told->run_record.changes, changes[0]);
-    vec_push(&told->run_record.changes, changes[1]);
-    told->timeline = (struct timeline){&told->run_record, &told->results};
+    vec_push(&told->record.changes, changes[0]);
+    vec_push(&told->record.changes, changes[1]);
+    told->timeline = (struct timeline){&told->record, &told->results};
 }
 
 static void untell(struct told *told)
 {
     results_release(&told->results);
-    run_record_release(&told->run_record);
+    run_record_release(&told->record);
 }
 
 static void phases_follow_each_other_without_a_gap(void **state)
@@ -281,15 +280,15 @@ static void phases_follow_each_other_without_a_gap(void **state)
     uint64_t from, to, last = 40 * TIME_MS;
     (void)state;
     tell(&told);
-    const struct run_record_change *changes = told.run_record.changes.items;
+    const struct run_record_change *changes = told.record.changes.items;
     for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
         assert_true(run_record_phase(&changes[1], kind, &from, &to));
         assert_int_equal(from, last);
         assert_int_equal(to - from, expected[kind]);
         last = to;
     }
-    assert_null(timeline_cause(&told.run_record, 0));
-    assert_string_equal(timeline_cause(&told.run_record, 1)->text, "fail switch S3");
+    assert_null(timeline_cause(&told.record, 0));
+    assert_string_equal(timeline_cause(&told.record, 1)->text, "fail switch S3");
     assert_false(run_record_phase(&changes[0], PHASE_DETECT, &from, &to)); /* no fault */
     untell(&told);
 }
@@ -436,7 +435,7 @@ static void words_on_the_x_axis_become_bars(void **state)
     assert_int_equal(chart.groups.count, 1);
     assert_int_equal(chart.groups.items[0].points.count, 3); /* the rates are pooled */
     assert_int_equal(sweep->pooled.count, 1);
-    assert_true(chart_has_bars(&chart));
+    assert_true(chart_measure_bars(&chart).columns > 0);
     chart_release(&chart);
     report_sweep_free(sweep);
     close_store(&opened);

@@ -13,12 +13,12 @@
 
 static struct run_record make_story(void)
 {
-    struct run_record run_record = {
+    struct run_record record = {
         .file = "x.weft", .seed = 3, .end = 2 * TIME_S, .hash = 0xabc, .switches = 2};
-    run_record_tell(&run_record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
+    run_record_tell(&record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
                     "fail switch %s", "S15");
     run_record_tell(
-        &run_record, RUN_RECORD_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
+        &record, RUN_RECORD_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
         "a long text that must go on in the next line because a terminal has only eighty "
         "columns, and perhaps even in the one after that");
     struct run_record_change change = {.who = "S1",
@@ -34,11 +34,11 @@ static struct run_record make_story(void)
                                        .finished = true,
                                        .tied = true,
                                        .fault = TIME_S - TIME_MS};
-    vec_push(&run_record.changes, change);
-    vec_push(&run_record.checks, ((struct run_record_check){"check active", 4, TIME_S, true, ""}));
-    vec_push(&run_record.checks,
+    vec_push(&record.changes, change);
+    vec_push(&record.checks, ((struct run_record_check){"check active", 4, TIME_S, true, ""}));
+    vec_push(&record.checks,
              ((struct run_record_check){"check smps all == 0", 5, TIME_S, false, "150"}));
-    return run_record;
+    return record;
 }
 
 static bool has(const struct text *text, const char *part)
@@ -60,24 +60,24 @@ static void assert_fits(const struct text *text)
 
 static void events_fit_into_eighty_columns(void **state)
 {
-    struct run_record run_record = make_story();
+    struct run_record record = make_story();
     struct text out = {0};
     (void)state;
-    for (size_t i = 0; i < run_record.events.count; i++)
-        run_record_write_event(&run_record.events.items[i], &out);
+    for (size_t i = 0; i < record.events.count; i++)
+        run_record_write_event(&record.events.items[i], &out);
     assert_fits(&out);
     assert_true(has(&out, "       60.1s > scenario     fail switch S15\n"));
     assert_true(has(&out, " one after that\n"));
     text_release(&out);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 static void the_summary_has_changes_checks_and_the_trace(void **state)
 {
-    struct run_record run_record = make_story();
+    struct run_record record = make_story();
     struct text out = {0};
     (void)state;
-    run_record_write_summary(&run_record, &out);
+    run_record_write_summary(&record, &out);
     assert_fits(&out);
     assert_true(has(&out,
                     "          1s        4ms        1ms      500us      2.5ms    100     50      "
@@ -85,9 +85,9 @@ static void the_summary_has_changes_checks_and_the_trace(void **state)
     assert_true(has(&out, "ok     check active\n"));
     assert_true(has(&out, "FAILED check smps all == 0 (150)\n"));
     assert_true(has(&out, "2 checks, 1 failed; seed 3, trace 0000000000000abc\n"));
-    assert_int_equal(run_record_failures(&run_record), 1);
+    assert_int_equal(run_record_failures(&record), 1);
     text_release(&out);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 static void count_alarms(void *context, const struct run_record_event *event)
@@ -98,22 +98,22 @@ static void count_alarms(void *context, const struct run_record_event *event)
 static void listeners_hear_of_events_as_they_come(void **state)
 {
     unsigned alarms = 0;
-    struct run_record run_record = {.tell = count_alarms, .context = &alarms};
+    struct run_record record = {.tell = count_alarms, .context = &alarms};
     (void)state;
-    run_record_tell(&run_record, RUN_RECORD_EVENT, 0, "S1", "3 left");
+    run_record_tell(&record, RUN_RECORD_EVENT, 0, "S1", "3 left");
     assert_int_equal(alarms, 0);
-    run_record_tell(&run_record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
+    run_record_tell(&record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
     assert_int_equal(alarms, 1);
-    assert_int_equal(run_record.events.count, 2);
-    run_record_release(&run_record);
+    assert_int_equal(record.events.count, 2);
+    run_record_release(&record);
 }
 
 static void json_has_it_all(void **state)
 {
-    struct run_record run_record = make_story();
+    struct run_record record = make_story();
     struct text out = {0};
     (void)state;
-    run_record_write_json(&run_record, &out);
+    run_record_write_json(&record, &out);
     assert_true(has(&out, "\"trace_hash\": \"0000000000000abc\""));
     assert_true(has(&out, "\"failed\": 1"));
     assert_true(has(&out, "\"fault_ps\": 999000000000"));
@@ -121,7 +121,7 @@ static void json_has_it_all(void **state)
     assert_true(has(&out, "\"computing_ps\": 500000000"));
     assert_true(has(&out, "\"routed_ps\": 1001500000000"));
     text_release(&out);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 int main(void)

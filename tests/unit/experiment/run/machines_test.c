@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static int play(const char *text, struct run_record *run_record, struct err *err)
+static int play(const char *text, struct run_record *record, struct err *err)
 {
     struct run_options options = {0};
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
     if (status == 0) {
-        status = run_scenario(&scenario, &options, run_record, err);
+        status = run_scenario(&scenario, &options, record, err);
         scenario_release(&scenario);
     }
     return status;
@@ -29,53 +29,52 @@ static int play(const char *text, struct run_record *run_record, struct err *err
 
 static struct run_record play_well(const char *text)
 {
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, &run_record, &err) != 0)
+    if (play(text, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
-    return run_record;
+    return record;
 }
 
 static void assert_refused(const char *text, const char *expected)
 {
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &run_record, &err), -EINVAL);
+    assert_int_equal(play(text, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (!strstr(message, expected))
         fail_msg("'%s' is refused with: %s", text, message);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 /* With 12 hypervisors, H0 to H11, 3 at a leaf. */
 #define TREE  "topology fattree m=3,4 w=1,2 vfs=3\n"
 #define THERE TREE "sm H0\nrun until settled\n"
 
-static double figure(const struct run_record *run_record, const char *name)
+static double figure(const struct run_record *record, const char *name)
 {
-    const struct figure *found = results_find(&run_record->results, name);
+    const struct figure *found = results_find(&record->results, name);
     return found ? found->value : NAN;
 }
 
-static double last_of(const struct run_record *run_record, const char *name)
+static double last_of(const struct run_record *record, const char *name)
 {
-    for (size_t i = 0; i < run_record->results.series.count; i++) {
-        const struct series *series = &run_record->results.series.items[i];
+    for (size_t i = 0; i < record->results.series.count; i++) {
+        const struct series *series = &record->results.series.items[i];
         if (strcmp(series->name, name) == 0 && series->points.count)
             return series->points.items[series->points.count - 1].value;
     }
     return NAN;
 }
 
-static void assert_all_hold(const struct run_record *run_record)
+static void assert_all_hold(const struct run_record *record)
 {
-    for (size_t i = 0; i < run_record->checks.count; i++)
-        if (!run_record->checks.items[i].holds)
-            fail_msg("%s: %s", run_record->checks.items[i].line,
-                     run_record->checks.items[i].finding);
-    assert_true(run_record->checks.count > 0);
+    for (size_t i = 0; i < record->checks.count; i++)
+        if (!record->checks.items[i].holds)
+            fail_msg("%s: %s", record->checks.items[i].line, record->checks.items[i].finding);
+    assert_true(record->checks.count > 0);
 }
 
 static void statements_about_machines_have_one_meaning(void **state)
@@ -122,85 +121,85 @@ static void what_cannot_be_done_is_refused_before_anything_happens(void **state)
 static void a_move_costs_what_its_figures_say(void **state)
 {
     (void)state;
-    struct run_record run_record =
+    struct run_record record =
         play_well(THERE "vm start a at H1\nrun until settled\ncheck machines\n"
                         "vm migrate a to H10\nrun until settled\n"
                         "check smps Set(VirtualFunction) == 2\ncheck machines\n");
-    assert_all_hold(&run_record);
-    assert_true(figure(&run_record, "vm.a.moves") == 1);
-    assert_true(figure(&run_record, "vm.a.smps.hypervisors") == 2);
-    assert_true(figure(&run_record, "vm.a.smps.tables") >= 1);
-    assert_true(figure(&run_record, "vm.a.smps.tables") <= 12);
-    assert_true(figure(&run_record, "vm.a.switches") <= 6);
-    assert_true(figure(&run_record, "vm.running") == 1);
-    assert_true(figure(&run_record, "vm.start.done") == 1);
-    assert_true(isnan(figure(&run_record, "vm.a.lost"))); /* nobody sends anything */
-    run_record_release(&run_record);
+    assert_all_hold(&record);
+    assert_true(figure(&record, "vm.a.moves") == 1);
+    assert_true(figure(&record, "vm.a.smps.hypervisors") == 2);
+    assert_true(figure(&record, "vm.a.smps.tables") >= 1);
+    assert_true(figure(&record, "vm.a.smps.tables") <= 12);
+    assert_true(figure(&record, "vm.a.switches") <= 6);
+    assert_true(figure(&record, "vm.running") == 1);
+    assert_true(figure(&record, "vm.start.done") == 1);
+    assert_true(isnan(figure(&record, "vm.a.lost"))); /* nobody sends anything */
+    run_record_release(&record);
 }
 
 static void packets_follow_a_machine(void **state)
 {
     (void)state;
-    struct run_record run_record = play_well(
+    struct run_record record = play_well(
         TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
              "traffic uniform rate 100e3 size 256 from a to H7 start 5ms\nrun until settled\n"
              "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
              "check machines\ncheck no-loss-of others\ncheck conserved\n");
-    assert_all_hold(&run_record);
-    assert_true(figure(&run_record, "vm.a.delivered") > 500);
-    assert_true(figure(&run_record, "vm.a.downtime") > 0);
-    assert_true(figure(&run_record, "vm.a.downtime") < 1e-3);
-    run_record_release(&run_record);
+    assert_all_hold(&record);
+    assert_true(figure(&record, "vm.a.delivered") > 500);
+    assert_true(figure(&record, "vm.a.downtime") > 0);
+    assert_true(figure(&record, "vm.a.downtime") < 1e-3);
+    run_record_release(&record);
 }
 
 static void losses_of_others_are_noticed(void **state)
 {
     (void)state;
-    struct run_record run_record =
+    struct run_record record =
         play_well(TREE "sm H0\ntraffic uniform rate 1e6 size 256 from H[56] to H[78] start 5ms\n"
                        "run until settled\nvm start a at H1\nrun 6ms\nfail node H7\nrun for 1ms\n"
                        "check no-loss-of others\n");
-    assert_int_equal(run_record_failures(&run_record), 1);
-    run_record_release(&run_record);
+    assert_int_equal(run_record_failures(&record), 1);
+    run_record_release(&record);
 }
 
 static void a_machine_whose_hypervisor_died_is_missed(void **state)
 {
     (void)state;
-    struct run_record run_record = play_well(THERE "vm start a at H1\nrun until settled\n"
-                                                   "fail node H1-vswitch\nrun until settled\n"
-                                                   "check machines\n");
-    assert_int_equal(run_record_failures(&run_record), 1);
-    assert_non_null(strstr(run_record.checks.items[0].finding, "is nowhere"));
-    run_record_release(&run_record);
+    struct run_record record = play_well(THERE "vm start a at H1\nrun until settled\n"
+                                               "fail node H1-vswitch\nrun until settled\n"
+                                               "check machines\n");
+    assert_int_equal(run_record_failures(&record), 1);
+    assert_non_null(strstr(record.checks.items[0].finding, "is nowhere"));
+    run_record_release(&record);
 }
 
 static void what_fails_is_told_and_counted(void **state)
 {
     (void)state;
-    struct run_record run_record =
+    struct run_record record =
         play_well(THERE "vm start a at H1\nvm start b at H1\nvm start c at H1\n"
                         "vm start d at H1\nrun until settled\n"
                         "check vm.failed == 1\ncheck vm.running == 3\n"
                         "check machines\n");
-    assert_all_hold(&run_record);
+    assert_all_hold(&record);
     bool told = false;
-    for (size_t i = 0; i < run_record.events.count; i++)
-        told |= run_record.events.items[i].kind == RUN_RECORD_ALARM &&
-                strstr(run_record.events.items[i].text, "could not be started") != NULL;
+    for (size_t i = 0; i < record.events.count; i++)
+        told |= record.events.items[i].kind == RUN_RECORD_ALARM &&
+                strstr(record.events.items[i].text, "could not be started") != NULL;
     assert_true(told);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 static void an_order_is_given_to_the_next_master(void **state)
 {
     (void)state;
-    struct run_record run_record =
+    struct run_record record =
         play_well(TREE "sm H0 priority 5\nsm H2 poll 10ms\nrun until settled\nvm start a at H1\n"
                        "run until settled\nvm migrate a to H10\nkill sm H0\nrun until settled\n"
                        "check master H2\ncheck machines\ncheck vm.a.moves == 1\n");
-    assert_all_hold(&run_record);
-    run_record_release(&run_record);
+    assert_all_hold(&record);
+    run_record_release(&record);
 }
 
 static void a_churn_is_the_same_for_the_same_seed(void **state)
@@ -221,7 +220,7 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
 static void what_machines_do_is_kept_over_time(void **state)
 {
     (void)state;
-    struct run_record run_record = play_well(
+    struct run_record record = play_well(
         TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
              "collect vm.running as all called running\ncollect vm.moves as all called moves\n"
              "collect vm.smps as samples 1ms called smps\ncollect vm.pause as max from 0s\n"
@@ -230,34 +229,34 @@ static void what_machines_do_is_kept_over_time(void **state)
              "collect vm.failed as total from 0s\nrun until settled\n"
              "vm start a at H1\nvm start b at H2\nrun 6ms\nvm migrate a to H10\n"
              "run until settled\nvm stop b\nrun until settled\nrun for 2ms\ncheck machines\n");
-    assert_all_hold(&run_record);
-    assert_true(last_of(&run_record, "running") == 1);
-    assert_true(last_of(&run_record, "moves") == 1);
-    assert_true(last_of(&run_record, "smps") ==
-                figure(&run_record, "vm.smps.hypervisors") + figure(&run_record, "vm.smps.tables"));
-    assert_true(last_of(&run_record, "times") > 0);
-    assert_true(figure(&run_record, "vm.pause.max") == figure(&run_record, "vm.downtime.most"));
-    assert_true(figure(&run_record, "vm.waiting.max") == 2);
-    assert_true(figure(&run_record, "vm.starts.total") == 2);
-    assert_true(figure(&run_record, "vm.stops.total") == 1);
-    assert_true(figure(&run_record, "vm.failed.total") == 0);
-    run_record_release(&run_record);
+    assert_all_hold(&record);
+    assert_true(last_of(&record, "running") == 1);
+    assert_true(last_of(&record, "moves") == 1);
+    assert_true(last_of(&record, "smps") ==
+                figure(&record, "vm.smps.hypervisors") + figure(&record, "vm.smps.tables"));
+    assert_true(last_of(&record, "times") > 0);
+    assert_true(figure(&record, "vm.pause.max") == figure(&record, "vm.downtime.most"));
+    assert_true(figure(&record, "vm.waiting.max") == 2);
+    assert_true(figure(&record, "vm.starts.total") == 2);
+    assert_true(figure(&record, "vm.stops.total") == 1);
+    assert_true(figure(&record, "vm.failed.total") == 0);
+    run_record_release(&record);
     assert_refused(THERE "collect vm.running of H1 as max\n", "there is no 'vm.running' of a node");
 }
 
 static void at_a_shared_port_every_peer_asks_again(void **state)
 {
     (void)state;
-    struct run_record run_record = play_well(
+    struct run_record record = play_well(
         "topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
         "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
         "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
         "check smps Set == 0\n");
-    assert_all_hold(&run_record);
-    assert_true(figure(&run_record, "vm.queries") == 3);
-    assert_true(figure(&run_record, "vm.queries.time.most") > 0);
-    assert_true(figure(&run_record, "vm.a.lost") >= 1);
-    run_record_release(&run_record);
+    assert_all_hold(&record);
+    assert_true(figure(&record, "vm.queries") == 3);
+    assert_true(figure(&record, "vm.queries.time.most") > 0);
+    assert_true(figure(&record, "vm.a.lost") >= 1);
+    run_record_release(&record);
 }
 
 int main(void)

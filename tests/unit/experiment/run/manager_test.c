@@ -13,10 +13,9 @@
 
 static void managers_keys_are_those_of_the_configuration(void **state)
 {
-    const char *const *names;
-    size_t count = manager_keys(&names);
+    const char *const *names = manager_keys;
     (void)state;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; names[i]; i++) {
         struct config config;
         struct err err = {0};
         struct cursor cursor = {.file = "x", .err = &err};

@@ -15,7 +15,7 @@
 
 static const char *const *settings; /* of the command line, ended by NULL; NULL: none */
 
-static int play(const char *text, const struct run_options *options, struct run_record *run_record,
+static int play(const char *text, const struct run_options *options, struct run_record *record,
                 struct err *err)
 {
     struct scenario scenario;
@@ -23,7 +23,7 @@ static int play(const char *text, const struct run_options *options, struct run_
     if (status == 0) {
         for (size_t i = 0; settings && settings[i]; i++)
             assert_int_equal(scenario_override(&scenario, settings[i], err), 0);
-        status = run_scenario(&scenario, options, run_record, err);
+        status = run_scenario(&scenario, options, record, err);
         scenario_release(&scenario);
     }
     return status;
@@ -31,12 +31,12 @@ static int play(const char *text, const struct run_options *options, struct run_
 
 static struct run_record play_with(const char *text, const struct run_options *options)
 {
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, options, &run_record, &err) != 0)
+    if (play(text, options, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
-    return run_record;
+    return record;
 }
 
 static struct run_record play_well(const char *text)
@@ -46,34 +46,34 @@ static struct run_record play_well(const char *text)
 
 static void assert_refused(const char *text, const char *expected)
 {
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &(struct run_options){0}, &run_record, &err), -EINVAL);
+    assert_int_equal(play(text, &(struct run_options){0}, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (strncmp(message, expected, strlen(expected)) != 0)
         fail_msg("it is refused with: %s", message);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
-static double figure(const struct run_record *run_record, const char *name)
+static double figure(const struct run_record *record, const char *name)
 {
-    const struct figure *found = results_find(&run_record->results, name);
+    const struct figure *found = results_find(&record->results, name);
     if (!found)
         fail_msg("there is no figure %s", name);
     return found ? found->value : NAN;
 }
 
-static bool has_figure(const struct run_record *run_record, const char *name)
+static bool has_figure(const struct run_record *record, const char *name)
 {
-    return results_find(&run_record->results, name) != NULL;
+    return results_find(&record->results, name) != NULL;
 }
 
-static const struct series *series(const struct run_record *run_record, const char *name)
+static const struct series *series(const struct run_record *record, const char *name)
 {
-    for (size_t i = 0; i < run_record->results.series.count; i++)
-        if (strcmp(run_record->results.series.items[i].name, name) == 0)
-            return &run_record->results.series.items[i];
+    for (size_t i = 0; i < record->results.series.count; i++)
+        if (strcmp(record->results.series.items[i].name, name) == 0)
+            return &record->results.series.items[i];
     fail_msg("there is no series %s", name);
     return NULL;
 }
@@ -84,12 +84,12 @@ static void assert_near(double value, double expected, double share)
         fail_msg("%.12g is not within %g of %.12g", value, share, expected);
 }
 
-static void assert_check(const struct run_record *run_record, size_t index, bool holds,
+static void assert_check(const struct run_record *record, size_t index, bool holds,
                          const char *finding)
 {
-    const struct run_record_check *checks = run_record->checks.items;
-    if (!checks || index >= run_record->checks.count) {
-        fail_msg("there are only %zu checks", run_record->checks.count);
+    const struct run_record_check *checks = record->checks.items;
+    if (!checks || index >= record->checks.count) {
+        fail_msg("there are only %zu checks", record->checks.count);
         return;
     }
     const struct run_record_check *check = &checks[index];
@@ -98,9 +98,9 @@ static void assert_check(const struct run_record *run_record, size_t index, bool
                  check->finding);
 }
 
-static void assert_verdict(const struct run_record *run_record, const char *text)
+static void assert_verdict(const struct run_record *record, const char *text)
 {
-    const char *verdict = run_record->verdict ? run_record->verdict : "none";
+    const char *verdict = record->verdict ? record->verdict : "none";
     if (!strstr(verdict, text))
         fail_msg("the verdict is: %s", verdict);
 }
@@ -111,97 +111,93 @@ static void assert_verdict(const struct run_record *run_record, const char *text
 
 static void packets_are_counted_and_accounted_for(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well(NET "traffic uniform rate 100e3 start 10ms stop 30ms\nrun 40ms\n"
                       "check conserved\ncheck lost = 0\ncheck delivered >= 1000\n"
                       "check latency <= 1ns\ncheck latency <= 5\n"
                       "check lost <= 5us\ncheck latensy.mean <= 5us\n");
     (void)state;
-    assert_near(figure(&run_record, "made"), 14000, 0.05);
-    assert_true(figure(&run_record, "made") == figure(&run_record, "delivered"));
-    assert_true(figure(&run_record, "travelling") == 0);
-    assert_true(figure(&run_record, "waiting") == 0);
-    assert_true(figure(&run_record, "lost.dead-link") == 0);
-    assert_near(figure(&run_record, "window.from"), 0.01, 1e-9);
-    assert_near(figure(&run_record, "window.to"), 0.04, 1e-9);
-    assert_near(figure(&run_record, "offered"), figure(&run_record, "made") / 0.03, 1e-9);
-    assert_near(figure(&run_record, "accepted.node"), figure(&run_record, "delivered") / 0.03 / 7,
-                1e-9);
-    assert_near(figure(&run_record, "accepted.bits"), figure(&run_record, "accepted") * 282 * 8,
-                1e-9);
-    assert_near(figure(&run_record, "accepted.payload"), figure(&run_record, "accepted") * 256 * 8,
-                1e-9);
-    assert_check(&run_record, 0, true, "");
-    assert_check(&run_record, 1, true, "0 packets");
-    assert_check(&run_record, 2, true, "packets");
-    assert_check(&run_record, 3, false, "µs");
-    assert_check(&run_record, 4, true, "µs");
-    assert_check(&run_record, 5, false, "'lost' is in packets, not in s");
-    assert_check(&run_record, 6, false, "did you mean 'latency.mean'?");
-    assert_check(&run_record, 7, true, ""); /* conserved, at the end */
-    assert_int_equal(run_record.checks.count, 8);
-    run_record_release(&run_record);
+    assert_near(figure(&record, "made"), 14000, 0.05);
+    assert_true(figure(&record, "made") == figure(&record, "delivered"));
+    assert_true(figure(&record, "travelling") == 0);
+    assert_true(figure(&record, "waiting") == 0);
+    assert_true(figure(&record, "lost.dead-link") == 0);
+    assert_near(figure(&record, "window.from"), 0.01, 1e-9);
+    assert_near(figure(&record, "window.to"), 0.04, 1e-9);
+    assert_near(figure(&record, "offered"), figure(&record, "made") / 0.03, 1e-9);
+    assert_near(figure(&record, "accepted.node"), figure(&record, "delivered") / 0.03 / 7, 1e-9);
+    assert_near(figure(&record, "accepted.bits"), figure(&record, "accepted") * 282 * 8, 1e-9);
+    assert_near(figure(&record, "accepted.payload"), figure(&record, "accepted") * 256 * 8, 1e-9);
+    assert_check(&record, 0, true, "");
+    assert_check(&record, 1, true, "0 packets");
+    assert_check(&record, 2, true, "packets");
+    assert_check(&record, 3, false, "µs");
+    assert_check(&record, 4, true, "µs");
+    assert_check(&record, 5, false, "'lost' is in packets, not in s");
+    assert_check(&record, 6, false, "did you mean 'latency.mean'?");
+    assert_check(&record, 7, true, ""); /* conserved, at the end */
+    assert_int_equal(record.checks.count, 8);
+    run_record_release(&record);
 }
 
 static void only_the_window_is_measured(void **state)
 {
-    struct run_record run_record = play_well(NET "traffic uniform rate 100e3 start 10ms\n"
-                                                 "traffic gather hot H4 load 1 start 31ms\n"
-                                                 "measure from 20ms to 30ms\nrun 33ms\n");
+    struct run_record record = play_well(NET "traffic uniform rate 100e3 start 10ms\n"
+                                             "traffic gather hot H4 load 1 start 31ms\n"
+                                             "measure from 20ms to 30ms\nrun 33ms\n");
     (void)state;
-    assert_near(figure(&run_record, "offered"), 700e3, 0.05);
-    assert_near(figure(&run_record, "accepted"), 700e3, 0.05);
-    assert_near(figure(&run_record, "offered.node"), 100e3, 0.05);
-    assert_true(figure(&run_record, "latency.max") < 10e-6); /* before it gets crowded */
-    assert_near(figure(&run_record, "window.to"), 0.03, 1e-9);
-    assert_true(figure(&run_record, "steady") == 1);
-    assert_true(figure(&run_record, "saturated") == 0);
-    assert_string_equal(run_record.verdict, "steady");
-    assert_true(figure(&run_record, "latency.min") <= figure(&run_record, "latency.p50"));
-    assert_true(figure(&run_record, "latency.p50") <= figure(&run_record, "latency.p99"));
-    assert_true(figure(&run_record, "latency.p99") <= figure(&run_record, "latency.max"));
-    assert_true(figure(&run_record, "network-latency.mean") <= figure(&run_record, "latency.mean"));
-    assert_true(figure(&run_record, "latency.ci") < figure(&run_record, "latency.mean") / 20);
-    run_record_release(&run_record);
+    assert_near(figure(&record, "offered"), 700e3, 0.05);
+    assert_near(figure(&record, "accepted"), 700e3, 0.05);
+    assert_near(figure(&record, "offered.node"), 100e3, 0.05);
+    assert_true(figure(&record, "latency.max") < 10e-6); /* before it gets crowded */
+    assert_near(figure(&record, "window.to"), 0.03, 1e-9);
+    assert_true(figure(&record, "steady") == 1);
+    assert_true(figure(&record, "saturated") == 0);
+    assert_string_equal(record.verdict, "steady");
+    assert_true(figure(&record, "latency.min") <= figure(&record, "latency.p50"));
+    assert_true(figure(&record, "latency.p50") <= figure(&record, "latency.p99"));
+    assert_true(figure(&record, "latency.p99") <= figure(&record, "latency.max"));
+    assert_true(figure(&record, "network-latency.mean") <= figure(&record, "latency.mean"));
+    assert_true(figure(&record, "latency.ci") < figure(&record, "latency.mean") / 20);
+    run_record_release(&record);
 }
 
 static void too_much_is_called_saturated(void **state)
 {
-    struct run_record run_record = play_well(NET "traffic uniform load 1.5 start 10ms\n"
-                                                 "measure from 12ms\nrun 15ms\n");
+    struct run_record record = play_well(NET "traffic uniform load 1.5 start 10ms\n"
+                                             "measure from 12ms\nrun 15ms\n");
     (void)state;
-    assert_true(figure(&run_record, "saturated") == 1);
-    assert_true(figure(&run_record, "steady") == 0);
-    assert_verdict(&run_record, "saturated: of ");
-    assert_true(figure(&run_record, "accepted") < 0.9 * figure(&run_record, "offered"));
-    run_record_release(&run_record);
-    run_record = play_well(NET "traffic ring arrivals saturated start 10ms\nrun 15ms\n");
-    assert_verdict(&run_record, "always have one more");
-    assert_true(figure(&run_record, "saturated") == 1);
-    run_record_release(&run_record);
-    run_record = play_well(NET "traffic uniform rate 1000 start 10ms\nrun 15ms\n");
-    assert_verdict(&run_record, "too little to tell");
-    assert_false(has_figure(&run_record, "steady"));
-    run_record_release(&run_record);
+    assert_true(figure(&record, "saturated") == 1);
+    assert_true(figure(&record, "steady") == 0);
+    assert_verdict(&record, "saturated: of ");
+    assert_true(figure(&record, "accepted") < 0.9 * figure(&record, "offered"));
+    run_record_release(&record);
+    record = play_well(NET "traffic ring arrivals saturated start 10ms\nrun 15ms\n");
+    assert_verdict(&record, "always have one more");
+    assert_true(figure(&record, "saturated") == 1);
+    run_record_release(&record);
+    record = play_well(NET "traffic uniform rate 1000 start 10ms\nrun 15ms\n");
+    assert_verdict(&record, "too little to tell");
+    assert_false(has_figure(&record, "steady"));
+    run_record_release(&record);
 }
 
 static void traffic_starts_and_stops_on_demand(void **state)
 {
-    struct run_record run_record =
-        play_well(NET "traffic uniform rate 100e3 stopped\nrun 10ms\n"
-                      "start traffic 1\nrun 20ms\nstop traffic 1\nrun 30ms\n"
-                      "start traffic 1\nrun 40ms\n");
+    struct run_record record = play_well(NET "traffic uniform rate 100e3 stopped\nrun 10ms\n"
+                                             "start traffic 1\nrun 20ms\nstop traffic 1\nrun 30ms\n"
+                                             "start traffic 1\nrun 40ms\n");
     (void)state;
-    assert_near(figure(&run_record, "made"), 14000, 0.05);
-    assert_near(figure(&run_record, "window.from"), 0.01, 1e-9);
-    const struct series *accepted = series(&run_record, "accepted");
+    assert_near(figure(&record, "made"), 14000, 0.05);
+    assert_near(figure(&record, "window.from"), 0.01, 1e-9);
+    const struct series *accepted = series(&record, "accepted");
     assert_int_equal(accepted->points.items[0].time, 10 * TIME_MS);
     for (size_t i = 0; i < accepted->points.count; i++) {
         const struct point *point = &accepted->points.items[i];
         if (point->time >= 21 * TIME_MS && point->time < 29 * TIME_MS)
             assert_true(point->value == 0);
     }
-    run_record_release(&run_record);
+    run_record_release(&record);
     assert_refused(NET "traffic uniform rate 5\nstart traffic 1\n",
                    "x.weft:5:1: traffic 1 is running already");
     assert_refused(NET "traffic uniform rate 5 stopped\nstop traffic 1\n",
@@ -215,25 +211,25 @@ static void the_command_line_sets_traffic(void **state)
     const char *line[] = {"traffic.rate=200e3", "traffic.2.size=512", NULL};
     struct run_options options = {0};
     settings = line;
-    struct run_record run_record =
+    struct run_record record =
         play_with(NET "traffic uniform load 0.9 start 10ms from H4\n"
                       "traffic uniform rate 5 start 10ms from H7\nrun 20ms\n",
                   &options);
     struct err err = {0};
     (void)state;
-    assert_near(figure(&run_record, "made"), 4000, 0.1);
-    double mean = figure(&run_record, "accepted.payload") / 8 / figure(&run_record, "accepted");
+    assert_near(figure(&record, "made"), 4000, 0.1);
+    double mean = figure(&record, "accepted.payload") / 8 / figure(&record, "accepted");
     assert_near(mean, 384, 0.1);
-    run_record_release(&run_record);
+    run_record_release(&record);
     line[1] = "traffic.3.size=512";
-    assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &run_record, &err), -EINVAL);
+    assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
     assert_string_equal(err.file, "--set traffic.3.size=512");
     assert_non_null(strstr(err.message, "there are 1 'traffic'"));
-    run_record_release(&run_record);
+    run_record_release(&record);
     line[1] = "traffic.sice=512";
-    assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &run_record, &err), -EINVAL);
+    assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
     assert_non_null(strstr(err.message, "did you mean 'size'?"));
-    run_record_release(&run_record);
+    run_record_release(&record);
     settings = NULL;
 }
 
@@ -241,7 +237,7 @@ static void the_command_line_sets_traffic(void **state)
 
 static void statistics_are_kept_as_asked(void **state)
 {
-    struct run_record run_record = play_well(
+    struct run_record record = play_well(
         NET "traffic uniform rate 100e3 start 10ms stop 20ms\nmeasure from 10ms to 20ms\n"
             "collect latency as all called each\ncollect latency as mean called m\n"
             "collect latency as max called top\ncollect latency as percentile 50 called half\n"
@@ -255,68 +251,61 @@ static void statistics_are_kept_as_asked(void **state)
             "collect hops as mean called h\n"
             "collect hops as all from 12ms to 14ms called few\nrun 25ms\n");
     (void)state;
-    assert_near(figure(&run_record, "m"), figure(&run_record, "latency.mean"), 1e-9);
-    assert_near(figure(&run_record, "top"), figure(&run_record, "latency.max"), 1e-9);
-    assert_near(figure(&run_record, "half"), figure(&run_record, "latency.p50"), 1e-9);
-    assert_near(figure(&run_record, "ci"), figure(&run_record, "latency.ci"), 1e-9);
-    assert_near(figure(&run_record, "h"), figure(&run_record, "hops.mean"), 1e-9);
-    assert_near(figure(&run_record, "delivered.mean"), figure(&run_record, "accepted"), 1e-9);
-    assert_near(figure(&run_record, "delivered.total"), figure(&run_record, "accepted") * 0.01,
-                1e-9);
-    assert_int_equal(series(&run_record, "each")->points.count,
-                     (int)figure(&run_record, "delivered"));
-    assert_near((double)series(&run_record, "few")->points.count, 1400, 0.1);
-    assert_true(series(&run_record, "few")->points.items[0].time > 12 * TIME_MS);
+    assert_near(figure(&record, "m"), figure(&record, "latency.mean"), 1e-9);
+    assert_near(figure(&record, "top"), figure(&record, "latency.max"), 1e-9);
+    assert_near(figure(&record, "half"), figure(&record, "latency.p50"), 1e-9);
+    assert_near(figure(&record, "ci"), figure(&record, "latency.ci"), 1e-9);
+    assert_near(figure(&record, "h"), figure(&record, "hops.mean"), 1e-9);
+    assert_near(figure(&record, "delivered.mean"), figure(&record, "accepted"), 1e-9);
+    assert_near(figure(&record, "delivered.total"), figure(&record, "accepted") * 0.01, 1e-9);
+    assert_int_equal(series(&record, "each")->points.count, (int)figure(&record, "delivered"));
+    assert_near((double)series(&record, "few")->points.count, 1400, 0.1);
+    assert_true(series(&record, "few")->points.items[0].time > 12 * TIME_MS);
     double sum = 0;
-    for (size_t i = 0; i < series(&run_record, "rate")->points.count; i++)
-        sum += series(&run_record, "rate")->points.items[i].value * 1e-3;
-    assert_near(sum, figure(&run_record, "delivered"), 1e-9);
-    const struct series *count = series(&run_record, "count");
-    assert_true(count->points.items[count->points.count - 1].value ==
-                figure(&run_record, "delivered"));
-    assert_string_equal(series(&run_record, "rate")->unit, "packets/s");
+    for (size_t i = 0; i < series(&record, "rate")->points.count; i++)
+        sum += series(&record, "rate")->points.items[i].value * 1e-3;
+    assert_near(sum, figure(&record, "delivered"), 1e-9);
+    const struct series *count = series(&record, "count");
+    assert_true(count->points.items[count->points.count - 1].value == figure(&record, "delivered"));
+    assert_string_equal(series(&record, "rate")->unit, "packets/s");
     assert_string_equal(count->unit, "packets");
-    assert_true(figure(&run_record, "sent.H4:1:0.total") == figure(&run_record, "sent4"));
-    assert_near(figure(&run_record, "received.H4.total"), figure(&run_record, "delivered.H4.total"),
-                0.01);
+    assert_true(figure(&record, "sent.H4:1:0.total") == figure(&record, "sent4"));
+    assert_near(figure(&record, "received.H4.total"), figure(&record, "delivered.H4.total"), 0.01);
     /* 8 Gb/s: packets of 282 bytes take 282 ns each, and some credits go along. */
-    assert_near(figure(&run_record, "utilisation.H4.mean"),
-                figure(&run_record, "sent4") * 282e-9 / 0.01, 0.1);
-    assert_true(figure(&run_record, "input.max") > 0);
-    assert_true(figure(&run_record, "credits.H4:1:0.min") > 0);
-    const struct series *open = series(&run_record, "open");
+    assert_near(figure(&record, "utilisation.H4.mean"), figure(&record, "sent4") * 282e-9 / 0.01,
+                0.1);
+    assert_true(figure(&record, "input.max") > 0);
+    assert_true(figure(&record, "credits.H4:1:0.min") > 0);
+    const struct series *open = series(&record, "open");
     assert_true(open->points.items[open->points.count - 1].value == 7);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 static void what_cannot_be_collected_is_refused(void **state)
 {
     (void)state;
     assert_refused(NET "collect latency of S1:2:0 as mean\n",
-                   "x.weft:4:20: there is no 'latency' of a lane");
+                   "x.weft:4:20: there is no 'latency' of a VL");
     assert_refused(NET "collect made of H4 as mean\n", "x.weft:4:17: there is no 'made' of a node");
     assert_refused(NET "collect input of S77 as mean\n", "x.weft:4:18: 'S77' is no node");
     assert_refused(NET "collect input of S1:9 as mean\n", "x.weft:4:18: '9' is no port of 'S1'");
     assert_refused(NET "collect input of S1:0 as mean\n", "x.weft:4:18: port 0 carries no data");
-    assert_refused(NET "collect input of S1:1:15 as mean\n", "x.weft:4:18: data lanes are 0 to 14");
+    assert_refused(NET "collect input of S1:1:15 as mean\n", "x.weft:4:18: data VLs are 0 to 14");
     assert_refused(NET "collect lost as all\nevery 1ms sample lost\n",
                    "x.weft:5:18: line 4 collects 'lost' already");
 }
 
 static void managers_can_be_watched_without_traffic(void **state)
 {
-    struct run_record run_record =
-        play_well("topology figure1\nsm S1\ncollect smps as total\n"
-                  "collect smps.set of S1 as total\ncollect smps as all\n"
-                  "run until settled\n");
+    struct run_record record = play_well("topology figure1\nsm S1\ncollect smps as total\n"
+                                         "collect smps.set of S1 as total\ncollect smps as all\n"
+                                         "run until settled\n");
     (void)state;
-    assert_true(figure(&run_record, "smps.total") == figure(&run_record, "change.1.smps"));
-    assert_true(figure(&run_record, "smps.set.S1.total") ==
-                figure(&run_record, "change.1.smps.set"));
-    assert_int_equal(series(&run_record, "smps")->points.count,
-                     (int)figure(&run_record, "smps.total"));
-    assert_false(has_figure(&run_record, "made"));
-    run_record_release(&run_record);
+    assert_true(figure(&record, "smps.total") == figure(&record, "change.1.smps"));
+    assert_true(figure(&record, "smps.set.S1.total") == figure(&record, "change.1.smps.set"));
+    assert_int_equal(series(&record, "smps")->points.count, (int)figure(&record, "smps.total"));
+    assert_false(has_figure(&record, "made"));
+    run_record_release(&record);
 }
 
 static void no_progress(void *context, uint64_t now, uint64_t until)
@@ -349,29 +338,29 @@ static void looking_changes_nothing(void **state)
 
 static void changes_have_figures_by_phase(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well("topology figure1\nset traps no\nsm S1 sweep 1s engine fera\n"
                   "run until settled\nat 1.5s fail link S2 2\n"
                   "run until settled limit 5s\n");
     (void)state;
-    assert_false(has_figure(&run_record, "change.1.detect.time"));
-    double detect = figure(&run_record, "change.2.detect.time");
+    assert_false(has_figure(&record, "change.1.detect.time"));
+    double detect = figure(&record, "change.2.detect.time");
     assert_true(detect > 0.4 && detect < 0.6);
-    assert_near(figure(&run_record, "change.2.discover.time") +
-                    figure(&run_record, "change.2.compute.time") +
-                    figure(&run_record, "change.2.distribute.time"),
-                figure(&run_record, "change.2.time"), 1e-6);
-    assert_true(figure(&run_record, "change.1.smps") ==
-                figure(&run_record, "change.1.discover.smps") +
-                    figure(&run_record, "change.1.distribute.smps"));
-    assert_true(figure(&run_record, "change.1.blocks") == 8);
-    assert_true(figure(&run_record, "change.1.switches") == 8);
-    assert_true(figure(&run_record, "change.1.smps.set.linearforwardingtable") == 8);
-    const struct series *updated = series(&run_record, "change.1.updated");
+    assert_near(figure(&record, "change.2.discover.time") +
+                    figure(&record, "change.2.compute.time") +
+                    figure(&record, "change.2.distribute.time"),
+                figure(&record, "change.2.time"), 1e-6);
+    assert_true(figure(&record, "change.1.smps") ==
+                figure(&record, "change.1.discover.smps") +
+                    figure(&record, "change.1.distribute.smps"));
+    assert_true(figure(&record, "change.1.blocks") == 8);
+    assert_true(figure(&record, "change.1.switches") == 8);
+    assert_true(figure(&record, "change.1.smps.set.linearforwardingtable") == 8);
+    const struct series *updated = series(&record, "change.1.updated");
     assert_int_equal(updated->points.count, 8);
     assert_near(updated->points.items[7].value, 1, 1e-12);
     assert_near(updated->points.items[0].value, 0.125, 1e-12);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
 /* Paper 000 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to
@@ -379,14 +368,14 @@ static void changes_have_figures_by_phase(void **state)
  */
 static void phases_have_their_own_smps(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well("topology figure1\npreset paper\nsm S1\nrun until settled\n");
     (void)state;
-    assert_true(figure(&run_record, "change.1.discover.smps") == 19 + 47 + 15);
-    assert_true(figure(&run_record, "change.1.distribute.smps") == 8 * (4 + 16 + 4));
-    assert_true(figure(&run_record, "change.1.smps.get.nodeinfo") == 19);
-    assert_true(figure(&run_record, "change.1.blocks") == 8 * 16);
-    run_record_release(&run_record);
+    assert_true(figure(&record, "change.1.discover.smps") == 19 + 47 + 15);
+    assert_true(figure(&record, "change.1.distribute.smps") == 8 * (4 + 16 + 4));
+    assert_true(figure(&record, "change.1.smps.get.nodeinfo") == 19);
+    assert_true(figure(&record, "change.1.blocks") == 8 * 16);
+    run_record_release(&record);
 }
 
 /* ---- the unaffected ---- */
@@ -397,38 +386,37 @@ static void phases_have_their_own_smps(void **state)
 
 static void an_orderly_cure_costs_others_nothing(void **state)
 {
-    struct run_record run_record = play_well(DEATH "traffic uniform rate 100e3 start 10ms\n"
-                                                   "at 20ms fail switch S15\nrun 60ms\n"
-                                                   "check no-loss-of unaffected\n");
+    struct run_record record = play_well(DEATH "traffic uniform rate 100e3 start 10ms\n"
+                                               "at 20ms fail switch S15\nrun 60ms\n"
+                                               "check no-loss-of unaffected\n");
     (void)state;
-    assert_true(figure(&run_record, "lost") > 0);
-    assert_true(figure(&run_record, "unaffected.lost") == 0);
-    assert_check(&run_record, 0, true, "");
-    run_record_release(&run_record);
+    assert_true(figure(&record, "lost") > 0);
+    assert_true(figure(&record, "unaffected.lost") == 0);
+    assert_check(&record, 0, true, "");
+    run_record_release(&record);
 }
 
 static void who_depends_on_a_link_is_affected(void **state)
 {
-    struct run_record run_record = play_well(NET "traffic uniform rate 100e3 start 10ms\n"
-                                                 "at 20ms fail link S2 2\nrun 30ms\n"
-                                                 "check no-loss-of unaffected\n");
+    struct run_record record = play_well(NET "traffic uniform rate 100e3 start 10ms\n"
+                                             "at 20ms fail link S2 2\nrun 30ms\n"
+                                             "check no-loss-of unaffected\n");
     (void)state;
-    assert_true(figure(&run_record, "lost.dead-link") > 0);
-    assert_true(figure(&run_record, "unaffected.lost") == 0);
-    assert_check(&run_record, 0, true, "");
-    run_record_release(&run_record);
+    assert_true(figure(&record, "lost.dead-link") > 0);
+    assert_true(figure(&record, "unaffected.lost") == 0);
+    assert_check(&record, 0, true, "");
+    run_record_release(&record);
 }
 
 static void a_cure_that_stops_everything_is_found_out(void **state)
 {
-    struct run_record run_record =
-        play_well(DEATH "preset paper\ntraffic uniform rate 20e3 start 1s\n"
-                        "at 1.1s fail switch S15\nrun 2s\n"
-                        "check no-loss-of unaffected\n");
+    struct run_record record = play_well(DEATH "preset paper\ntraffic uniform rate 20e3 start 1s\n"
+                                               "at 1.1s fail switch S15\nrun 2s\n"
+                                               "check no-loss-of unaffected\n");
     (void)state;
-    assert_true(figure(&run_record, "unaffected.lost") > 0);
-    assert_check(&run_record, 0, false, "inactive port");
-    run_record_release(&run_record);
+    assert_true(figure(&record, "unaffected.lost") > 0);
+    assert_check(&record, 0, false, "inactive port");
+    run_record_release(&record);
 }
 
 static void without_traffic_every_state_is_looked_at(void **state)
@@ -454,22 +442,22 @@ static void without_traffic_every_state_is_looked_at(void **state)
 
 static void a_ring_deadlocks_and_says_so(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well(RING "sm S0 engine minhop allow_cycles yes\nrun until settled\n"
                        "traffic uniform arrivals saturated start 10ms\non deadlock stop\nrun 1s\n"
                        "check deadlock\ncheck no-deadlock\n");
     (void)state;
-    assert_true(run_record.end < TIME_S);
-    assert_true(figure(&run_record, "deadlocks") >= 1);
-    assert_check(&run_record, 0, true, "lane 0");
-    assert_check(&run_record, 1, false, "lane 0");
-    run_record_release(&run_record);
-    run_record = play_well(RING "sm S0 engine fera\nrun until settled\n"
-                                "traffic uniform arrivals saturated start 10ms\non deadlock stop\n"
-                                "run 30ms\ncheck deadlock\ncheck no-deadlock\n");
-    assert_check(&run_record, 0, false, "");
-    assert_check(&run_record, 1, true, "");
-    run_record_release(&run_record);
+    assert_true(record.end < TIME_S);
+    assert_true(figure(&record, "deadlocks") >= 1);
+    assert_check(&record, 0, true, "lane 0");
+    assert_check(&record, 1, false, "lane 0");
+    run_record_release(&record);
+    record = play_well(RING "sm S0 engine fera\nrun until settled\n"
+                            "traffic uniform arrivals saturated start 10ms\non deadlock stop\n"
+                            "run 30ms\ncheck deadlock\ncheck no-deadlock\n");
+    assert_check(&record, 0, false, "");
+    assert_check(&record, 1, true, "");
+    run_record_release(&record);
 }
 
 int main(void)

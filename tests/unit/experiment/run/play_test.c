@@ -18,7 +18,7 @@ struct line {
     uint64_t seed;
 };
 
-static int play(const char *text, const struct line *line, struct run_record *run_record,
+static int play(const char *text, const struct line *line, struct run_record *record,
                 struct err *err)
 {
     struct scenario scenario;
@@ -30,7 +30,7 @@ static int play(const char *text, const struct line *line, struct run_record *ru
     if (line->seed)
         scenario_override_seed(&scenario, line->seed);
     if (status == 0)
-        status = run_scenario(&scenario, &(struct run_options){0}, run_record, err);
+        status = run_scenario(&scenario, &(struct run_options){0}, record, err);
     scenario_release(&scenario);
     return status;
 }
@@ -38,58 +38,56 @@ static int play(const char *text, const struct line *line, struct run_record *ru
 static struct run_record play_well(const char *text)
 {
     struct line options = {0};
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, &options, &run_record, &err) != 0)
+    if (play(text, &options, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
-    return run_record;
+    return record;
 }
 
 static void assert_refused(const char *text, const char *expected)
 {
     struct line options = {0};
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &options, &run_record, &err), -EINVAL);
+    assert_int_equal(play(text, &options, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (strncmp(message, expected, strlen(expected)) != 0)
         fail_msg("it is refused with: %s", message);
-    run_record_release(&run_record);
+    run_record_release(&record);
 }
 
-static const struct run_record_event *find_event(const struct run_record *run_record,
+static const struct run_record_event *find_event(const struct run_record *record,
                                                  enum run_record_kind kind, const char *text)
 {
-    for (size_t i = 0; i < run_record->events.count; i++)
-        if (run_record->events.items[i].kind == kind &&
-            strstr(run_record->events.items[i].text, text))
-            return &run_record->events.items[i];
+    for (size_t i = 0; i < record->events.count; i++)
+        if (record->events.items[i].kind == kind && strstr(record->events.items[i].text, text))
+            return &record->events.items[i];
     fail_msg("nobody says '%s'", text);
     return NULL;
 }
 
 /* 1: it holds, 0: it does not, -1: there is none. */
-static int outcome(const struct run_record *run_record, size_t index)
+static int outcome(const struct run_record *record, size_t index)
 {
-    if (!run_record->checks.items || index >= run_record->checks.count)
+    if (!record->checks.items || index >= record->checks.count)
         return -1;
-    return run_record->checks.items[index].holds;
+    return record->checks.items[index].holds;
 }
 
-static unsigned line_of(const struct run_record *run_record, size_t index)
+static unsigned line_of(const struct run_record *record, size_t index)
 {
-    return run_record->checks.items && index < run_record->checks.count
-               ? run_record->checks.items[index].number
-               : 0;
+    return record->checks.items && index < record->checks.count ? record->checks.items[index].number
+                                                                : 0;
 }
 
 #define NET "topology figure1\nsm S1 sweep 1s\n"
 
 static void actions_happen_at_their_time_in_order(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
                       "run 4s\nafter 500ms fail switch S9\nrun 5s\n");
     (void)state;
@@ -101,154 +99,151 @@ static void actions_happen_at_their_time_in_order(void **state)
                     {3 * TIME_S, "fail link S2 2"},
                     {3 * TIME_S, "reroute S1"},
                     {4 * TIME_S + 500 * TIME_MS, "fail switch S9"}};
-    for (size_t i = 0; i < run_record.events.count; i++) {
-        if (run_record.events.items[i].kind != RUN_RECORD_ACTION)
+    for (size_t i = 0; i < record.events.count; i++) {
+        if (record.events.items[i].kind != RUN_RECORD_ACTION)
             continue;
         assert_true(seen < sizeof expected / sizeof expected[0]);
-        assert_int_equal(run_record.events.items[i].time, expected[seen].time);
-        assert_string_equal(run_record.events.items[i].text, expected[seen++].text);
+        assert_int_equal(record.events.items[i].time, expected[seen].time);
+        assert_string_equal(record.events.items[i].text, expected[seen++].text);
     }
     assert_int_equal(seen, 4);
-    assert_int_equal(run_record.end, 5 * TIME_S);
-    run_record_release(&run_record);
+    assert_int_equal(record.end, 5 * TIME_S);
+    run_record_release(&record);
 }
 
 static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
 {
-    struct run_record run_record = play_well(NET "run until settled\ncheck in-order\n");
+    struct run_record record = play_well(NET "run until settled\ncheck in-order\n");
     (void)state;
-    assert_int_equal(run_record_failures(&run_record), 0);
-    assert_true(run_record.end < 100 * TIME_MS);
-    assert_int_equal(run_record.changes.count, 1);
-    assert_non_null(run_record.changes.items);
-    assert_true(run_record.changes.items[0].finished);
-    assert_int_equal(run_record.changes.items[0].begin, 0);
-    assert_true(run_record.changes.items[0].routed > 0);
-    assert_true(run_record.changes.items[0].blocks >= 8);
-    run_record_release(&run_record);
+    assert_int_equal(run_record_failures(&record), 0);
+    assert_true(record.end < 100 * TIME_MS);
+    assert_int_equal(record.changes.count, 1);
+    assert_non_null(record.changes.items);
+    assert_true(record.changes.items[0].finished);
+    assert_int_equal(record.changes.items[0].begin, 0);
+    assert_true(record.changes.items[0].routed > 0);
+    assert_true(record.changes.items[0].blocks >= 8);
+    run_record_release(&record);
 }
 
 static void a_fault_that_nobody_noticed_is_not_settled(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well("topology figure1\nset traps no\nsm S1 sweep 10s\n"
                   "run until settled\nrun 5s\nfail link S2 2\nrun until settled\n"
                   "check in-order\ncheck time-to-settle >= 4s\n");
     (void)state;
-    assert_int_equal(run_record_failures(&run_record), 0);
-    assert_true(run_record.end > 10 * TIME_S); /* the sweep found it */
-    run_record_release(&run_record);
+    assert_int_equal(run_record_failures(&record), 0);
+    assert_true(record.end > 10 * TIME_S); /* the sweep found it */
+    run_record_release(&record);
 }
 
 static void a_run_that_does_not_settle_in_time_is_a_failed_check(void **state)
 {
-    struct run_record run_record = play_well(NET "drop 100%\nrun until settled limit 3s\n");
+    struct run_record record = play_well(NET "drop 100%\nrun until settled limit 3s\n");
     (void)state;
-    assert_int_equal(run_record.checks.count, 1);
-    assert_int_equal(run_record_failures(&run_record), 1);
-    assert_int_equal(run_record.end, 3 * TIME_S);
-    run_record_release(&run_record);
+    assert_int_equal(record.checks.count, 1);
+    assert_int_equal(run_record_failures(&record), 1);
+    assert_int_equal(record.end, 3 * TIME_S);
+    run_record_release(&record);
 }
 
 static void a_check_that_fails_does_not_end_the_run(void **state)
 {
-    struct run_record run_record =
-        play_well(NET "check settled\nrun until settled\ncheck settled\n");
+    struct run_record record = play_well(NET "check settled\nrun until settled\ncheck settled\n");
     (void)state;
-    assert_int_equal(run_record.checks.count, 2);
-    assert_int_equal(outcome(&run_record, 0), 0);
-    assert_int_equal(outcome(&run_record, 1), 1);
-    assert_int_equal(line_of(&run_record, 1), 5);
-    run_record_release(&run_record);
+    assert_int_equal(record.checks.count, 2);
+    assert_int_equal(outcome(&record, 0), 0);
+    assert_int_equal(outcome(&record, 1), 1);
+    assert_int_equal(line_of(&record, 1), 5);
+    run_record_release(&record);
 }
 
 static void smps_are_those_of_the_last_run(void **state)
 {
-    struct run_record run_record = play_well(NET "run until settled\ncheck smps NodeInfo >= 15\n"
-                                                 "run for 200ms\ncheck smps all == 0\n");
+    struct run_record record = play_well(NET "run until settled\ncheck smps NodeInfo >= 15\n"
+                                             "run for 200ms\ncheck smps all == 0\n");
     (void)state;
-    assert_int_equal(run_record_failures(&run_record), 0);
-    run_record_release(&run_record);
+    assert_int_equal(run_record_failures(&record), 0);
+    run_record_release(&record);
 }
 
 static void events_are_those_of_the_last_run(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well(NET "run until settled\ncheck event \"subnet up\"\n"
                       "run for 200ms\ncheck no-event \"subnet up\"\ncheck event \"subnet up\"\n");
     (void)state;
-    assert_int_equal(outcome(&run_record, 0), 1);
-    assert_int_equal(outcome(&run_record, 1), 1);
-    assert_int_equal(outcome(&run_record, 2), 0);
-    run_record_release(&run_record);
+    assert_int_equal(outcome(&record, 0), 1);
+    assert_int_equal(outcome(&record, 1), 1);
+    assert_int_equal(outcome(&record, 2), 0);
+    run_record_release(&record);
 }
 
 static void a_killed_manager_is_followed_by_the_next(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
                   "run until settled\nrun for 2s\ncheck master S1\ncheck master H7\n"
                   "kill sm S1\nrun until settled limit 5s\ncheck master H7\n"
                   "start sm S1\nrun for 15s\nrun until settled\ncheck master S1\n");
     (void)state;
-    assert_int_equal(outcome(&run_record, 0), 1);
-    assert_int_equal(outcome(&run_record, 1), 0);
-    assert_int_equal(outcome(&run_record, 2), 1);
-    assert_int_equal(outcome(&run_record, 3), 1);
-    assert_int_equal(run_record.checks.count, 4);
-    run_record_release(&run_record);
+    assert_int_equal(outcome(&record, 0), 1);
+    assert_int_equal(outcome(&record, 1), 0);
+    assert_int_equal(outcome(&record, 2), 1);
+    assert_int_equal(outcome(&record, 3), 1);
+    assert_int_equal(record.checks.count, 4);
+    run_record_release(&record);
 }
 
 static void a_manager_declared_stopped_waits_to_be_started(void **state)
 {
-    struct run_record run_record =
-        play_well("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
-                  "start sm S1\nrun until settled\ncheck in-order\n");
+    struct run_record record = play_well("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
+                                         "start sm S1\nrun until settled\ncheck in-order\n");
     (void)state;
-    assert_int_equal(outcome(&run_record, 0), 0);
-    assert_int_equal(outcome(&run_record, 1), 1);
-    run_record_release(&run_record);
+    assert_int_equal(outcome(&record, 0), 0);
+    assert_int_equal(outcome(&record, 1), 1);
+    run_record_release(&record);
 }
 
 static void a_node_that_dies_takes_its_manager_along(void **state)
 {
-    struct run_record run_record =
+    struct run_record record =
         play_well("topology figure1\nsm H4\nsm H7\nrun until settled\n"
                   "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
     (void)state;
-    find_event(&run_record, RUN_RECORD_ACTION, "the manager at H4 goes with it");
-    assert_int_equal(run_record_failures(&run_record), 0);
-    run_record_release(&run_record);
+    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 goes with it");
+    assert_int_equal(run_record_failures(&record), 0);
+    run_record_release(&record);
 }
 
 static void the_command_line_goes_before_the_file(void **state)
 {
     struct line options = {{"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"},
                            9};
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     (void)state;
     assert_int_equal(play("topology ring switches=3\nseed 4\nset mtu 2048\nset sm engine fera\n"
                           "sm S0\nrun until settled\n",
-                          &options, &run_record, &err),
+                          &options, &record, &err),
                      0);
-    assert_int_equal(run_record.seed, 9);
-    assert_int_equal(run_record.switches, 5);
-    find_event(&run_record, RUN_RECORD_EVENT, "pira");
-    run_record_release(&run_record);
+    assert_int_equal(record.seed, 9);
+    assert_int_equal(record.switches, 5);
+    find_event(&record, RUN_RECORD_EVENT, "pira");
+    run_record_release(&record);
 }
 
 static void attributes_go_by_pattern(void **state)
 {
-    struct run_record run_record =
-        play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
-                  "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
-                  "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
-                  "check event \"trap 128\"\n");
+    struct run_record record = play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
+                                         "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
+                                         "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
+                                         "check event \"trap 128\"\n");
     (void)state;
-    assert_int_equal(outcome(&run_record, 0), 1);
-    assert_int_equal(outcome(&run_record, 1), 1);
-    run_record_release(&run_record);
+    assert_int_equal(outcome(&record, 0), 1);
+    assert_int_equal(outcome(&record, 1), 1);
+    run_record_release(&record);
 }
 
 static void wrong_settings_of_the_command_line_are_refused(void **state)
@@ -258,11 +253,11 @@ static void wrong_settings_of_the_command_line_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct line options = {.settings = {wrong[i]}};
-        struct run_record run_record = {0};
+        struct run_record record = {0};
         struct err err = {0};
-        if (play("topology ring\nsm S0\n", &options, &run_record, &err) != -EINVAL)
+        if (play("topology ring\nsm S0\n", &options, &record, &err) != -EINVAL)
             fail_msg("%s is taken", wrong[i]);
-        run_record_release(&run_record);
+        run_record_release(&record);
     }
 }
 

@@ -118,28 +118,28 @@ static void smps_are_counted_by_method_and_attribute(void **state)
                       "check smps Get >= 2\ncheck smps linearforwardingtable == 1\n");
     const struct statement *s = scenario.statements.items;
     (void)state;
-    assert_int_equal(s[0].check_statement.method, 0);
-    assert_int_equal(s[0].check_statement.attribute, 0);
-    assert_int_equal(s[1].check_statement.method, METHOD_SET);
-    assert_int_equal(s[1].check_statement.attribute, ATTRIBUTE_PORT_INFO);
-    assert_int_equal(s[2].check_statement.method, METHOD_GET);
-    assert_int_equal(s[2].check_statement.comparison, COMPARE_AT_LEAST);
-    assert_int_equal(s[3].check_statement.attribute, ATTRIBUTE_LINEAR_FORWARDING_TABLE);
+    assert_int_equal(s[0].check.method, 0);
+    assert_int_equal(s[0].check.attribute, 0);
+    assert_int_equal(s[1].check.method, METHOD_SET);
+    assert_int_equal(s[1].check.attribute, ATTRIBUTE_PORT_INFO);
+    assert_int_equal(s[2].check.method, METHOD_GET);
+    assert_int_equal(s[2].check.comparison, COMPARE_AT_LEAST);
+    assert_int_equal(s[3].check.attribute, ATTRIBUTE_LINEAR_FORWARDING_TABLE);
     scenario_release(&scenario);
 }
 
 static void comparisons_compare(void **state)
 {
-    struct check_statement check_statement = {.value = 5, .comparison = COMPARE_AT_MOST};
+    struct check_statement check = {.value = 5, .comparison = COMPARE_AT_MOST};
     (void)state;
-    assert_true(check_statement_compare(&check_statement, 5));
-    assert_false(check_statement_compare(&check_statement, 6));
-    check_statement.comparison = COMPARE_EQUAL;
-    assert_true(check_statement_compare(&check_statement, 5));
-    assert_false(check_statement_compare(&check_statement, 4));
-    check_statement.comparison = COMPARE_AT_LEAST;
-    assert_true(check_statement_compare(&check_statement, 5));
-    assert_false(check_statement_compare(&check_statement, 4));
+    assert_true(check_statement_compare(&check, 5));
+    assert_false(check_statement_compare(&check, 6));
+    check.comparison = COMPARE_EQUAL;
+    assert_true(check_statement_compare(&check, 5));
+    assert_false(check_statement_compare(&check, 4));
+    check.comparison = COMPARE_AT_LEAST;
+    assert_true(check_statement_compare(&check, 5));
+    assert_false(check_statement_compare(&check, 4));
 }
 
 static void wrong_statements_are_refused_at_their_place(void **state)

@@ -50,9 +50,8 @@ static int bind(const char *line, const char *kind, const char *mtu, struct traf
     assert_int_equal(fabric_options_preset(&options, "today", err), 0);
     assert_int_equal(fabric_options_set(&options, "mtu", mtu, err), 0);
     struct traffic_spec_world world = {.topology = &topology, .options = &options, .folder = "."};
-    struct cursor cursor = scenario_cursor(&scenario, err);
-    int status =
-        traffic_spec_bind(scenario.statements.items[0].traffic_spec, &world, &cursor, traffic);
+    struct cursor cursor = {.file = scenario.file, .err = err};
+    int status = traffic_spec_bind(scenario.statements.items[0].spec, &world, &cursor, traffic);
     topology_release(&topology);
     scenario_release(&scenario);
     return status;
@@ -270,18 +269,18 @@ static void figures_are_compared_in_their_unit(void **state)
     const struct statement *s = scenario.statements.items;
     (void)state;
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(s[i].check_statement.kind, CHECK_STATEMENT_FIGURE);
-    assert_string_equal(s[0].check_statement.text, "latency.mean");
-    assert_string_equal(s[0].check_statement.unit, "s");
-    assert_true(check_statement_compare_figure(&s[0].check_statement, 2.5e-6));
-    assert_true(check_statement_compare_figure(&s[0].check_statement, 2.4e-6));
-    assert_false(check_statement_compare_figure(&s[0].check_statement, 2.6e-6));
-    assert_false(check_statement_compare_figure(&s[0].check_statement, NAN));
-    assert_true(check_statement_compare_figure(&s[1].check_statement, 1.2e6));
-    assert_false(check_statement_compare_figure(&s[1].check_statement, 1.19e6));
-    assert_true(check_statement_compare_figure(&s[2].check_statement, 0));
-    assert_false(check_statement_compare_figure(&s[2].check_statement, 1));
-    assert_true(check_statement_compare_figure(&s[3].check_statement, 0.99));
+        assert_int_equal(s[i].check.kind, CHECK_STATEMENT_FIGURE);
+    assert_string_equal(s[0].check.text, "latency.mean");
+    assert_string_equal(s[0].check.unit, "s");
+    assert_true(check_statement_compare_figure(&s[0].check, 2.5e-6));
+    assert_true(check_statement_compare_figure(&s[0].check, 2.4e-6));
+    assert_false(check_statement_compare_figure(&s[0].check, 2.6e-6));
+    assert_false(check_statement_compare_figure(&s[0].check, NAN));
+    assert_true(check_statement_compare_figure(&s[1].check, 1.2e6));
+    assert_false(check_statement_compare_figure(&s[1].check, 1.19e6));
+    assert_true(check_statement_compare_figure(&s[2].check, 0));
+    assert_false(check_statement_compare_figure(&s[2].check, 1));
+    assert_true(check_statement_compare_figure(&s[3].check, 0.99));
     scenario_release(&scenario);
     assert_refused("check latency <= 5parsecs", "x.weft:1:18: '5parsecs': expected a number such");
     assert_refused("check latency <=", "x.weft:1:17: the line ends here: expected a number");

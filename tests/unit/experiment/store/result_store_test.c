@@ -75,9 +75,9 @@ static void add(struct result_store *store, const struct result_parameter *param
                 uint32_t repetition, uint64_t hash)
 {
     struct result_run run = run_of(parameters, repetition);
-    struct run_record run_record = {.hash = hash};
+    struct run_record record = {.hash = hash};
     struct err err = {0};
-    if (result_store_add(store, &run, &run_record, NULL, &err) != 0)
+    if (result_store_add(store, &run, &record, NULL, &err) != 0)
         fail_msg("%s", err.message);
 }
 
@@ -92,37 +92,36 @@ static size_t count_runs(struct result_store *store)
 
 /* ---- what goes in comes out ---- */
 
-static void fill_story(struct run_record *run_record)
+static void fill_story(struct run_record *record)
 {
-    *run_record = (struct run_record){.hash = 0xfedcba9876543210u,
-                                      .end = 61,
-                                      .smps = 1,
-                                      .lost = 2,
-                                      .hops = 3,
-                                      .switches = 4,
-                                      .adapters = 5};
-    run_record_tell(run_record, RUN_RECORD_ACTION, 1, "-", "fail switch S1");
-    run_record_tell(run_record, RUN_RECORD_EVENT, 2, "S0", "heard");
-    run_record_tell(run_record, RUN_RECORD_ALARM, 3, "S0", "unhappy");
-    run_record_tell(run_record, RUN_RECORD_CHECK, 4, "ok", "check active");
-    vec_push(&run_record->changes, ((struct run_record_change){.who = "S0",
-                                                               .cause = "a trap",
-                                                               .tied = true,
-                                                               .fault = 9,
-                                                               .begin = 10,
-                                                               .routing = 20,
-                                                               .computing = 5,
-                                                               .routed = 30,
-                                                               .end = 40,
-                                                               .gets = 7,
-                                                               .sets = 8,
-                                                               .blocks = 9,
-                                                               .finished = true}));
-    vec_push(&run_record->changes, ((struct run_record_change){.who = "S1", .cause = "a sweep"}));
-    run_record->verdict = "steady";
-    vec_push(&run_record->checks, ((struct run_record_check){"check active", 4, 50, true, ""}));
-    vec_push(&run_record->checks,
-             ((struct run_record_check){"check time <= 1s", 5, 51, false, "2s"}));
+    *record = (struct run_record){.hash = 0xfedcba9876543210u,
+                                  .end = 61,
+                                  .smps = 1,
+                                  .lost = 2,
+                                  .hops = 3,
+                                  .switches = 4,
+                                  .adapters = 5};
+    run_record_tell(record, RUN_RECORD_ACTION, 1, "-", "fail switch S1");
+    run_record_tell(record, RUN_RECORD_EVENT, 2, "S0", "heard");
+    run_record_tell(record, RUN_RECORD_ALARM, 3, "S0", "unhappy");
+    run_record_tell(record, RUN_RECORD_CHECK, 4, "ok", "check active");
+    vec_push(&record->changes, ((struct run_record_change){.who = "S0",
+                                                           .cause = "a trap",
+                                                           .tied = true,
+                                                           .fault = 9,
+                                                           .begin = 10,
+                                                           .routing = 20,
+                                                           .computing = 5,
+                                                           .routed = 30,
+                                                           .end = 40,
+                                                           .gets = 7,
+                                                           .sets = 8,
+                                                           .blocks = 9,
+                                                           .finished = true}));
+    vec_push(&record->changes, ((struct run_record_change){.who = "S1", .cause = "a sweep"}));
+    record->verdict = "steady";
+    vec_push(&record->checks, ((struct run_record_check){"check active", 4, 50, true, ""}));
+    vec_push(&record->checks, ((struct run_record_check){"check time <= 1s", 5, 51, false, "2s"}));
 }
 
 static void a_story_is_read_as_it_was_added(void **state)
@@ -131,19 +130,19 @@ static void a_story_is_read_as_it_was_added(void **state)
     struct result_store *store = open_store("story.db", RESULT_STORE_WRITE);
     struct result_run run = run_of(slow, 1);
     struct result_runs runs;
-    struct run_record run_record, read = {0};
+    struct run_record record, read = {0};
     struct text before = {0}, after = {0};
-    fill_story(&run_record);
-    run_record.file = run.name;
-    run_record.seed = run.seed;
-    assert_int_equal(result_store_add(store, &run, &run_record, NULL, NULL), 0);
+    fill_story(&record);
+    record.file = run.name;
+    record.seed = run.seed;
+    assert_int_equal(result_store_add(store, &run, &record, NULL, NULL), 0);
     assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
     assert_int_equal(runs.items.count, 1);
-    assert_int_equal(runs.items.items[0].hash, run_record.hash);
+    assert_int_equal(runs.items.items[0].hash, record.hash);
     assert_int_equal(runs.items.items[0].checks, 2);
     assert_int_equal(runs.items.items[0].checks_failed, 1);
     assert_int_equal(result_store_read_story(store, runs.items.items[0].id, &read, NULL), 0);
-    run_record_write_json(&run_record, &before);
+    run_record_write_json(&record, &before);
     run_record_write_json(&read, &after);
     assert_string_equal(before.data, after.data);
     assert_string_equal(read.verdict, "steady");
@@ -155,7 +154,7 @@ static void a_story_is_read_as_it_was_added(void **state)
     assert_int_equal(result_store_read_story(store, 77, &read, NULL), -ENOENT);
     text_release(&before);
     text_release(&after);
-    run_record_release(&run_record);
+    run_record_release(&record);
     run_record_release(&read);
     result_runs_release(&runs);
     result_store_close(store);
@@ -167,7 +166,7 @@ static void results_are_read_as_they_were_measured(void **state)
     struct result_store *store = open_store("results.db", RESULT_STORE_WRITE);
     struct result_run run = run_of(slow, 1);
     struct results results = {0}, read = {0};
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     results_set(&results, "latency.mean", 0.1, "s");
     results_set(&results, "a", -1e300, "");
     results_set(&results, "none", NAN, "s");
@@ -175,7 +174,7 @@ static void results_are_read_as_they_were_measured(void **state)
     results_add_point(&results, series, 5, 1.5);
     results_add_point(&results, series, 5, 2.5);
     results_series(&results, "empty", "");
-    assert_int_equal(result_store_add(store, &run, &run_record, &results, NULL), 0);
+    assert_int_equal(result_store_add(store, &run, &record, &results, NULL), 0);
 
     assert_int_equal(result_store_read_results(store, 1, &read, NULL), 0);
     assert_int_equal(read.figures.count, 3);
@@ -278,15 +277,15 @@ static void another_trace_of_the_same_run_is_refused(void **state)
     (void)state;
     struct result_store *store = open_store("contradiction.db", RESULT_STORE_WRITE);
     struct result_run run = run_of(slow, 1);
-    struct run_record run_record = {.hash = 6};
+    struct run_record record = {.hash = 6};
     struct err err = {0};
     add(store, slow, 1, 5);
-    assert_int_equal(result_store_add(store, &run, &run_record, NULL, &err), -EEXIST);
+    assert_int_equal(result_store_add(store, &run, &record, NULL, &err), -EEXIST);
     assert_non_null(strstr(err.message, "0000000000000005"));
     assert_non_null(strstr(err.message, "0000000000000006"));
-    run_record.hash = 5;
+    record.hash = 5;
     run.seed = 99;
-    assert_int_equal(result_store_add(store, &run, &run_record, NULL, &err), -EEXIST);
+    assert_int_equal(result_store_add(store, &run, &record, NULL, &err), -EEXIST);
     assert_non_null(strstr(err.message, "seed"));
     assert_int_equal(count_runs(store), 1);
     result_store_close(store);
@@ -319,7 +318,7 @@ static void a_finished_run_takes_the_place_of_a_failed_one(void **state)
     struct result_runs runs;
     bool failed = false;
     run.error = "killed by signal 11";
-    assert_int_equal(result_store_add_failed(store, &run, NULL), 0);
+    assert_int_equal(result_store_add(store, &run, NULL, NULL, NULL), 0);
     assert_true(has_run(store, "rate=9000 vls=1", 1, &failed));
     assert_true(failed);
     assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
@@ -331,7 +330,7 @@ static void a_finished_run_takes_the_place_of_a_failed_one(void **state)
     add(store, slow, 1, 5);
     assert_true(has_run(store, "rate=9000 vls=1", 1, &failed));
     assert_false(failed);
-    assert_int_equal(result_store_add_failed(store, &run, NULL), 0);
+    assert_int_equal(result_store_add(store, &run, NULL, NULL, NULL), 0);
     assert_true(has_run(store, "rate=9000 vls=1", 1, &failed));
     assert_false(failed);
     assert_int_equal(count_runs(store), 1);
@@ -353,16 +352,16 @@ static void merging_takes_over_what_is_missing(void **state)
     struct result_store *two = open_store("two.db", RESULT_STORE_WRITE);
     struct result_run run = run_of(fast, 2);
     struct results results = {0}, read = {0};
-    struct run_record run_record, told = {0};
+    struct run_record record, told = {0};
     struct result_runs runs;
     size_t added = 0;
-    fill_story(&run_record);
+    fill_story(&record);
     results_set(&results, "latency.mean", 0.25, "s");
     results_add_point(&results, results_series(&results, "x", "s"), 1, 2);
     add(one, slow, 1, 1);
     add(two, slow, 1, 1);
     add(two, fast, 1, 2);
-    assert_int_equal(result_store_add(two, &run, &run_record, &results, NULL), 0);
+    assert_int_equal(result_store_add(two, &run, &record, &results, NULL), 0);
     result_store_close(two);
 
     assert_int_equal(merge(one, "two.db", &added, NULL), 0);
@@ -370,7 +369,7 @@ static void merging_takes_over_what_is_missing(void **state)
     assert_int_equal(result_store_read_runs(one, &runs, NULL), 0);
     assert_int_equal(runs.items.count, 3);
     struct result_run *last = &runs.items.items[2];
-    assert_int_equal(last->hash, run_record.hash);
+    assert_int_equal(last->hash, record.hash);
     assert_int_equal(last->seed, run.seed);
     assert_int_equal(last->parameter_count, 2);
     assert_int_equal(result_store_read_texts(one, last, &runs.arena, NULL), 0);
@@ -389,7 +388,7 @@ static void merging_takes_over_what_is_missing(void **state)
     result_runs_release(&runs);
     results_release(&results);
     results_release(&read);
-    run_record_release(&run_record);
+    run_record_release(&record);
     run_record_release(&told);
     result_store_close(one);
 }
@@ -417,11 +416,11 @@ static void merging_runs_of_another_scenario_is_refused(void **state)
     struct result_store *one = open_store("mine.db", RESULT_STORE_WRITE);
     struct result_store *two = open_store("yours.db", RESULT_STORE_WRITE);
     struct result_run run = run_of(slow, 1);
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct err err = {0};
     add(one, fast, 1, 1);
     run.scenario = "topology ring 4\n";
-    assert_int_equal(result_store_add(two, &run, &run_record, NULL, NULL), 0);
+    assert_int_equal(result_store_add(two, &run, &record, NULL, NULL), 0);
     result_store_close(two);
     assert_int_equal(merge(one, "yours.db", NULL, &err), -EINVAL);
     assert_non_null(strstr(err.message, "another scenario"));
@@ -438,9 +437,9 @@ static void merging_keeps_the_first_of_two_failures(void **state)
     struct result_runs runs;
     size_t added = 7;
     run.error = "time is up";
-    assert_int_equal(result_store_add_failed(one, &run, NULL), 0);
+    assert_int_equal(result_store_add(one, &run, NULL, NULL, NULL), 0);
     run.error = "killed by signal 11";
-    assert_int_equal(result_store_add_failed(two, &run, NULL), 0);
+    assert_int_equal(result_store_add(two, &run, NULL, NULL, NULL), 0);
     result_store_close(two);
     assert_int_equal(merge(one, "second.db", &added, NULL), 0);
     assert_int_equal(added, 0);
@@ -459,7 +458,7 @@ static void merging_prefers_finished_runs(void **state)
     bool failed = true;
     size_t added;
     run.error = "time is up";
-    assert_int_equal(result_store_add_failed(one, &run, NULL), 0);
+    assert_int_equal(result_store_add(one, &run, NULL, NULL, NULL), 0);
     add(two, slow, 1, 4);
     result_store_close(two);
     assert_int_equal(merge(one, "whole.db", &added, NULL), 0);
@@ -469,7 +468,7 @@ static void merging_prefers_finished_runs(void **state)
     result_store_close(one);
     two = open_store("whole.db", RESULT_STORE_WRITE);
     one = open_store("broken2.db", RESULT_STORE_WRITE);
-    assert_int_equal(result_store_add_failed(one, &run, NULL), 0);
+    assert_int_equal(result_store_add(one, &run, NULL, NULL, NULL), 0);
     result_store_close(one);
     assert_int_equal(merge(two, "broken2.db", &added, NULL), 0);
     assert_int_equal(added, 0);
@@ -537,7 +536,7 @@ static void a_reader_cannot_write(void **state)
     struct result_run run = run_of(slow, 1);
     result_store_close(store);
     store = open_store("reader.db", RESULT_STORE_READ);
-    assert_true(result_store_add_failed(store, &run, NULL) < 0);
+    assert_true(result_store_add(store, &run, NULL, NULL, NULL) < 0);
     assert_int_equal(count_runs(store), 0);
     result_store_close(store);
 }
@@ -546,10 +545,10 @@ static void a_reader_cannot_write(void **state)
 static void die_while_adding(const char *path)
 {
     struct result_store *store;
-    struct run_record run_record = {.hash = 1};
+    struct run_record record = {.hash = 1};
     struct result_run run = run_of(slow, 1);
     if (result_store_open(&store, path, RESULT_STORE_WRITE, NULL) < 0 ||
-        result_store_add(store, &run, &run_record, NULL, NULL) < 0)
+        result_store_add(store, &run, &record, NULL, NULL) < 0)
         _exit(1);
     if (sql_run(store, "PRAGMA cache_size = 1", NULL) < 0 || sql_begin(store, NULL) < 0)
         _exit(1);
@@ -565,7 +564,7 @@ static void a_killed_process_leaves_a_readable_store(void **state)
     (void)state;
     const char *path = path_of("killed.db");
     char journal[300];
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     int status;
     pid_t child = fork();
     if (child == 0)
@@ -576,9 +575,9 @@ static void a_killed_process_leaves_a_readable_store(void **state)
     assert_int_equal(access(journal, F_OK), 0); /* it was in the middle of it */
     struct result_store *store = open_store("killed.db", RESULT_STORE_READ);
     assert_int_equal(count_runs(store), 1);
-    assert_int_equal(result_store_read_story(store, 1, &run_record, NULL), 0);
-    assert_int_equal(run_record.events.count, 0);
-    run_record_release(&run_record);
+    assert_int_equal(result_store_read_story(store, 1, &record, NULL), 0);
+    assert_int_equal(record.events.count, 0);
+    run_record_release(&record);
     result_store_close(store);
 }
 

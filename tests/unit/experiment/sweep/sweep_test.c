@@ -381,7 +381,7 @@ static void a_run_is_kept_with_all_it_takes_to_look_at_it(void **state)
     (void)state;
     struct result_store *store;
     struct result_runs runs;
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     run_sweep(GRID, "whole.db", 1);
     assert_int_equal(result_store_open(&store, path_of("whole.db"), RESULT_STORE_READ, NULL), 0);
     assert_int_equal(result_store_read_runs(store, &runs, NULL), 0);
@@ -393,10 +393,10 @@ static void a_run_is_kept_with_all_it_takes_to_look_at_it(void **state)
     assert_string_equal(result_parameter(run->parameters, run->parameter_count, "size"), "12");
     assert_int_equal(run->checks, 1);
     assert_true(run->wall_s > 0);
-    assert_int_equal(result_store_read_story(store, run->id, &run_record, NULL), 0);
-    assert_int_equal(run_record.switches, 12);
-    assert_true(run_record.events.count > 0 && run_record.changes.count == 1);
-    run_record_release(&run_record);
+    assert_int_equal(result_store_read_story(store, run->id, &record, NULL), 0);
+    assert_int_equal(record.switches, 12);
+    assert_true(record.events.count > 0 && record.changes.count == 1);
+    run_record_release(&record);
     result_runs_release(&runs);
     result_store_close(store);
 }
@@ -423,21 +423,21 @@ static struct results keep_results(const char *text, const char *name)
     struct sweep sweep = read_well(text);
     struct sweep_plan plan = plan_well(&sweep, &(struct sweep_choice){0});
     static const char *const names[] = {"a.x", "a.y", "b"};
-    struct run_record run_record = {0};
+    struct run_record record = {0};
     struct results read = {0};
     struct result_store *store;
     char path[256];
     snprintf(path, sizeof path, "%s", path_of(name));
     for (unsigned i = 0; i < 3; i++)
-        results_set(&run_record.results, names[i], i, "s");
+        results_set(&record.results, names[i], i, "s");
     for (unsigned i = 0; i < 3; i += 2)
-        results_add_point(&run_record.results, results_series(&run_record.results, names[i], "s"),
-                          1, i);
-    assert_int_equal(sweep_keep(&sweep, &plan.runs.items[0], &run_record, NULL, 1, path, NULL), 0);
+        results_add_point(&record.results, results_series(&record.results, names[i], "s"), 1, i);
+    assert_int_equal(sweep_keep(&sweep, &plan.runs.items[0], &record, NULL, NULL, 1, path, NULL),
+                     0);
     assert_int_equal(result_store_open(&store, path, RESULT_STORE_READ, NULL), 0);
     assert_int_equal(result_store_read_results(store, 1, &read, NULL), 0);
     result_store_close(store);
-    run_record_release(&run_record);
+    run_record_release(&record);
     sweep_plan_release(&plan);
     sweep_release(&sweep);
     return read;

@@ -4,7 +4,7 @@
 
 struct fixture {
     struct subnet subnet;
-    struct dump_picture *picture;
+    struct dump_snapshot *snapshot;
     char *text;
     size_t length;
 };
@@ -59,18 +59,18 @@ static int make(void **state)
 static int end(void **state)
 {
     struct fixture *f = *state;
-    dump_picture_free(f->picture);
+    dump_snapshot_free(f->snapshot);
     free(f->text);
     subnet_release(&f->subnet);
     mem_free(f);
     return 0;
 }
 
-static const char *print(struct fixture *f, void (*function)(const struct dump_picture *, FILE *))
+static const char *print(struct fixture *f, void (*function)(const struct dump_snapshot *, FILE *))
 {
-    f->picture = dump_picture_take(&f->subnet);
+    f->snapshot = dump_snapshot_take(&f->subnet);
     FILE *out = open_memstream(&f->text, &f->length);
-    function(f->picture, out);
+    function(f->snapshot, out);
     fclose(out);
     return f->text;
 }
@@ -162,7 +162,7 @@ static void with_one_lane_every_level_takes_it(void **state)
     give_lanes(&f->subnet, 1);
     subnet_unlink(&f->subnet, f->subnet.nodes.items[3].first_port + 1);
     assert_string_equal(
-        print(f, dump_print_lanes),
+        print(f, dump_print_sl2vl),
         "Channel Adapter 0x0000000000000011, base LID 1, \"H1\"\n" HEADER "0   0   " LANES FOOTER
         "Switch 0x0000000000000020, base LID 2, \"S1\"\n" HEADER "0   1   " LANES "1   1   " LANES
         "2   1   " LANES "3   1   " LANES "4   1   " LANES "0   2   " LANES "1   2   " LANES
@@ -175,8 +175,8 @@ static void lanes_that_nobody_has_read_are_not_made_up(void **state)
 {
     struct fixture *f = *state;
     give_lanes(&f->subnet, 4);
-    const char *text = print(f, dump_print_lanes);
-    assert_non_null(strstr(text, HEADER "#port 3 has several lanes, its tables were not read\n"));
+    const char *text = print(f, dump_print_sl2vl);
+    assert_non_null(strstr(text, HEADER "#port 3 has several VLs, its tables were not read\n"));
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         assert_false(*line >= '0' && *line <= '9');
@@ -186,11 +186,11 @@ static void lanes_that_nobody_has_read_are_not_made_up(void **state)
 static void a_picture_does_not_change_with_the_subnet(void **state)
 {
     struct fixture *f = *state;
-    f->picture = dump_picture_take(&f->subnet);
+    f->snapshot = dump_snapshot_take(&f->subnet);
     subnet_remove_node(&f->subnet, 2);
     f->subnet.nodes.items[1].tables->actual[4] = 3;
     FILE *out = open_memstream(&f->text, &f->length);
-    dump_print_lfts(f->picture, out);
+    dump_print_lfts(f->snapshot, out);
     fclose(out);
     assert_non_null(strstr(f->text, "('S2')"));
     assert_non_null(strstr(f->text, "0x0004 002 #"));
@@ -204,14 +204,14 @@ static void all_files_appear_in_the_directory(void **state)
     struct err err = {0};
     char directory[64], path[128];
     make_directory(directory);
-    f->picture = dump_picture_take(&f->subnet);
-    assert_int_equal(dump_write(f->picture, directory, &err), 0);
+    f->snapshot = dump_snapshot_take(&f->subnet);
+    assert_int_equal(dump_write(f->snapshot, directory, &err), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, names[i]);
         assert_int_equal(unlink(path), 0);
     }
     assert_int_equal(rmdir(directory), 0); /* nothing else was left */
-    assert_true(dump_write(f->picture, "/nowhere/at/all", &err) < 0);
+    assert_true(dump_write(f->snapshot, "/nowhere/at/all", &err) < 0);
 }
 
 int main(void)

@@ -2,6 +2,7 @@
  *
  * Each test has a server in a process of its own; the library is linked in and finds it by the
  * environment, as in a foreign program. Waiting is done in the library's own calls. */
+#include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "world.h"
 
@@ -90,7 +91,9 @@ static int stop(void **state)
     kill(stage->server, SIGTERM);
     waitpid(stage->server, &status, 0);
     assert_true(access(stage->socket, F_OK) < 0);
-    rmdir(stage->directory);
+    struct runtime_dir dir = {0};
+    strcpy(dir.directory, stage->directory);
+    runtime_dir_remove(&dir);
     mem_free(stage);
     return status;
 }

@@ -1,9 +1,9 @@
 /* Multicast beside routes on several lanes: with a lane of its own every member is reached, and
  * nothing waits in circles; on a lane that unicast uses, as many as can be are. */
+#include "client_requests.h"
 #include "sim_world.h"
 
 #include "fabric/data.h"
-#include "host/sim/sim_clients.h"
 
 #include <string.h>
 
@@ -105,7 +105,7 @@ static void all_join(struct laned *laned, const uint8_t mgid[16])
         if (mgid == broadcast)
             join_broadcast(laned, port);
         else
-            sim_clients_join(laned->clients, port, mgid);
+            client_join(&laned->world, laned->clients, port, mgid);
     }
     assert_true(sim_clients_run(laned->clients, sim_now(laned->world.sim) + TIME_S));
     for (uint32_t i = 0; i < HOSTS; i++) {
@@ -201,7 +201,7 @@ static unsigned warnings_at(uint8_t sl)
     begin(&laned, "dfsssp", 4);
     wire_set(mad, MAD_METHOD, METHOD_SET);
     wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
-    wire_set(mad, SA_COMPONENT_MASK, 0x130C7); /* as sim_clients_join() has it */
+    wire_set(mad, SA_COMPONENT_MASK, 0x130C7); /* as client_join() has it */
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), another, 16);
     wire_set_bits(gid, 0, 64, UINT64_C(0xFE80000000000000));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);

@@ -1,8 +1,7 @@
 /* An administration that sits elsewhere than its manager: hosts and standbys are sent there, and
  * find it; where they are sent round in circles they say so and stop. */
+#include "client_requests.h"
 #include "sim_world.h"
-
-#include "host/sim/sim_clients.h"
 
 #include <string.h>
 
@@ -61,7 +60,7 @@ static void a_host_that_is_redirected_asks_there_and_remembers_it(void **state)
     (void)state;
     struct away away;
     begin(&away);
-    uint32_t number = sim_clients_join(away.clients, host(&away.world, "H3"), mgid);
+    uint32_t number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
     const struct sim_question *question = answer_to(&away, number);
     assert_int_equal(question->state, SIM_ANSWERED);
     assert_int_equal(question->status, STATUS_OK);
@@ -122,14 +121,15 @@ static void a_circle_ends_with_a_message(void **state)
     sa_redirect(sim_sa(away.world.sim, 0),
                 &(struct redirect){.lid = lid_of(&away, "H0"), .qp = QP_GSI, .q_key = Q_KEY_GSI});
     const struct sim_question *question =
-        answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H3"), mgid));
+        answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H3"), mgid));
     assert_int_equal(question->state, SIM_UNANSWERED);
     assert_int_equal(question->status, STATUS_REDIRECT);
     assert_int_equal(question->tries, 2);
-    assert_non_null(strstr(question->trouble, "which has redirected us already"));
+    assert_non_null(strstr(question->trouble, "which has redirected it before"));
     /* When they have made up their minds all is well. */
     sa_redirect(sim_sa(away.world.sim, 0), NULL);
-    question = answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H3"), mgid));
+    question =
+        answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H3"), mgid));
     assert_int_equal(question->status, STATUS_OK);
     end(&away);
 }
@@ -140,12 +140,12 @@ static void another_master_is_asked_itself(void **state)
     struct away away;
     struct sm_config config = config_of(5);
     begin(&away);
-    uint32_t number = sim_clients_join(away.clients, host(&away.world, "H3"), mgid);
+    uint32_t number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
     assert_int_equal(answer_to(&away, number)->status, STATUS_OK);
     sim_kill_manager(away.world.sim, 0);
     sim_add_manager(away.world.sim, host(&away.world, "H7"), &config);
     run_for(&away.world, 5 * TIME_S);
-    number = sim_clients_join(away.clients, host(&away.world, "H3"), mgid);
+    number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
     const struct sim_question *question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->trail.count, 2);
@@ -170,14 +170,14 @@ static void a_standby_follows_its_master_s_administration(void **state)
     (void)state;
     struct away away;
     begin(&away);
-    answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H3"), mgid));
+    answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H3"), mgid));
     unsigned standby = stand_by(&away);
     const struct groups *groups = sa_groups(sim_sa(away.world.sim, standby));
     assert_non_null(groups_find(groups, mgid));
     assert_int_equal(groups_find(groups, mgid)->members.count, 1);
     assert_int_equal(sa_registry_master(sim_sa(away.world.sim, standby)), lid_of(&away, "H0"));
     /* And goes on to. */
-    answer_to(&away, sim_clients_join(away.clients, host(&away.world, "H4"), mgid));
+    answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H4"), mgid));
     run_for(&away.world, 1 * TIME_S);
     assert_int_equal(groups_find(groups, mgid)->members.count, 2);
     end(&away);
@@ -196,7 +196,7 @@ static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
     struct sa *sa = sim_sa(away.world.sim, standby);
     assert_int_equal(sa_registry_master(sa), 0);
     assert_true(sa_next_sync_error(sa, &err));
-    assert_non_null(strstr(err.message, "which has redirected us already"));
+    assert_non_null(strstr(err.message, "which has redirected it before"));
     assert_false(sa_next_sync_error(sa, &err));
     end(&away);
 }

@@ -1,8 +1,7 @@
 /* Violations of keys on a simulated fabric, from the packet that should not have been sent to the
  * host that subscribed to such news: who hears of them, and who must not. */
+#include "client_requests.h"
 #include "sim_world.h"
-
-#include "host/sim/sim_clients.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +58,7 @@ static void begin(struct watched *watched, enum sm_enforcement enforcement, cons
     watched->clients = sim_clients_new(watched->world.sim, watched->world.fabric);
     for (unsigned i = 0; i < sizeof subscribers / sizeof *subscribers; i++)
         for (unsigned j = 0; j < count; j++)
-            sim_clients_inform(watched->clients, watched->hosts[subscribers[i]], traps[j], true);
+            client_subscribe(watched->clients, watched->hosts[subscribers[i]], traps[j]);
     assert_true(sim_clients_run(watched->clients, sim_now(watched->world.sim) + TIME_S));
     for (uint32_t i = 0; i < 4 * count; i++)
         assert_int_equal(sim_clients_question(watched->clients, i)->status, STATUS_OK);

@@ -1,8 +1,7 @@
 /* Hosts and their subnet administration on a simulated fabric: in daily life, while routes change,
  * and when managers die. */
+#include "client_requests.h"
 #include "sim_world.h"
-
-#include "host/sim/sim_clients.h"
 
 #include <string.h>
 
@@ -96,13 +95,15 @@ static void hosts_join_groups_and_leave_them(void **state)
     struct life life;
     open_life(&life, true, false);
     assert_int_equal(
-        status_of(&life, sim_clients_join(life.clients, host(&life.world, "H3"), mgid)), STATUS_OK);
+        status_of(&life, client_join(&life.world, life.clients, host(&life.world, "H3"), mgid)),
+        STATUS_OK);
     assert_int_equal(
-        status_of(&life, sim_clients_join(life.clients, host(&life.world, "H4"), mgid)), STATUS_OK);
+        status_of(&life, client_join(&life.world, life.clients, host(&life.world, "H4"), mgid)),
+        STATUS_OK);
     const struct groups *groups = sa_groups(sim_sa(life.world.sim, 0));
     assert_int_equal(groups_find(groups, mgid)->members.count, 2);
-    sim_clients_leave(life.clients, host(&life.world, "H3"), mgid);
-    sim_clients_leave(life.clients, host(&life.world, "H4"), mgid);
+    client_leave(&life.world, life.clients, host(&life.world, "H3"), mgid);
+    client_leave(&life.world, life.clients, host(&life.world, "H4"), mgid);
     answered_well(&life);
     assert_null(groups_find(groups, mgid));
     close_life(&life);
@@ -143,8 +144,8 @@ static void subscribers_hear_of_hosts_that_go_and_come(void **state)
     struct life life;
     open_life(&life, true, false);
     uint32_t subscriber = host(&life.world, "H5"), victim = host(&life.world, "H6");
-    sim_clients_inform(life.clients, subscriber, 64, true);
-    sim_clients_inform(life.clients, subscriber, 65, true);
+    client_subscribe(life.clients, subscriber, 64);
+    client_subscribe(life.clients, subscriber, 65);
     answered_well(&life);
     assert_int_equal(fabric_set_link(life.world.fabric, victim, false, NULL), 0);
     run_for(&life.world, 3 * TIME_S);
@@ -255,8 +256,8 @@ static void register_things(struct life *life)
 {
     for (unsigned i = 1; i < 9; i++) {
         char name[8] = {'H', (char)('0' + i)};
-        sim_clients_join(life->clients, host(&life->world, name), mgid);
-        sim_clients_inform(life->clients, host(&life->world, name), 64 + i % 4, true);
+        client_join(&life->world, life->clients, host(&life->world, name), mgid);
+        client_subscribe(life->clients, host(&life->world, name), 64 + i % 4);
     }
     answered_well(life);
     assert_int_equal(life->asked_in_all, 0); /* those that came up under this manager know it */
@@ -350,7 +351,7 @@ static void what_a_host_was_told_its_standby_knows_whenever_the_master_dies(void
         while (sim_now(life.world.sim) < end) {
             char name[8] = {'H', (char)('1' + questions % 9)};
             if (questions < 9)
-                sim_clients_join(life.clients, host(&life.world, name), mgid), questions++;
+                client_join(&life.world, life.clients, host(&life.world, name), mgid), questions++;
             uint64_t next = sim_now(life.world.sim) + delay / 5;
             sim_run(life.world.sim, next < end ? next : end);
         }
@@ -375,7 +376,7 @@ static void a_standby_that_died_delays_answers_only_once(void **state)
     sim_kill_manager(life.world.sim, standby);
     for (unsigned i = 0; i < 3; i++) {
         char name[8] = {'H', (char)('1' + i)};
-        uint32_t number = sim_clients_join(life.clients, host(&life.world, name), mgid);
+        uint32_t number = client_join(&life.world, life.clients, host(&life.world, name), mgid);
         assert_int_equal(status_of(&life, number), STATUS_OK);
         const struct sim_question *question = sim_clients_question(life.clients, number);
         uint64_t took = question->answered - question->asked;

@@ -306,7 +306,7 @@ static void the_last_masters_addresses_count_more_than_old_ones(void **state)
     struct sm *sm = sm_new(&config, fabric_port_guid(pair->world.fabric, own, 0));
     struct sm_fact fact = {fabric_port_guid(pair->world.fabric, port, 0), 777, 0};
     sm_remember(sm, &fact);
-    pair->standby = sim_seat_manager(pair->world.sim, own, sm);
+    pair->standby = sim_attach_manager(pair->world.sim, own, sm);
     run_until_copied(pair);
     kill_master(pair);
     run_until_taken_over(pair, 1 * TIME_S);
