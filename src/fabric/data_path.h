@@ -231,7 +231,7 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t port);
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls);
 int arbiter_pick(struct arbiter *arbiter, unsigned ready); /* one of these VLs, or -1 */
-/* Charges the VL picked last for what it has sent. */
+/* Charges the VL picked last for the bytes sent. */
 void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
 
 /* credits.c */
@@ -246,7 +246,8 @@ void credits_refresh(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 
 /* sender.c */
-void sender_offer(struct fabric *fabric, uint32_t sender); /* sends what is due and fits */
+void sender_offer(struct fabric *fabric,
+                  uint32_t sender); /* sends the packets that are due and fit */
 void sender_due(struct fabric *fabric, uint32_t sender);
 void sender_retry(struct fabric *fabric, uint32_t data_packet);
 /* Moves a sender with its VM to another port, or to NONE. */

@@ -244,7 +244,7 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
 
 /* ---- links and nodes ---- */
 
-/* Called for each end; the second call sees both ends up. */
+/* For one end of a link; both ends are up. */
 void data_port_link_up(struct fabric *fabric, uint32_t index)
 {
     data_port_refresh(fabric, index);
