@@ -69,9 +69,9 @@ static void send_hostile(struct sa_world *world, struct rng *rng)
     }
     if (rng_below(rng, 16) == 0)
         bytes = rng_below(rng, LONGEST);
-    struct sa_message question = {
+    struct sa_message message = {
         .address = {.lid = (uint16_t)rng_below(rng, 24), .qp = 1}, .data = mad, .bytes = bytes};
-    sa_receive(world->sa, world->now, &question);
+    sa_receive(world->sa, world->now, &message);
 }
 
 static void check_answer(const struct sa_message *answer)

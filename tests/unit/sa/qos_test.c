@@ -216,13 +216,13 @@ static void records_show_confirmed_tables(void **state)
     blocks_confirm(blocks, blocks_take(blocks), map);
     blocks_want(blocks, port, BLOCK_ARBITRATION, 3, other);
     blocks_confirm(blocks, blocks_take(blocks), other);
-    uint8_t *question = world_query(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
-    wire_set(question, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
+    uint8_t *query = world_query(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
+    wire_set(query, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 1);
     assert_memory_equal(world_record(world, 0) + SL2VL_TABLE_RECORD_AT_SL2VL_TABLE, map, 8);
-    question = world_query(world, METHOD_GET_TABLE, WIRE_ID_VL_ARBITRATION_TABLE_RECORD, BIT(0));
-    wire_set(question, VL_ARBITRATION_TABLE_RECORD_LID, world_lid(world, "H4"));
+    query = world_query(world, METHOD_GET_TABLE, WIRE_ID_VL_ARBITRATION_TABLE_RECORD, BIT(0));
+    wire_set(query, VL_ARBITRATION_TABLE_RECORD_LID, world_lid(world, "H4"));
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 4);
     const uint8_t *high = world_record(world, 2);

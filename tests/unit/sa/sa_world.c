@@ -188,10 +188,10 @@ uint8_t *world_query(struct sa_world *world, unsigned method, unsigned attribute
 
 unsigned world_send(struct sa_world *world)
 {
-    struct sa_message question = {.address = {.lid = world->from, .qp = 1},
-                                  .data = world->query,
-                                  .bytes = world->query_bytes};
-    sa_receive(world->sa, world->now, &question);
+    struct sa_message message = {.address = {.lid = world->from, .qp = 1},
+                                 .data = world->query,
+                                 .bytes = world->query_bytes};
+    sa_receive(world->sa, world->now, &message);
     for (unsigned turns = 0; turns < 100000; turns++) {
         sa_expire(world->sa, world->now);
         while (sa_next_output(world->sa, world->now, &world->answer))
