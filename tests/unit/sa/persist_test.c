@@ -449,13 +449,13 @@ static void a_standby_of_a_master_without_replication_has_no_registrations(void 
     sa_free(standby);
 }
 
-/* ---- clients that have to be asked ---- */
+/* ---- client reregistration ---- */
 
 static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
 {
     struct sa_world *world = *state;
     const struct network_terminal *last = &world->network.terminals.items[world->hosts - 1];
-    uint64_t guid = last->guid, asked;
+    uint64_t guid = last->guid, reregistered;
     struct subnet_port *port = NULL;
     for (uint32_t i = 0; i < world->subnet->ports.count; i++)
         if (world->subnet->ports.items[i].guid == guid)
@@ -470,15 +470,15 @@ static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
     world->now += 59 * NS_PER_S;
     sa_expire(world->sa, world->now);
     world_miss_hosts(world, 0);
-    assert_false(sa_next_reregistration(world->sa, &asked)); /* it was absent briefly */
+    assert_false(sa_next_reregistration(world->sa, &reregistered)); /* it was absent briefly */
     world_miss_hosts(world, 1);
     world->now += 61 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(counts_of(world->sa).subscriptions, 0);
     world_miss_hosts(world, 0);
-    assert_true(sa_next_reregistration(world->sa, &asked));
-    assert_int_equal(asked, guid);
-    assert_false(sa_next_reregistration(world->sa, &asked));
+    assert_true(sa_next_reregistration(world->sa, &reregistered));
+    assert_int_equal(reregistered, guid);
+    assert_false(sa_next_reregistration(world->sa, &reregistered));
 }
 
 int main(void)

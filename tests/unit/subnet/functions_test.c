@@ -93,7 +93,7 @@ static void a_function_without_its_wanted_lid_must_be_written(void **state)
     subnet_release(&subnet);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static void a_requested_setting_is_wanted_until_it_has_an_outcome(void **state)
 {
