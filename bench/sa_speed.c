@@ -30,13 +30,13 @@ struct pair {
 static void ask(struct sa_world *world, struct pair pair)
 {
     const struct network_terminal *terminals = world->network.terminals.items;
-    uint8_t *path = world->question + SA_DATA_OFFSET;
+    uint8_t *path = world->query + SA_DATA_OFFSET;
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 64, 64, terminals[pair.source].guid);
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 64, 64, terminals[pair.destination].guid);
     struct sa_message question = {.address = {.lid = terminals[pair.source].lid, .qp = 1},
-                                  .data = world->question,
+                                  .data = world->query,
                                   .bytes = MAD_BYTES};
-    wire_set(world->question, MAD_TID, terminals[pair.destination].lid);
+    wire_set(world->query, MAD_TID, terminals[pair.destination].lid);
     sa_receive(world->sa, world->now, &question);
 }
 
@@ -84,8 +84,7 @@ int main(int argc, char **argv)
     world_open(&world, &(struct sa_world_shape){.kind = "fattree", .words = {size}});
     if (argc > 2 && atoi(argv[2]) > 0)
         part(&world, (unsigned)atoi(argv[2]));
-    uint8_t *path =
-        world_question(&world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE);
+    uint8_t *path = world_query(&world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set(path, PATH_RECORD_REVERSIBLE, 1);

@@ -7,14 +7,15 @@
 
 #include <assert.h>
 
-enum { /* bits of methods, all of which are below 32 */
-       BY_GET = 1 << METHOD_GET,
-       BY_SET = 1 << METHOD_SET,
-       BY_TABLE = 1 << METHOD_GET_TABLE,
-       BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
-       BY_MULTI = 1 << METHOD_GET_MULTI,
-       BY_DELETE = 1 << METHOD_DELETE,
-       BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
+/* Bits of methods, all of which are below 32. */
+enum {
+    BY_GET = 1 << METHOD_GET,
+    BY_SET = 1 << METHOD_SET,
+    BY_TABLE = 1 << METHOD_GET_TABLE,
+    BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
+    BY_MULTI = 1 << METHOD_GET_MULTI,
+    BY_DELETE = 1 << METHOD_DELETE,
+    BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
 };
 
 enum { ANSWER_WORK = 4 }; /* cost of an answer without its records, in records */

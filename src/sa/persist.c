@@ -174,7 +174,7 @@ static void print_remaining(struct text *out, const struct registry *registry,
     text_putc(out, '\n');
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 struct sa_generations sa_registry_generations(const struct sa *sa)
 {

@@ -305,7 +305,7 @@ static int read_line(struct reader *reader, const char *line)
     return 0;
 }
 
-/* ---- into the registry ---- */
+/* ---- updates of the registry ---- */
 
 static bool is_remaining(const struct remaining *remaining, uint32_t number)
 {

@@ -213,7 +213,7 @@ static void send_poll(struct sa *sa, struct sa_message *message)
         .patience_ns = patience - 100 * NS_PER_MS};
 }
 
-/* ---- both ---- */
+/* ---- output ---- */
 
 uint64_t sync_deadline(const struct sa *sa)
 {

@@ -162,7 +162,7 @@ static void undo_move(struct vswitch *vswitch, struct operation *operation, cons
         begin_step(vswitch, operation, MOVE_UNDO);
 }
 
-/* If the source does not answer, its hypervisor has left, and the VM is at the target. */
+/* If the source does not answer, its hypervisor has left, and the VM is at the target, if any. */
 static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
     enum move_step step = operation->step;

@@ -241,7 +241,7 @@ static void generations_count_known_p_keys_only(void **state)
     blocks_release(&blocks);
 }
 
-/* ---- the same as a model that is too simple to be wrong ---- */
+/* ---- comparison with a simple model ---- */
 
 enum { PORTS = 5, PARTS = 3, CONTENTS = 6, UNKNOWN = 99, MODEL = PORTS * BLOCK_KINDS * PARTS };
 

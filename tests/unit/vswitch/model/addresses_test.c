@@ -22,8 +22,8 @@ static void lead_to(struct subnet *subnet, uint16_t lid, unsigned host)
 static void show_twice(struct subnet *subnet, bool dynamic)
 {
     hypervisors_init(subnet, dynamic);
-    hypervisors_say(subnet, 0, 1, LID, MACHINE);
-    hypervisors_say(subnet, 1, 1, LID, MACHINE);
+    hypervisors_answer(subnet, 0, 1, LID, MACHINE);
+    hypervisors_answer(subnet, 1, 1, LID, MACHINE);
 }
 
 static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
@@ -36,7 +36,7 @@ static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
     assert_true(functions_differ(subnet, socket, &wanted)); /* the VM must be detached */
     assert_true(!wanted.attached && wanted.guid == 0 && wanted.lid != LID);
     assert_false(functions_is_free(subnet, socket));
-    hypervisors_say(subnet, stays, 1, LID, MACHINE);
+    hypervisors_answer(subnet, stays, 1, LID, MACHINE);
     assert_false(functions_at(subnet, hypervisors_socket(subnet, stays, 1))->evicted);
 }
 
@@ -80,7 +80,7 @@ static void a_vm_at_three_functions_is_evicted_from_two(void **state)
     (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
-    hypervisors_say(&subnet, 2, 1, LID, MACHINE);
+    hypervisors_answer(&subnet, 2, 1, LID, MACHINE);
     lead_to(&subnet, LID, 1);
     unsigned evicted = 0;
     while (addresses_evict_next(&subnet) != SUBNET_NONE)
