@@ -478,7 +478,7 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
                                          : 0);
 }
 
-static unsigned receive(struct daemon *daemon, uint64_t now)
+static unsigned receive_mads(struct daemon *daemon, uint64_t now)
 {
     struct sm_message message;
     struct sa_message query;
@@ -509,7 +509,7 @@ static void run_loop(struct daemon *daemon)
     sm_start(daemon->sm, clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = clock_ns();
-        unsigned received = receive(daemon, now);
+        unsigned received = receive_mads(daemon, now);
         if (received && turn % BUSY_TURNS == 0) {
             fflush(daemon->log.file);
             poll(daemon->watched, WATCH_COUNT, 0);

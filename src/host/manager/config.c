@@ -432,7 +432,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
     return refuse_key(key, err);
 }
 
-static int read_line(struct config *config, const struct line_reader *lines, struct err *err)
+static int read_config_line(struct config *config, const struct line_reader *lines, struct err *err)
 {
     char *line = lines->copy;
     line[strcspn(line, "#")] = 0;
@@ -457,7 +457,7 @@ int config_read(struct config *config, const char *path, struct err *err)
 {
     struct line_reader *lines = from_file(path, err);
     while (line_reader_next_line(lines))
-        line_reader_take(lines, read_line(config, lines, err));
+        line_reader_take(lines, read_config_line(config, lines, err));
     return lines->status;
 }
 
