@@ -53,8 +53,7 @@ int config_read(struct config *config, const char *path, struct err *err);
 /* Checks and completes the configuration after the last key. */
 int config_finish(struct config *config, struct err *err);
 
-/* Calls `tell` for each key whose value differs; `live`: the running manager applies the new value.
- */
+/* Calls `tell` for each key whose value differs; `live`: it can change in a running manager. */
 void config_compare(const struct config *before, const struct config *after,
                     void (*tell)(void *context, const char *key, const char *from, const char *to,
                                  bool live),
