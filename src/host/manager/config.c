@@ -498,13 +498,13 @@ static const char *value_of(const struct config *config, int key)
 }
 
 void config_compare(const struct config *before, const struct config *after,
-                    void (*tell)(void *context, const char *key, const char *from, const char *to,
-                                 bool live),
+                    void (*report)(void *context, const char *key, const char *from, const char *to,
+                                   bool live),
                     void *context)
 {
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(value_of(before, i), value_of(after, i)) != 0)
-            tell(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
+            report(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
 }
 
 static const char *copy_string(struct config *config, const char *value)

@@ -75,7 +75,7 @@ void session_end(struct session *session)
 static void put_answer(struct session *session, int result, const void *data, size_t bytes)
 {
     struct answer head = {.result = result, .bytes = (uint32_t)bytes};
-    assert(session->state == SESSION_ASKING && session->answer.length == 0);
+    assert(session->state == SESSION_NEW && session->answer.length == 0);
     text_append(&session->answer, (const char *)&head, sizeof head);
     text_append(&session->answer, data ? data : "", bytes);
     session->state = SESSION_DONE;
@@ -247,7 +247,7 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
                     const uint8_t *message, size_t message_bytes)
 {
     struct mad_head head;
-    if (session->state == SESSION_ASKING)
+    if (session->state == SESSION_NEW)
         return receive_request(session, packet, bytes);
     if (session->state != SESSION_OPEN || bytes < sizeof head || bytes > MESSAGE_PACKET_BYTES)
         return -EPROTO;
