@@ -68,7 +68,7 @@ END
     [ "$(sqlite3 fig22.db "SELECT count(DISTINCT run) FROM figure WHERE name = 'latency.mean'")" -eq 104 ] &&
         [ "$(sqlite3 fig22.db "SELECT count(*) FROM figure WHERE name NOT LIKE 'latency.%'")" -eq 0 ]
 }
-claim "13 rates, 4 buffer sizes and 2 numbers of lanes: 104 simulations of one file" fig22
+claim "13 rates, 4 buffer sizes, 1 and 2 VLs: 104 simulations of one file" fig22
 
 # A sweep that gets SIGKILL after some of its runs.
 count() { sqlite3 -cmd '.timeout 5000' "$1" 'SELECT count(*) FROM run' 2>/dev/null || echo 0; }

@@ -68,7 +68,7 @@ own_guid_is_safe() { # the manager's own, and a host's
     for guid in $(on_running_weft saquery NR | sed -n 's/.*port_guid\.*\(0x[0-9a-f]*\)$/\1/p' | sort -u); do
         status=0 before=$(vm topology)
         vm vm create "$guid" --on H0 >refused.out 2>&1 || status=$?
-        [ "$status" = 1 ] && grep -q 'which is no machine' refused.out || { echo "$guid" && cat refused.out && return 1; }
+        [ "$status" = 1 ] && grep -q 'which is not a VM' refused.out || { echo "$guid" && cat refused.out && return 1; }
         [ "$(vm topology)" = "$before" ] || { echo "$guid changed something" && return 1; }
     done
     status=0

@@ -104,7 +104,7 @@ part='hold          VLs 0'
 claim 'and says which lanes are held' status 0 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --path-sl new.psl
 sed 's/^hold 0/hold/' lanes >loose
-part='while lanes are held: circle on VL 0'
+part='while lanes are held: cycle on VL 0'
 claim 'but not if one of them is not held' status 1 verify grid --transition old.lfts new.lfts loose \
     --old-path-sl old.psl --path-sl new.psl
 sed '/^update/d' lanes >empty
@@ -118,7 +118,7 @@ claim 'of any lane' sh -c '! grep hold lanes'
 part='in every state'
 claim 'which is safe' status 0 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --first-path-sl first.psl --path-sl new.psl
-part='circle on VL'
+part='cycle on VL'
 claim 'but not without these levels' status 1 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --path-sl new.psl
 part='down-up       0 transitions'

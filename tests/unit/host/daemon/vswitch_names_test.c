@@ -31,7 +31,7 @@ static void must_refuse(struct world *world, unsigned manager, uint64_t guid)
     snprintf(name, sizeof name, "0x%llx", (unsigned long long)guid);
     struct vswitch_result result =
         ask(world, manager, VSWITCH_CREATE, name, "H1", VSWITCH_BALANCED);
-    if (result.state != VSWITCH_FAILED || !strstr(result.text, "is no machine"))
+    if (result.state != VSWITCH_FAILED || !strstr(result.text, "is not a VM"))
         fail_msg("%s: %s", name, result.text);
 }
 
@@ -188,8 +188,8 @@ static void errors_are_json_objects(void **state)
         {"frobnicate", -EINVAL, "\"code\":\"EINVAL\"}"},
         {"create a on", -EINVAL, "\"code\":\"EINVAL\"}"},
         {"create 0x1ffffffffffffffff", -EINVAL, "\"code\":\"EINVAL\"}"},
-        {"create a on nowhere", -EIO, "\"error\":\"there is no hypervisor 'nowhere'\""},
-        {"migrate nobody", -EIO, "\"error\":\"there is no such machine\""},
+        {"create a on nowhere", -EIO, "\"error\":\"unknown hypervisor 'nowhere'\""},
+        {"migrate nobody", -EIO, "\"error\":\"no such VM\""},
     };
     struct world world;
     struct text out = {0};

@@ -329,7 +329,7 @@ static void a_change_that_cannot_be_acknowledged_is_read(void **state)
     bench->refuses = acknowledges_a_change_of_s1;
     set_node(bench, "H1", false);
     run(bench, 100 * TIME_MS);
-    assert_true(has_logged(bench, "does not let its port change be acknowledged (status 0x1c)"));
+    assert_true(has_logged(bench, "refuses to clear PortStateChange (status 0x1c)"));
     assert_true(leads_to(bench, 0x200000, 1, 0x200001));  /* it is in the subnet */
     assert_false(leads_to(bench, 0x200001, 4, 0x100002)); /* and was read */
     run(bench, 30 * TIME_S);

@@ -505,7 +505,7 @@ static void too_few_vls_are_an_error(void **state)
     assert_non_null(sm_paths(sim_manager(world.world.sim, 0)).network);
     assert_false(sm_paths(sim_manager(world.world.sim, 0)).layout.levels);
     assert_int_equal(world.errors, 1);
-    assert_non_null(strstr(world.error, "2 levels of service need as many lanes"));
+    assert_non_null(strstr(world.error, "2 QoS levels need 2 VLs"));
     close_world(&world);
 }
 
