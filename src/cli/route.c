@@ -330,7 +330,7 @@ static int check_options(const struct options *options, struct engine_list *engi
     return EXIT_HOLDS;
 }
 
-static int run_with(const char *net, const struct options *options)
+static int route_file(const char *net, const struct options *options)
 {
     struct engine_options wanted = {.seed_balance = options->seed_balance,
                                     .allow_cycles = options->allow_cycles,
@@ -410,7 +410,7 @@ static int run_route(int argc, char **argv)
     }
     if (argc != 2)
         return command_usage("route", "expected one net file");
-    return run_with(argv[1], &options);
+    return route_file(argv[1], &options);
 }
 
 const struct command command_route = {

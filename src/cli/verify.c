@@ -274,7 +274,7 @@ static int find_roots(struct roots *roots, const struct network *network, const 
     return rc ? command_error("verify", &err) : EXIT_HOLDS;
 }
 
-static int run_with(int argc, char **argv, const struct options *options)
+static int verify_file(int argc, char **argv, const struct options *options)
 {
     struct network network;
     struct verify_options wanted = {0};
@@ -329,7 +329,7 @@ static int run_verify(int argc, char **argv)
     argc = command_options("verify", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
-    return run_with(argc - 1, argv + 1, &options);
+    return verify_file(argc - 1, argv + 1, &options);
 }
 
 const struct command command_verify = {

@@ -67,7 +67,7 @@ struct search {
 static void consider_port(struct search *search, const umad_port_t *port)
 {
     const struct port_choice *choice = search->choice;
-    bool asked_for = choice->guid || choice->number != PORT_ANY;
+    bool named = choice->guid || choice->number != PORT_ANY;
     if (search->found || (choice->guid && be64toh(port->port_guid) != choice->guid) ||
         (choice->ca && strcmp(port->ca_name, choice->ca) != 0) ||
         (choice->number != PORT_ANY && port->portnum != choice->number))
@@ -81,7 +81,7 @@ static void consider_port(struct search *search, const umad_port_t *port)
     }
     if (port->phys_state != PHYSICALLY_UP) {
         search->down++;
-        if (!asked_for)
+        if (!named)
             return; /* a port that was named explicitly may come up later */
     }
     search->port = *port;

@@ -281,8 +281,7 @@ static void a_switch_can_be_a_member(void **state)
     end(&world);
 }
 
-/* In a tree of two stages the root does not change: joins and leaves do not affect other members.
- */
+/* In a tree of two stages the root does not change, so a join affects no other member. */
 static void joins_and_leaves_do_not_affect_other_members(void **state)
 {
     struct group_world world;

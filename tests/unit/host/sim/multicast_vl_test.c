@@ -168,8 +168,7 @@ static void on_its_own_vl_a_group_reaches_all(void **state)
     check_own_vl("nue", 3);
 }
 
-/* A group gets the SL of its creator, even if some members are not reached; the manager logs that.
- */
+/* A group gets the SL of its creator, even if it does not reach all members; that is logged. */
 static void a_group_keeps_the_sl_that_its_creator_chose(void **state)
 {
     struct laned laned;

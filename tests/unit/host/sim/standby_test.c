@@ -375,8 +375,7 @@ static void a_manager_that_was_disabled_answers_and_can_be_enabled(void **state)
     assert_int_equal(sm_state(sm), SM_MASTER);
 }
 
-/* The node of a dead manager does not answer SMInfo queries. Defaults except for a shorter sweep.
- */
+/* The node of a dead manager does not answer SMInfo queries. Defaults, with a shorter sweep. */
 static void a_dead_master_that_does_not_answer_is_replaced_within_a_second(void **state)
 {
     struct err err = {0};

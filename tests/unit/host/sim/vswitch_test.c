@@ -91,14 +91,14 @@ static void run_life_cycle(bool dynamic, enum vswitch_mode mode)
     world_close(&world);
 }
 
-static void a_machine_lives_and_moves_with_prepopulated_lids(void **state)
+static void a_machine_is_created_moved_and_destroyed_with_prepopulated_lids(void **state)
 {
     (void)state;
     run_life_cycle(false, VSWITCH_BALANCED);
     run_life_cycle(false, VSWITCH_MINIMAL);
 }
 
-static void a_machine_lives_and_moves_with_dynamic_lids(void **state)
+static void a_machine_is_created_moved_and_destroyed_with_dynamic_lids(void **state)
 {
     (void)state;
     run_life_cycle(true, VSWITCH_BALANCED);
@@ -494,8 +494,8 @@ int main(void)
         WORLD_TEST(functions_have_lids_and_routes_from_the_start),
         WORLD_TEST(a_vswitch_shares_the_lid_of_its_physical_function),
         WORLD_TEST(functions_without_machines_have_no_lid_when_lids_are_dynamic),
-        cmocka_unit_test(a_machine_lives_and_moves_with_prepopulated_lids),
-        cmocka_unit_test(a_machine_lives_and_moves_with_dynamic_lids),
+        cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_prepopulated_lids),
+        cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
         WORLD_TEST(a_machine_moves_from_end_to_end_of_a_long_line),
         WORLD_TEST(a_repeated_request_is_executed_once),

@@ -110,7 +110,7 @@ static void hosts_join_groups_and_leave_them(void **state)
     close_life(&life);
 }
 
-static void a_path_leads_to_the_host_that_was_asked_for(void **state)
+static void a_path_record_leads_to_the_destination(void **state)
 {
     (void)state;
     struct life life;
@@ -426,7 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_join_groups_and_leave_them),
-        cmocka_unit_test(a_path_leads_to_the_host_that_was_asked_for),
+        cmocka_unit_test(a_path_record_leads_to_the_destination),
         cmocka_unit_test(tables_longer_than_a_packet_come_whole),
         cmocka_unit_test(subscribers_get_reports_of_hosts_that_leave_and_return),
         cmocka_unit_test(queries_take_the_configured_time),
