@@ -147,7 +147,7 @@ changed() {
     cp load.weft changed.weft
     sed 's/load.weft/changed.weft/' load.sweep >changed.sweep
     sed -i 's/limit 30s/limit 31s/' changed.weft
-    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: .* do not mix' err.txt
+    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: differs from the scenario' err.txt
 }
 claim "a scenario that was changed is not mixed with what there is of the old" changed
 

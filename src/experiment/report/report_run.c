@@ -174,7 +174,7 @@ static void put_changes(const struct report_run *report, struct page *page)
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
     if (!record->changes.count)
         return;
-    page_section(page, "The managers’ changes");
+    page_section(page, "Changes of the managers");
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
     for (size_t i = 0; i < record->changes.count && i < CHANGES_SHOWN; i++) {
         const struct run_record_change *change = &record->changes.items[i];

@@ -21,7 +21,7 @@ int measuring_check_names(struct setup *setup)
             uint32_t first = name_map_get(&names, collection->name);
             if (first != MAP_NONE)
                 status = word_error(&setup->cursor, &collection->word,
-                                    "line %u collects '%.80s' already: say 'called NAME'", first,
+                                    "line %u collects '%.80s' already: use 'called NAME'", first,
                                     collection->name);
             else
                 name_map_add(&names, collection->name, line);

@@ -194,8 +194,8 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
                           setup_node_name(setup, place.node));
     if (place.count && at_switch != (place.numbers[0] == 0))
         return word_error(&setup->cursor, word,
-                          "a manager sits at port 0 of a switch, or at a port of an "
-                          "adapter from 1 on");
+                          "a manager runs at port 0 of a switch, or at port 1 or higher of an "
+                          "adapter");
     return bind_port_number(word, place.node, place.count ? place.numbers[0] : !at_switch,
                             &setup->topology, &setup->cursor, port);
 }
@@ -274,7 +274,7 @@ static int bind_action(struct setup *setup, struct action *action)
     bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
     if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
         setup_find_instance(setup, action->node) < 0)
-        return word_error(cursor, &action->node_word, "no manager sits at '%.80s'",
+        return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
                           action->node_word.text);
     if (status == 0 && of_traffic && action->value > setup->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
