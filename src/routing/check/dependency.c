@@ -24,6 +24,7 @@ static size_t lay_out(struct dependency_graph *graph, const struct network *netw
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
 {
+    assert(vls > 0);
     size_t words = lay_out(graph, network, vls);
     graph->bits = mem_zalloc(words + 1, sizeof *graph->bits);
 }
@@ -113,7 +114,7 @@ struct node {
     uint32_t from, bit;
 };
 
-/* The node that a bit of a row stands for. */
+/* The node of a bit of a row. */
 static struct node successor(const struct dependency_graph *graph, uint32_t from, uint32_t bit)
 {
     const struct network_switch *node = &graph->network->switches.items[from];
@@ -125,13 +126,13 @@ static struct node successor(const struct dependency_graph *graph, uint32_t from
                          .bit = bit};
 }
 
-/* Sets of nodes: for each switch a row of bits, of the channels that begin there. */
+/* Sets of nodes: a row of bits for each switch, one bit for each channel that begins there. */
 struct search {
     const struct dependency_graph *graph;
     struct arena memory;
     size_t *first_word; /* by switch */
     uint64_t *open;     /* on the path from the start to where the search is */
-    uint64_t *done;     /* nothing that they lead to closes a cycle */
+    uint64_t *done;     /* they lead into no cycle */
     VEC(struct node) path;
     uint64_t operations;
 };
@@ -174,8 +175,8 @@ static bool next_left(const struct search *search, const struct node *node, stru
     return false;
 }
 
-/* Depth first from one node; true if it leads into a cycle, which is then the end of the path,
- * beginning with the node that `found` is. */
+/* Depth first from one node. True if it leads into a cycle: that is the end of the path, and begins
+ * with `found`. */
 static bool descend(struct search *search, struct node start, struct node *found)
 {
     search->path.count = 0;
@@ -199,10 +200,11 @@ static bool descend(struct search *search, struct node start, struct node *found
     return false;
 }
 
-/* The shortest way from a node back to itself. There is one. */
+/* The shortest path from a node that is on a cycle back to itself. */
 static void shorten(const struct dependency_graph *graph, struct node start,
                     struct verify_report *report)
 {
+    assert(start.from < graph->network->switches.count);
     struct search seen;
     VEC(struct node) queue = {0};
     VEC(size_t) parent = {0};

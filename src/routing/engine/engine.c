@@ -1,8 +1,9 @@
-/* What all engines end with: the user's own routes, and the proof. */
+/* The last step of all engines: user routes, and the proof. */
 #include "routing/engine/engine.h"
 
 #include "routing/check/verify.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ void engine_refuse(struct routes *routes)
 int engine_settle(const struct network *network, const struct engine_options *options,
                   bool unproved, struct routes *routes, struct err *err)
 {
+    assert(routes->switch_count == network->switches.count);
     int rc = 0;
     routes->generation = options->generation;
     if (options->user && options->user->entries.count) {

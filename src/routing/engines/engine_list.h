@@ -1,7 +1,7 @@
-/* Engines that are tried one after the other until one gives tables.
+/* A list of engines, tried in order until one has tables.
  *
- * A refusal names its reason, and the note of the tables says who refused and why: nothing falls
- * back in silence. Errors that are no refusals (bad roots, bad user routes) end the trying. */
+ * The note of the tables names the engines that refused, with their reasons. Other errors (bad
+ * roots, bad user routes) end the list. */
 #ifndef WEFT_ROUTING_ENGINES_ENGINE_LIST_H
 #define WEFT_ROUTING_ENGINES_ENGINE_LIST_H
 
@@ -14,19 +14,19 @@ struct engine_list {
     const struct engine *items[ENGINE_LIST_TOP];
 };
 
-/* "ftree,updn": -EINVAL, with a hint, for a name that is none. */
+/* "ftree,updn": -EINVAL, with a suggestion, for an unknown name. */
 int engine_list_parse(struct engine_list *list, const char *text, struct err *err);
-/* "fera, pira, …": all there are. Returns the buffer, which ENGINE_NAMES bytes are enough for. */
+/* All names: "fera, pira, …". Returns the buffer. */
 enum { ENGINE_NAMES = 256 };
 const char *engine_list_names(char buffer[ENGINE_NAMES]);
 bool engine_list_same(const struct engine_list *a, const struct engine_list *b);
-void engine_list_add(struct engine_list *list, const char *name); /* unless there is no such one */
+void engine_list_add(struct engine_list *list, const char *name); /* ignores an unknown name */
 
-/* Whether an error of an engine is its answer to the network, and not a mistake of the user's. */
+/* Whether an error is a refusal of the network by an engine, not a mistake of the user. */
 bool engine_refused(int rc);
 
-/* *chosen (may be NULL) is the engine whose tables these are. With leave_proof only the last
- * engine's tables are left unproved, since there is nothing to try after it. */
+/* *chosen (may be NULL) is the engine of the tables. leave_proof applies to the last engine of the
+ * list only. */
 int engine_list_compute(const struct engine_list *list, const struct network *network,
                         const struct engine_options *options, struct routes *routes,
                         const struct engine **chosen, struct err *err);

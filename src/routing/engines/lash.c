@@ -2,17 +2,17 @@
  *
  * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area networks"
  * (2002): each pair of switches has one shortest route in each direction, and the pair goes to the
- * first layer that takes both without a cycle. Both directions are on one lane because the answer
- * to a packet takes its service level. A switch is one destination: all its LIDs go the same ways.
+ * first layer that takes both without a cycle. Both directions are on one VL because the reply to a
+ * packet uses its SL. A switch is one destination: all its LIDs have the same paths.
  *
- * Which shortest routes is left open there, and decides about both the loads and the lanes. Two
- * sets are made, one as in sssp, by the routes that links carry so far, and one by the lowest
- * ports, which is dimension order on meshes with their cables in order. The one with the lower
- * loads is laid over the lanes; the other gets its turn if that takes too many.
+ * The paper does not say which shortest routes, and these decide both loads and VLs. Two sets are
+ * computed, one as in sssp, by the routes that links carry so far, and one by the lowest ports,
+ * which is dimension order on meshes with their cables in order. The set with the lower loads is
+ * assigned to VLs; the other one if that takes too many.
  *
- * Pairs with terminals at both ends choose first, then those with terminals at one. Pairs without
- * any are not dealt out: what switches say to each other does not count as traffic. Then the layers
- * share the lanes that are left, pair by pair. */
+ * Pairs with terminals at both ends come first, then those with terminals at one. Pairs without any
+ * are not assigned: packets between switches are management. Then the layers share the VLs that are
+ * left, pair by pair. */
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
@@ -31,7 +31,7 @@ struct lash {
     struct routes *routes;
     struct cdg cdg;
     uint32_t switches;
-    const uint8_t *ports; /* of the trees that are being laid over the lanes */
+    const uint8_t *ports; /* of the trees that are assigned to VLs */
     unsigned used;        /* layers */
     struct layers_pairs pairs;
 };
@@ -122,7 +122,7 @@ static bool place_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b
     return true;
 }
 
-/* All pairs of which so many have terminals. */
+/* All pairs in which this many switches have terminals. */
 static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
 {
     const struct network *network = lash->network;
@@ -151,7 +151,7 @@ static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned lim
     return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
 }
 
-/* All LIDs of a switch and of its terminals go the way of the switch. */
+/* All LIDs of a switch and of its terminals have the paths of the switch. */
 static void write_ports(struct lash *lash)
 {
     const struct network *network = lash->network;
@@ -169,8 +169,8 @@ static void write_ports(struct lash *lash)
         routes_fill_own(lash->routes, network, at);
 }
 
-/* The better trees, or the others if these take too many lanes. */
-static unsigned lay_pairs(struct lash *lash, const struct engine_options *options, unsigned lanes)
+/* The set of trees with the lower loads, or the other one if that takes too many VLs. */
+static unsigned assign_pairs(struct lash *lash, const struct engine_options *options, unsigned vls)
 {
     struct lash_trees balanced, lowest;
     make_trees(lash, options, false, &balanced);
@@ -178,12 +178,12 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
     bool ordered = lowest.most < balanced.most ||
                    (lowest.most == balanced.most && lowest.squares < balanced.squares);
     unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
-    if (layers > lanes) {
+    if (layers > vls) {
         unsigned first = layers;
         layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
-        layers = layers > lanes && first < layers ? first : layers;
+        layers = layers > vls && first < layers ? first : layers;
     }
-    if (layers <= lanes)
+    if (layers <= vls)
         write_ports(lash);
     mem_free(balanced.ports);
     mem_free(lowest.ports);
@@ -193,7 +193,7 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
 static int lash_compute(const struct network *network, const struct engine_options *options,
                         struct routes *routes, struct err *err)
 {
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     struct lash lash = {
         .network = network,
         .routes = routes,
@@ -203,17 +203,17 @@ static int lash_compute(const struct network *network, const struct engine_optio
     cdg_init(&lash.cdg, network);
     cdg_open(&lash.cdg);
     layers_pairs_init(&lash.pairs, &lash.cdg, routes);
-    unsigned layers = lay_pairs(&lash, options, lanes);
+    unsigned layers = assign_pairs(&lash, options, vls);
     routes->operations += cdg_operations(&lash.cdg);
     cdg_release(&lash.cdg);
-    if (layers <= lanes) {
-        layers_pairs_spread(&lash.pairs, layers, lanes);
-        layers_describe(routes, layers, lanes);
+    if (layers <= vls) {
+        layers_pairs_spread(&lash.pairs, layers, vls);
+        layers_describe(routes, layers, vls);
     }
     layers_pairs_release(&lash.pairs);
-    if (layers > lanes) {
+    if (layers > vls) {
         engine_refuse(routes);
-        return layers_refusal("lash", layers, lanes, err);
+        return layers_refusal("lash", layers, vls, err);
     }
     return engine_settle(network, options, false, routes, err);
 }

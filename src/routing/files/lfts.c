@@ -13,7 +13,7 @@ struct lfts_reader {
     struct line_reader *lines;
     struct map by_guid;
     bool *seen;  /* by switch */
-    uint32_t at; /* whose entries these are, or NETWORK_NONE */
+    uint32_t at; /* switch of the current block, or NETWORK_NONE */
 };
 
 static int take_header(struct lfts_reader *reader, const char *line)
@@ -82,7 +82,7 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     return lines->status;
 }
 
-/* "0x0001 000", quicker than printf: these are most of the bytes. */
+/* "0x0001 000". Faster than printf: these are most of the bytes. */
 static void write_entry(struct text *out, uint32_t lid, uint8_t port)
 {
     static const char digits[] = "0123456789abcdef";
@@ -95,7 +95,7 @@ static void write_entry(struct text *out, uint32_t lid, uint8_t port)
     text_append(out, entry, sizeof entry - 1);
 }
 
-/* What every table says about a LID. */
+/* The owner of a LID, as in every table. */
 static void write_owner(const struct network *network, uint32_t lid, struct text *out)
 {
     uint32_t owner = network_owner(network, lid);

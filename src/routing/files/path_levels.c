@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* By which all sources at the switch send to the LID. False if they differ. */
+/* The SL by which all sources at the switch send to the LID. False if they differ. */
 static bool level_at(const struct lanes *lanes, uint32_t at, uint16_t lid, uint8_t *level)
 {
     const struct network *network = lanes->network;

@@ -1,5 +1,7 @@
 #include "routing/model/lanes.h"
 
+#include <assert.h>
+
 void lanes_init(struct lanes *lanes, const struct network *network)
 {
     size_t switches = network->switches.count, sources = network->terminals.count + switches;
@@ -29,6 +31,7 @@ uint8_t lanes_sl(const struct lanes *lanes, uint32_t end_point, uint16_t dlid)
 
 uint8_t lanes_vl(const struct lanes *lanes, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
+    assert(at < lanes->network->switches.count && sl < LANES_SLS);
     const uint8_t *table = lanes->vl_tables[at];
     size_t ports = lanes->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)

@@ -9,7 +9,7 @@ enum { LANES_SLS = 16, LANES_DISCARD = 15 };
 struct lanes {
     const struct network *network;
     struct arena memory;
-    unsigned count;      /* lanes in use: 1 + the highest */
+    unsigned count;      /* VLs in use: 1 + the highest */
     uint8_t **sl_rows;   /* by source, terminals and then switches: by DLID, or NULL: SL 0 */
     uint8_t **vl_tables; /* by switch: [(in * ports + out) * 16 + sl], or NULL: VL = SL */
 };

@@ -1,6 +1,7 @@
 /* Breadth-first search over the links between switches. */
 #include "routing/model/network.h"
 
+#include <assert.h>
 #include <string.h>
 
 static inline uint32_t spread(const struct network *network, uint32_t *distance, uint32_t *queue,
@@ -44,6 +45,7 @@ uint32_t network_distances_if(const struct network *network, uint32_t from, uint
                               bool (*may)(const void *context, uint32_t at, uint32_t to),
                               const void *context)
 {
+    assert(from < network->switches.count);
     forget(network, distance);
     distance[from] = 0;
     queue[0] = from;

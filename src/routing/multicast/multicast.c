@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A group on its way to a tree. */
+/* The computation of one group's tree. */
 struct task {
     struct multicast_base *base;
     const struct multicast_member *members;
@@ -15,7 +15,7 @@ struct task {
     struct multicast_tree *tree;
 };
 
-static uint64_t lot(const struct task *task, uint32_t at, unsigned port)
+static uint64_t tie_hash(const struct task *task, uint32_t at, unsigned port)
 {
     return hash_mix(task->salt ^ hash_mix(task->base->network->switches.items[at].guid + port));
 }
@@ -33,7 +33,8 @@ static void mark(struct multicast_base *base, uint32_t at, unsigned port)
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-/* Members that the tree reaches get their ports, the others are named. `reached` by switch. */
+/* Marks the ports of members that the tree reaches, lists the others, and writes the masks.
+ * `reached` by switch. */
 static void finish(const struct task *task, const bool *reached)
 {
     const struct network *network = task->base->network;
@@ -62,8 +63,8 @@ static void finish(const struct task *task, const bool *reached)
 
 /* ---- a tree of its own ---- */
 
-/* The switch with the most members below it, then the least sum of distances, then the lowest lot.
- */
+/* The switch with the most members below it, then the least sum of distances, then the lowest
+ * hash. */
 static uint32_t choose_root(const struct task *task)
 {
     struct multicast_base_scratch *scratch = &task->base->scratch;
@@ -86,13 +87,14 @@ static uint32_t choose_root(const struct task *task)
         if (best == NETWORK_NONE || scratch->count[at] > scratch->count[best] ||
             (scratch->count[at] == scratch->count[best] &&
              (scratch->sum[at] < scratch->sum[best] ||
-              (scratch->sum[at] == scratch->sum[best] && lot(task, at, 0) < lot(task, best, 0)))))
+              (scratch->sum[at] == scratch->sum[best] &&
+               tie_hash(task, at, 0) < tie_hash(task, best, 0)))))
             best = at;
     }
     return best;
 }
 
-/* Switches below the root with their depth, breadth first; how many. */
+/* Finds switches below the root with their depth, breadth first. Returns their number. */
 static uint32_t descend(const struct task *task, uint32_t root)
 {
     struct multicast_base *base = task->base;
@@ -106,7 +108,7 @@ static uint32_t descend(const struct task *task, uint32_t root)
         uint32_t at = queue[head++];
         left -= base->scratch.weight[at] != 0;
         if (!left)
-            break; /* the rest of this depth has been queued with it or is not needed */
+            break; /* all members are found: deeper switches are not needed */
         for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
             uint32_t to = network->edges[i].to;
             if (base->rank[to] < base->rank[at] || depth[to] != NETWORK_NONE || !base->usable[to])
@@ -118,23 +120,24 @@ static uint32_t descend(const struct task *task, uint32_t root)
     return tail;
 }
 
-/* The link to a switch that is one nearer to the root: rather one that is in the tree anyway. */
+/* The link to a switch that is one hop nearer to the root, preferably one that is in the tree
+ * already. */
 static const struct network_edge *choose_parent(const struct task *task, uint32_t at,
                                                 const bool *reached)
 {
     const struct network *network = task->base->network;
     const uint32_t *depth = task->base->scratch.depth;
     const struct network_edge *best = NULL;
-    uint64_t best_lot = 0;
+    uint64_t best_hash = 0;
     for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
         const struct network_edge *edge = &network->edges[i];
         if (depth[edge->to] != depth[at] - 1 || task->base->rank[edge->to] > task->base->rank[at] ||
             (best && reached[best->to] && !reached[edge->to]))
             continue;
-        uint64_t its_lot = lot(task, edge->to, edge->to_port);
-        if (!best || reached[edge->to] > reached[best->to] || its_lot < best_lot) {
+        uint64_t its_hash = tie_hash(task, edge->to, edge->to_port);
+        if (!best || reached[edge->to] > reached[best->to] || its_hash < best_hash) {
             best = edge;
-            best_lot = its_lot;
+            best_hash = its_hash;
         }
     }
     return best;
@@ -166,7 +169,7 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
 
 /* ---- a part of the shared tree ---- */
 
-/* The piece with the most members; how many. */
+/* The piece with the most members, and their number. */
 static uint32_t choose_piece(const struct task *task, uint32_t *members)
 {
     const struct multicast_base *base = task->base;
@@ -216,7 +219,7 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
 
 /* ---- choosing ---- */
 
-static void grow(const struct task *task, uint32_t usable, bool *reached)
+static void choose_tree(const struct task *task, uint32_t usable, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t root = NETWORK_NONE, own = 0, shared = 0;
@@ -255,7 +258,7 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
             vec_push(&base->scratch.places, at);
     }
     if (usable)
-        grow(&task, usable, reached);
+        choose_tree(&task, usable, reached);
     finish(&task, reached);
     for (size_t i = 0; i < base->scratch.places.count; i++)
         base->scratch.weight[base->scratch.places.items[i]] = 0;

@@ -2,16 +2,16 @@
  * and Duato, "Fast routing computation on InfiniBand networks", 2006).
  *
  * Tables that ignore the input port force some sources onto longer routes than up*-down* allows.
- * Renaming gives a destination several LIDs, each a table of its own, and hands every source the
- * LID whose table holds its shortest legal route.
+ * Renaming gives a destination several LIDs, each with a table of its own, and assigns to every
+ * source the LID whose table has its shortest legal route.
  *
- * Table 0 (the base LID) is FERa for everybody. A source whose legal route is shorter than FERa's
- * is put into the first further table of the destination where no switch on the way already sends
- * another way, else into a new one. All terminals of a switch share routes, so this is done once
- * for each pair of switches. A table is then completed: switches that it does not need yet go down
- * only to where the route goes on down, or else up, so that no entry can make a down-up transition;
- * packets that still carry a LID handed out earlier mostly arrive all the same. LIDs beyond the
- * tables that are needed repeat table 0. Switches as end points use table 0.
+ * Table 0 (the base LID) is FERa's. A source whose legal route is shorter than FERa's is put into
+ * the first further table of the destination in which no switch on the path has another entry, else
+ * into a new one. All terminals of a switch share routes, so this is done once for each pair of
+ * switches. A table is then completed: switches that it does not need send down only to where the
+ * route continues down, or else up, so that no entry makes a down-up transition; packets with a LID
+ * that was assigned earlier mostly still arrive. Further LIDs copy table 0. Switches as end points
+ * use table 0.
  *
  * The terminals' LMC bounds the number of tables (128 at the most); more is an error. */
 #include "routing/paper/fera.h"
@@ -35,8 +35,8 @@ struct renaming {
     const struct dr *dr;
     uint32_t destination;
     uint16_t *down;      /* going down all the way */
-    uint16_t *free;      /* legal, looking at the input port */
-    uint16_t *fera;      /* as table 0 has it */
+    uint16_t *free;      /* legal, by the input port */
+    uint16_t *fera;      /* of table 0 */
     VEC(uint8_t) tables; /* [(table - 1) * switches + switch] */
     uint32_t count;      /* tables, table 0 included */
     VEC(uint32_t) path;  /* edges */
@@ -73,7 +73,8 @@ static void measure(struct renaming *renaming)
     renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
-/* The shortest legal route; it turns down as early as it may, where table 0 goes down too. */
+/* Traces the shortest legal route. It turns down as early as possible, where table 0 goes down
+ * too. */
 static void trace(struct renaming *renaming, uint32_t source)
 {
     const struct network *network = renaming->dr->network;
@@ -132,7 +133,7 @@ static uint32_t place(struct renaming *renaming, uint32_t source)
     return number;
 }
 
-/* Entries for the switches that the table's own paths do not touch. Uses the distance arrays. */
+/* Fills in the switches that the table's own paths do not pass. Uses the distance arrays. */
 static void complete(struct renaming *renaming, uint8_t *table)
 {
     const struct network *network = renaming->dr->network;
@@ -170,7 +171,7 @@ static void complete(struct renaming *renaming, uint8_t *table)
     renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
-/* Tables 1 … count-1 into the terminals' further LIDs, as far as they have any. */
+/* Writes tables 1 … count-1 for the terminals' further LIDs, as far as they have any. */
 static void write_tables(struct renaming *renaming)
 {
     const struct network *network = renaming->dr->network;
@@ -230,7 +231,7 @@ static unsigned lmc_for(uint32_t tables)
     return lmc;
 }
 
-/* Every terminal must have room for its switch's tables. */
+/* Every terminal must have enough LIDs for its switch's tables. */
 static int check_room(const struct dr *dr, struct err *err)
 {
     const struct network *network = dr->network;

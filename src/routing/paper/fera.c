@@ -1,9 +1,8 @@
 /* FERa: fully explicit routing (Bermudez, Casado, Quiles and Duato, "Fast routing computation on
  * InfiniBand networks", 2006, section 2.3), with one root.
  *
- * The reference form: distances as fera_tables.c computes them, ties to the lowest port. It gives
- * the entries and hops of the paper's Fig. 6. The order in which the paper's own flooding finds
- * them is in flood.c. */
+ * fera_tables.c computes the tables: the entries and hops of the paper's Fig. 6. The order in which
+ * the paper's own flooding finds them is in flood.c. */
 #include "routing/paper/fera.h"
 
 #include "routing/paper/paper_cost.h"

@@ -1,4 +1,4 @@
-/* What the paper's engines share: FERa's tables, and the way from roots to settled routes. */
+/* Shared by the paper's engines: FERa's tables, and the steps from roots to proved routes. */
 #ifndef WEFT_ROUTING_PAPER_FERA_H
 #define WEFT_ROUTING_PAPER_FERA_H
 
@@ -10,7 +10,7 @@ int fera_tables(const struct network *network, const struct updown *updown,
                 const struct engine_options *options, struct routes *routes, bool *strays,
                 struct err *err);
 
-/* Chooses the roots (default: the manager's switch), directs the links, has the tables made in
+/* Chooses the roots (default: the manager's switch), directs the links, calls `tables` with
  * initialised routes and settles them. `tables` is as fera_tables(). */
 int paper_compute(const struct network *network, const struct engine_options *options,
                   const char *engine,

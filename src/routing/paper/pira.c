@@ -9,7 +9,7 @@
  *
  * A switch's column of entries is therefore its father's column with a few changes, and is copied
  * whole: columns are stored by destination, ranks as indices, so that "visited before" is a prefix.
- * A terminal's column is its switch's, cut off where the terminal itself would have been visited.
+ * A terminal's column is its switch's, cut off at the terminal's own place in the order.
  *
  * The linear tables are the full expansion (explicit entry, else default port), since default ports
  * do not exist on switches with linear tables. */
@@ -59,7 +59,7 @@ static void connect_up_neighbours(struct pira *pira, uint32_t at, uint32_t fathe
         if (up < rank && edge->to != father)
             pira->columns[up * switches + rank] = edge->port;
         if (up < rank)
-            own[up] = PORT_NONE; /* not the father's way, but directly */
+            own[up] = PORT_NONE; /* not by the father's path, but directly */
     }
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];

@@ -1,11 +1,11 @@
 /* FERa's distances and tables (paper 002 section 2.3).
  *
- * FERa's rule for tables that do not look at the input port: a switch that can reach the
- * destination by going down all the way must do so, even where a route up would be shorter; all
- * others go up along a shortest such route. Ranks order the directed graph, so both distances are
- * one sweep over the edges: pure-down distances from the highest rank to the lowest (children
- * first), the others from the lowest to the highest (parents first). That is O(links) for a
- * destination, where the paper's form is O(n^2).
+ * FERa's rule for tables without regard to the input port: a switch that can reach the destination
+ * by going down all the way must do so, even where a route up would be shorter; all others go up
+ * along a shortest such route. Ranks order the directed graph, so both distances are one sweep over
+ * the edges: pure-down distances from the highest rank to the lowest (children first), the others
+ * from the lowest to the highest (parents first). That is O(links) for a destination, where the
+ * paper's form is O(n^2).
  *
  * Destinations are the switches in order of index, cut into tiles of 64. Every switch has one row
  * of 64 distances in a tile. Inner loops run over a row, which compilers turn into vector
@@ -15,8 +15,8 @@
  * With several roots some switches may have no legal route (root to root in a fat tree, for
  * example). These are strays: they send towards the nearest switch that has one. Ties go to the
  * lowest port, as in the paper, and all terminals of a switch share its route. Engines that balance
- * use next_hops.h, which is faster; this form stays with the paper's engines, whose operations are
- * counted here (engine.h) as they were when their prices were taken. */
+ * use next_hops.h, which is faster; this form stays with the paper's engines, since the price of
+ * their operations (engine.h) was measured with it. */
 #include "routing/search/fera_tables.h"
 
 #include <string.h>

@@ -3,11 +3,11 @@
  * In a product, two links at a switch that lie in different dimensions span exactly one square, and
  * opposite sides of a square lie in the same dimension; two links in the same dimension span none,
  * or a triangle if the dimension is a full mesh (Sabidussi, "Graph multiplication", 1960; Imrich
- * and Peterin, "Recognizing Cartesian products in linear time", 2007, whose care for speed is left
- * out). So: sides of triangles and opposite sides of squares are put together; that gives one class
- * of links for each step along each dimension. Two classes that meet but span no square anywhere
- * are steps of the same dimension, provided that they meet as often as neighbouring steps do: at an
- * end of every link, or of most of them. Missing links only mean fewer squares.
+ * and Peterin, "Recognizing Cartesian products in linear time", 2007, without its optimizations).
+ * So sides of triangles and opposite sides of squares are joined; that gives one class of links for
+ * each step along each dimension. Two classes that meet but span no square anywhere are steps of
+ * the same dimension, provided that they meet as often as neighbouring steps do: at an end of every
+ * link, or of most of them. Missing links only mean fewer squares.
  *
  * The place of a switch in a dimension is then the part it is in when the links of that dimension
  * are taken away, and the order of the places follows from the links between them. */
@@ -197,7 +197,7 @@ static int number_dimensions(struct search *search, struct err *err)
     return 0;
 }
 
-/* Places of one dimension, numbered as they are met: the parts without its links. How many. */
+/* Finds the places of one dimension: the parts without its links. Returns their number. */
 static uint32_t find_places(const struct search *search, struct grid *grid, unsigned dimension,
                             uint32_t *queue)
 {
@@ -263,7 +263,7 @@ static uint32_t degree_of(const struct places *places, uint32_t place)
     return places->first[place + 1] - places->first[place];
 }
 
-/* Every place with `inner` neighbours but for `ends`, which have one. */
+/* Whether every place has `inner` neighbours, except for `ends` places that have one. */
 static bool has_degrees(const struct places *places, uint32_t inner, uint32_t ends)
 {
     uint32_t ends_found = 0;
@@ -295,7 +295,7 @@ static bool walk_along(const struct places *places, uint32_t start, uint32_t *nu
     return count == places->count;
 }
 
-/* The shape of a dimension, and its places in order. */
+/* Finds the shape of a dimension, and numbers its places in order. */
 static int order_places(struct grid *grid, unsigned dimension, const struct places *places,
                         struct err *err)
 {
@@ -327,7 +327,7 @@ static int order_places(struct grid *grid, unsigned dimension, const struct plac
     return rc;
 }
 
-/* No two switches at the same place. */
+/* Fails if two switches have the same coordinates. */
 static int check_places(const struct grid *grid, struct err *err)
 {
     struct map taken = {0};
@@ -335,7 +335,7 @@ static int check_places(const struct grid *grid, struct err *err)
     int rc = 0;
     for (unsigned d = 0; d < grid->dimensions && points <= UINT32_MAX; d++)
         points *= grid->dimension[d].size;
-    /* What is missing of a grid must be less than what is there. */
+    /* Less than half of a grid may be missing. */
     if (grid->switch_count && points > 2 * (uint64_t)grid->switch_count)
         rc = err_set(err, EMEDIUMTYPE,
                      "the network is no grid: its switches would fill less than "

@@ -1,19 +1,19 @@
-/* Directions with several roots cannot serve everybody: in a tree of three levels that lost the
- * link between a leaf and a middle switch, hosts at that leaf can only reach that switch (its own
- * LID, for management) by going down and up again, and it them. Such packets have their tables,
- * which lead to a switch that has a legal route and where they may turn (down_up_pivots.h); but
- * together with all others they could close a circle. So they get lanes of their own, by service
- * levels from 1 on: the legal routes stay among themselves on lane 0, as safe as ever, and of the
- * strays each is put, with its way back, on the first lane where they close no circle with those
- * before (the idea of layers, as in Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing
- * in irregular system area networks", 2002). That is tried out, not assumed: two or three lanes are
- * enough for fat trees.
+/* Directions with several roots can leave pairs without a legal route: in a tree of three levels
+ * that lost the link between a leaf and a middle switch, hosts at that leaf can only reach that
+ * switch (its own LID, for management) by going down and up again, and vice versa. The tables lead
+ * such packets, the strays, to a switch that has a legal route and where they may turn
+ * (down_up_pivots.h); but together with all other packets they could form a cycle. So they get
+ * separate VLs, by SLs from 1 on: legal routes stay on VL 0, and both directions of each stray pair
+ * go to the first VL where they close no cycle with those before (the idea of layers, as in Skeie,
+ * Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area networks",
+ * 2002). Two or three VLs are enough for fat trees.
  *
- * Where there is one lane only, all stays on it, and is proved or refused. */
+ * With one VL, all routes stay on it, and are proved or refused. */
 #include "routing/search/no_legal_route.h"
 
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +121,7 @@ static int find_vls(const struct network *network, unsigned vls, const struct ne
 int no_legal_route_settle(const struct network *network, const struct engine_options *options,
                           const struct next_hops_gaps *gaps, struct routes *routes, struct err *err)
 {
+    assert(routes->ranks || gaps->stray_count == 0);
     unsigned vls = engine_vls(options);
     struct engine_options proved = *options;
     proved.leave_proof = false;

@@ -264,7 +264,7 @@ static void swap_levels(struct routes *routes, uint8_t **levels)
     *levels = held;
 }
 
-/* Whether sources can change from one set of levels to another by the same tables. */
+/* Whether sources can change from one set of levels to another with the same tables. */
 static bool may_change(const struct network *network, const struct routes *before,
                        const struct routes *middle)
 {
@@ -275,7 +275,7 @@ static bool may_change(const struct network *network, const struct routes *befor
     return may;
 }
 
-/* The plan with first levels in place of the one there is, if that holds fewer lanes. */
+/* Replaces the plan by one with first levels, if that holds fewer VLs. */
 static void take_first_levels(struct update_plan *plan, const struct network *network,
                               const struct routes *before, struct routes *after, uint8_t *first,
                               uint8_t **last)

@@ -1,4 +1,4 @@
-/* Virtual lanes: files in ibdmchk's formats, and rings that they make safe. */
+/* VLs: files in ibdmchk's formats, and rings that they make safe. */
 #include "networks.h"
 
 #include "routing/check/verify.h"
@@ -70,7 +70,7 @@ static bool crosses_the_seam(const struct fixture *fixture, unsigned from, unsig
     return false;
 }
 
-/* Paths over the seam on a lane of their own: then no lane has the whole ring. */
+/* Paths over the seam on a separate VL: then no VL has the whole ring. */
 static void write_path_sl(const struct fixture *fixture, struct text *out)
 {
     for (unsigned from = 0; from < RING; from++)
@@ -81,7 +81,7 @@ static void write_path_sl(const struct fixture *fixture, struct text *out)
                         crosses_the_seam(fixture, from, to) ? 1u : 0u);
 }
 
-static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
+static void a_ring_with_a_vl_for_the_seam_cannot_deadlock(void **state)
 {
     struct fixture *fixture = *state;
     struct text text = {0};
@@ -90,7 +90,7 @@ static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
     write_path_sl(fixture, &text);
     assert_int_equal(lanes_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)), 0);
     assert_int_equal(fixture->lanes.count, 2);
-    /* Switches as sources and destinations still use SL 0 all the way round. */
+    /* Switches as sources and destinations still use SL 0 around the whole ring. */
     for (unsigned at = 0; at < RING; at++)
         fixture->network.switches.items[at].lid = 0;
     for (unsigned lid = 1; lid <= RING; lid++)
@@ -115,9 +115,9 @@ static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
     text_release(&text);
 }
 
-/* SL2VL tables can change the lane on the way. Doing so for one hop only does not open the ring:
- * the circle goes on, over both lanes. */
-static void a_circle_over_several_lanes_is_found(void **state)
+/* SL2VL tables can change the VL on the path. A change for one hop only does not open the ring: the
+ * cycle continues over both VLs. */
+static void a_cycle_over_several_vls_is_found(void **state)
 {
     struct fixture *fixture = *state;
     struct text text = {0};
@@ -164,7 +164,7 @@ static void the_second_form_of_sl2vl_means_the_same(void **state)
     assert_int_equal(fixture->lanes.count, 8);
 }
 
-static void what_has_no_way_out_takes_no_lane(void **state)
+static void packets_to_missing_ports_use_no_vl(void **state)
 {
     struct fixture *fixture = *state;
     struct err err = {0};
@@ -208,11 +208,11 @@ static void bad_lines_are_errors_with_their_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_ring_with_a_lane_for_the_seam_cannot_deadlock, set_up,
+        cmocka_unit_test_setup_teardown(a_ring_with_a_vl_for_the_seam_cannot_deadlock, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_circle_over_several_lanes_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cycle_over_several_vls_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_form_of_sl2vl_means_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_has_no_way_out_takes_no_lane, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(packets_to_missing_ports_use_no_vl, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_lines_are_errors_with_their_number, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
