@@ -19,8 +19,7 @@ struct due {
 
 struct run_state {
     struct setup setup;
-    VEC(struct due)
-    agenda; /* by time, then in the order of the file; the first `done` have been applied */
+    VEC(struct due) agenda; /* by time, then by line; the first `done` were applied */
     size_t done;
     bool halted; /* a deadlock ended the run */
     const struct run_options *options;
