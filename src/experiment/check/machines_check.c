@@ -70,8 +70,6 @@ static bool are_lids_conserved(const struct expected_machines *expected,
            complain(complaint, "%u functions have a LID, %u should", functions->with_lid, wanted);
 }
 
-/* ---- partitions ---- */
-
 enum { KEYS_MOST = 1024 };
 
 static int ascending(const void *a, const void *b)

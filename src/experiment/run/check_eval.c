@@ -32,8 +32,8 @@ static bool holds_master(const struct setup *setup, const struct check_statement
     if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
         return false;
     return (sm && sm_state(sm) == SM_MASTER) ||
-           complain(complaint, "the manager at '%.80s' is %s", setup_node_name(setup, check->node),
-                    sm ? "not master" : "not running");
+           complain(complaint, "the manager at '%.80s' is %s",
+                    node_label(&setup->topology, check->node), sm ? "not master" : "not running");
 }
 
 /* True if there is a deadlock or there was one; the complaint has part of the cycle. */

@@ -12,8 +12,6 @@
 
 enum { FLOWS_MOST = 256 };
 
-/* ---- settings ---- */
-
 static const char prefix[] = "traffic";
 
 bool flows_is_setting(const struct statement *statement)
@@ -56,8 +54,6 @@ static int check_flow_numbers(const struct setup *setup)
     return 0;
 }
 
-/* ---- binding ---- */
-
 int flows_bind(struct setup *setup)
 {
     struct scenario *scenario = setup->scenario;
@@ -95,8 +91,6 @@ void flows_release(struct setup *setup)
         traffic_release(&setup->flows.items[i].traffic);
     vec_release(&setup->flows);
 }
-
-/* ---- running ---- */
 
 static void start_flow(struct setup *setup, struct flow *flow)
 {

@@ -45,8 +45,6 @@ static bool checks_unaffected(const struct scenario *scenario)
     return false;
 }
 
-/* ---- data observer ---- */
-
 static void observe_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct setup *setup = context;
@@ -68,8 +66,6 @@ static void observe_port(void *context, uint64_t now, uint32_t port, bool open)
     struct setup *setup = context;
     metrics_port_changed(setup->metrics, now, port, open);
 }
-
-/* ---- all measurements ---- */
 
 /* By default figures are measured from the first traffic, or from the start of the run. */
 void measuring_begin(struct setup *setup)

@@ -4,7 +4,6 @@
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/manager.h"
-#include "experiment/scenario/names.h"
 #include "topology/generate.h"
 
 #include <assert.h>
@@ -14,11 +13,6 @@
 #include <string.h>
 
 enum { INSTANCES_MOST = 256 };
-
-const char *setup_node_name(const struct setup *setup, uint32_t node)
-{
-    return node_label(&setup->topology, node);
-}
 
 struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting)
 {
@@ -191,7 +185,7 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
     bool at_switch = setup->topology.nodes.items[place.node].kind == NODE_SWITCH;
     if (setup_find_instance(setup, place.node) >= 0)
         return word_error(&setup->cursor, word, "there is a manager at '%.80s' already",
-                          setup_node_name(setup, place.node));
+                          node_label(&setup->topology, place.node));
     if (place.count && at_switch != (place.numbers[0] == 0))
         return word_error(&setup->cursor, word,
                           "a manager runs at port 0 of a switch, or at port 1 or higher of an "
@@ -216,8 +210,9 @@ static int add_managers(struct setup *setup, const char *preset)
             return status;
         struct setup_instance *instance = mem_zalloc(1, sizeof *instance);
         config_init(&instance->config);
-        instance->name = arena_strdup(
-            &setup->record->arena, setup_node_name(setup, setup->topology.ports.items[port].node));
+        instance->name =
+            arena_strdup(&setup->record->arena,
+                         node_label(&setup->topology, setup->topology.ports.items[port].node));
         vec_push(&setup->instances, instance);
         vec_push(&setup->places, ((struct manager_instance){port, NO_MANAGER}));
         status = configure_manager(setup, instance, statement, preset);
