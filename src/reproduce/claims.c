@@ -29,8 +29,6 @@ struct finding claim_evaluate(const struct claim *claim, const struct evidence *
     return finding;
 }
 
-/* ---- evidence ---- */
-
 enum { WHERE_BYTES = 256 };
 
 struct evidence_summary claim_summary(const struct claim_case *c, const char *figure,
@@ -100,8 +98,6 @@ struct claim_range claim_compare(const struct claim_case *c, const char *figure,
 {
     return claim_over_sizes(c, ratio_of_size, &(struct ratio){figure, over, under});
 }
-
-/* ---- findings ---- */
 
 void claim_finds(const struct claim_case *c, bool holds, const char *format, ...)
 {

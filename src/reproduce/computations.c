@@ -160,8 +160,7 @@ static void copy_without(const struct network *whole, uint32_t gone, struct netw
 
 struct changed_entries {
     uint64_t removal, addition; /* entries that must be written */
-    uint64_t used,
-        room; /* entries in use with all switches; entries of tables with 1,024 entries each */
+    uint64_t used, room;        /* entries in use, and of 1,024 in each switch, with all switches */
 };
 
 /* After a removal, entries for lost LIDs need not be written. After an addition all differences

@@ -73,10 +73,9 @@ int evidence_read(struct evidence *evidence, const struct recipe *recipe, const 
     int status = 0;
     *evidence = (struct evidence){0};
     for (size_t i = 0; i < recipe->sweeps.count && status == 0; i++) {
-        struct text path = {0};
-        text_printf(&path, "%s/%s.db", folder, recipe->sweeps.items[i].store);
-        status = read_store(evidence, &recipe->sweeps.items[i], path.data, quick, err);
-        text_release(&path);
+        const struct recipe_sweep *sweep = &recipe->sweeps.items[i];
+        const char *path = arena_printf(&evidence->arena, "%s/%s.db", folder, sweep->store);
+        status = read_store(evidence, sweep, path, quick, err);
     }
     if (status)
         evidence_release(evidence);

@@ -55,16 +55,16 @@ struct sweep_context {
 
 static void report_failure(void *context, const struct sweep_run *run)
 {
-    struct sweep_context *sweep_context = context;
-    if (sweep_context->options->failure)
-        sweep_context->options->failure(sweep_context->options->context, sweep_context->sweep, run);
+    const struct sweep_context *of = context;
+    if (of->options->failure)
+        of->options->failure(of->options->context, of->sweep, run);
 }
 
 static void report_progress(void *context, const struct sweep_counts *counts)
 {
-    struct sweep_context *sweep_context = context;
-    if (sweep_context->options->progress)
-        sweep_context->options->progress(sweep_context->options->context, counts);
+    const struct sweep_context *of = context;
+    if (of->options->progress)
+        of->options->progress(of->options->context, counts);
 }
 
 /* Removes runs that are not part of a quick run. */
@@ -123,7 +123,6 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
 {
     struct sweep sweep;
     struct sweep_plan plan;
-    struct text store = {0};
     if (options->begin)
         options->begin(options->context, recipe, which->path);
     int status = sweep_read(&sweep, from_file(which->path, err));
@@ -133,11 +132,11 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
     if (status == 0) {
         if (options->quick)
             keep_quick_runs(&plan, &sweep, &which->quick);
-        text_printf(&store, "%s/stores/%s.db", options->out, which->store);
-        status = run_plan(options, reproduction, &sweep, &plan, store.data, err);
+        const char *store =
+            arena_printf(&reproduction->arena, "%s/stores/%s.db", options->out, which->store);
+        status = run_plan(options, reproduction, &sweep, &plan, store, err);
         sweep_plan_release(&plan);
     }
-    text_release(&store);
     sweep_release(&sweep);
     return status;
 }
@@ -215,19 +214,17 @@ static int write_picture(const struct reproduce_options *options, struct reprodu
                          struct err *err)
 {
     static const char *const endings[] = {"svg", "png"};
-    struct text file = {0}, path = {0};
+    struct arena *arena = &reproduction->arena;
+    const char *file =
+        arena_printf(arena, "%s/%s%s%s", experiment->recipe->name, picture->plot->name,
+                     picture->preset ? "-" : "", picture->preset ? picture->preset : "");
     int status = 0;
-    text_printf(&file, "%s/%s%s%s", experiment->recipe->name, picture->plot->name,
-                picture->preset ? "-" : "", picture->preset ? picture->preset : "");
-    for (unsigned i = 0; i < 2 && status == 0; i++) {
-        text_clear(&path);
-        text_printf(&path, "%s/%s.%s", options->out, file.data, endings[i]);
-        status = chart_gnuplot(picture->charts.items, picture->charts.count, path.data, false, err);
-    }
+    for (unsigned i = 0; i < 2 && status == 0; i++)
+        status = chart_gnuplot(picture->charts.items, picture->charts.count,
+                               arena_printf(arena, "%s/%s.%s", options->out, file, endings[i]),
+                               false, err);
     if (status == 0)
-        picture->file = arena_strdup(&reproduction->arena, file.data);
-    text_release(&file);
-    text_release(&path);
+        picture->file = file;
     return status;
 }
 

@@ -117,14 +117,14 @@ check in-order
 END
     printf 'scenario late.weft\nvary when in 1s 3s 4s\n' >late.sweep
     exits_with 1 "$WEFT" sweep late.sweep >out.txt 2>err.txt && contains '^3 runs: 2 done, 1 failed' out.txt &&
-        contains 'failed: when=1s, repetition 1: late.weft:4:5: 1s is over' err.txt
+        contains 'failed: when=1s, repetition 1: late.weft:4:5: 1s has passed' err.txt
 }
 claim "a run that fails does not stop the others" failures
 
 replays() {
     local command
     command=$(sed -n 's/^  again: weft //p' err.txt)
-    eval "exits_with 2 \"\$WEFT\" $command" 2>again.txt && contains '1s is over' again.txt || return
+    eval "exits_with 2 \"\$WEFT\" $command" 2>again.txt && contains '1s has passed' again.txt || return
     command=$(sqlite3 many.db "SELECT replay FROM run LIMIT 1")
     eval "\"\$WEFT\" ${command#weft }" >again.txt || return
     contains "trace $(sqlite3 many.db 'SELECT hash FROM run LIMIT 1')" again.txt
@@ -147,7 +147,7 @@ changed() {
     cp load.weft changed.weft
     sed 's/load.weft/changed.weft/' load.sweep >changed.sweep
     sed -i 's/limit 30s/limit 31s/' changed.weft
-    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: .* do not mix' err.txt
+    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: differs from the scenario' err.txt
 }
 claim "a scenario that was changed is not mixed with what there is of the old" changed
 

@@ -132,7 +132,8 @@ static struct sm *find_master(struct part *part, uint32_t *at)
     size_t instances[2];
     unsigned count = count_masters(part, instances);
     if (count == 0)
-        complain(part->complaint, "no master around '%s'", part_node_name(part, part->from));
+        complain(part->complaint, "no master in the part of '%s'",
+                 part_node_name(part, part->from));
     else if (count > 1)
         complain(part->complaint, "two masters: at '%s' and at '%s'",
                  part_node_name(part, view->instances[instances[0]].port),

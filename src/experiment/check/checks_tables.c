@@ -78,7 +78,7 @@ static bool vswitches_forward(struct part *part)
             fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
         if (lid && (!table || table[lid] != topology_port_number(topology, socket)))
             return complain(part->complaint,
-                            "'%s' does not get what its virtual switch has for LID %u",
+                            "the virtual switch of '%s' does not forward LID %u to it",
                             part_node_name(part, port), lid);
     }
     return true;

@@ -17,8 +17,6 @@ void sent_add(struct sent *sent, unsigned method, unsigned attribute)
         sent->sets[attribute]++;
 }
 
-/* ---- counting ---- */
-
 void change_record_begin(struct change_record *smps, uint32_t nodes)
 {
     change_record_release(smps);
@@ -58,8 +56,6 @@ void change_record_add_smp(struct change_record *smps, uint64_t now, const struc
     if (smp->node < smps->nodes)
         smps->written[smp->node] = now;
 }
-
-/* ---- figures ---- */
 
 struct publisher {
     struct results *results;

@@ -27,14 +27,12 @@ struct run_record_event {
 /* A change: from the first sign to "the subnet is as wanted". */
 struct run_record_change {
     const char *who, *cause;
-    uint64_t begin, routed,
-        end; /* routed: when the last routes were computed; 0: none were needed */
+    uint64_t begin, routed, end; /* routed: end of the last computation; 0: none */
     uint64_t gets, sets, blocks; /* Gets, Sets, and Sets of LFT blocks */
     bool finished;               /* else the manager died or lost mastership */
     bool tied;                   /* the first change after a fault */
     uint64_t fault;              /* time of the fault */
-    uint64_t routing,
-        computing; /* start of the first route computation (0: unknown), and the time of all */
+    uint64_t routing, computing; /* start of the first computation (0: unknown); time of all */
 };
 
 struct run_record_check {
@@ -61,7 +59,7 @@ struct run_record {
     VEC(struct run_record_machine) machines;
     const char *file;
     uint64_t seed, end, hash;
-    uint64_t smps, lost, hops; /* SMPs sent, SMPs dropped by faults, links crossed by packets */
+    uint64_t smps, lost, hops; /* SMPs sent, SMPs dropped by faults, links crossed */
     uint32_t switches, adapters;
     struct results results; /* figures and series */
     const char *verdict;    /* "steady", "saturated: …"; NULL: there was no traffic */

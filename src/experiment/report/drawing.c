@@ -9,8 +9,6 @@ static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "�
 static const char *const marks[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 enum { HEIGHTS = 8 };
 
-/* ---- time ---- */
-
 static unsigned column_of(const struct canvas *canvas, uint64_t time)
 {
     assert(canvas->to > canvas->from && canvas->columns > 0);
@@ -43,8 +41,6 @@ void drawing_axis(const struct canvas *canvas, struct text *out)
     text_printf(out, "%s%*s%s", first, width < canvas->columns ? (int)(canvas->columns - width) : 1,
                 "", last);
 }
-
-/* ---- curves ---- */
 
 /* The value at a time; 0 before the first point. */
 static double value_at(const struct series *series, uint64_t time)

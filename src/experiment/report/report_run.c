@@ -155,12 +155,11 @@ static void put_timeline(const struct report_run *report, struct page *page)
     page_subsection(page, windows.items[0].from > 0 ? "While traffic flowed" : "The whole run");
     put_window(&timeline, &windows.items[0], page);
     for (size_t i = 1; i < windows.count; i++) {
-        struct text heading = {0};
-        text_printf(&heading, "%s, at %s", windows.items[i].moment,
-                    quantity_moment(windows.items[i].origin, at));
-        page_subsection(page, heading.data);
+        char heading[640];
+        snprintf(heading, sizeof heading, "%s, at %s", windows.items[i].moment,
+                 quantity_moment(windows.items[i].origin, at));
+        page_subsection(page, heading);
         put_window(&timeline, &windows.items[i], page);
-        text_release(&heading);
     }
     vec_release(&windows);
 }
@@ -174,7 +173,7 @@ static void put_changes(const struct report_run *report, struct page *page)
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
     if (!record->changes.count)
         return;
-    page_section(page, "The managers’ changes");
+    page_section(page, "Changes of the managers");
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
     for (size_t i = 0; i < record->changes.count && i < CHANGES_SHOWN; i++) {
         const struct run_record_change *change = &record->changes.items[i];

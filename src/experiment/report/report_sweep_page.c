@@ -184,7 +184,7 @@ static void put_curves(const struct report_sweep *sweep, struct page *page)
     if (most_repetitions(sweep) > 1)
         page_note(page, "Means over repetitions; bars are 95 %% confidence intervals.");
     for (size_t i = 0; i < sweep->pooled.count; i++)
-        page_note(page, "Means are taken over %s, too.",
+        page_note(page, "The means are also over %s.",
                   sweep->parameters.items[sweep->pooled.items[i]].name);
 }
 
@@ -285,7 +285,7 @@ static void put_reproduction(const struct report_sweep *sweep, struct page *page
         return;
     const struct result_run *run = &sweep->runs->items.items[0];
     page_section(page, "How to run it again");
-    page_paragraph(page, "The first point, for one:");
+    page_paragraph(page, "The first point:");
     page_code(page, run->replay ? run->replay : "");
     page_paragraph(page, "Seed %llu, trace hash %016llx, weft %s.", (unsigned long long)run->seed,
                    (unsigned long long)run->hash, run->version ? run->version : "");

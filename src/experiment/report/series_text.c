@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- JSON ---- */
-
 static void put_number(struct json *json, const char *key, double value)
 {
     if (fabs(value) < 1e15 && value == (double)(int64_t)value)
@@ -51,8 +49,6 @@ void series_write_json(const struct results *results, struct json *json)
     }
     json_end_array(json);
 }
-
-/* ---- CSV ---- */
 
 void csv_put(struct text *out, const char *field, const char *end)
 {

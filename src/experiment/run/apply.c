@@ -14,7 +14,7 @@ static int set_node(struct setup *setup, const struct action *action, bool up, s
     if (!up && instance >= 0 && setup_manager(setup, (size_t)instance)) {
         run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
                              "the manager at %s stops with it",
-                             setup_node_name(setup, action->node));
+                             node_label(&setup->topology, action->node));
         setup_kill_manager(setup, (size_t)instance);
     }
     return fabric_set_node(setup->fabric, action->node, up, err);

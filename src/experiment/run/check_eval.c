@@ -17,7 +17,7 @@ static bool holds_time(const struct setup *setup, const struct check_statement *
     if (!check_holds(&view, CHECK_SETTLED, complaint))
         return false;
     if (setup->settled < setup->disturbed)
-        return complain(complaint, "nothing was done about the last action");
+        return complain(complaint, "no change followed the last action");
     uint64_t took = setup->settled - setup->disturbed;
     complain(complaint, "%s", time_text(took, text));
     return check_statement_compare(check, took);
@@ -32,8 +32,8 @@ static bool holds_master(const struct setup *setup, const struct check_statement
     if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
         return false;
     return (sm && sm_state(sm) == SM_MASTER) ||
-           complain(complaint, "the manager at '%.80s' is %s", setup_node_name(setup, check->node),
-                    sm ? "not master" : "not running");
+           complain(complaint, "the manager at '%.80s' is %s",
+                    node_label(&setup->topology, check->node), sm ? "not master" : "not running");
 }
 
 /* True if there is a deadlock or there was one; the complaint has part of the cycle. */
@@ -47,7 +47,7 @@ static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
     if (now)
         complain(complaint, "%.250s", cycle.data ? cycle.data : "");
     else if (metrics_saw_deadlock(setup->metrics))
-        complain(complaint, "there was one before");
+        complain(complaint, "there was a deadlock before");
     text_release(&cycle);
     return now || metrics_saw_deadlock(setup->metrics);
 }

@@ -12,8 +12,6 @@
 
 enum { FLOWS_MOST = 256 };
 
-/* ---- settings ---- */
-
 static const char prefix[] = "traffic";
 
 bool flows_is_setting(const struct statement *statement)
@@ -56,8 +54,6 @@ static int check_flow_numbers(const struct setup *setup)
     return 0;
 }
 
-/* ---- binding ---- */
-
 int flows_bind(struct setup *setup)
 {
     struct scenario *scenario = setup->scenario;
@@ -74,9 +70,10 @@ int flows_bind(struct setup *setup)
             continue;
         struct traffic_spec spec = *statement->spec;
         struct flow flow = {.stopped = spec.stopped};
-        status = setup->flows.count < FLOWS_MOST ? 0
-                                                 : word_error(&setup->cursor, &statement->word,
-                                                              "more than %d traffics", FLOWS_MOST);
+        status = setup->flows.count < FLOWS_MOST
+                     ? 0
+                     : word_error(&setup->cursor, &statement->word,
+                                  "more than %d 'traffic' statements", FLOWS_MOST);
         if (status == 0)
             status = apply_settings(&spec, setup->flows.count + 1, setup);
         if (status == 0)
@@ -94,8 +91,6 @@ void flows_release(struct setup *setup)
         traffic_release(&setup->flows.items[i].traffic);
     vec_release(&setup->flows);
 }
-
-/* ---- running ---- */
 
 static void start_flow(struct setup *setup, struct flow *flow)
 {
@@ -119,7 +114,7 @@ int flows_start(struct setup *setup, uint64_t number, struct err *err)
     if (flow->running)
         return err_set(err, EALREADY, "traffic %u is running already", (unsigned)number);
     if (flow->traffic.stop_ps <= now)
-        return err_set(err, EINVAL, "traffic %u was to stop before this", (unsigned)number);
+        return err_set(err, EINVAL, "the stop time of traffic %u has passed", (unsigned)number);
     flow->traffic.start_ps = now;
     start_flow(setup, flow);
     return 0;

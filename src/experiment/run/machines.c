@@ -79,7 +79,7 @@ int machines_bind_action(const struct setup *setup, const struct action *action,
     if (setup->machines.is_shared && action->node == TOPOLOGY_NONE &&
         action->kind != ACTION_STOP_MACHINE)
         return word_error(cursor, name->text ? name : &action->when_word,
-                          "machines at shared ports need a place that is named");
+                          "machines at shared ports need a named hypervisor");
     return 0;
 }
 
@@ -402,11 +402,11 @@ bool machines_are_settled(const struct setup *setup, struct complaint *complaint
 {
     const struct machines *machines = &setup->machines;
     if (machines->orders.count)
-        return complain(complaint, "'%.80s' is on its way",
+        return complain(complaint, "the order for '%.80s' is not complete",
                         machines->items.items[machines->orders.items[0].machine].name);
     if (machines_are_busy(setup))
-        return complain(complaint, "'a query of a peer' is on its way");
-    return machines_next(setup) == TIME_NEVER || complain(complaint, "machines come and go");
+        return complain(complaint, "a path query of a sender has no answer yet");
+    return machines_next(setup) == TIME_NEVER || complain(complaint, "a churn is running");
 }
 
 bool machines_hold(const struct setup *setup, struct complaint *complaint)

@@ -21,7 +21,7 @@ int measuring_check_names(struct setup *setup)
             uint32_t first = name_map_get(&names, collection->name);
             if (first != MAP_NONE)
                 status = word_error(&setup->cursor, &collection->word,
-                                    "line %u collects '%.80s' already: say 'called NAME'", first,
+                                    "line %u collects '%.80s' already: use 'called NAME'", first,
                                     collection->name);
             else
                 name_map_add(&names, collection->name, line);
@@ -45,8 +45,6 @@ static bool checks_unaffected(const struct scenario *scenario)
     return false;
 }
 
-/* ---- data observer ---- */
-
 static void observe_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct setup *setup = context;
@@ -68,8 +66,6 @@ static void observe_port(void *context, uint64_t now, uint32_t port, bool open)
     struct setup *setup = context;
     metrics_port_changed(setup->metrics, now, port, open);
 }
-
-/* ---- all measurements ---- */
 
 /* By default figures are measured from the first traffic, or from the start of the run. */
 void measuring_begin(struct setup *setup)

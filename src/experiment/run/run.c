@@ -19,8 +19,7 @@ struct due {
 
 struct run_state {
     struct setup setup;
-    VEC(struct due)
-    agenda; /* by time, then in the order of the file; the first `done` have been applied */
+    VEC(struct due) agenda; /* by time, then by line; the first `done` were applied */
     size_t done;
     bool halted; /* a deadlock ended the run */
     const struct run_options *options;
@@ -50,7 +49,7 @@ static int schedule_action(struct run_state *state, const struct statement *stat
         return -EINVAL;
     if (due.time < now)
         return word_error(&state->setup.cursor, &action->when_word,
-                          "%s is over: the run is at %s already", action->when_word.text,
+                          "%s has passed: the run is at %s", action->when_word.text,
                           time_text(now, text));
     vec_push(&state->agenda, due);
     for (size_t i = state->agenda.count - 1; i > state->done; i--) {
@@ -264,7 +263,7 @@ static int run_statement(struct run_state *state, const struct statement *statem
     switch (run->kind) {
     case RUN_TO:
         if (run->time < now)
-            return word_error(&setup->cursor, &run->word, "%s is over: the run is at %s already",
+            return word_error(&setup->cursor, &run->word, "%s has passed: the run is at %s",
                               run->word.text, time_text(now, text));
         return run_until_time(state, run->time);
     case RUN_FOR:
@@ -300,7 +299,7 @@ static int check_end(struct run_state *state)
     struct err err = {0};
     if (next_due(state) != TIME_NEVER && !state->halted)
         return word_error(&setup->cursor, &state->agenda.items[state->done].statement->word,
-                          "no 'run' comes to this time");
+                          "no 'run' statement reaches this time");
     if (!metrics_has_traffic(setup->metrics))
         return 0;
     bool holds = fabric_check_data(setup->fabric, &err) == 0;

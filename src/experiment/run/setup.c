@@ -4,7 +4,6 @@
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/manager.h"
-#include "experiment/scenario/names.h"
 #include "topology/generate.h"
 
 #include <assert.h>
@@ -14,11 +13,6 @@
 #include <string.h>
 
 enum { INSTANCES_MOST = 256 };
-
-const char *setup_node_name(const struct setup *setup, uint32_t node)
-{
-    return node_label(&setup->topology, node);
-}
 
 struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting)
 {
@@ -191,11 +185,11 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
     bool at_switch = setup->topology.nodes.items[place.node].kind == NODE_SWITCH;
     if (setup_find_instance(setup, place.node) >= 0)
         return word_error(&setup->cursor, word, "there is a manager at '%.80s' already",
-                          setup_node_name(setup, place.node));
+                          node_label(&setup->topology, place.node));
     if (place.count && at_switch != (place.numbers[0] == 0))
         return word_error(&setup->cursor, word,
-                          "a manager sits at port 0 of a switch, or at a port of an "
-                          "adapter from 1 on");
+                          "a manager runs at port 0 of a switch, or at port 1 or higher of an "
+                          "adapter");
     return bind_port_number(word, place.node, place.count ? place.numbers[0] : !at_switch,
                             &setup->topology, &setup->cursor, port);
 }
@@ -216,8 +210,9 @@ static int add_managers(struct setup *setup, const char *preset)
             return status;
         struct setup_instance *instance = mem_zalloc(1, sizeof *instance);
         config_init(&instance->config);
-        instance->name = arena_strdup(
-            &setup->record->arena, setup_node_name(setup, setup->topology.ports.items[port].node));
+        instance->name =
+            arena_strdup(&setup->record->arena,
+                         node_label(&setup->topology, setup->topology.ports.items[port].node));
         vec_push(&setup->instances, instance);
         vec_push(&setup->places, ((struct manager_instance){port, NO_MANAGER}));
         status = configure_manager(setup, instance, statement, preset);
@@ -274,7 +269,7 @@ static int bind_action(struct setup *setup, struct action *action)
     bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
     if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
         setup_find_instance(setup, action->node) < 0)
-        return word_error(cursor, &action->node_word, "no manager sits at '%.80s'",
+        return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
                           action->node_word.text);
     if (status == 0 && of_traffic && action->value > setup->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",

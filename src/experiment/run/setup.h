@@ -9,6 +9,7 @@
 #include "experiment/measure/run_record.h"
 #include "experiment/run/flows.h"
 #include "experiment/run/machines.h"
+#include "experiment/scenario/names.h"
 #include "experiment/scenario/scenario.h"
 #include "host/manager/config.h"
 #include "host/sim/sim.h"
@@ -65,7 +66,6 @@ void setup_start_manager(struct setup *setup, size_t instance);
 void setup_kill_manager(struct setup *setup, size_t instance);
 struct sm *setup_manager(const struct setup *setup, size_t instance); /* NULL: not running */
 struct check_view setup_view(const struct setup *setup);
-const char *setup_node_name(const struct setup *setup, uint32_t node);
 /* For errors about a setting, which may be one of the command line. */
 struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting);
 

@@ -220,7 +220,7 @@ void collect_read(struct collection *collection, struct cursor *cursor)
         collection->every = SAMPLE_EVERY;
     if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
         collection->to <= collection->from)
-        word_error(cursor, &collection->word, "it ends before it begins");
+        word_error(cursor, &collection->word, "the end is not after the beginning");
     if (!collection->name)
         collection->name = make_name(collection, cursor->arena);
 }

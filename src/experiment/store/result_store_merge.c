@@ -34,8 +34,8 @@ static int check_scenarios(struct result_store *store, const char *path, struct 
                    " FROM main.run s JOIN main.text m ON m.id = s.template))",
                    "");
     if (status == 0 && strange)
-        return err_at(err, EINVAL, path, 0,
-                      "holds runs of another scenario than %.200s: they do not mix", store->path);
+        return err_at(err, EINVAL, path, 0, "has runs of another scenario than %.200s",
+                      store->path);
     return status;
 }
 

@@ -75,7 +75,7 @@ int sql_error(const struct result_store *store, struct err *err)
     if (code == SQLITE_NOTADB)
         return err_at(err, EINVAL, store->path, 0, "is no result store");
     if (code == SQLITE_BUSY)
-        return err_at(err, EBUSY, store->path, 0, "another process does not let go of it");
+        return err_at(err, EBUSY, store->path, 0, "another process has locked it");
     if (code == SQLITE_FULL)
         return err_at(err, ENOSPC, store->path, 0, "%s", strerror(ENOSPC));
     return err_at(err, EIO, store->path, 0, "%s", sqlite3_errmsg(store->db));
@@ -232,7 +232,7 @@ int sql_prepare_tables(struct result_store *store, bool create, struct err *err)
     if (status)
         return status;
     if (tables == 0 && !create)
-        return err_at(err, EINVAL, store->path, 0, "is empty: no result store (yet)");
+        return err_at(err, EINVAL, store->path, 0, "is empty: no result store");
     if (application != APPLICATION_ID)
         return err_at(err, EINVAL, store->path, 0, "is no result store");
     if (version != SCHEMA_VERSION)

@@ -34,10 +34,9 @@ struct sweep {
     VEC(struct sweep_axis) axes;
     size_t parameter_count;
     uint64_t repeat, seed;
-    uint64_t timeout; /* wall-clock limit of a run in ps; 0: none */
-    uint64_t memory;  /* memory limit of a run in bytes; 0: none */
-    struct name_patterns figures,
-        series; /* results to keep; without patterns all figures and no series */
+    uint64_t timeout;                     /* wall-clock limit of a run in ps; 0: none */
+    uint64_t memory;                      /* memory limit of a run in bytes; 0: none */
+    struct name_patterns figures, series; /* to keep; by default all figures, no series */
     struct arena arena;
 };
 

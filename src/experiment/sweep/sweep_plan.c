@@ -145,8 +145,8 @@ static int check_template(struct result_store *store, const struct sweep *sweep,
     int status = result_store_find_other_template(store, sweep->template, &arena, &other, err);
     if (status == 0 && other)
         status = err_at(err, EINVAL, sweep->scenario, first_difference(sweep->template, other),
-                        "differs from here on from the scenario whose runs are in %.200s: they do "
-                        "not mix; name another store, or move that one away",
+                        "differs from the scenario of the runs in %.200s: name another store, or "
+                        "move that one away",
                         result_store_path(store));
     arena_release(&arena);
     return status;

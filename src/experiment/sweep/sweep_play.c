@@ -7,8 +7,6 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 
-/* ---- execution ---- */
-
 static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
                          const struct sweep_run *run, struct err *err)
 {
@@ -54,8 +52,6 @@ int sweep_check_run(const struct sweep *sweep, const struct sweep_run *run, stru
     return status;
 }
 
-/* ---- repetition ---- */
-
 /* Without placeholders it is a `weft sim` command. */
 void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run, struct text *out)
 {
@@ -79,8 +75,6 @@ void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run
     }
     arena_release(&arena);
 }
-
-/* ---- storage ---- */
 
 static bool matches_any(const char *name, const struct name_patterns *patterns)
 {

@@ -108,12 +108,12 @@ static void impossible_vm_statements_are_refused_before_the_run(void **state)
     assert_refused(THERE "vm start a at H1-vswitch\n", "is no hypervisor");
     assert_refused(THERE "vm start a at H99\n", "is no node of this fabric");
     assert_refused(THERE "vm start a\nvm migrate a to H1 quickly\n", "is no mode of a move");
-    assert_refused(THERE "vm churn boots 5 per minute\n", "how long?");
-    assert_refused(THERE "vm churn moves 5 per minute for 1s\n", "without 'boots N'");
+    assert_refused(THERE "vm churn boots 5 per minute\n", "no end: ");
+    assert_refused(THERE "vm churn moves 5 per minute for 1s\n", "a churn needs 'boots N'");
     assert_refused(THERE "set vm model other\n", "is no model of machines");
     assert_refused(THERE "set vm colour red\n", "is no setting of machines");
-    assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a place");
-    assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "say a rate");
+    assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a named hypervisor");
+    assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "use 'rate'");
     assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is no hypervisor");
 }
 
@@ -169,7 +169,7 @@ static void a_machine_of_a_dead_hypervisor_fails_the_check(void **state)
                                                "fail node H1-vswitch\nrun until settled\n"
                                                "check machines\n");
     assert_int_equal(run_record_failures(&record), 1);
-    assert_non_null(strstr(record.checks.items[0].finding, "is nowhere"));
+    assert_non_null(strstr(record.checks.items[0].finding, "has no function"));
     run_record_release(&record);
 }
 

@@ -272,7 +272,7 @@ static void names_and_values_are_checked_before_the_run(void **state)
     assert_refused("topology figure1\nsm S11\n",
                    "x.weft:2:4: 'S11' is no node of this fabric; did you mean 'S1'?");
     assert_refused("topology figure1\nsm S1:2\n",
-                   "x.weft:2:4: a manager sits at port 0 of a switch");
+                   "x.weft:2:4: a manager runs at port 0 of a switch");
     assert_refused("topology figure1\nsm S1\nsm S1\n", "x.weft:3:4: there is a manager at 'S1'");
     assert_refused("topology figure1\nsm S1 windwo 3\n",
                    "x.weft:2:7: 'windwo' is no setting of a manager; did you mean 'window'?");
@@ -287,17 +287,17 @@ static void names_and_values_are_checked_before_the_run(void **state)
     assert_refused("topology figure1\nfail link S1 4\n",
                    "x.weft:2:14: nothing is connected to port 4");
     assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is no switch");
-    assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: no manager sits at 'S2'");
+    assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: there is no manager at 'S2'");
     assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
 }
 
 static void past_times_are_refused(void **state)
 {
     (void)state;
-    assert_refused(NET "run 2s\nat 1s flap S1 1\n",
-                   "x.weft:4:4: 1s is over: the run is at 2s already");
-    assert_refused(NET "run 2s\nrun 1s\n", "x.weft:4:5: 1s is over: the run is at 2s already");
-    assert_refused(NET "at 3s flap S1 1\nrun 2s\n", "x.weft:3:1: no 'run' comes to this time");
+    assert_refused(NET "run 2s\nat 1s flap S1 1\n", "x.weft:4:4: 1s has passed: the run is at 2s");
+    assert_refused(NET "run 2s\nrun 1s\n", "x.weft:4:5: 1s has passed: the run is at 2s");
+    assert_refused(NET "at 3s flap S1 1\nrun 2s\n",
+                   "x.weft:3:1: no 'run' statement reaches this time");
     assert_refused("topology figure1\nrun 8000000s\nrun for 8000000s\n",
                    "x.weft:3:5: a run lasts 100 days");
     assert_refused(NET "run 1s\nkill sm S1\nkill sm S1\n",

@@ -149,7 +149,7 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform rate 0", "x.weft:1:22: '0': expected packets a second above 0");
     assert_refused("traffic uniform rate -5", "x.weft:1:22: '-5': expected packets");
     assert_refused("traffic uniform rate nan", "x.weft:1:22: 'nan': expected packets");
-    assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is there twice");
+    assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is given twice");
     assert_refused("traffic uniform rate 1 load 2", "x.weft:1:24: either a rate or a load");
     assert_refused("traffic uniform load 101", "x.weft:1:22: '101': expected a share");
     assert_refused("traffic uniform size 5000", "x.weft:1:22: '5000': expected a payload in bytes");
@@ -167,16 +167,16 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
 static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
 {
     (void)state;
-    assert_unbound("traffic uniform", "x.weft:1:1: how much?");
+    assert_unbound("traffic uniform", "x.weft:1:1: no rate: ");
     assert_unbound("traffic uniform rate 5 from X*",
-                   "x.weft:1:29: no adapter with a cable is called 'X*'");
+                   "x.weft:1:29: no adapter with a cable matches 'X*'");
     assert_unbound("traffic gather rate 5", "x.weft:1:1: gather traffic needs 'hot NODE'");
     assert_unbound("traffic gather rate 5 hot H8", "x.weft:1:27: 'H8' is no node of this fabric");
     assert_unbound("traffic gather rate 5 hot S1", "x.weft:1:27: 'S1' is none of the receivers");
     assert_unbound("traffic ring rate 5 from H4",
                    "x.weft:1:1: ring traffic needs the same senders");
     assert_unbound("traffic uniform rate 5 size 4096",
-                   "x.weft:1:1: packets of 4096 bytes, but the MTU is 2048 somewhere");
+                   "x.weft:1:1: packets of 4096 bytes exceed the MTU of a node, 2048");
     assert_unbound("traffic trace nothing.txt", "x.weft:1:15: ./nothing.txt: No such file");
     assert_unbound("traffic uniform rate 5 start 2s stop 1s",
                    "x.weft:1:1: traffic stops before it starts");
