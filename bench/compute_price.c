@@ -1,9 +1,9 @@
-/* compute_price: what one counted operation of computing routes takes on this machine.
+/* compute_price: the time of one counted operation of computing routes on this machine.
  *
- * Simulations charge operations (routing/engine/engine.h) at a price that is an attribute of the
- * fabric, `compute`; this prints what the preset `today` was taken from: nanoseconds for each
+ * Simulations charge operations (routing/engine/engine.h) at a price, the attribute `compute` of
+ * the fabric. This program prints the measurement behind the preset `today`: nanoseconds for each
  * engine, for the check of its tables and for the order of their updates, on networks of the
- * papers' sizes and on fat trees. Beside it stand the steps of the papers' own algorithms. */
+ * papers' sizes and on fat trees, and the steps of the papers' own algorithms. */
 #include "routing/check/verify.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/paper_cost.h"
