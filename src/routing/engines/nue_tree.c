@@ -73,7 +73,8 @@ static bool add_tree_dependency(struct nue_tree *tree, uint32_t in)
            cdg_insert(tree->cdg, tree->vl, in, tree->choice[at]) != CDG_REFUSED;
 }
 
-/* The same, and all further dependencies on the path that no source has needed so far. */
+/* Adds the dependency of packets that arrive by `in`, and all further dependencies on the path that
+ * no source has needed so far. */
 static bool add_path(struct nue_tree *tree, uint32_t in)
 {
     if (!add_tree_dependency(tree, in))

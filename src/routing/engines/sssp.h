@@ -22,7 +22,7 @@ struct sssp {
     /* All shortest paths to the target, made by sssp_aim(). */
     uint32_t target;
     uint32_t reached;   /* switches that have one, the target included */
-    uint32_t *order;    /* these, by distance; the target comes first */
+    uint32_t *order;    /* switches by distance; the target comes first */
     uint32_t *distance; /* by switch, or NETWORK_NONE */
     struct sssp_hop *next_hops;
     uint32_t *first_hop; /* by place in `order`, one more at the end */

@@ -121,8 +121,8 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     return cdg_end(column->cdg, fine);
 }
 
-/* The same, but packets of old entries that must not use this hop are drained first: their sender
- * must get another entry. */
+/* repair_try_hop(), but packets of old entries that must not use this hop are drained first: their
+ * sender must get another entry. */
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
                          const struct repair_arrivals *arrivals)
 {

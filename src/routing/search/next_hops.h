@@ -24,7 +24,7 @@ enum { NEXT_HOPS_UNROUTABLE_TOP = 1 << 20 }; /* more are counted, but not listed
 struct next_hops_gaps {
     struct updown_gaps pairs;
     uint64_t unroutable_count;              /* pairs of switches among pairs.other_pairs */
-    VEC(struct unroutable_pair) unroutable; /* these pairs, destination by destination */
+    VEC(struct unroutable_pair) unroutable; /* unroutable pairs, destination by destination */
 };
 
 struct next_hops {
