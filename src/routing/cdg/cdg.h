@@ -78,9 +78,9 @@ struct cdg {
     uint32_t *first_order; /* the order of an empty layer, see cdg_open() */
     unsigned count;        /* of layers */
     struct cdg_layer layer[CDG_LAYERS_MAX];
-    /* What it took so far, as engine.h counts operations. */
+    /* Work so far, as engine.h counts operations. */
     uint64_t insertions; /* dependencies inserted or sorted */
-    uint64_t reordering; /* channels looked at or moved to keep the order */
+    uint64_t reordering; /* channels visited or moved to keep the order */
 
     bool similar; /* insertions resemble each other, see cdg_similar.c; set by the client */
     struct cdg_path paths[CDG_PATHS];
@@ -88,7 +88,7 @@ struct cdg {
 
     bool on_trial;
     VEC(struct cdg_dependency) added;   /* by the trial */
-    VEC(struct cdg_dependency) blocked; /* refused because of what the trial added */
+    VEC(struct cdg_dependency) blocked; /* refused because of dependencies of the trial */
 
     /* Scratch of one insertion. */
     uint8_t *seen; /* by channel: 0, or CDG_AHEAD or CDG_BEHIND, with CDG_ON_TRIAL or without */

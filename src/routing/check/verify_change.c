@@ -251,7 +251,7 @@ static void put_in_queue(struct change_walk *walk, uint32_t at, enum age age, ui
     vec_push(&walk->queue, ((struct state){at, age, wave}));
 }
 
-/* Queues all states that may send what a switch forwards by its entry of this age. */
+/* Queues all states that may send packets which a switch forwards by its entry of this age. */
 static void queue_senders(struct change_walk *walk, struct state state)
 {
     const struct network *network = walk->network;

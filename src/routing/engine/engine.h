@@ -60,7 +60,7 @@ struct engine {
                    struct routes *routes, struct err *err);
     const struct engine *provisional; /* or NULL */
     bool renames;                     /* wants terminals with more than one LID */
-    /* What the published algorithm would do in place of `compute`: see paper_cost.h. */
+    /* Steps of the published algorithm, instead of `compute`: see paper_cost.h. */
     uint64_t (*paper_steps)(const struct network *network, const struct updown *updown);
     /* NULL, or returns the up*-down* directions of its tables without the tables, as routes.ranks;
      * NULL: none. */

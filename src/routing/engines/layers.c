@@ -1,7 +1,6 @@
-/* Pairs enter a layer one after the other as long as they close no cycle, and the rest goes on to
- * the next layer. First come the pairs with terminals at both ends, then those with terminals at
- * one; the farthest first, since these are the hardest to place, and short ones fit into what is
- * left. */
+/* Pairs enter a layer one after the other as long as they close no cycle; the others move to the
+ * next layer. Pairs with terminals at both ends come first, then those with terminals at one; the
+ * farthest first, since they are the hardest to place. */
 #include "routing/engines/layers.h"
 
 #include "routing/engines/sssp.h"

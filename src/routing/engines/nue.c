@@ -2,8 +2,8 @@
  *
  * Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach to deadlock-free
  * high-performance routing" (2016): destinations are assigned to the VLs, and the routes to each
- * are searched in the complete dependency graph of its VL, which forbids what would close a cycle
- * with the routes that are there. An escape tree in each graph from the start guarantees a path,
+ * are searched in the complete dependency graph of its VL, which refuses dependencies that would
+ * close a cycle with earlier routes. An escape tree in each graph from the start guarantees a path,
  * even on a single VL.
  *
  * What is done differently:
@@ -12,8 +12,8 @@
  *   destination gets stuck on all of them, the computation starts again with escape trees and with
  *   the destinations in random order: with few VLs, consecutive neighbours would take the same
  *   links.
- * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all
- *   shortest there; else to the VL where the sum of detours is least.
+ * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all shortest
+ *   there; else to the VL where the sum of detours is least.
  * - If loads are uneven, trees are removed and chosen again, as in sssp.
  *
  * VLs by destination separate the two directions of a pair, and most clients use one SL for both.
@@ -45,7 +45,7 @@ struct nue {
     struct nue_tree tree;
     struct column column;
     uint32_t *weight;   /* by channel */
-    uint16_t *factor;   /* by channel: what a route counts there; NULL: 1 */
+    uint16_t *factor;   /* by channel: weight of a route; NULL: 1 */
     uint32_t *flow;     /* by switch */
     uint32_t *up;       /* [vl * switches + switch]: to the parent in the VL's escape tree */
     uint8_t *preferred; /* by switch: the preferred VL of its terminals */

@@ -14,7 +14,7 @@ struct sssp {
     const struct network *network;
     struct arena memory;
     uint32_t *weight; /* by edge: the routes that cross it so far */
-    uint16_t *factor; /* by edge: what a route counts there; NULL: 1 */
+    uint16_t *factor; /* by edge: weight of a route; NULL: 1 */
     uint64_t operations;
     struct cdg *cdg; /* or NULL */
     bool lowest;     /* ports instead of weights decide */

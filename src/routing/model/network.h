@@ -1,4 +1,4 @@
-/* What a routing engine sees: switches, the links between them and the adapter ports at them.
+/* The input of routing engines: switches, the links between them and the adapter ports at them.
  *
  * The end point of every algorithm is an adapter's *port*, here a terminal; an adapter with two
  * ports is two terminals. A terminal is attached to one switch, so engines work on switches alone
