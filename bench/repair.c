@@ -1,9 +1,10 @@
-/* repair: the cost of a repair of the tables of a large fat tree after one loss.
+/* repair: the cost of a repair of the tables of a large fat tree after one failure.
  *
- * On the 11,664-host tree a link or a switch of each level is removed. The tables of an engine are
- * repaired (routing/repair/repair.h), the order of the updates is planned, and both are checked
- * (routing/check/verify_change.h). Output: the best time of several runs with its parts, the
- * entries that changed, the broken entries, and the times of the engine and of the full check. */
+ * On the 11,664-host tree a link or a switch of each level fails. The tables that an engine
+ * computed are repaired (routing/repair/repair.h), the order of the updates is planned, and both
+ * are checked (routing/check/verify_change.h). Prints the best of several times and their parts,
+ * the entries that changed and that were examined, and the time of the engine and the full check.
+ */
 #include "routing/repair/repair.h"
 #include "routing/check/verify.h"
 #include "routing/check/verify_change.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* CPU time: the benchmark has one thread, and other processes may be running. */
+/* CPU time: there is one thread, and others may use the machine. */
 static double now_ms(void)
 {
     struct timespec now;
@@ -23,7 +24,7 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* The loss: a switch, or the link at one of its ports. */
+/* The failure: a switch, or the link at one of its ports. */
 struct loss {
     const char *name;
     uint32_t at;
@@ -77,7 +78,7 @@ struct state {
     struct dependency_graph checked;
 };
 
-/* The rest of the fabric, and the tables that its switches still have. */
+/* The fabric after the failure, and the tables of its switches. */
 struct rest {
     struct network network;
     struct routes held;
@@ -146,7 +147,7 @@ static void repair_and_check(const struct state *state, struct rest *rest, bool 
     verify_change_release(&change);
 }
 
-/* The full check runs once. */
+/* The quality of the tables is measured once. */
 static struct outcome lose(const struct state *state, const struct loss *loss)
 {
     struct outcome best = {0}, outcome;
@@ -172,7 +173,7 @@ static void lose_and_tell(const struct state *state, const struct loss *loss)
            best.part[CHECK], best.entries, best.broken, best.waves, best.drains, best.fault);
 }
 
-/* A switch this many hops above the last leaf. */
+/* A switch `level` levels above the last leaf. */
 static uint32_t switch_at_level(const struct network *network, unsigned level)
 {
     uint32_t at = network->terminals.items[network->terminals.count - 1].at;

@@ -1,11 +1,11 @@
-/* sa_speed: how many PathRecord queries the subnet administration answers in a second of one core.
+/* sa_speed: PathRecord queries per second that subnet administration answers on one core.
  *
  *     sa_speed [HOSTS [PARTITIONS]]
  *
- * The administration of a fat tree in memory is asked for the paths of random pairs of hosts, each
- * query with both GIDs and reversible, as librdmacm asks. Receiving, queueing and making the answer
- * count; packets do not. Every answer is looked at: status, and the DLID that was asked for. With
- * PARTITIONS every host is in one of so many, and in one more with all the others. */
+ * Queries the administration of a fat tree in memory for the paths of random pairs of hosts, with
+ * both GIDs and reversible, as librdmacm does. The time includes receiving, queueing and the
+ * response, but no packets. Checks status and DLID of every response. With PARTITIONS, every host
+ * is a member of one of that many partitions, and of one partition of all hosts. */
 #include "base/rng.h"
 #include "sa_world.h"
 
@@ -59,7 +59,7 @@ static unsigned take_answers(struct sa_world *world)
     return count;
 }
 
-/* As a manager would have found the tables. */
+/* As after the discovery of the tables by a manager. */
 static void part(struct sa_world *world, unsigned count)
 {
     struct subnet *subnet = world->subnet;

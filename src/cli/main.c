@@ -1,4 +1,4 @@
-/* weft: the front door. One table of commands; everything else is in their files. */
+/* weft: the table of commands, and the help. */
 #include "cli/command.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void print_help(FILE *out)
           out);
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n'weft COMMAND --help' explains a command; 'man weft' has the whole.\n", out);
+    fputs("\n'weft COMMAND --help' explains a command; see also weft(1).\n", out);
 }
 
 static bool asks_help(int argc, char **argv)

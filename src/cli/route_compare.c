@@ -1,7 +1,7 @@
-/* weft route --compare: the same network, several engines, one line each.
+/* weft route --compare: compares engines on one network, one line for each.
  *
- * Every engine is measured, its tables are verified and then judged by what they do to traffic
- * (routing/check/quality.h). An engine that refuses has its reason in its line. */
+ * The tables of every engine are checked, and their quality is measured (routing/check/quality.h).
+ * For an engine that refuses, the line has the reason. */
 #include "cli/route.h"
 
 #include "cli/command.h"
@@ -17,14 +17,14 @@
 /* One engine's line. */
 struct compared {
     const char *name;
-    bool refused, given; /* given: tables of a file, not computed here */
+    bool refused, given; /* given: the tables are from a file */
     int rc;
     struct route_cost cost;
     struct route_entries entries;
     struct verify_report report;
     struct quality quality;
     unsigned vls;
-    uint64_t table_bytes, digest; /* of the tables and service levels */
+    uint64_t table_bytes, digest; /* of the tables and SLs */
     char note[sizeof((struct routes *)0)->note];
     char reason[sizeof((struct err *)0)->message];
 };
@@ -36,7 +36,7 @@ struct comparison {
     VEC(struct compared) lines;
 };
 
-/* Tables are the same if this is, as far as anybody will ever see. */
+/* FNV-1a over tables and SLs. */
 static uint64_t digest_of(const struct routes *routes)
 {
     size_t bytes = (size_t)routes->switch_count * routes->stride;
@@ -48,8 +48,8 @@ static uint64_t digest_of(const struct routes *routes)
     return digest;
 }
 
-static void judge(const struct comparison *comparison, const struct routes *routes,
-                  struct compared *line)
+static void measure_quality(const struct comparison *comparison, const struct routes *routes,
+                            struct compared *line)
 {
     uint32_t *order = tree_shift_order(comparison->network);
     struct quality_options options = {
@@ -80,7 +80,7 @@ static void compare_engine(struct comparison *comparison, const struct engine *e
     if (line.refused)
         memcpy(line.reason, err.message, sizeof line.reason);
     else
-        judge(comparison, &routes, &line);
+        measure_quality(comparison, &routes, &line);
     routes_release(&routes);
     vec_push(&comparison->lines, line);
 }
@@ -96,7 +96,7 @@ static int compare_file(struct comparison *comparison)
         return command_error("route", &err);
     route_verify(comparison->network, &routes, comparison->options->workers, &line.cost,
                  &line.report);
-    judge(comparison, &routes, &line);
+    measure_quality(comparison, &routes, &line);
     snprintf(line.note, sizeof line.note, "%s", comparison->wanted->lfts);
     routes_release(&routes);
     vec_push(&comparison->lines, line);
@@ -195,8 +195,8 @@ static void print_table(const struct comparison *comparison)
         print_line(&comparison->lines.items[i]);
 }
 
-/* A panel of bars, an engine each. */
-static void draw_panel(const struct comparison *comparison, struct chart *chart, const char *label,
+/* A bar chart with a bar for each engine. */
+static void make_panel(const struct comparison *comparison, struct chart *chart, const char *label,
                        const char *unit, double (*value)(const struct compared *line))
 {
     chart_init(chart, "");
@@ -226,23 +226,23 @@ static double bandwidth_of(const struct compared *line)
     return line->quality.bandwidth_mean;
 }
 
-static int draw(const struct comparison *comparison)
+static int write_plot(const struct comparison *comparison)
 {
     struct chart charts[3];
     struct err err;
     if (!comparison->wanted->plot)
         return EXIT_HOLDS;
-    draw_panel(comparison, &charts[0], "time of the tables", "s", seconds_of);
-    draw_panel(comparison, &charts[1], "largest link load (pairs)", "", load_of);
-    draw_panel(comparison, &charts[2], "effective bisection bandwidth", "", bandwidth_of);
+    make_panel(comparison, &charts[0], "time of the tables", "s", seconds_of);
+    make_panel(comparison, &charts[1], "largest link load (pairs)", "", load_of);
+    make_panel(comparison, &charts[2], "effective bisection bandwidth", "", bandwidth_of);
     int rc = chart_gnuplot(charts, 3, comparison->wanted->plot, false, &err);
     for (int i = 0; i < 3; i++)
         chart_release(&charts[i]);
     return rc ? command_error("route", &err) : EXIT_HOLDS;
 }
 
-/* A mistake (such as roots that are not there) is no refusal: it ends the comparison. */
-static int check_mistakes(const struct comparison *comparison)
+/* An error in the input, such as unknown roots, is no refusal: it ends the comparison. */
+static int check_errors(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->lines.count; i++) {
         const struct compared *line = &comparison->lines.items[i];
@@ -261,11 +261,11 @@ int route_compare(const struct engine_list *engines, const struct network *netwo
     struct comparison comparison = {.network = network, .options = options, .wanted = wanted};
     for (size_t i = 0; i < engines->count; i++)
         compare_engine(&comparison, engines->items[i]);
-    int status = check_mistakes(&comparison);
+    int status = check_errors(&comparison);
     if (status == EXIT_HOLDS)
         status = compare_file(&comparison);
     if (status == EXIT_HOLDS)
-        status = draw(&comparison);
+        status = write_plot(&comparison);
     if (status == EXIT_HOLDS && wanted->json)
         print_json(&comparison);
     else if (status == EXIT_HOLDS)

@@ -1,4 +1,4 @@
-/* What `weft sweep` shows: a line on the terminal while it works, a line at the end, or JSON. */
+/* The output of `weft sweep`: a progress line, and a summary or JSON at the end. */
 #include "base/text.h"
 #include "cli/sweep.h"
 #include "experiment/sweep/sweep_play.h"
@@ -26,7 +26,7 @@ static const char *seconds_text(double seconds, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- while it works ---- */
+/* ---- progress ---- */
 
 void sweep_show_progress(void *context, const struct sweep_counts *counts)
 {
@@ -105,11 +105,11 @@ static void print_line(const struct sweep_report *report, const struct sweep_cou
     if (counts->left_failed)
         printf(" (%zu of them earlier: --retry runs them again)", counts->left_failed);
     if (counts->broken)
-        printf("; checks do not hold in %zu", counts->broken);
+        printf("; checks failed in %zu", counts->broken);
     printf("; %s; %s\n", seconds_text(counts->seconds, took, sizeof took),
            report->arguments->store);
     if (counts->interrupted)
-        printf("interrupted: %zu of %zu runs are there; the same command goes on from here\n",
+        printf("interrupted: %zu of %zu runs are done; the same command continues\n",
                counts->there + counts->done, counts->total);
 }
 

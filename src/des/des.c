@@ -370,18 +370,6 @@ void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event 
     des->live++;
 }
 
-static void fifo_pop(struct des *des, unsigned index, struct event *event)
-{
-    struct fifo *fifo = &des->fifos[index];
-    const struct fifo_entry *entry = &fifo->ring[fifo->head];
-    *event = entry->event;
-    des->now = entry->time;
-    des->live--;
-    des->fifo_popped = index;
-    fifo->head = (fifo->head + 1) & (fifo->size - 1);
-    des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
-}
-
 /* The lowest FIFO with the earliest event. */
 static unsigned fifo_first(const struct des *des)
 {
@@ -484,12 +472,18 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 
 bool des_pop(struct des *des, uint64_t until, struct event *event)
 {
-    unsigned fifo = fifo_first(des);
-    if (slots_next(des) <= des->fifo_next[fifo]) {
+    unsigned index = fifo_first(des);
+    if (slots_next(des) <= des->fifo_next[index]) {
         if (slots_pop(des, until, event))
             return true;
-    } else if (des->fifo_next[fifo] <= until) {
-        fifo_pop(des, fifo, event);
+    } else if (des->fifo_next[index] <= until) {
+        struct fifo *fifo = &des->fifos[index];
+        *event = fifo->ring[fifo->head].event;
+        des->now = des->fifo_next[index];
+        des->live--;
+        des->fifo_popped = index;
+        fifo->head = (fifo->head + 1) & (fifo->size - 1);
+        des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
         return true;
     }
     if (until != TIME_NEVER && until > des->now)

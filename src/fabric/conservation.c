@@ -9,6 +9,7 @@
 
 struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
+    assert(port < fabric->port_count);
     struct vl_view view = {0};
     if (!fabric->data || vl >= 1u << fabric->data->lane_shift)
         return view;

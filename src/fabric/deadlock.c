@@ -45,8 +45,7 @@ static uint32_t blocked_by(struct fabric *fabric, uint32_t lane)
 static uint32_t find_cycle(struct fabric *fabric)
 {
     uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
-    uint32_t *chain =
-        mem_zalloc(lanes, sizeof *chain); /* 0: not visited, else the number of the chain */
+    uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 1 + its number; 0: not visited */
     uint32_t found = NONE;
     for (uint32_t start = 0; start < lanes && found == NONE; start++) {
         uint32_t lane = start;

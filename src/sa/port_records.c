@@ -27,11 +27,11 @@ static uint16_t lid_of(const struct lookup *lookup, uint32_t end)
     return lookup->sa->view.subnet->ports.items[end].lid;
 }
 
-/* Begins a record of this end port. */
+/* Adds a record with the LID of this end port. */
 static uint8_t *add_record(const struct lookup *lookup, uint32_t end)
 {
     uint8_t *record = answer_add(lookup->answer);
-    wire_set(record, NODE_RECORD_LID, lid_of(lookup, end)); /* at the same place in all records */
+    wire_set(record, NODE_RECORD_LID, lid_of(lookup, end)); /* at the same offset in all records */
     return record;
 }
 
@@ -99,7 +99,7 @@ static void add_switch_info(const struct lookup *lookup, uint32_t end, uint32_t 
                WIRE_BYTES_SWITCH_INFO);
 }
 
-/* A requester that may see one end of a link only does not see the link. */
+/* A link is visible to a client that sees both ends. */
 static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet *subnet = lookup->sa->view.subnet;
@@ -232,7 +232,7 @@ static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
     }
 }
 
-/* An adapter has one map: the query need not name its output port. */
+/* An adapter has one map, and the output port in the query is ignored. */
 static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { OUTPUT_BIT = 2 };
@@ -255,7 +255,7 @@ static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t p
     }
 }
 
-/* The LID of an adapter identifies the port: the query need not name it. */
+/* The LID of an adapter identifies the port, and the output port in the query is ignored. */
 static void add_arbitration(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { OUTPUT_BIT = 1, BLOCKS = 4 };
@@ -326,7 +326,7 @@ uint16_t port_records(struct sa *sa, const struct query *query, struct answer *a
     unsigned lid = named ? (unsigned)wire_get(query_data(query), NODE_RECORD_LID) : 0;
     while (kind->attribute != wire_get(query->mad, MAD_ATTRIBUTE_ID))
         kind++;
-    /* Only clients with the SM_Key may read which port is in which partition. */
+    /* Only clients with the SM_Key may read P_Key tables. */
     if (kind->add == add_p_keys && !query_is_trusted(query))
         return STATUS_SA_BAD_REQUEST;
     if (wants_capabilities(query))

@@ -230,6 +230,7 @@ static bool next_link_command(struct sma *sma, struct sma_output *output)
             continue;
         unsigned port = word * 32 + (unsigned)__builtin_ctz(sma->link_commands[word]);
         sma->link_commands[word] &= sma->link_commands[word] - 1;
+        assert(port <= sma->port_count);
         *output = (struct sma_output){.kind = SMA_LINK_COMMAND,
                                       .port = port,
                                       .physical_state = (unsigned)wire_get(

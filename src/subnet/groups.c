@@ -19,7 +19,7 @@ void groups_release(struct groups *groups)
     *groups = (struct groups){0};
 }
 
-/* Where the MGID is, or where it would go. */
+/* The index of the first group whose MGID is not lower. */
 static size_t place_of(const struct groups *groups, const uint8_t mgid[16])
 {
     size_t place;

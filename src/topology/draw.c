@@ -10,6 +10,7 @@
 
 #include "topology/summary.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,7 @@ static void place_hosts(const struct drawing *drawing, const struct row_item *ro
 
 static void place_rows(const struct drawing *drawing)
 {
+    assert(drawing->layered && drawing->level_count >= 2);
     const struct graph *graph = drawing->graph;
     const uint32_t *level = drawing->level;
     struct arena memory = {0};
@@ -317,6 +319,7 @@ struct group {
 
 static void draw_groups(const struct drawing *drawing)
 {
+    assert(drawing->layered && drawing->level_count >= 2);
     const struct graph *graph = drawing->graph;
     struct text *out = drawing->out;
     uint32_t *of = mem_alloc(graph->switch_count * sizeof *of);

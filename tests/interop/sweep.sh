@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sweeps: whatever way the runs of a sweep are made, at once or one by one, cut short and gone on
-# with, as tasks by hand or by a real Slurm, the store holds the same in the end.
+# Sweeps: in parallel or one by one, interrupted and continued, as tasks by hand or by Slurm, the
+# resulting store is the same.
 # shellcheck source=slurm_lib.sh
 . "$(dirname "$0")/slurm_lib.sh"
 need sqlite3 python3
@@ -24,7 +24,7 @@ END
 
 sweep() { "$WEFT" sweep "$@" >out.txt 2>err.txt || { local status=$?; cat out.txt err.txt; return "$status"; }; }
 
-# All that a store holds but the time it took and where its files are, in an order of its own.
+# The sorted content of a store, without durations and paths.
 contents() {
     local key="r.point || ' ' || r.repetition" table
     sqlite3 "$1" "SELECT $key, seed, state, error, replay, r.hash, name, version, s.body, t.body, n.body,
@@ -68,9 +68,9 @@ END
     [ "$(sqlite3 fig22.db "SELECT count(DISTINCT run) FROM figure WHERE name = 'latency.mean'")" -eq 104 ] &&
         [ "$(sqlite3 fig22.db "SELECT count(*) FROM figure WHERE name NOT LIKE 'latency.%'")" -eq 0 ]
 }
-claim "13 rates, 4 buffer sizes and 2 numbers of lanes: 104 simulations of one file" fig22
+claim "13 rates, 4 buffer sizes, 1 and 2 VLs: 104 simulations of one file" fig22
 
-# A sweep that is killed, hard, when some of its runs are there.
+# A sweep that gets SIGKILL after some of its runs.
 count() { sqlite3 -cmd '.timeout 5000' "$1" 'SELECT count(*) FROM run' 2>/dev/null || echo 0; }
 has_some() { [ "$(count "$1")" -ge "$2" ]; }
 cut_short() {
@@ -101,7 +101,7 @@ END
     wait_until 20 test -s long.db
     kill -INT "$id"
     wait "$id" || status=$?
-    [ "$status" -eq 130 ] && contains 'the same command goes on from here' long.out
+    [ "$status" -eq 130 ] && contains 'the same command continues' long.out
 }
 claim "an interrupt ends a sweep and says how to go on" interrupted
 

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Ports of functions by the GUID they have now; those that two have are lost here, and counted. A
- * function whose hypervisor is not there is none. */
+/* Ports of functions by their present GUID; duplicates are counted. Functions of a hypervisor that
+ * is down are left out. */
 struct functions {
     struct map by_guid;
     uint32_t twice, with_lid, all;
@@ -80,7 +80,7 @@ static int ascending(const void *a, const void *b)
     return *(const uint16_t *)a - *(const uint16_t *)b;
 }
 
-/* Sorts them, the blanks taken out; how many are left. */
+/* Removes zero keys and sorts the rest; returns their number. */
 static unsigned tidy_keys(uint16_t *keys, unsigned count)
 {
     unsigned left = 0;

@@ -3,6 +3,7 @@
 #include "experiment/measure/metrics.h"
 #include "experiment/run/setup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ bool flows_is_setting(const struct statement *statement)
            strncmp(statement->words[0].text, prefix, sizeof prefix - 1) == 0;
 }
 
-/* The flow that a setting is about; 0: all. */
-static unsigned long flow_of(const struct statement *setting)
+/* The number of the flow that a setting applies to; 0: all. */
+static unsigned long flow_number(const struct statement *setting)
 {
     const char *number = setting->words[0].text + sizeof prefix - 1;
     return *number ? strtoul(number + 1, NULL, 10) : 0;
@@ -34,20 +35,21 @@ static int apply_settings(struct traffic_spec *spec, size_t number, struct setup
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *setting = &setup->scenario->statements.items[i];
         struct cursor cursor = setup_setting_cursor(setup, setting);
-        if (flows_is_setting(setting) && (flow_of(setting) == 0 || flow_of(setting) == number))
+        if (flows_is_setting(setting) &&
+            (flow_number(setting) == 0 || flow_number(setting) == number))
             status = traffic_spec_set(spec, &setting->words[1], &setting->words[2], &cursor);
     }
     return status;
 }
 
-/* A setting for a flow that is not there would pass unnoticed. */
-static int check_numbers(const struct setup *setup)
+/* A setting for a flow that does not exist is an error. */
+static int check_flow_numbers(const struct setup *setup)
 {
     for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *setting = &setup->scenario->statements.items[i];
         struct cursor cursor = setup_setting_cursor(setup, setting);
         if (flows_is_setting(setting) &&
-            (setup->flows.count == 0 || flow_of(setting) > setup->flows.count))
+            (setup->flows.count == 0 || flow_number(setting) > setup->flows.count))
             return word_error(&cursor, &setting->words[0], "there are %zu 'traffic' statements",
                               setup->flows.count);
     }
@@ -83,7 +85,7 @@ int flows_bind(struct setup *setup)
             vec_push(&setup->flows, flow);
     }
     mem_free(machines);
-    return status ? status : check_numbers(setup);
+    return status ? status : check_flow_numbers(setup);
 }
 
 void flows_release(struct setup *setup)
@@ -95,7 +97,7 @@ void flows_release(struct setup *setup)
 
 /* ---- running ---- */
 
-static void start(struct setup *setup, struct flow *flow)
+static void start_flow(struct setup *setup, struct flow *flow)
 {
     flow->number = fabric_add_traffic(setup->fabric, &flow->traffic);
     flow->running = true;
@@ -106,11 +108,12 @@ void flows_begin(struct setup *setup)
 {
     for (size_t i = 0; i < setup->flows.count; i++)
         if (!setup->flows.items[i].stopped)
-            start(setup, &setup->flows.items[i]);
+            start_flow(setup, &setup->flows.items[i]);
 }
 
 int flows_start(struct setup *setup, uint64_t number, struct err *err)
 {
+    assert(number >= 1 && number <= setup->flows.count);
     struct flow *flow = &setup->flows.items[number - 1];
     uint64_t now = sim_now(setup->sim);
     if (flow->running)
@@ -118,12 +121,13 @@ int flows_start(struct setup *setup, uint64_t number, struct err *err)
     if (flow->traffic.stop_ps <= now)
         return err_set(err, EINVAL, "traffic %u was to stop before this", (unsigned)number);
     flow->traffic.start_ps = now;
-    start(setup, flow);
+    start_flow(setup, flow);
     return 0;
 }
 
 int flows_stop(struct setup *setup, uint64_t number, struct err *err)
 {
+    assert(number >= 1 && number <= setup->flows.count);
     struct flow *flow = &setup->flows.items[number - 1];
     if (!flow->running)
         return err_set(err, ESRCH, "traffic %u is not running", (unsigned)number);

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Those of a manager on a real port that say where it sits, or where its files are, mean nothing
- * here. */
+/* Keys of weft-sm.conf(5) except those for ports and files of a real host. */
 const char *const manager_keys[] = {
     "allow_cycles",
     "drain",
@@ -43,8 +42,8 @@ const char *const manager_keys[] = {
 };
 enum { KEYS = sizeof manager_keys / sizeof manager_keys[0] - 1 };
 
-/* Strictly one SMP after the other, everything from scratch, traffic stopped for new tables; ten
- * light sweeps a second, and no full ones (seeds 000 and 001). */
+/* One SMP at a time, all tables recomputed, traffic stopped while tables are written; ten light
+ * sweeps a second and no full ones (papers 000 and 001). */
 void manager_preset(struct config *config, const char *preset)
 {
     if (strcmp(preset, "paper") != 0)
@@ -58,7 +57,7 @@ void manager_preset(struct config *config, const char *preset)
     config->sm.full_every = 0;
 }
 
-/* The one key that only experiments need. */
+/* The one key that only scenarios have. */
 static int set_paper(struct config *config, const struct word *value, struct cursor *cursor)
 {
     static const char *const names[] = {"yes", "no"};

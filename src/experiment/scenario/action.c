@@ -160,7 +160,7 @@ static void read_machine(struct action *action, struct cursor *cursor)
 
 static const struct {
     const char *name;
-    enum action_kind kind; /* unless the words that follow say another */
+    enum action_kind kind; /* the words that follow can change it */
     void (*read)(struct action *action, struct cursor *cursor);
 } verbs[] = {
     {"fail", ACTION_FAIL_LINK, read_fail},

@@ -5,13 +5,14 @@
 #include "fabric/data.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETRIES = 7 }; /* unless said otherwise, as most adapters have it */
+enum { RETRIES = 7 }; /* default, as in most adapters */
 
 /* ---- values ---- */
 
@@ -131,7 +132,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 #define AT(member) offsetof(struct traffic_spec, member)
 static const struct key {
     const char *name;
-    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: as the kind says */
+    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
     enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */
@@ -217,7 +218,7 @@ static int read_setting(struct traffic_spec *spec, struct cursor *cursor, const 
 
 void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
 {
-    bool given[KEYS] = {[PATTERN] = true}; /* it stands in front */
+    bool given[KEYS] = {[PATTERN] = true}; /* the pattern comes first */
     struct word word;
     *spec = (struct traffic_spec){.word = cursor->words[0]};
     traffic_init(&spec->traffic);
@@ -241,7 +242,7 @@ static bool is_member(const struct topology *topology, uint32_t port, const char
     const struct topology_port *p = &topology->ports.items[port];
     const struct topology_node *node = &topology->nodes.items[p->node];
     if (node->kind != NODE_ADAPTER || p->peer == TOPOLOGY_NONE ||
-        topology_function(topology, port) > 0) /* a function is its machine's */
+        topology_function(topology, port) > 0) /* a virtual function belongs to its machine */
         return false;
     return !pattern || fnmatch(pattern, node->name, 0) == 0 ||
            (node->description && fnmatch(pattern, node->description, 0) == 0);
@@ -292,16 +293,18 @@ static int bind_hot(const struct word *word, const struct topology *topology, st
 static uint64_t sender_rate(const struct topology *topology, uint32_t port)
 {
     const struct topology_port *here = &topology->ports.items[port];
+    assert(here->peer != TOPOLOGY_NONE);
     const struct topology_port *there = &topology->ports.items[here->peer];
     uint64_t own = link_data_rate(here->width, here->speed);
     uint64_t other = link_data_rate(there->width, there->speed);
     return own < other ? own : other;
 }
 
-/* One rate for all: patterns number their members, so that a demand cannot be split. */
+/* All senders have the same rate, because patterns number their members. */
 static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
 {
+    assert(spec->load > 0 && traffic->size_count > 0);
     const uint32_t *senders = traffic->senders.items;
     double bytes = 0, weights = 0;
     for (size_t i = 0; i < traffic->senders.count; i++)

@@ -24,6 +24,7 @@
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -102,6 +103,7 @@ static void compute_routes(void *task)
 
 static void start_job(struct daemon *daemon, struct sm_job *job)
 {
+    assert(job);
     struct route_task *task = mem_zalloc(1, sizeof *task);
     task->job = job;
     worker_give(daemon->router, compute_routes, task);
@@ -319,7 +321,7 @@ static void log_difference(void *context, const char *key, const char *from, con
                         "%s stays %s: it takes a restart to change it to %s", key, from, to);
 }
 
-/* Logs what is ignored in the QoS policy. */
+/* Logs the parts of the QoS policy that are ignored. */
 static void log_qos_warnings(struct daemon *daemon)
 {
     for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
@@ -413,6 +415,7 @@ static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
     struct sa_config administration;
+    assert(daemon->port && !daemon->sm && config->sm.engine);
     sa_config_init(&administration);
     administration.key = config->sm.sm_key;
     administration.prefix = config->sm.subnet_prefix;
@@ -449,7 +452,7 @@ static void check_end(struct daemon *daemon, uint64_t now)
     if (sm_is_settled(daemon->sm)) {
         end_daemon(daemon, daemon->refused ? 1 : 0);
     } else if (state == SM_STANDBY) {
-        event_log_write(&daemon->log, "error", "another manager is master here");
+        event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);
     } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
         event_log_write(&daemon->log, "error", "the port does not answer");

@@ -19,10 +19,12 @@
 #include "host/manager/administration.h"
 #include "wire/packet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -264,6 +266,7 @@ int device_port_send(struct device_port *port, const struct sm_message *message)
 int device_port_answer(struct device_port *port, const struct sa_message *message)
 {
     const struct sa_address *address = &message->address;
+    assert(message->bytes >= MAD_HEADER_BYTES && message->bytes <= INT_MAX);
     if (message->bytes > port->out_bytes) {
         port->out = mem_realloc(port->out, 1, sizeof(struct ib_user_mad) + message->bytes);
         port->out_bytes = message->bytes;
@@ -353,6 +356,7 @@ void device_port_wait(struct device_port *port, struct pollfd *others, size_t co
         wait_in_intervals(port, others, count, timeout_ns);
         return;
     }
+    assert(count + 2 <= sizeof all / sizeof *all);
     memcpy(all + 2, others, count * sizeof *others);
     if (ppoll(all, count + 2, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */

@@ -94,7 +94,7 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
     if (result->to != SUBNET_NONE)
         json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
     json_unsigned(&json, "hypervisor_smps", result->function_smps);
-    if (result->rerouted) { /* the entries of the move cannot be told from those of new routes */
+    if (result->rerouted) { /* its entries are mixed with those of new routes */
         json_null(&json, "table_smps");
         json_null(&json, "switches");
     } else {

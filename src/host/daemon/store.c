@@ -92,6 +92,7 @@ void store_print(const struct store *store, struct text *out)
 {
     for (size_t i = 0; i < store->facts.count; i++) {
         const struct sm_fact *fact = &store->facts.items[i];
+        assert(fact->lid + (1u << fact->lmc) - 1 <= LID_UNICAST_LAST);
         text_printf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", fact->guid, fact->lid,
                     fact->lid + (1u << fact->lmc) - 1);
     }

@@ -240,6 +240,7 @@ static void handle_signals(struct server *server)
  * this iteration may refer to it. */
 static void update_interest(struct server *server, struct connection *connection)
 {
+    assert(connection->dead || connection->session);
     if (connection->dead) {
         connection->next = server->closed;
         server->closed = connection;

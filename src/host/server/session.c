@@ -75,6 +75,7 @@ void session_end(struct session *session)
 static void answer(struct session *session, int result, const void *data, size_t bytes)
 {
     struct answer head = {.result = result, .bytes = (uint32_t)bytes};
+    assert(session->state == SESSION_ASKING && session->answer.length == 0);
     text_append(&session->answer, (const char *)&head, sizeof head);
     text_append(&session->answer, data ? data : "", bytes);
     session->state = SESSION_DONE;
@@ -175,8 +176,8 @@ static void change_registration(struct session *session, const struct request *r
     int result = -EBADF;
     if (slot != MAP_NONE) {
         struct mad_file *file = session->clients->opened.items[slot]->file;
-        result = request->ask == ASK_REGISTER ? mad_file_register(file, &request->registration)
-                                              : mad_file_unregister(file, request->agent);
+        result = request->kind == REQUEST_REGISTER ? mad_file_register(file, &request->registration)
+                                                   : mad_file_unregister(file, request->agent);
     }
     answer(session, result, NULL, 0);
 }
@@ -229,15 +230,15 @@ static int receive_request(struct session *session, const void *packet, size_t b
         answer(session, -EPROTONOSUPPORT, NULL, 0);
         return 0;
     }
-    switch ((enum ask)request.ask) {
-    case ASK_CA: answer_ca(session, &request); return 0;
-    case ASK_PORT: answer_port_query(session, &request); return 0;
-    case ASK_OPEN: open_session_port(session, &request); return 0;
-    case ASK_REGISTER:
-    case ASK_UNREGISTER: change_registration(session, &request); return 0;
-    case ASK_MANAGER: set_manager(session, &request); return 0;
-    case ASK_CTL: run_control(session, &request); return 0;
-    case ASK_TREE: write_sysfs(session, &request); return 0;
+    switch ((enum request_kind)request.kind) {
+    case REQUEST_CA: answer_ca(session, &request); return 0;
+    case REQUEST_PORT: answer_port_query(session, &request); return 0;
+    case REQUEST_OPEN: open_session_port(session, &request); return 0;
+    case REQUEST_REGISTER:
+    case REQUEST_UNREGISTER: change_registration(session, &request); return 0;
+    case REQUEST_MANAGER: set_manager(session, &request); return 0;
+    case REQUEST_CTL: run_control(session, &request); return 0;
+    case REQUEST_SYSFS: write_sysfs(session, &request); return 0;
     }
     return -EPROTO;
 }

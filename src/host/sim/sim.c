@@ -113,6 +113,7 @@ void sim_administer(struct sim *sim, const struct sim_administration_options *op
 
 struct sa *sim_sa(struct sim *sim, unsigned manager)
 {
+    assert(manager < sim->instances.count);
     struct sim_administration *administration = sim->instances.items[manager].administration;
     return administration ? sim_administration_sa(administration) : NULL;
 }
@@ -144,6 +145,7 @@ static uint64_t run_hosts(struct sim *sim)
 
 unsigned sim_attach_manager(struct sim *sim, uint32_t port, struct sm *sm)
 {
+    assert(sm && port < fabric_topology(sim->fabric)->ports.count);
     fabric_attach(sim->fabric, port);
     fabric_set_manager(sim->fabric, port, true);
     vec_push(&sim->instances,
@@ -188,6 +190,7 @@ struct vswitch *sim_machines(struct sim *sim, unsigned manager)
 uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
                     struct err *err)
 {
+    assert(manager < sim->instances.count);
     struct instance *instance = &sim->instances.items[manager];
     if (!instance->sm) {
         err_set(err, ESRCH, "that manager was killed");
@@ -200,6 +203,7 @@ const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint
                                          uint64_t limit)
 {
     const struct vswitch_result *result;
+    assert(manager < sim->instances.count);
     do {
         if (!sim->instances.items[manager].sm)
             return NULL;
@@ -414,6 +418,7 @@ void sim_run(struct sim *sim, uint64_t until)
 
 bool sim_run_until_settled(struct sim *sim, unsigned manager, uint64_t limit)
 {
+    assert(manager < sim->instances.count);
     do {
         const struct sm *sm = sim->instances.items[manager].sm;
         if (!sm || sm_is_settled(sm))

@@ -4,6 +4,7 @@
 #include "host/manager/administration.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ struct sa *sim_administration_sa(struct sim_administration *administration)
 static void receive_query(struct service_point *service_point, uint64_t now)
 {
     const struct mad_received *received = mad_file_next(service_point->file);
+    assert(received && received->head.length >= sizeof received->head);
     const struct mad_head *head = &received->head;
     struct sa_message message = {.data = received->data, .bytes = head->length - sizeof *head};
     message.address = (struct sa_address){.lid = ntohs(head->lid),

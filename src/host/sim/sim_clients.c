@@ -140,6 +140,7 @@ uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8
 static void close_question(struct sim_clients *clients, uint32_t number, uint64_t now, int state)
 {
     struct sim_question *question = &clients->questions.items[number];
+    assert(clients->open > 0 && question->state == SIM_OPEN && state != SIM_OPEN);
     question->state = state;
     question->answered = now;
     clients->again_at.items[number] = TIME_NEVER;
@@ -239,6 +240,7 @@ static uint64_t run_clients(void *context, uint64_t now)
 
 const struct sim_question *sim_clients_question(const struct sim_clients *clients, uint32_t number)
 {
+    assert(number < clients->questions.count);
     return &clients->questions.items[number];
 }
 

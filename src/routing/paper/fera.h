@@ -2,7 +2,7 @@
 #ifndef WEFT_ROUTING_PAPER_FERA_H
 #define WEFT_ROUTING_PAPER_FERA_H
 
-#include "routing/search/fera_tables.h"
+#include "routing/paper/fera_tables.h"
 
 /* Fills initialised routes. -ENETUNREACH if several roots leave two terminals without a legal
  * route. *unproved: some pair of a terminal and a switch has none, so the tables need a proof. */

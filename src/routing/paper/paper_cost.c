@@ -17,7 +17,7 @@
  * minhop is not in these papers; it is counted as a flooding without directions. */
 #include "routing/paper/paper_cost.h"
 
-#include "routing/search/flood.h"
+#include "routing/paper/flood.h"
 #include "routing/search/roots.h"
 
 #include <assert.h>

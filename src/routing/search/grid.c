@@ -17,6 +17,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +281,7 @@ static bool has_degrees(const struct places *places, uint32_t inner, uint32_t en
 static bool walk_along(const struct places *places, uint32_t start, uint32_t *number)
 {
     uint32_t at = start, count = 0;
+    assert(start < places->count && places->links.items);
     for (uint32_t place = 0; place < places->count; place++)
         number[place] = NETWORK_NONE;
     while (number[at] == NETWORK_NONE) {

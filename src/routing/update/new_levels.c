@@ -13,6 +13,7 @@
 #include "routing/update/path_groups.h"
 #include "routing/update/planner.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { UNPLACED_MOST = 256 }; /* with that many, no VL is spared and the search takes long */
@@ -133,11 +134,13 @@ static void gather_unplaced(struct sl_planner *planner)
 /* A VL for the new paths of the group that was read: the one given, or one that is held, or any. */
 static bool find_last_vl(struct sl_planner *planner, unsigned first)
 {
+    unsigned vls = planner->vls;
+    assert(vls > 0);
     bool found = take_vl(planner, first, false, true);
-    for (unsigned i = 0; i < 2 * planner->vls && !found; i++) {
-        unsigned vl = i % planner->vls;
+    for (unsigned i = 0; i < 2 * vls && !found; i++) {
+        unsigned vl = i % vls;
         bool held = planner->held >> vl & 1;
-        found = held == (i < planner->vls) && take_vl(planner, vl, false, true);
+        found = held == (i < vls) && take_vl(planner, vl, false, true);
     }
     return found;
 }

@@ -62,7 +62,7 @@ claim 'the same directory serves twice' sim 0 good.weft --quiet --out results --
 claim 'a run with traffic shows it' sim 0 traffic.weft --out traffic
 claim 'in 80 columns' sh -c '[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ]'
 claim 'with a verdict' grep -q '^measured from 1.01s to 1.02s: steady$' out
-claim 'and says where the rest is' grep -q 'report.html is the page to look at' out
+claim 'and prints where the other results are' grep -q 'open report.html' out
 claim 'and writes series' grep -q '^accepted,packets/s,1.01' traffic/series.csv
 claim 'traffic is set from outside' sh -c "'$weft' sim traffic.weft --quiet --set traffic.rate=5 | grep -q 'FAILED *check accepted'"
 claim 'a wrong setting of traffic is refused' refused "did you mean 'rate'" traffic.weft --set traffic.raet=5
@@ -73,7 +73,7 @@ claim 'topologies lie beside the scenario' sh -c "mkdir -p d && '$weft' topo gen
 
 claim 'a wrong word is refused with its place and the nearest' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
-claim 'no scenario is refused' refused 'which scenario' --quiet
+claim 'no scenario is refused' refused 'expected a scenario' --quiet
 claim 'two scenarios are refused' refused 'one argument too many' good.weft bad.weft
 claim 'a wrong seed is refused' refused 'seed x: expected a whole number' good.weft --seed x
 claim 'a wrong setting is refused' refused 'no attribute' good.weft --set mut=5

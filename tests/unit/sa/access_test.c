@@ -1,5 +1,5 @@
-/* Partitions as the administration heeds them: who is told of whom, which key a path has, who may
- * join, and the groups that partitions bring along. */
+/* Partitions in the SA: visibility of ports, P_Keys of paths, membership in groups, and the groups
+ * of partitions. */
 #include "test.h"
 
 #include "subnet/partitions.h"
@@ -21,7 +21,7 @@ static int close_world(void **state)
     return 0;
 }
 
-/* The table of a host's port, as somebody found it. */
+/* Sets the known P_Key table of a host. */
 static void give_keys(struct sa_world *world, const char *host, uint16_t first, uint16_t second)
 {
     uint8_t block[BLOCK_BYTES] = {0};
@@ -31,8 +31,8 @@ static void give_keys(struct sa_world *world, const char *host, uint16_t first, 
     blocks_learn(&world->subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
 }
 
-/* H4 and H7 may talk with each other, H11 with both, H15 with nobody; all are limited members of
- * the default partition. */
+/* H4 and H7 share a partition, H11 shares one with both, H15 with no host; all are limited members
+ * of the default partition. */
 static void make_partitions(struct sa_world *world)
 {
     give_keys(world, "H4", 0x8001, 0x7FFF);
@@ -87,12 +87,12 @@ static void a_path_with_a_key_needs_both_ends_in_its_partition(void **state)
     assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8000, 0), STATUS_SA_NO_RECORDS);
 }
 
-static void nobody_hears_of_paths_of_strangers(void **state)
+static void paths_need_a_common_partition_with_the_requester(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
     assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 0), STATUS_SA_NO_RECORDS);
-    assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 1), STATUS_OK); /* but who is trusted */
+    assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 1), STATUS_OK); /* with the SM_Key */
     assert_int_equal(ask_path(world, "H15", "H4", "H15", 0, 1), STATUS_SA_NO_RECORDS);
     assert_int_equal(ask_path(world, "H11", "H4", "H7", 0, 0), STATUS_OK);
 }
@@ -109,7 +109,7 @@ static unsigned trace(struct sa_world *world, const char *asker, const char *fro
     return world_ask(world);
 }
 
-static void nobody_follows_the_paths_of_strangers(void **state)
+static void traces_need_a_common_partition_with_the_requester(void **state)
 {
     struct sa_world *world = *state;
     assert_int_equal(trace(world, "H15", "H4", "H7", 0), STATUS_OK); /* nothing is known yet */
@@ -137,14 +137,14 @@ static void records_are_of_ports_that_share_a_partition(void **state)
     struct sa_world *world = *state;
     unsigned all = seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0);
     make_partitions(world);
-    /* Those without a known table are full members of the default partition. */
+    /* Hosts without a known table are full members of the default partition. */
     assert_int_equal(seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0), all - 1);  /* all but H15 */
     assert_int_equal(seen_by(world, "H11", WIRE_ID_NODE_RECORD, 0), all - 2); /* H12, H15 */
     assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 0), all - 4);
     assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 1), all);
     assert_int_equal(seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 0),
                      seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 1) - 4);
-    /* Their links, from either end. */
+    /* Links, from either end. */
     assert_int_equal(seen_by(world, "H15", WIRE_ID_LINK_RECORD, 0),
                      seen_by(world, "H15", WIRE_ID_LINK_RECORD, 1) - 8);
 }
@@ -164,7 +164,7 @@ static void tables_are_of_ports_that_share_a_partition(void **state)
     assert_int_equal(world_record_count(world), 0);
 }
 
-static void key_records_tell_what_ports_have(void **state)
+static void p_key_records_have_the_tables_of_ports(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
@@ -195,7 +195,7 @@ static const char rules[] = "Default=0x7fff: ALL;\n"
 static const uint8_t broadcast_red[16] = {0xFF, 0x12,        0x40, 0x1B, 0x80,
                                           0x01, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
 
-static void partitions_bring_their_groups_along(void **state)
+static void partitions_create_their_groups(void **state)
 {
     struct sa_world *world = *state;
     struct partitions partitions;
@@ -203,7 +203,7 @@ static void partitions_bring_their_groups_along(void **state)
     const struct groups *groups = sa_groups(world->sa);
     assert_int_equal(partitions_read(&partitions, from_text("rules", rules, &err)), 0);
     sa_set_partitions(world->sa, &partitions);
-    assert_int_equal(groups->all.count, 0); /* nobody is there yet, nor in the default one's */
+    assert_int_equal(groups->all.count, 0); /* no partition has a member yet */
     make_partitions(world);
     assert_int_equal(groups->all.count, 2);
     const struct group *red = groups_find(groups, broadcast_red);
@@ -219,11 +219,11 @@ static void partitions_bring_their_groups_along(void **state)
     assert_int_equal(groups_find(groups, other)->q_key, 9);
     assert_int_equal(groups_find(groups, other)->hop_limit, 0xFF);
     assert_int_equal(join(world, "H4", broadcast_red), STATUS_OK);
-    assert_int_equal(join(world, "H11", broadcast_red), STATUS_OK); /* limited members may */
+    assert_int_equal(join(world, "H11", broadcast_red), STATUS_OK); /* limited members may join */
     assert_int_equal(join(world, "H15", broadcast_red), STATUS_SA_BAD_REQUEST);
     assert_int_equal(seen_by(world, "H15", WIRE_ID_MC_MEMBER_RECORD, 0), 0);
     assert_int_equal(seen_by(world, "H4", WIRE_ID_MC_MEMBER_RECORD, 0), 2);
-    sa_set_partitions(world->sa, NULL); /* back to the default partition's */
+    sa_set_partitions(world->sa, NULL); /* back to the default partition */
     assert_int_equal(groups->all.count, 2);
     assert_false(groups_find(groups, broadcast_red)->permanent);
     assert_null(groups_find(groups, other));
@@ -246,7 +246,7 @@ static unsigned create(struct sa_world *world, const char *host, const uint8_t m
     return world_ask(world);
 }
 
-/* What the manager wants of a host's table; it is there at once, or is still to be written. */
+/* Sets the wanted P_Key table of a host, and with `written` also the known one. */
 static void want_keys(struct sa_world *world, const char *host, uint16_t first, uint16_t second,
                       bool written)
 {
@@ -277,10 +277,10 @@ static void members_that_lose_the_partition_leave_the_group(void **state)
     assert_int_equal(join(world, "H7", mgid), STATUS_OK);
     assert_int_equal(join(world, "H11", mgid), STATUS_OK);
     want_keys(world, "H7", 0x7FFF, 0x8001, true);
-    want_keys(world, "H7", 0x7FFF, 0x0001, true); /* a limited member is one */
+    want_keys(world, "H7", 0x7FFF, 0x0001, true); /* a limited member stays */
     assert_true(is_in(world, mgid, "H7"));
-    want_keys(world, "H7", 0x7FFF, 0, false); /* it still has the key … */
-    give_keys(world, "H15", 0x7FFF, 0x8003);  /* … when all are looked at */
+    want_keys(world, "H7", 0x7FFF, 0, false); /* it still has the key */
+    give_keys(world, "H15", 0x7FFF, 0x8003);  /* triggers the check */
     sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H7"));
     want_keys(world, "H7", 0x7FFF, 0, true);
@@ -289,18 +289,18 @@ static void members_that_lose_the_partition_leave_the_group(void **state)
     assert_true(is_in(world, mgid, "H11"));
     assert_int_equal(join(world, "H7", mgid), STATUS_SA_BAD_REQUEST);
     want_keys(world, "H11", 0x7FFF, 0, true);
-    want_keys(world, "H4", 0x7FFF, 0x8002, true); /* the last one takes the group along */
+    want_keys(world, "H4", 0x7FFF, 0x8002, true); /* the group is removed with its last member */
     assert_null(groups_find(sa_groups(world->sa), mgid));
 }
 
-/* As after a restart, when an adapter is blank: it is to get the key, and has not got it yet. */
-static void members_that_wait_for_their_key_stay(void **state)
+/* After a restart of an adapter the key is wanted, but not written yet. */
+static void members_stay_while_their_key_is_being_written(void **state)
 {
     static const uint8_t mgid[16] = {0xFF, 0x12, 0x12, 0x34, 2};
     struct sa_world *world = *state;
     make_partitions(world);
     assert_int_equal(create(world, "H4", mgid, 0x8001), STATUS_OK);
-    give_keys(world, "H4", 0xFFFF, 0); /* read, and not planned yet */
+    give_keys(world, "H4", 0xFFFF, 0); /* read, but not planned yet */
     sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H4"));
     want_keys(world, "H4", 0x7FFF, 0x8001, false);
@@ -315,14 +315,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(paths_have_the_sender_s_key_of_a_common_partition),
         TEST(a_path_with_a_key_needs_both_ends_in_its_partition),
-        TEST(nobody_hears_of_paths_of_strangers),
-        TEST(nobody_follows_the_paths_of_strangers),
+        TEST(paths_need_a_common_partition_with_the_requester),
+        TEST(traces_need_a_common_partition_with_the_requester),
         TEST(records_are_of_ports_that_share_a_partition),
         TEST(tables_are_of_ports_that_share_a_partition),
-        TEST(key_records_tell_what_ports_have),
-        TEST(partitions_bring_their_groups_along),
+        TEST(p_key_records_have_the_tables_of_ports),
+        TEST(partitions_create_their_groups),
         TEST(members_that_lose_the_partition_leave_the_group),
-        TEST(members_that_wait_for_their_key_stay),
+        TEST(members_stay_while_their_key_is_being_written),
     };
     return RUN(tests);
 }

@@ -1,4 +1,4 @@
-/* PathRecords: the engine's paths, what they are good for, and what is asked of them. */
+/* PathRecord: paths of the engine, MTU and rate, selectors and components. */
 #include "test.h"
 
 enum { DGID = 2, SGID, DLID, SLID, REVERSIBLE = 11, NUMB_PATH, P_KEY, SL = 15, MTU_SELECTOR, MTU };
@@ -48,7 +48,7 @@ static int close_world(void **state)
     return 0;
 }
 
-/* A question for the path between two hosts, by their GIDs. */
+/* A query for the path between two hosts, by their GIDs. */
 static uint8_t *between(struct sa_world *world, unsigned method, const char *from, const char *to,
                         uint64_t more)
 {
@@ -77,7 +77,7 @@ static void a_path_has_the_lids_of_its_ends(void **state)
     assert_int_equal(world->answer.bytes, MAD_BYTES);
 }
 
-static void a_path_is_as_good_as_its_worst_link(void **state)
+static void mtu_and_rate_are_the_minimum_of_the_links(void **state)
 {
     struct sa_world *world = *state;
     /* H15's cable runs at 1X, and its switch can do 2048 bytes only. */
@@ -127,7 +127,7 @@ static unsigned select_rate(struct sa_world *world, unsigned selector, unsigned 
     return world_ask(world) ? 0 : (unsigned)wire_get(world_record(world, 0), PATH_RECORD_RATE);
 }
 
-static void rates_are_compared_by_what_they_stand_for(void **state)
+static void rates_are_compared_in_megabits(void **state)
 {
     struct sa_world *world = *state;               /* all links have 10 Gb/s: code 3 */
     assert_int_equal(select_rate(world, 0, 5), 3); /* greater than 5 Gb/s, whose code is greater */
@@ -140,7 +140,7 @@ static void rates_are_compared_by_what_they_stand_for(void **state)
     assert_int_equal(select_rate(world, 2, 63), 0); /* no such rate */
 }
 
-static void a_selector_without_its_value_does_not_count(void **state)
+static void a_selector_without_its_value_is_ignored(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", BIT(MTU_SELECTOR));
@@ -149,7 +149,7 @@ static void a_selector_without_its_value_does_not_count(void **state)
     assert_int_equal(world_ask(world), STATUS_OK);
 }
 
-static void a_key_that_nobody_has_gives_no_path(void **state)
+static void an_unknown_p_key_gives_no_path(void **state)
 {
     struct sa_world *world = *state;
     wire_set(between(world, METHOD_GET, "H4", "H15", BIT(P_KEY)), PATH_RECORD_P_KEY, 0x8001);
@@ -159,7 +159,7 @@ static void a_key_that_nobody_has_gives_no_path(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_P_KEY), 0x7FFF);
 }
 
-static void gids_that_nobody_has_are_said_to_be_wrong(void **state)
+static void unknown_gids_give_an_invalid_gid_status(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", 0);
@@ -174,8 +174,8 @@ static void gids_that_nobody_has_are_said_to_be_wrong(void **state)
     assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
 }
 
-/* By the prefix of this subnet or the one that always means it; answers have the former. */
-static void a_subnet_with_a_prefix_is_asked_by_it(void **state)
+/* Queries may have the prefix of the subnet or the default prefix; answers have the former. */
+static void gids_have_the_prefix_of_the_subnet(void **state)
 {
     struct sa_world *world = *state;
     const uint64_t prefixes[] = {other_prefix, PREFIX};
@@ -262,7 +262,7 @@ static bool leads(const struct sa_world *world, uint64_t from_guid, uint64_t dli
     return !(at & NETWORK_SWITCH) && network->terminals.items[at].guid == to_guid;
 }
 
-static void renamed_destinations_have_the_engines_dlid_both_ways(void **state)
+static void renamed_destinations_have_the_engines_dlid_in_both_directions(void **state)
 {
     struct sa_world *world = *state;
     unsigned renamed = 0;
@@ -306,7 +306,7 @@ static void a_dlid_that_the_engine_did_not_choose_is_refused(void **state)
     assert_int_equal(granted, 1);
 }
 
-static void a_link_that_goes_does_not_change_paths_in_force(void **state)
+static void a_link_failure_does_not_change_paths_in_force(void **state)
 {
     struct sa_world *world = *state;
     struct subnet_port *end = world_port(world, "H15", 1);
@@ -337,11 +337,11 @@ static void many_paths_are_found_with_one_multi_path_query(void **state)
     assert_int_equal(world_record_count(world), 6);
     assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_SLID), world_lid(world, "H7"));
     assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_DLID), world_lid(world, "H15"));
-    wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 200); /* more than there are bytes */
+    wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 200); /* more than the message has */
     assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
 }
 
-static void a_trace_names_every_node_on_the_way(void **state)
+static void a_trace_has_every_node_on_the_path(void **state)
 {
     struct sa_world *world = *state;
     between(world, METHOD_GET_TRACE_TABLE, "H4", "H15", 0);
@@ -354,7 +354,7 @@ static void a_trace_names_every_node_on_the_way(void **state)
     assert_int_equal(wire_get(world_record(world, count - 1), TRACE_RECORD_ENTRY_PORT_ID),
                      world_guid(world, "H15"));
     for (unsigned i = 1; i + 1 < count; i++) {
-        /* out of one port, and in at the other end of its cable */
+        /* the exit port is connected to the next entry port */
         const uint8_t *here = world_record(world, i), *next = world_record(world, i + 1);
         uint32_t node = map_get(&world->subnet->by_guid, wire_get(here, TRACE_RECORD_NODE_ID));
         const struct subnet_port *out =
@@ -373,21 +373,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_path_has_the_lids_of_its_ends),
-        TEST(a_path_is_as_good_as_its_worst_link),
+        TEST(mtu_and_rate_are_the_minimum_of_the_links),
         TEST(selectors_choose_the_mtu),
-        TEST(rates_are_compared_by_what_they_stand_for),
-        TEST(a_selector_without_its_value_does_not_count),
-        TEST(a_key_that_nobody_has_gives_no_path),
-        TEST(gids_that_nobody_has_are_said_to_be_wrong),
-        WITH(open_prefix, a_subnet_with_a_prefix_is_asked_by_it),
+        TEST(rates_are_compared_in_megabits),
+        TEST(a_selector_without_its_value_is_ignored),
+        TEST(an_unknown_p_key_gives_no_path),
+        TEST(unknown_gids_give_an_invalid_gid_status),
+        WITH(open_prefix, gids_have_the_prefix_of_the_subnet),
         TEST(a_lid_and_a_gid_of_different_ports_give_no_path),
         TEST(a_table_of_all_paths_has_every_pair_once),
         WITH(open_ranges, a_range_of_lids_gives_several_paths_the_most_different_first),
-        WITH(open_renamed, renamed_destinations_have_the_engines_dlid_both_ways),
+        WITH(open_renamed, renamed_destinations_have_the_engines_dlid_in_both_directions),
         WITH(open_renamed, a_dlid_that_the_engine_did_not_choose_is_refused),
-        TEST(a_link_that_goes_does_not_change_paths_in_force),
+        TEST(a_link_failure_does_not_change_paths_in_force),
         TEST(many_paths_are_found_with_one_multi_path_query),
-        TEST(a_trace_names_every_node_on_the_way),
+        TEST(a_trace_has_every_node_on_the_path),
     };
     return RUN(tests);
 }

@@ -1,4 +1,4 @@
-/* PathRecords and levels of service: policy, partitions, lanes; and the tables that are told of. */
+/* PathRecord and QoS: policy, partitions, VLs; SL-to-VL and arbitration records. */
 #include "test.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ static unsigned answered_sl(struct sa_world *world)
     return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_SL);
 }
 
-static void the_policy_gives_paths_their_service_level(void **state)
+static void the_policy_determines_the_sl_of_paths(void **state)
 {
     struct sa_world *world = *state;
     between(world, "H7", "H12", 0);
@@ -92,29 +92,29 @@ static void the_policy_gives_paths_their_service_level(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_QOS_CLASS), 3);
 }
 
-static void partitions_have_levels_of_their_own(void **state)
+static void partitions_have_their_own_sls(void **state)
 {
     struct sa_world *world = *state;
     qos_add_partition(&policy, 0x7FFF, 2);
     between(world, "H7", "H12", 0);
     assert_int_equal(answered_sl(world), 2);
-    between(world, "H7", "H4", 0); /* a rule goes first */
+    between(world, "H7", "H4", 0); /* a rule overrides it */
     assert_int_equal(answered_sl(world), 1);
 }
 
-static void who_insists_on_a_level_gets_it_if_there_is_such_a_one(void **state)
+static void a_requested_sl_is_returned_if_it_is_valid(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, "H7", "H12", BIT(SL));
     wire_set(path, PATH_RECORD_SL, 2);
     assert_int_equal(answered_sl(world), 2);
     path = between(world, "H7", "H12", BIT(SL));
-    wire_set(path, PATH_RECORD_SL, 3); /* the routes do not use a second lane */
+    wire_set(path, PATH_RECORD_SL, 3); /* the routes do not use a second VL */
     assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
 }
 
-/* On a ring the engine has lanes: the service level tells both. */
-static void lanes_and_levels_are_both_in_the_service_level(void **state)
+/* On a ring the engine uses several VLs: the SL encodes VL and level. */
+static void the_sl_encodes_vl_and_level(void **state)
 {
     struct sa_world *world = *state;
     unsigned lanes = 0;
@@ -131,14 +131,14 @@ static void lanes_and_levels_are_both_in_the_service_level(void **state)
             assert_int_equal(plain % 2, 0);
             lanes |= 1u << plain / 2;
             path = between(world, a, b, BIT(SL));
-            wire_set(path, PATH_RECORD_SL, (plain + 2) & 15); /* another lane */
+            wire_set(path, PATH_RECORD_SL, (plain + 2) & 15); /* another VL */
             assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
         }
     assert_true(lanes & (lanes - 1));
 }
 
-/* Connection managers ask for nothing else, and must get their path. */
-static void a_reversible_path_is_to_be_had_whatever_the_lanes(void **state)
+/* Connection managers always request reversible paths. */
+static void reversible_paths_are_returned_whatever_the_vls(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, "H0", "H3", BIT(REVERSIBLE));
@@ -160,7 +160,7 @@ static void a_level_can_lower_mtu_rate_and_life(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_PACKET_LIFE_TIME), 9);
 }
 
-/* One selector and its value; the status. */
+/* Sends a query with a selector and its value. Returns the status. */
 static unsigned ask_for(struct sa_world *world, unsigned bit, enum wire_field selector_field,
                         unsigned selector, enum wire_field field, unsigned value)
 {
@@ -170,14 +170,14 @@ static unsigned ask_for(struct sa_world *world, unsigned bit, enum wire_field se
     return world_ask(world);
 }
 
-/* Values are those of a_level_can_lower_mtu_rate_and_life(); the way itself could do more. */
-static void what_a_level_leaves_is_what_selectors_choose_from(void **state)
+/* The limits are those of a_level_can_lower_mtu_rate_and_life(); the links allow more. */
+static void selectors_apply_after_the_level(void **state)
 {
     static const struct {
         unsigned bit;
         enum wire_field selector, field;
-        unsigned limit; /* the level's */
-        unsigned below; /* what is answered when less is asked for; 0: there is none */
+        unsigned limit; /* of the level */
+        unsigned below; /* expected value if less is requested; 0: none */
     } kinds[] = {
         {16, PATH_RECORD_MTU_SELECTOR, PATH_RECORD_MTU, 3, 2},
         {18, PATH_RECORD_RATE_SELECTOR, PATH_RECORD_RATE, 2, 0},
@@ -231,20 +231,17 @@ static void records_show_confirmed_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_policy_gives_paths_their_service_level, open_world,
+        cmocka_unit_test_setup_teardown(the_policy_determines_the_sl_of_paths, open_world,
                                         close_world),
-        cmocka_unit_test_setup_teardown(partitions_have_levels_of_their_own, open_world,
+        cmocka_unit_test_setup_teardown(partitions_have_their_own_sls, open_world, close_world),
+        cmocka_unit_test_setup_teardown(a_requested_sl_is_returned_if_it_is_valid, open_world,
                                         close_world),
-        cmocka_unit_test_setup_teardown(who_insists_on_a_level_gets_it_if_there_is_such_a_one,
-                                        open_world, close_world),
-        cmocka_unit_test_setup_teardown(lanes_and_levels_are_both_in_the_service_level, open_ring,
+        cmocka_unit_test_setup_teardown(the_sl_encodes_vl_and_level, open_ring, close_world),
+        cmocka_unit_test_setup_teardown(reversible_paths_are_returned_whatever_the_vls, open_ring,
                                         close_world),
-        cmocka_unit_test_setup_teardown(a_reversible_path_is_to_be_had_whatever_the_lanes,
-                                        open_ring, close_world),
         cmocka_unit_test_setup_teardown(a_level_can_lower_mtu_rate_and_life, open_world,
                                         close_world),
-        cmocka_unit_test_setup_teardown(what_a_level_leaves_is_what_selectors_choose_from,
-                                        open_world, close_world),
+        cmocka_unit_test_setup_teardown(selectors_apply_after_the_level, open_world, close_world),
         cmocka_unit_test_setup_teardown(records_show_confirmed_tables, open_world, close_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Records of what is there, component masks, and who is answered at all. */
+/* Records about ports, component masks, and requests that are not answered. */
 #include "test.h"
 
 static int open_world(void **state)
@@ -23,7 +23,7 @@ static unsigned table(struct sa_world *world, unsigned attribute)
     return world_record_count(world);
 }
 
-static void tables_have_a_record_for_everything(void **state)
+static void tables_have_a_record_for_every_item(void **state)
 {
     struct sa_world *world = *state; /* 8 switches of 4 ports, 7 hosts, 16 links */
     assert_int_equal(table(world, WIRE_ID_NODE_RECORD), 15);
@@ -38,7 +38,7 @@ static void tables_have_a_record_for_everything(void **state)
     assert_int_equal(table(world, WIRE_ID_INFORM_INFO_RECORD), 0);
 }
 
-static void other_managers_are_told_of_as_they_were_last_heard_of(void **state)
+static void other_managers_are_listed_with_their_last_sm_info(void **state)
 {
     struct sa_world *world = *state;
     struct subnet_port *port = world_port(world, "H15", 1);
@@ -65,14 +65,14 @@ static void learn_masks(struct sa_world *world, const char *name, unsigned block
     blocks_learn(&world->subnet->blocks, port, BLOCK_MULTICAST, block, data);
 }
 
-/* What switches have confirmed, up to the last block in which there is anything. */
-static void groups_tables_are_asked_for_by_switch_and_block(void **state)
+/* Confirmed multicast blocks are returned up to the last one that is not empty. */
+static void multicast_tables_are_queried_by_switch_and_block(void **state)
 {
     struct sa_world *world = *state;
     learn_masks(world, "S1", 0, 3, 0x6);
     learn_masks(world, "S1", 1, 0, 0x8);
     learn_masks(world, "S2", 0, 3, 0x10);
-    learn_masks(world, "S3", 0, 3, 0); /* nothing in it */
+    learn_masks(world, "S3", 0, 3, 0); /* empty */
     assert_int_equal(table(world, WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD), 3);
     uint8_t *record = world_question(world, METHOD_GET_TABLE,
                                      WIRE_ID_MULTICAST_FORWARDING_TABLE_RECORD, BIT(0) | BIT(3));
@@ -110,14 +110,14 @@ static void a_node_is_found_by_every_component(void **state)
     wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_NODE_TYPE, SUBNET_SWITCH);
     world_ask(world);
     assert_int_equal(world_record_count(world), 8);
-    /* both at once: nothing has them */
+    /* no port has both */
     node = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(4) | BIT(8));
     wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_NODE_TYPE, SUBNET_SWITCH);
     wire_set(node + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H15"));
     assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
 }
 
-static void get_wants_one_record_and_no_more(void **state)
+static void get_needs_exactly_one_record(void **state)
 {
     struct sa_world *world = *state;
     world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, 0);
@@ -131,7 +131,7 @@ static void get_wants_one_record_and_no_more(void **state)
     assert_int_equal(world_record_count(world), 0);
 }
 
-static void m_keys_are_for_the_trusted_only(void **state)
+static void m_keys_are_visible_with_the_sm_key_only(void **state)
 {
     struct sa_world *world = *state;
     wire_set(world_question(world, METHOD_GET, WIRE_ID_PORT_INFO_RECORD, BIT(0)),
@@ -148,7 +148,7 @@ static void m_keys_are_for_the_trusted_only(void **state)
     assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
 }
 
-static void capabilities_can_be_asked_for_bit_by_bit(void **state)
+static void ports_are_found_by_capability_bits(void **state)
 {
     struct sa_world *world = *state;
     wire_set(world_port(world, "H15", 1)->info, PORT_INFO_CAPABILITY_MASK, 0x6);
@@ -162,7 +162,7 @@ static void capabilities_can_be_asked_for_bit_by_bit(void **state)
     assert_int_equal(world_record_count(world), 2);
 }
 
-static void strangers_and_wrong_keys_hear_nothing(void **state)
+static void unknown_lids_and_wrong_keys_are_not_answered(void **state)
 {
     struct sa_world *world = *state;
     world_question(world, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, 0);
@@ -175,7 +175,7 @@ static void strangers_and_wrong_keys_hear_nothing(void **state)
     assert_int_equal(world_ask(world), STATUS_OK);
 }
 
-static void what_does_not_go_together_is_refused(void **state)
+static void unsupported_methods_and_attributes_are_refused(void **state)
 {
     struct sa_world *world = *state;
     world_question(world, METHOD_SET, WIRE_ID_NODE_RECORD, 0);
@@ -188,7 +188,7 @@ static void what_does_not_go_together_is_refused(void **state)
     world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, 0);
     wire_set(world->question, MAD_CLASS_VERSION, 1);
     assert_int_equal(world_ask(world), STATUS_BAD_VERSION);
-    world_question(world, METHOD_GET_RESP, WIRE_ID_NODE_RECORD, 0); /* an answer is no question */
+    world_question(world, METHOD_GET_RESP, WIRE_ID_NODE_RECORD, 0); /* a response is not a query */
     assert_int_equal(world_ask(world), NO_ANSWER);
 }
 
@@ -224,15 +224,15 @@ static void an_answer_beyond_the_limit_is_refused_and_not_grown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(tables_have_a_record_for_everything),
-        TEST(other_managers_are_told_of_as_they_were_last_heard_of),
-        TEST(groups_tables_are_asked_for_by_switch_and_block),
+        TEST(tables_have_a_record_for_every_item),
+        TEST(other_managers_are_listed_with_their_last_sm_info),
+        TEST(multicast_tables_are_queried_by_switch_and_block),
         TEST(a_node_is_found_by_every_component),
-        TEST(get_wants_one_record_and_no_more),
-        TEST(m_keys_are_for_the_trusted_only),
-        TEST(capabilities_can_be_asked_for_bit_by_bit),
-        TEST(strangers_and_wrong_keys_hear_nothing),
-        TEST(what_does_not_go_together_is_refused),
+        TEST(get_needs_exactly_one_record),
+        TEST(m_keys_are_visible_with_the_sm_key_only),
+        TEST(ports_are_found_by_capability_bits),
+        TEST(unknown_lids_and_wrong_keys_are_not_answered),
+        TEST(unsupported_methods_and_attributes_are_refused),
         TEST(without_routes_nothing_is_answered),
         TEST(an_answer_beyond_the_limit_is_refused_and_not_grown),
     };

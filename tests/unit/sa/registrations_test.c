@@ -1,4 +1,4 @@
-/* Services with leases, subscriptions, and reports on their way. */
+/* Services with leases, subscriptions, and reports. */
 #include "test.h"
 
 static int open_world(void **state)
@@ -32,7 +32,7 @@ static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, ui
     return record;
 }
 
-static void a_service_is_announced_found_and_withdrawn(void **state)
+static void a_service_is_registered_found_and_removed(void **state)
 {
     struct sa_world *world = *state;
     service(world, METHOD_SET, 42, BIT(SERVICE_ID) | BIT(SERVICE_GID));
@@ -140,7 +140,7 @@ static void tell(struct sa_world *world, unsigned trap, const char *issuer)
     sa_notice(world->sa, world->now, notice);
 }
 
-/* The next report that goes out; false if none does. */
+/* The next report that is sent. False if there is none. */
 static bool next_report(struct sa_world *world, struct sa_message *report)
 {
     sa_expire(world->sa, world->now);
@@ -156,12 +156,13 @@ static void confirm(struct sa_world *world, const struct sa_message *report, uin
     uint8_t mad[MAD_BYTES];
     memcpy(mad, report->data, MAD_BYTES);
     wire_set(mad, MAD_METHOD, METHOD_REPORT_RESP);
-    wire_set(mad, MAD_TID, wire_get(mad, MAD_TID) | UINT64_C(5) << 32); /* the kernel's half */
+    wire_set(mad, MAD_TID,
+             wire_get(mad, MAD_TID) | UINT64_C(5) << 32); /* the half that the kernel uses */
     struct sa_message answer = {.address = {.lid = from, .qp = 1}, .data = mad, .bytes = MAD_BYTES};
     sa_receive(world->sa, world->now, &answer);
 }
 
-static void subscribers_hear_of_what_they_asked_for(void **state)
+static void subscribers_get_the_notices_they_selected(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
@@ -181,14 +182,14 @@ static void subscribers_hear_of_what_they_asked_for(void **state)
     assert_int_equal(sa_deadline(world->sa), TIME_NEVER);
 }
 
-static void a_report_is_repeated_until_it_is_answered_and_then_given_up(void **state)
+static void a_report_is_repeated_until_the_answer_or_the_last_retry(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
     inform(world, "H4", 0xFFFF, true);
     world_ask(world);
     tell(world, 128, "H12");
-    for (unsigned sent = 0; sent < 4; sent++) { /* once, and three times again */
+    for (unsigned sent = 0; sent < 4; sent++) { /* and three retries */
         assert_true(next_report(world, &report));
         assert_false(next_report(world, &report));
         assert_int_equal(sa_deadline(world->sa), world->now + NS_PER_S);
@@ -202,7 +203,7 @@ static void a_report_is_repeated_until_it_is_answered_and_then_given_up(void **s
     assert_int_equal(counts.subscriptions, 1);
 }
 
-static void a_confirmation_from_somebody_else_does_not_count(void **state)
+static void a_response_from_another_lid_is_ignored(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
@@ -215,13 +216,13 @@ static void a_confirmation_from_somebody_else_does_not_count(void **state)
     assert_true(next_report(world, &report));
 }
 
-static void who_unsubscribes_hears_no_more(void **state)
+static void no_reports_follow_an_unsubscription(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
     inform(world, "H4", 128, true);
     world_ask(world);
-    assert_int_equal(world_ask(world), STATUS_OK); /* again: it changes nothing */
+    assert_int_equal(world_ask(world), STATUS_OK); /* a second time: no change */
     inform(world, "H15", 128, false);
     assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST); /* it never subscribed */
     assert_int_equal(wire_get(world->answer.data + SA_DATA_OFFSET, INFORM_INFO_SUBSCRIBE), 0);
@@ -246,7 +247,7 @@ static void subscriptions_can_be_looked_up(void **state)
     assert_int_equal(wire_get(info, INFORM_INFO_TRAP_NUMBER), 64);
 }
 
-static void a_host_that_goes_and_comes_is_reported(void **state)
+static void a_host_that_leaves_and_returns_is_reported(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
@@ -271,7 +272,7 @@ static void a_host_that_goes_and_comes_is_reported(void **state)
     }
 }
 
-static void reports_do_not_pile_up_without_end(void **state)
+static void pending_reports_are_limited(void **state)
 {
     struct sa_world *world = *state;
     struct sa_config config;
@@ -297,17 +298,17 @@ static void reports_do_not_pile_up_without_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_service_is_announced_found_and_withdrawn),
+        TEST(a_service_is_registered_found_and_removed),
         TEST(a_service_needs_an_id_and_a_gid),
         TEST(leases_end_unless_they_are_renewed),
         TEST(long_leases_end_in_time_and_the_longest_never),
-        TEST(subscribers_hear_of_what_they_asked_for),
-        TEST(a_report_is_repeated_until_it_is_answered_and_then_given_up),
-        TEST(a_confirmation_from_somebody_else_does_not_count),
-        TEST(who_unsubscribes_hears_no_more),
+        TEST(subscribers_get_the_notices_they_selected),
+        TEST(a_report_is_repeated_until_the_answer_or_the_last_retry),
+        TEST(a_response_from_another_lid_is_ignored),
+        TEST(no_reports_follow_an_unsubscription),
         TEST(subscriptions_can_be_looked_up),
-        TEST(a_host_that_goes_and_comes_is_reported),
-        TEST(reports_do_not_pile_up_without_end),
+        TEST(a_host_that_leaves_and_returns_is_reported),
+        TEST(pending_reports_are_limited),
     };
     return RUN(tests);
 }

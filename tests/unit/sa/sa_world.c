@@ -52,7 +52,7 @@ static void fill_node(struct sa_world *world, const struct topology_node *from)
     wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP, world->network.top_lid);
 }
 
-/* LIDs and tables, as a manager would have set them. */
+/* Sets LIDs and tables as a manager does. */
 static void fill_addresses(struct sa_world *world)
 {
     struct subnet *subnet = world->subnet;

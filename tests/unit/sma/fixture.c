@@ -123,7 +123,7 @@ unsigned set_port_field(struct sma *sma, unsigned port, enum wire_field field, u
 {
     uint8_t data[SMP_DATA_BYTES];
     memcpy(data, sma->ports[port].info, sizeof data);
-    /* A reader sees states; a writer leaves them alone. */
+    /* A Set without a new state has zeros. */
     wire_set(data, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
     wire_set(data, field, value);

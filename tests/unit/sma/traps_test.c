@@ -1,4 +1,4 @@
-/* Traps: what each one says, how often it is said, and how it is silenced. */
+/* Traps: content, repetition and repression. */
 #include "fixture.h"
 
 enum { LID = 9, MANAGER = 3, INTERVAL_CODE = 10 };
@@ -28,7 +28,7 @@ static enum sma_verdict repress(struct sma *sma, const uint8_t *notice)
     return sma_receive(sma, 0, 1, mad);
 }
 
-/* The head of the next trap, checked; its details. */
+/* Checks the header of the next trap and returns its details. */
 static const uint8_t *details_of(struct sma *sma, unsigned number, unsigned type,
                                  struct sma_output *output)
 {
@@ -44,7 +44,7 @@ static const uint8_t *details_of(struct sma *sma, unsigned number, unsigned type
 
 enum { URGENT = 1, SECURITY = 2, INFORMATION = 4 };
 
-static void trap_128_tells_the_switch_whose_link_changed(void **state)
+static void trap_128_has_the_lid_of_the_switch(void **state)
 {
     (void)state;
     struct sma sma = told_switch();
@@ -56,7 +56,7 @@ static void trap_128_tells_the_switch_whose_link_changed(void **state)
     sma_release(&sma);
 }
 
-static void an_adapter_says_nothing_about_its_links(void **state)
+static void an_adapter_sends_no_trap_for_its_links(void **state)
 {
     (void)state;
     struct sma sma = told_adapter();
@@ -66,7 +66,7 @@ static void an_adapter_says_nothing_about_its_links(void **state)
     sma_release(&sma);
 }
 
-static void traps_129_to_131_tell_the_port(void **state)
+static void traps_129_to_131_have_the_port(void **state)
 {
     (void)state;
     for (unsigned number = 129; number <= 131; number++) {
@@ -83,7 +83,7 @@ static void traps_129_to_131_tell_the_port(void **state)
     }
 }
 
-static void trap_144_tells_the_new_capability_mask(void **state)
+static void trap_144_has_the_new_capability_mask(void **state)
 {
     (void)state;
     enum { IS_SM = 2 };
@@ -97,7 +97,7 @@ static void trap_144_tells_the_new_capability_mask(void **state)
     assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK), before | IS_SM);
     assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_OTHER), 0);
     assert_int_equal(repress(&sma, details - NOTICE_AT_DETAILS), SMA_DROP);
-    sma_report_capability(&sma, 1, IS_SM, 0); /* it is set already */
+    sma_report_capability(&sma, 1, IS_SM, 0); /* already set */
     no_output(&sma, TIME_S);
     sma_report_capability(&sma, 1, 0, IS_SM);
     assert_int_equal(port_field(&sma, 1, PORT_INFO_CAPABILITY_MASK), before);
@@ -108,7 +108,7 @@ static void trap_144_tells_the_new_capability_mask(void **state)
 static const struct sma_key_violation violation = {
     .slid = 21, .dlid = 22, .key = 0x8123, .sl = 3, .src_qp = 0x10, .dest_qp = 1};
 
-static void traps_257_and_258_tell_who_used_which_key(void **state)
+static void traps_257_and_258_have_the_addresses_and_the_key(void **state)
 {
     (void)state;
     for (unsigned number = 257; number <= 258; number++) {
@@ -131,7 +131,7 @@ static void traps_257_and_258_tell_who_used_which_key(void **state)
     }
 }
 
-static void trap_259_tells_the_switchs_port_as_well(void **state)
+static void trap_259_also_has_the_port_of_the_switch(void **state)
 {
     (void)state;
     struct sma sma = told_switch();
@@ -150,7 +150,7 @@ static void trap_259_tells_the_switchs_port_as_well(void **state)
     sma_release(&sma);
 }
 
-static void a_wrong_p_key_at_a_switchs_own_port_is_trap_257(void **state)
+static void a_wrong_p_key_at_port_0_of_a_switch_is_trap_257(void **state)
 {
     (void)state;
     struct sma sma = told_switch();
@@ -184,7 +184,7 @@ static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **stat
     sma_release(&sma);
 }
 
-static void several_pending_traps_go_round(void **state)
+static void pending_traps_are_sent_round_robin(void **state)
 {
     (void)state;
     struct sma sma = told_switch();
@@ -205,7 +205,7 @@ static void several_pending_traps_go_round(void **state)
     sma_release(&sma);
 }
 
-static void a_repress_silences_only_its_own_trap(void **state)
+static void a_repress_ends_only_its_own_trap(void **state)
 {
     (void)state;
     struct sma sma = told_switch();
@@ -246,7 +246,7 @@ static void a_trap_that_is_pending_is_not_raised_twice(void **state)
     struct sma sma = told_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++)
         link_up(&sma, port);
-    assert_int_equal(sma.trap_count, 1); /* trap 128 names the switch, not the port */
+    assert_int_equal(sma.trap_count, 1); /* trap 128 has the switch, not the port */
     sma_release(&sma);
 }
 
@@ -317,16 +317,16 @@ static void the_shortest_and_the_longest_interval_fit_the_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trap_128_tells_the_switch_whose_link_changed),
-        cmocka_unit_test(an_adapter_says_nothing_about_its_links),
-        cmocka_unit_test(traps_129_to_131_tell_the_port),
-        cmocka_unit_test(trap_144_tells_the_new_capability_mask),
-        cmocka_unit_test(traps_257_and_258_tell_who_used_which_key),
-        cmocka_unit_test(trap_259_tells_the_switchs_port_as_well),
-        cmocka_unit_test(a_wrong_p_key_at_a_switchs_own_port_is_trap_257),
+        cmocka_unit_test(trap_128_has_the_lid_of_the_switch),
+        cmocka_unit_test(an_adapter_sends_no_trap_for_its_links),
+        cmocka_unit_test(traps_129_to_131_have_the_port),
+        cmocka_unit_test(trap_144_has_the_new_capability_mask),
+        cmocka_unit_test(traps_257_and_258_have_the_addresses_and_the_key),
+        cmocka_unit_test(trap_259_also_has_the_port_of_the_switch),
+        cmocka_unit_test(a_wrong_p_key_at_port_0_of_a_switch_is_trap_257),
         cmocka_unit_test(a_trap_is_repeated_at_the_interval_until_it_is_repressed),
-        cmocka_unit_test(several_pending_traps_go_round),
-        cmocka_unit_test(a_repress_silences_only_its_own_trap),
+        cmocka_unit_test(pending_traps_are_sent_round_robin),
+        cmocka_unit_test(a_repress_ends_only_its_own_trap),
         cmocka_unit_test(the_interval_holds_for_new_traps_after_a_repress),
         cmocka_unit_test(a_trap_that_is_pending_is_not_raised_twice),
         cmocka_unit_test(pending_traps_are_bounded),

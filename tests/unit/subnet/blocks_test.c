@@ -1,4 +1,4 @@
-/* Blocks that agents hold: what differs is written, each once, and equal contents are kept once. */
+/* Blocks: those that differ are written once, and equal contents are stored once. */
 #include "base/rng.h"
 #include "subnet/blocks.h"
 
@@ -35,7 +35,7 @@ static uint32_t contents_in_use(const struct blocks *blocks)
     return count;
 }
 
-static void what_is_wanted_is_taken_once_and_confirmed(void **state)
+static void a_wanted_block_is_taken_once_and_confirmed(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -61,7 +61,7 @@ static void what_is_wanted_is_taken_once_and_confirmed(void **state)
     blocks_release(&blocks);
 }
 
-static void blocks_are_taken_in_the_order_in_which_they_came_to_differ(void **state)
+static void blocks_are_taken_in_the_order_of_changes(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -73,7 +73,7 @@ static void blocks_are_taken_in_the_order_in_which_they_came_to_differ(void **st
     blocks_release(&blocks);
 }
 
-static void a_wish_that_changes_while_it_is_written_is_written_again(void **state)
+static void a_block_that_changes_while_it_is_written_is_written_again(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -90,7 +90,7 @@ static void a_wish_that_changes_while_it_is_written_is_written_again(void **stat
     blocks_release(&blocks);
 }
 
-static void what_was_refused_waits_for_another_wish(void **state)
+static void a_refused_block_is_not_written_until_it_changes(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -105,7 +105,7 @@ static void what_was_refused_waits_for_another_wish(void **state)
     blocks_release(&blocks);
 }
 
-static void refusing_the_old_wish_does_not_refuse_the_new_one(void **state)
+static void refusing_the_old_content_does_not_refuse_the_new_one(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -120,7 +120,7 @@ static void refusing_the_old_wish_does_not_refuse_the_new_one(void **state)
     blocks_release(&blocks);
 }
 
-static void what_got_no_answer_is_not_known_and_tried_again(void **state)
+static void a_block_without_answer_is_written_again(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -134,7 +134,7 @@ static void what_got_no_answer_is_not_known_and_tried_again(void **state)
     blocks_release(&blocks);
 }
 
-static void a_forgotten_port_is_written_anew_and_no_other(void **state)
+static void a_forgotten_port_is_written_again_and_no_other(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -153,7 +153,7 @@ static void a_forgotten_port_is_written_anew_and_no_other(void **state)
     blocks_release(&blocks);
 }
 
-static void what_nobody_wants_is_not_written(void **state)
+static void unwanted_blocks_are_not_written(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -168,7 +168,7 @@ static void what_nobody_wants_is_not_written(void **state)
     blocks_release(&blocks);
 }
 
-static void what_is_found_to_be_there_need_not_be_written(void **state)
+static void blocks_with_the_wanted_content_are_not_written(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -177,12 +177,12 @@ static void what_is_found_to_be_there_need_not_be_written(void **state)
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_true(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(2)); /* somebody else wrote it */
+    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(2)); /* another manager wrote it */
     assert_int_not_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_release(&blocks);
 }
 
-static void multicast_holds_no_port_up(void **state)
+static void multicast_blocks_do_not_delay_a_port(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -192,7 +192,7 @@ static void multicast_holds_no_port_up(void **state)
     blocks_release(&blocks);
 }
 
-static void equal_contents_are_kept_once(void **state)
+static void equal_contents_are_stored_once(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -210,13 +210,13 @@ static void equal_contents_are_kept_once(void **state)
     blocks_release(&blocks);
 }
 
-static void one_block_may_be_wanted_as_another_is(void **state)
+static void the_content_of_one_block_may_be_wanted_of_another(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 0, BLOCK_SL2VL, 0, content(0));
     for (uint32_t port = 1; port < 100; port++) {
-        blocks_want(&blocks, port, BLOCK_SL2VL, 0, content(port)); /* more contents: they move */
+        blocks_want(&blocks, port, BLOCK_SL2VL, 0, content(port)); /* the pool grows and moves */
         blocks_want(&blocks, port, BLOCK_SL2VL, 0,
                     blocks_wanted(&blocks, port - 1, BLOCK_SL2VL, 0));
         assert_block(blocks_wanted(&blocks, port, BLOCK_SL2VL, 0), 0);
@@ -225,7 +225,7 @@ static void one_block_may_be_wanted_as_another_is(void **state)
     blocks_release(&blocks);
 }
 
-static void generations_count_known_keys_only(void **state)
+static void generations_count_known_p_keys_only(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -246,7 +246,7 @@ static void generations_count_known_keys_only(void **state)
 enum { PORTS = 5, PARTS = 3, CONTENTS = 6, UNKNOWN = 99, MODEL = PORTS * BLOCK_KINDS * PARTS };
 
 struct model {
-    uint8_t wanted, actual, written; /* written: what is on its way, UNKNOWN: nothing */
+    uint8_t wanted, actual, written; /* written: in progress; UNKNOWN: none */
     bool refused;
 };
 
@@ -352,7 +352,7 @@ static void step_ending(struct trial *trial, unsigned index)
     model->written = UNKNOWN;
 }
 
-/* To another wish and back while it is written: the refusal may count for it or not. Not tried. */
+/* Not tested: a wanted content that changes and changes back while it is written. */
 static void step_wanting(struct trial *trial, unsigned index)
 {
     struct model *model = &trial->model[index];
@@ -412,7 +412,7 @@ static void any_history_ends_as_in_the_model(void **state)
         }
         for (unsigned i = 0; i < MODEL; i++)
             step_ending(&trial, i);
-        for (unsigned i = 0; i < 10 * MODEL; i++) { /* and when all is answered, all is there */
+        for (unsigned i = 0; i < 10 * MODEL; i++) { /* all blocks are confirmed in the end */
             step_taking(&trial);
             for (unsigned j = 0; j < MODEL; j++)
                 if (trial.model[j].written != UNKNOWN) {
@@ -449,19 +449,19 @@ static void all_blocks_of_a_port_can_be_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wanted_is_taken_once_and_confirmed),
-        cmocka_unit_test(blocks_are_taken_in_the_order_in_which_they_came_to_differ),
-        cmocka_unit_test(a_wish_that_changes_while_it_is_written_is_written_again),
-        cmocka_unit_test(what_was_refused_waits_for_another_wish),
-        cmocka_unit_test(refusing_the_old_wish_does_not_refuse_the_new_one),
-        cmocka_unit_test(what_got_no_answer_is_not_known_and_tried_again),
-        cmocka_unit_test(a_forgotten_port_is_written_anew_and_no_other),
-        cmocka_unit_test(what_nobody_wants_is_not_written),
-        cmocka_unit_test(what_is_found_to_be_there_need_not_be_written),
-        cmocka_unit_test(multicast_holds_no_port_up),
-        cmocka_unit_test(equal_contents_are_kept_once),
-        cmocka_unit_test(one_block_may_be_wanted_as_another_is),
-        cmocka_unit_test(generations_count_known_keys_only),
+        cmocka_unit_test(a_wanted_block_is_taken_once_and_confirmed),
+        cmocka_unit_test(blocks_are_taken_in_the_order_of_changes),
+        cmocka_unit_test(a_block_that_changes_while_it_is_written_is_written_again),
+        cmocka_unit_test(a_refused_block_is_not_written_until_it_changes),
+        cmocka_unit_test(refusing_the_old_content_does_not_refuse_the_new_one),
+        cmocka_unit_test(a_block_without_answer_is_written_again),
+        cmocka_unit_test(a_forgotten_port_is_written_again_and_no_other),
+        cmocka_unit_test(unwanted_blocks_are_not_written),
+        cmocka_unit_test(blocks_with_the_wanted_content_are_not_written),
+        cmocka_unit_test(multicast_blocks_do_not_delay_a_port),
+        cmocka_unit_test(equal_contents_are_stored_once),
+        cmocka_unit_test(the_content_of_one_block_may_be_wanted_of_another),
+        cmocka_unit_test(generations_count_known_p_keys_only),
         cmocka_unit_test(any_history_ends_as_in_the_model),
         cmocka_unit_test(all_blocks_of_a_port_can_be_listed),
     };

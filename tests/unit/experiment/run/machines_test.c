@@ -1,5 +1,4 @@
-/* Virtual machines in scenarios: what statements mean, what becomes of machines, and that the
- * checks about them can fail. */
+/* Virtual machines in scenarios: statements, figures, and checks that can fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +48,7 @@ static void assert_refused(const char *text, const char *expected)
     run_record_release(&record);
 }
 
-/* With 12 hypervisors, H0 to H11, 3 at a leaf. */
+/* 12 hypervisors, H0 to H11, 3 at each leaf. */
 #define TREE  "topology fattree m=3,4 w=1,2 vfs=3\n"
 #define THERE TREE "sm H0\nrun until settled\n"
 
@@ -77,7 +76,7 @@ static void assert_all_hold(const struct run_record *record)
     assert_true(record->checks.count > 0);
 }
 
-static void statements_about_machines_have_one_meaning(void **state)
+static void vm_statements_are_parsed(void **state)
 {
     struct scenario scenario;
     struct err err = {0};
@@ -100,7 +99,7 @@ static void statements_about_machines_have_one_meaning(void **state)
     scenario_release(&scenario);
 }
 
-static void what_cannot_be_done_is_refused_before_anything_happens(void **state)
+static void impossible_vm_statements_are_refused_before_the_run(void **state)
 {
     (void)state;
     assert_refused(THERE "vm begin a\n", "'begin' is no thing to do with machines");
@@ -118,7 +117,7 @@ static void what_cannot_be_done_is_refused_before_anything_happens(void **state)
     assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is no hypervisor");
 }
 
-static void a_move_costs_what_its_figures_say(void **state)
+static void figures_match_the_cost_of_a_move(void **state)
 {
     (void)state;
     struct run_record record =
@@ -133,7 +132,7 @@ static void a_move_costs_what_its_figures_say(void **state)
     assert_true(figure(&record, "vm.a.switches") <= 6);
     assert_true(figure(&record, "vm.running") == 1);
     assert_true(figure(&record, "vm.start.done") == 1);
-    assert_true(isnan(figure(&record, "vm.a.lost"))); /* nobody sends anything */
+    assert_true(isnan(figure(&record, "vm.a.lost"))); /* there is no traffic */
     run_record_release(&record);
 }
 
@@ -152,7 +151,7 @@ static void packets_follow_a_machine(void **state)
     run_record_release(&record);
 }
 
-static void losses_of_others_are_noticed(void **state)
+static void losses_of_machines_that_did_not_move_are_counted(void **state)
 {
     (void)state;
     struct run_record record =
@@ -163,7 +162,7 @@ static void losses_of_others_are_noticed(void **state)
     run_record_release(&record);
 }
 
-static void a_machine_whose_hypervisor_died_is_missed(void **state)
+static void a_machine_of_a_dead_hypervisor_fails_the_check(void **state)
 {
     (void)state;
     struct run_record record = play_well(THERE "vm start a at H1\nrun until settled\n"
@@ -174,7 +173,7 @@ static void a_machine_whose_hypervisor_died_is_missed(void **state)
     run_record_release(&record);
 }
 
-static void what_fails_is_told_and_counted(void **state)
+static void failed_orders_are_recorded_and_counted(void **state)
 {
     (void)state;
     struct run_record record =
@@ -191,7 +190,7 @@ static void what_fails_is_told_and_counted(void **state)
     run_record_release(&record);
 }
 
-static void an_order_is_given_to_the_next_master(void **state)
+static void an_order_moves_to_the_next_master(void **state)
 {
     (void)state;
     struct run_record record =
@@ -217,7 +216,7 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
     run_record_release(&two);
 }
 
-static void what_machines_do_is_kept_over_time(void **state)
+static void machines_have_series(void **state)
 {
     (void)state;
     struct run_record record = play_well(
@@ -244,7 +243,7 @@ static void what_machines_do_is_kept_over_time(void **state)
     assert_refused(THERE "collect vm.running of H1 as max\n", "there is no 'vm.running' of a node");
 }
 
-static void at_a_shared_port_every_peer_asks_again(void **state)
+static void every_peer_queries_again_at_a_shared_port(void **state)
 {
     (void)state;
     struct run_record record = play_well(
@@ -262,17 +261,17 @@ static void at_a_shared_port_every_peer_asks_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statements_about_machines_have_one_meaning),
-        cmocka_unit_test(what_cannot_be_done_is_refused_before_anything_happens),
-        cmocka_unit_test(a_move_costs_what_its_figures_say),
+        cmocka_unit_test(vm_statements_are_parsed),
+        cmocka_unit_test(impossible_vm_statements_are_refused_before_the_run),
+        cmocka_unit_test(figures_match_the_cost_of_a_move),
         cmocka_unit_test(packets_follow_a_machine),
-        cmocka_unit_test(losses_of_others_are_noticed),
-        cmocka_unit_test(a_machine_whose_hypervisor_died_is_missed),
-        cmocka_unit_test(what_fails_is_told_and_counted),
-        cmocka_unit_test(an_order_is_given_to_the_next_master),
+        cmocka_unit_test(losses_of_machines_that_did_not_move_are_counted),
+        cmocka_unit_test(a_machine_of_a_dead_hypervisor_fails_the_check),
+        cmocka_unit_test(failed_orders_are_recorded_and_counted),
+        cmocka_unit_test(an_order_moves_to_the_next_master),
         cmocka_unit_test(a_churn_is_the_same_for_the_same_seed),
-        cmocka_unit_test(what_machines_do_is_kept_over_time),
-        cmocka_unit_test(at_a_shared_port_every_peer_asks_again),
+        cmocka_unit_test(machines_have_series),
+        cmocka_unit_test(every_peer_queries_again_at_a_shared_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void drain(struct meddle *meddle)
         if (output.kind == SM_SEND)
             send(meddle, &output.message);
         else if (output.kind == SM_EVENT)
-            meddle->hear(meddle->context, &output.event);
+            meddle->note_event(meddle->context, &output.event);
         else if (output.kind == SM_COMPUTE)
             sm_computed(meddle->sm, now_ns(meddle), output.job,
                         sm_job_run(output.job, &err) ? &err : NULL);

@@ -171,7 +171,7 @@ static bool knows_tables(const struct world *world, const struct subnet *subnet,
     return false;
 }
 
-bool knows_the_truth(struct world *world, unsigned manager)
+bool has_true_state(struct world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned there = 0, known = 0;

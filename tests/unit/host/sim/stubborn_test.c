@@ -1,6 +1,5 @@
-/* Agents that do not do what they are told: the rest of the subnet comes up, the manager does not
- * repeat itself, and they are asked again by sweeps, once each. What agents of the simulated fabric
- * would never do is done to the SMPs between them and the manager. */
+/* Agents that refuse or ignore Sets: the rest of the subnet comes up, the problem is logged once,
+ * and each sweep repeats the request once. meddle.h changes the SMPs of such agents. */
 #include "meddle.h"
 
 #include "base/mem.h"
@@ -21,17 +20,17 @@ struct bench {
     struct sm_config config;
     struct partitions rules;
     enum how how;
-    uint32_t node;                /* that is stubborn … */
-    unsigned attribute, modifier; /* … about this */
+    uint32_t node;                /* the agent */
+    unsigned attribute, modifier; /* the attribute it refuses */
     unsigned asked;               /* Sets that it got */
     unsigned warnings, errors, ups;
 };
 
 static bool send(void *context, uint8_t *request);
 static void receive(void *context, uint8_t *answer);
-static void hear(void *context, const struct sm_event *event);
+static void note_event(void *context, const struct sm_event *event);
 
-/* A manager that has not started yet; switches have tables of so many entries. */
+/* Prepares a manager; switches have tables of `entries` entries. */
 static struct bench *bench_open(void **state, unsigned entries, const char *fabric,
                                 const char *seat)
 {
@@ -47,7 +46,7 @@ static struct bench *bench_open(void **state, unsigned entries, const char *fabr
                                     .context = bench,
                                     .send = send,
                                     .receive = receive,
-                                    .hear = hear};
+                                    .note_event = note_event};
     return bench;
 }
 
@@ -82,7 +81,7 @@ static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsi
     bench->asked = 0;
 }
 
-/* ---- between the manager and the agents ---- */
+/* ---- hooks ---- */
 
 static uint32_t node_behind(const struct bench *bench, const uint8_t *mad)
 {
@@ -126,7 +125,7 @@ static void receive(void *context, uint8_t *answer)
         wire_set(answer + SMP_DATA_OFFSET, SWITCH_INFO_PORT_STATE_CHANGE, 1);
 }
 
-static void hear(void *context, const struct sm_event *event)
+static void note_event(void *context, const struct sm_event *event)
 {
     struct bench *bench = context;
     bench->warnings += event->kind == SM_EVENT_WARNING;
@@ -139,7 +138,7 @@ static void run(struct bench *bench, uint64_t duration)
     meddle_run(&bench->meddle, duration);
 }
 
-/* Figure 1, half a second after a manager started that S3 is stubborn against. */
+/* Figure 1, half a second after the start of a manager; S3 refuses. */
 static struct bench *bench_up_against(void **state, enum how how, unsigned attribute,
                                       unsigned modifier)
 {
@@ -163,8 +162,8 @@ static unsigned inactive_links(const struct bench *bench)
 
 /* ---- ports ---- */
 
-/* Of a link between switches: waves of tables wait for such as long as they rise. */
-static void be_stubborn_about_a_port(void **state, enum how how)
+/* Of a link between switches: table updates wait for ports that are being activated. */
+static void refuse_port_settings(void **state, enum how how)
 {
     struct bench *bench = bench_up_against(state, how, ATTRIBUTE_PORT_INFO, 1);
     uint32_t port = host(&bench->world, "S3");
@@ -173,8 +172,8 @@ static void be_stubborn_about_a_port(void **state, enum how how)
     assert_int_equal(bench->warnings, 1);
     assert_true(inactive_links(bench) <= 2); /* both ends */
     run(bench, 10 * TIME_S);
-    assert_int_equal(bench->asked, 3 + 10); /* once with each sweep … */
-    assert_int_equal(bench->warnings, 1);   /* … without a word */
+    assert_int_equal(bench->asked, 3 + 10); /* once per sweep */
+    assert_int_equal(bench->warnings, 1);   /* without a log line */
     assert_int_equal(bench->ups, 1);
 
     bench->how = OBEYS;
@@ -191,19 +190,19 @@ static void be_stubborn_about_a_port(void **state, enum how how)
     assert_int_equal(bench->warnings, 2);
 }
 
-static void a_port_that_refuses_its_settings_keeps_nobody_waiting(void **state)
+static void a_port_that_refuses_settings_blocks_no_other(void **state)
 {
-    be_stubborn_about_a_port(state, REFUSES);
+    refuse_port_settings(state, REFUSES);
 }
 
-static void a_port_that_does_not_move_keeps_nobody_waiting(void **state)
+static void a_port_that_stays_in_its_state_blocks_no_other(void **state)
 {
-    be_stubborn_about_a_port(state, IGNORES);
+    refuse_port_settings(state, IGNORES);
 }
 
 /* ---- switches ---- */
 
-static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
+static void a_switch_with_permanent_port_state_change_is_read_by_sweeps(void **state)
 {
     struct bench *bench = bench_up_against(state, SAYS_CHANGED, ATTRIBUTE_SWITCH_INFO, 0);
     assert_int_equal(bench->ups, 1);
@@ -215,7 +214,7 @@ static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
     assert_int_equal(bench->warnings, 1);
 }
 
-static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
+static void a_refused_block_is_repeated_by_sweeps_and_logged_once(void **state)
 {
     struct bench *bench = bench_up_against(state, REFUSES, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
     assert_int_equal(bench->asked, 1);
@@ -230,7 +229,7 @@ static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
     assert_true(all_delivered(&bench->world));
 }
 
-/* Other contents may be taken: they are tried at once. */
+/* A block with other contents is written at once. */
 static void a_refused_block_is_tried_when_another_is_wanted(void **state)
 {
     struct bench *bench = bench_open_figure_1(state);
@@ -248,7 +247,7 @@ static void a_refused_block_is_tried_when_another_is_wanted(void **state)
     assert_true(all_delivered(&bench->world));
 }
 
-static void a_refused_block_of_a_random_table_keeps_no_port_waiting(void **state)
+static void a_refused_block_of_a_random_table_blocks_no_port(void **state)
 {
     struct bench *bench = bench_open(state, 0, "figure1", "H4");
     make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
@@ -260,7 +259,7 @@ static void a_refused_block_of_a_random_table_keeps_no_port_waiting(void **state
     assert_true(all_active(&bench->world));
 }
 
-static void refused_switch_settings_are_told_once(void **state)
+static void refused_switch_settings_are_logged_once(void **state)
 {
     struct bench *bench = bench_up_against(state, REFUSES, ATTRIBUTE_SWITCH_INFO, 0);
     assert_int_equal(bench->asked, 1);
@@ -275,7 +274,7 @@ static void refused_switch_settings_are_told_once(void **state)
     assert_true(all_delivered(&bench->world));
 }
 
-static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
+static void a_table_that_is_too_small_is_filled_and_logged(void **state)
 {
     enum { SWITCHES = 16, ENTRIES = 64 };
     struct bench *bench =
@@ -299,7 +298,7 @@ static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
 
 /* ---- the manager's own port ---- */
 
-static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
+static void an_unanswered_block_of_the_own_port_times_out(void **state)
 {
     static const char rules[] = "Default=0x7fff: ALL=full;\nfoo=0x0002: ALL=full;\n";
     struct bench *bench = bench_open_figure_1(state);
@@ -319,15 +318,15 @@ static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BENCH_TEST(a_port_that_refuses_its_settings_keeps_nobody_waiting),
-        BENCH_TEST(a_port_that_does_not_move_keeps_nobody_waiting),
-        BENCH_TEST(a_switch_that_always_says_changed_is_read_by_sweeps),
-        BENCH_TEST(a_refused_block_is_tried_by_sweeps_and_told_once),
+        BENCH_TEST(a_port_that_refuses_settings_blocks_no_other),
+        BENCH_TEST(a_port_that_stays_in_its_state_blocks_no_other),
+        BENCH_TEST(a_switch_with_permanent_port_state_change_is_read_by_sweeps),
+        BENCH_TEST(a_refused_block_is_repeated_by_sweeps_and_logged_once),
         BENCH_TEST(a_refused_block_is_tried_when_another_is_wanted),
-        BENCH_TEST(a_refused_block_of_a_random_table_keeps_no_port_waiting),
-        BENCH_TEST(refused_switch_settings_are_told_once),
-        BENCH_TEST(a_table_that_is_too_small_is_filled_and_that_is_said),
-        BENCH_TEST(a_silent_block_of_the_own_port_does_not_last_for_ever),
+        BENCH_TEST(a_refused_block_of_a_random_table_blocks_no_port),
+        BENCH_TEST(refused_switch_settings_are_logged_once),
+        BENCH_TEST(a_table_that_is_too_small_is_filled_and_logged),
+        BENCH_TEST(an_unanswered_block_of_the_own_port_times_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,8 +169,8 @@ static bool check_addresses(const struct world *world)
     return true;
 }
 
-/* The manager's rows say what the fabric has. */
-static bool check_books(struct world *world, unsigned manager)
+/* The manager's rows equal the state of the fabric. */
+static bool check_rows(struct world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned there = 0, known = 0;
@@ -196,7 +196,7 @@ static bool check_books(struct world *world, unsigned manager)
     return false;
 }
 
-/* The routes in force are those in the switches, for every LID that somebody has. */
+/* The routes in force equal the tables of the switches, for every LID in use. */
 static bool check_tables(const struct world *world, const struct sm_paths *paths)
 {
     for (uint32_t at = 0; at < paths->network->switches.count; at++) {
@@ -218,7 +218,7 @@ static bool check_tables(const struct world *world, const struct sm_paths *paths
     return true;
 }
 
-/* Everybody who has a LID is a terminal, and nobody else is. */
+/* The terminals of the network are exactly the ports with a LID. */
 static bool check_terminals(const struct world *world, const struct network *network)
 {
     unsigned there = 0;
@@ -253,7 +253,7 @@ static bool check_routes(struct world *world, unsigned manager)
 const char *world_fault(struct world *world, unsigned manager)
 {
     bool fine =
-        check_addresses(world) && check_books(world, manager) && check_routes(world, manager);
+        check_addresses(world) && check_rows(world, manager) && check_routes(world, manager);
     return fine ? NULL : fault;
 }
 

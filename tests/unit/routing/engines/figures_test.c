@@ -2,7 +2,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/search/flood.h"
+#include "routing/paper/flood.h"
 #include "routing/search/updown.h"
 
 #include <setjmp.h>

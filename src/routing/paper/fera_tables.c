@@ -17,7 +17,7 @@
  * lowest port, as in the paper, and all terminals of a switch share its route. Engines that balance
  * use next_hops.h, which is faster; this form stays with the paper's engines, since the price of
  * their operations (engine.h) was measured with it. */
-#include "routing/search/fera_tables.h"
+#include "routing/paper/fera_tables.h"
 
 #include <string.h>
 

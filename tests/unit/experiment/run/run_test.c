@@ -1,4 +1,4 @@
-/* Playing: time, order, and what the story says afterwards. */
+/* Runs of scenarios: time, order, and the record. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the command line says over the file: settings, and a seed unless it is 0. */
+/* Settings of the command line, and a seed unless it is 0. */
 struct line {
     const char *settings[4];
     uint64_t seed;
@@ -69,7 +69,7 @@ static const struct run_record_event *find_event(const struct run_record *record
     return NULL;
 }
 
-/* 1: it holds, 0: it does not, -1: there is none. */
+/* 1: the check holds, 0: it does not, -1: there is none. */
 static int outcome(const struct run_record *record, size_t index)
 {
     if (!record->checks.items || index >= record->checks.count)
@@ -85,7 +85,7 @@ static unsigned line_of(const struct run_record *record, size_t index)
 
 #define NET "topology figure1\nsm S1 sweep 1s\n"
 
-static void actions_happen_at_their_time_in_order(void **state)
+static void actions_are_applied_at_their_time_in_order(void **state)
 {
     struct run_record record =
         play_well(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
@@ -126,7 +126,7 @@ static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
     run_record_release(&record);
 }
 
-static void a_fault_that_nobody_noticed_is_not_settled(void **state)
+static void an_undetected_fault_is_not_settled(void **state)
 {
     struct run_record record =
         play_well("topology figure1\nset traps no\nsm S1 sweep 10s\n"
@@ -180,7 +180,7 @@ static void events_are_those_of_the_last_run(void **state)
     run_record_release(&record);
 }
 
-static void a_killed_manager_is_followed_by_the_next(void **state)
+static void a_standby_replaces_a_killed_manager(void **state)
 {
     struct run_record record =
         play_well("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
@@ -196,7 +196,7 @@ static void a_killed_manager_is_followed_by_the_next(void **state)
     run_record_release(&record);
 }
 
-static void a_manager_declared_stopped_waits_to_be_started(void **state)
+static void a_stopped_manager_waits_for_its_start(void **state)
 {
     struct run_record record = play_well("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
                                          "start sm S1\nrun until settled\ncheck in-order\n");
@@ -206,18 +206,18 @@ static void a_manager_declared_stopped_waits_to_be_started(void **state)
     run_record_release(&record);
 }
 
-static void a_node_that_dies_takes_its_manager_along(void **state)
+static void a_failed_node_stops_its_manager(void **state)
 {
     struct run_record record =
         play_well("topology figure1\nsm H4\nsm H7\nrun until settled\n"
                   "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
     (void)state;
-    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 goes with it");
+    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 stops with it");
     assert_int_equal(run_record_failures(&record), 0);
     run_record_release(&record);
 }
 
-static void the_command_line_goes_before_the_file(void **state)
+static void the_command_line_overrides_the_file(void **state)
 {
     struct line options = {{"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"},
                            9};
@@ -234,7 +234,7 @@ static void the_command_line_goes_before_the_file(void **state)
     run_record_release(&record);
 }
 
-static void attributes_go_by_pattern(void **state)
+static void attributes_apply_to_patterns_of_nodes(void **state)
 {
     struct run_record record = play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
                                          "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
@@ -261,7 +261,7 @@ static void wrong_settings_of_the_command_line_are_refused(void **state)
     }
 }
 
-static void names_and_values_are_checked_before_anything_happens(void **state)
+static void names_and_values_are_checked_before_the_run(void **state)
 {
     (void)state;
     assert_refused("run 1s\n", "x.weft: no 'topology' statement");
@@ -291,7 +291,7 @@ static void names_and_values_are_checked_before_anything_happens(void **state)
     assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
 }
 
-static void times_that_are_over_are_refused(void **state)
+static void past_times_are_refused(void **state)
 {
     (void)state;
     assert_refused(NET "run 2s\nat 1s flap S1 1\n",
@@ -324,21 +324,21 @@ static void the_same_seed_gives_the_same_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(actions_happen_at_their_time_in_order),
+        cmocka_unit_test(actions_are_applied_at_their_time_in_order),
         cmocka_unit_test(a_run_until_settled_ends_when_the_fabric_is_up),
-        cmocka_unit_test(a_fault_that_nobody_noticed_is_not_settled),
+        cmocka_unit_test(an_undetected_fault_is_not_settled),
         cmocka_unit_test(a_run_that_does_not_settle_in_time_is_a_failed_check),
         cmocka_unit_test(a_check_that_fails_does_not_end_the_run),
         cmocka_unit_test(smps_are_those_of_the_last_run),
         cmocka_unit_test(events_are_those_of_the_last_run),
-        cmocka_unit_test(a_killed_manager_is_followed_by_the_next),
-        cmocka_unit_test(a_manager_declared_stopped_waits_to_be_started),
-        cmocka_unit_test(a_node_that_dies_takes_its_manager_along),
-        cmocka_unit_test(the_command_line_goes_before_the_file),
-        cmocka_unit_test(attributes_go_by_pattern),
+        cmocka_unit_test(a_standby_replaces_a_killed_manager),
+        cmocka_unit_test(a_stopped_manager_waits_for_its_start),
+        cmocka_unit_test(a_failed_node_stops_its_manager),
+        cmocka_unit_test(the_command_line_overrides_the_file),
+        cmocka_unit_test(attributes_apply_to_patterns_of_nodes),
         cmocka_unit_test(wrong_settings_of_the_command_line_are_refused),
-        cmocka_unit_test(names_and_values_are_checked_before_anything_happens),
-        cmocka_unit_test(times_that_are_over_are_refused),
+        cmocka_unit_test(names_and_values_are_checked_before_the_run),
+        cmocka_unit_test(past_times_are_refused),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

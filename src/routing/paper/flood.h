@@ -1,6 +1,6 @@
 /* FERa as the paper describes it: a controlled flooding from each destination. */
-#ifndef WEFT_ROUTING_SEARCH_FLOOD_H
-#define WEFT_ROUTING_SEARCH_FLOOD_H
+#ifndef WEFT_ROUTING_PAPER_FLOOD_H
+#define WEFT_ROUTING_PAPER_FLOOD_H
 
 #include "routing/search/updown.h"
 

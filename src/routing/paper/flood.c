@@ -5,7 +5,7 @@
  * replace an entry if they lead down where it led up, or if they are shorter in the same direction.
  * Entries that were flooded from the replaced one stay, so on dense networks hop counts can be
  * stale; engines use fera_tables.c, which has no such flaw. */
-#include "routing/search/flood.h"
+#include "routing/paper/flood.h"
 
 struct flood {
     const struct network *network;
