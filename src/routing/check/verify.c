@@ -101,8 +101,8 @@ static void note_walk(const struct check *check, struct slice *slice,
 
 /* Follows the entries from a switch to one that is resolved, and resolves all switches on the
  * path. */
-static void resolve(const struct check *check, struct slice *slice,
-                    const struct verify_target *target, uint32_t from)
+static void resolve_switches(const struct check *check, struct slice *slice,
+                             const struct verify_target *target, uint32_t from)
 {
     uint32_t depth = 0, at = from, hops = 0;
     enum state end = STATE_NEW;
@@ -241,8 +241,8 @@ static uint16_t vls_of_senders(const struct check *check, const struct verify_ta
 }
 
 /* The packets that leave `from` on `vls` arrive at the next switch and wait there. */
-static void add_dependencies(const struct check *check, struct slice *slice,
-                             const struct verify_target *target, uint32_t from, uint8_t sl)
+static void add_vl_dependencies(const struct check *check, struct slice *slice,
+                                const struct verify_target *target, uint32_t from, uint8_t sl)
 {
     const struct network *network = check->network;
     uint32_t at = slice->next[from];
@@ -273,12 +273,12 @@ static void follow_level(const struct check *check, struct slice *slice,
         if (slice->state[at] == STATE_LOOP)
             slice->vls[at] |= 1;
         if (slice->vls[at])
-            add_dependencies(check, slice, target, at, sl);
+            add_vl_dependencies(check, slice, target, at, sl);
     }
 }
 
-static void add_loads(const struct check *check, struct slice *slice,
-                      const struct verify_target *target)
+static void add_lid_loads(const struct check *check, struct slice *slice,
+                          const struct verify_target *target)
 {
     const struct network *network = check->network;
     for (uint32_t i = slice->order_count; i-- > 0;)
@@ -293,18 +293,18 @@ static void add_loads(const struct check *check, struct slice *slice,
     }
 }
 
-static void check_lid(const struct check *check, struct slice *slice,
-                      const struct verify_target *target)
+static void check_lid_fully(const struct check *check, struct slice *slice,
+                            const struct verify_target *target)
 {
     memset(slice->state, STATE_NEW, check->switch_count);
     slice->order_count = 0;
     for (uint32_t at = 0; at < check->switch_count; at++)
         if (slice->state[at] == STATE_NEW)
-            resolve(check, slice, target, at);
+            resolve_switches(check, slice, target, at);
     for (uint32_t at = 0; at < check->switch_count; at++)
         count_delivery(check, slice, target, at);
     if (!target->is_switch)
-        add_loads(check, slice, target);
+        add_lid_loads(check, slice, target);
     uint16_t levels = 0;
     follow_level(check, slice, target, 0, &levels);
     for (unsigned sl = 1; sl < LANES_SLS; sl++)
@@ -344,7 +344,7 @@ static void check_slice(void *context, size_t index)
             };
             if (!check->quick ||
                 !walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies))
-                check_lid(check, slice, &target);
+                check_lid_fully(check, slice, &target);
         }
     for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
         slice->sum.load[i] += slice->walk.load[i];

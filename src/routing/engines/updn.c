@@ -28,8 +28,8 @@ struct directions {
 };
 
 /* False if the network is no tree with more than one level, or not with these roots. */
-static bool follow_levels(struct directions *directions, const struct network *network,
-                          const struct engine_options *options)
+static bool use_tree_levels(struct directions *directions, const struct network *network,
+                            const struct engine_options *options)
 {
     struct err ignored;
     struct tree *tree = &directions->tree;
@@ -53,7 +53,7 @@ static int find_directions(struct directions *directions, const struct network *
 {
     struct roots roots;
     *directions = (struct directions){0};
-    if (follow_levels(directions, network, options))
+    if (use_tree_levels(directions, network, options))
         return 0;
     int rc = roots_choose(&roots, network, options, ROOT_DETECT, err);
     if (rc)
