@@ -70,7 +70,7 @@ static void part(struct sa_world *world, unsigned count)
         wire_set_at(block, P_KEY_TABLE_P_KEY, 0, 0x7FFF);
         wire_set_at(block, P_KEY_TABLE_P_KEY, 1, 0x8001 + port % count);
         wire_set_at(block, P_KEY_TABLE_P_KEY, 2, 0xF000);
-        blocks_learn(&subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
+        blocks_set_known(&subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
     }
     sa_update_view(world->sa, world->now, &world->view);
 }
@@ -84,7 +84,8 @@ int main(int argc, char **argv)
     world_open(&world, &(struct sa_world_shape){.kind = "fattree", .words = {size}});
     if (argc > 2 && atoi(argv[2]) > 0)
         part(&world, (unsigned)atoi(argv[2]));
-    uint8_t *path = world_query(&world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE);
+    uint8_t *path =
+        world_query(&world, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | REVERSIBLE);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set(path, PATH_RECORD_REVERSIBLE, 1);

@@ -30,7 +30,7 @@
 enum {
     DATA_HEADER_BYTES = 20, /* a switch can route once it has these */
     CREDIT_PACKET_BYTES = 6,
-    BLOCK_BYTES = 64,
+    CREDIT_BYTES = 64,
     CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */
     ARBITER_ENTRIES = 64,  /* of each table */
 };
@@ -175,7 +175,7 @@ struct data {
 
 static inline unsigned blocks_of(unsigned bytes)
 {
-    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    return (bytes + CREDIT_BYTES - 1) / CREDIT_BYTES;
 }
 
 static inline void free_blocks(uint16_t *used, unsigned blocks)

@@ -70,7 +70,7 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
-void sm_persist(struct sm *sm, struct sm_fact fact);
+void sm_persist(struct sm *sm, struct sm_lid_fact fact);
 void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones included */
 
 /* discovery.c and its files (discovery.h) */

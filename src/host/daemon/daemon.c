@@ -388,7 +388,7 @@ static void take_signals(struct daemon *daemon, uint64_t now)
         if (info.ssi_signo == SIGHUP)
             reload_config(daemon, now);
         else if (info.ssi_signo == SIGUSR1)
-            sm_look_again(daemon->sm, now);
+            sm_rediscover(daemon->sm, now);
         else
             begin_stop(daemon, now);
     }
@@ -424,9 +424,9 @@ static void create_core(struct daemon *daemon)
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
-    sm_use_groups(daemon->sm, sa_groups(daemon->sa));
+    sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
-        sm_remember(daemon->sm, &daemon->store.facts.items[i]);
+        sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
 }
 
 /* ---- the loop ---- */

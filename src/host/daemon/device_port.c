@@ -254,7 +254,7 @@ int device_port_send(struct device_port *port, const struct sm_message *message)
     int agent = mad_is_directed(message->mad) ? port->directed_agent : port->lid_agent;
     int timeout = 0;
     if (!mad_is_response(message->mad)) {
-        timeout = (int)(message->patience_ns / NS_PER_MS) - KERNEL_EARLY_MS;
+        timeout = (int)(message->request_timeout_ns / NS_PER_MS) - KERNEL_EARLY_MS;
         timeout = timeout > 0 ? timeout : 1;
     }
     umad_set_addr(port->out, message->lid, 0, message->sl, 0);
@@ -276,8 +276,8 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     umad_get_mad_addr(port->out)->path_bits = address->path_bits;
     memcpy(umad_get_mad(port->out), message->data, message->bytes);
     int status = umad_send(port->administration_id, port->administration_agent, port->out,
-                           (int)message->bytes, (int)(message->patience_ns / NS_PER_MS),
-                           message->patience_ns ? 0 : ANSWER_RETRIES);
+                           (int)message->bytes, (int)(message->request_timeout_ns / NS_PER_MS),
+                           message->request_timeout_ns ? 0 : ANSWER_RETRIES);
     umad_set_pkey(port->out, 0);
     umad_get_mad_addr(port->out)->path_bits = 0;
     return status < 0 ? -(errno ? errno : EIO) : 0;

@@ -52,7 +52,7 @@ static int refuse_machine_command(const struct reply *reply, int code, const cha
 /* ---- machines ---- */
 
 static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
-                        const struct vswitch_machine *machine)
+                        const struct vswitch_vm *machine)
 {
     const struct subnet *subnet = sm_subnet(sm);
     uint32_t uplink = subnet->nodes.items[machine->vswitch].first_port + VSWITCH_UPLINK;
@@ -169,17 +169,17 @@ int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64
     const char *verb = count ? words[0] : "";
     const struct reply reply = {out, json};
     struct record record = record_to(out, json, false);
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     uint32_t cursor = 0;
     if (strcmp(verb, "list") == 0 && count == 1) {
         record_begin_list(&record, NULL);
-        while (vswitch_next_machine(machines, &cursor, &machine))
+        while (vswitch_next_vm(machines, &cursor, &machine))
             put_machine(&record, machines, sm, &machine);
         record_end_list(&record);
         return 0;
     }
     if (strcmp(verb, "show") == 0 && count == 2) {
-        if (!vswitch_find_machine(machines, vswitch_guid(words[1]), &machine))
+        if (!vswitch_find_vm(machines, vswitch_guid(words[1]), &machine))
             return refuse_machine_command(&reply, ENOENT, "there is no machine '%s'", words[1]);
         put_machine(&record, machines, sm, &machine);
         return 0;

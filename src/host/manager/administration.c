@@ -29,8 +29,8 @@ void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool reregi
     if (sm_state(sm) != SM_MASTER)
         sm_set_registry_master(sm, sa_registry_master(sa));
     else if (sm_paths(sm).network && reregister)
-        sm_ask_clients(sm, now);
+        sm_reregister_clients(sm, now);
     while (sa_next_reregistration(sa, &guid))
         if (reregister)
-            sm_ask_client(sm, now, guid);
+            sm_reregister_client(sm, now, guid);
 }

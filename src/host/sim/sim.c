@@ -101,7 +101,7 @@ static void add_administration(struct sim *sim, struct instance *instance)
         &sim->options, sim->fabric, sim->mads, instance->port, instance->sm, sim_now(sim), file);
 }
 
-void sim_administer(struct sim *sim, const struct sim_administration_options *options)
+void sim_add_administrations(struct sim *sim, const struct sim_administration_options *options)
 {
     if (sim->mads)
         return;
@@ -187,8 +187,8 @@ struct vswitch *sim_machines(struct sim *sim, unsigned manager)
     return sim->instances.items[manager].vswitch;
 }
 
-uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
-                    struct err *err)
+uint64_t sim_vm_submit(struct sim *sim, unsigned manager, const struct vswitch_request *request,
+                       struct err *err)
 {
     assert(manager < sim->instances.count);
     struct instance *instance = &sim->instances.items[manager];

@@ -202,8 +202,8 @@ static void check_end(struct transition *transition, const struct update_plan *p
                       struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count;
-    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_lanes;
-    transition->held = plan->stuck_lanes;
+    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_vls;
+    transition->held = plan->stuck_vls;
     if (hold && !stretch_is_safe(transition, waves, waves + 1, false, &report->cycle))
         report->when = TRANSITION_HOLD;
     else if (change &&

@@ -209,7 +209,7 @@ static uint16_t levels_of_source(const struct check *check, const struct verify_
 static unsigned vl_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
     unsigned vl = check->map ? lanes_vl(check->map, at, in, out, sl) : sl;
-    return vl < check->vls ? vl : LANES_DISCARD;
+    return vl < check->vls ? vl : VL_DISCARD;
 }
 
 /* VLs on which the switch's own senders of SL `sl` leave it; *levels collects the SLs of all. */
@@ -237,7 +237,7 @@ static uint16_t vls_of_senders(const struct check *check, const struct verify_ta
         if (own >> sl & 1)
             vls |= (uint16_t)(1u << vl_at(check, at, 0, out, sl));
     }
-    return vls & (uint16_t) ~(1u << LANES_DISCARD);
+    return vls & (uint16_t) ~(1u << VL_DISCARD);
 }
 
 /* The packets that leave `from` on `vls` arrive at the next switch and wait there. */
@@ -255,7 +255,7 @@ static void add_vl_dependencies(const struct check *check, struct slice *slice,
     if (check->key && check->key[at] > check->key[from] &&
         check->key[slice->next[at]] < check->key[at])
         slice->sum.down_up++;
-    if (vl == LANES_DISCARD)
+    if (vl == VL_DISCARD)
         return;
     for (unsigned vls = slice->vls[from]; vls; vls &= vls - 1)
         dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(vls), out, vl);

@@ -7,7 +7,7 @@
 
 static void use_vl(struct lanes *lanes, unsigned vl)
 {
-    if (vl < LANES_DISCARD && vl >= lanes->count)
+    if (vl < VL_DISCARD && vl >= lanes->count)
         lanes->count = vl + 1;
 }
 

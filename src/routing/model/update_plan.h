@@ -29,8 +29,8 @@ struct update_wave {
 struct update_plan {
     VEC(struct table_update) updates;
     VEC(struct update_wave) waves;
-    VEC(struct table_update) stuck; /* no safe order: written while stuck_lanes are held */
-    uint16_t stuck_lanes;           /* VLs to hold (bit = VL); new SLs alone may require a hold */
+    VEC(struct table_update) stuck; /* no safe order: written while stuck_vls are held */
+    uint16_t stuck_vls;             /* VLs to hold (bit = VL); new SLs alone may require a hold */
     uint32_t stuck_hops;            /* drain of held VLs: packets pass at most this many switches */
     uint8_t *first_levels;          /* as before->service_levels: sources use these before the first
                                        wave; NULL: the old ones */

@@ -273,7 +273,7 @@ static bool may_change(const struct network *network, const struct routes *befor
 {
     struct update_plan plan;
     update_plan_make(&plan, network, before, middle);
-    bool may = plan.stuck_lanes == 0 && plan.waves.count == 0;
+    bool may = plan.stuck_vls == 0 && plan.waves.count == 0;
     update_plan_release(&plan);
     return may;
 }
@@ -288,7 +288,7 @@ static void take_first_levels(struct update_plan *plan, const struct network *ne
     middle.service_levels = first;
     swap_levels(after, last);
     update_plan_make(&other, network, &middle, after);
-    bool better = __builtin_popcount(other.stuck_lanes) < __builtin_popcount(plan->stuck_lanes) &&
+    bool better = __builtin_popcount(other.stuck_vls) < __builtin_popcount(plan->stuck_vls) &&
                   may_change(network, before, &middle);
     uint64_t operations = plan->operations + other.operations;
     if (better) {
@@ -316,10 +316,10 @@ void update_plan_make_with_levels(struct update_plan *plan, const struct network
     uint8_t *own = copy_levels(after);
     update_plan_keep_levels(network, before, after);
     update_plan_make(plan, network, before, after);
-    if (plan->stuck_lanes) {
+    if (plan->stuck_vls) {
         swap_levels(after, &own);
         uint8_t *first =
-            move_levels(network, before, after, &last, __builtin_popcount(plan->stuck_lanes));
+            move_levels(network, before, after, &last, __builtin_popcount(plan->stuck_vls));
         swap_levels(after, &own);
         if (first) {
             take_first_levels(plan, network, before, after, first, &last);

@@ -29,7 +29,7 @@ static void set_known_keys(struct sa_world *world, const char *host, uint16_t fi
     uint32_t port = (uint32_t)(world_port(world, host, 1) - world->subnet->ports.items);
     wire_set_at(block, P_KEY_TABLE_P_KEY, 0, first);
     wire_set_at(block, P_KEY_TABLE_P_KEY, 1, second);
-    blocks_learn(&world->subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
+    blocks_set_known(&world->subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
 }
 
 /* H4 and H7 share a partition, H11 shares one with both, H15 with no host; all are limited members
@@ -48,7 +48,7 @@ static unsigned query_path(struct sa_world *world, const char *asker, const char
                            const char *to, unsigned p_key, uint64_t sm_key)
 {
     uint64_t mask = BIT(SGID_BIT) | BIT(DGID_BIT) | (p_key ? BIT(P_KEY_BIT) : 0);
-    uint8_t *path = world_query(world, METHOD_GET, WIRE_ID_PATH_RECORD, mask);
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, mask);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
     wire_set(path, PATH_RECORD_P_KEY, p_key);
@@ -101,7 +101,7 @@ static void paths_need_a_common_partition_with_the_requester(void **state)
 static unsigned trace(struct sa_world *world, const char *asker, const char *from, const char *to,
                       uint64_t sm_key)
 {
-    uint8_t *path = world_query(world, METHOD_GET_TRACE_TABLE, WIRE_ID_PATH_RECORD,
+    uint8_t *path = world_query(world, METHOD_GET_TRACE_TABLE, ATTRIBUTE_PATH_RECORD,
                                 BIT(SGID_BIT) | BIT(DGID_BIT));
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
@@ -136,18 +136,18 @@ static unsigned seen_by(struct sa_world *world, const char *asker, unsigned attr
 static void records_are_of_ports_that_share_a_partition(void **state)
 {
     struct sa_world *world = *state;
-    unsigned all = seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0);
+    unsigned all = seen_by(world, "H4", ATTRIBUTE_NODE_RECORD, 0);
     make_partitions(world);
     /* Hosts without a known table are full members of the default partition. */
-    assert_int_equal(seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0), all - 1);  /* all but H15 */
-    assert_int_equal(seen_by(world, "H11", WIRE_ID_NODE_RECORD, 0), all - 2); /* H12, H15 */
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 0), all - 4);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 1), all);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 0),
-                     seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 1) - 4);
+    assert_int_equal(seen_by(world, "H4", ATTRIBUTE_NODE_RECORD, 0), all - 1);  /* all but H15 */
+    assert_int_equal(seen_by(world, "H11", ATTRIBUTE_NODE_RECORD, 0), all - 2); /* H12, H15 */
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_NODE_RECORD, 0), all - 4);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_NODE_RECORD, 1), all);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_GUID_INFO_RECORD, 0),
+                     seen_by(world, "H15", ATTRIBUTE_GUID_INFO_RECORD, 1) - 4);
     /* Links, from either end. */
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_LINK_RECORD, 0),
-                     seen_by(world, "H15", WIRE_ID_LINK_RECORD, 1) - 8);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_LINK_RECORD, 0),
+                     seen_by(world, "H15", ATTRIBUTE_LINK_RECORD, 1) - 8);
 }
 
 /* An adapter's port has one map of service levels and four blocks of arbitration. */
@@ -155,11 +155,11 @@ static void tables_are_of_ports_that_share_a_partition(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
-    unsigned maps = seen_by(world, "H15", WIRE_ID_SL2VL_TABLE_RECORD, 1);
-    unsigned blocks = seen_by(world, "H15", WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 1);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_SL2VL_TABLE_RECORD, 0), maps - 4);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 0), blocks - 16);
-    uint8_t *wanted = world_query(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
+    unsigned maps = seen_by(world, "H15", ATTRIBUTE_SL2VL_TABLE_RECORD, 1);
+    unsigned blocks = seen_by(world, "H15", ATTRIBUTE_VL_ARBITRATION_TABLE_RECORD, 1);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_SL2VL_TABLE_RECORD, 0), maps - 4);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_VL_ARBITRATION_TABLE_RECORD, 0), blocks - 16);
+    uint8_t *wanted = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_SL2VL_TABLE_RECORD, BIT(0));
     wire_set(wanted, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 0);
@@ -169,7 +169,7 @@ static void p_key_records_have_the_tables_of_ports(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
-    uint8_t *wanted = world_query(world, METHOD_GET_TABLE, WIRE_ID_P_KEY_TABLE_RECORD, BIT(0));
+    uint8_t *wanted = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_P_KEY_TABLE_RECORD, BIT(0));
     wire_set(wanted, P_KEY_TABLE_RECORD_LID, world_lid(world, "H4"));
     wire_set(world->query, SA_SM_KEY, 1);
     assert_int_equal(world_send(world), STATUS_OK);
@@ -182,7 +182,7 @@ static void p_key_records_have_the_tables_of_ports(void **state)
 static unsigned join(struct sa_world *world, const char *host, const uint8_t mgid[16])
 {
     uint8_t *record =
-        world_query(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(JOIN_BIT));
+        world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(JOIN_BIT));
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
@@ -222,8 +222,8 @@ static void partitions_create_their_groups(void **state)
     assert_int_equal(join(world, "H4", broadcast_red), STATUS_OK);
     assert_int_equal(join(world, "H11", broadcast_red), STATUS_OK); /* limited members may join */
     assert_int_equal(join(world, "H15", broadcast_red), STATUS_SA_BAD_REQUEST);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_MC_MEMBER_RECORD, 0), 0);
-    assert_int_equal(seen_by(world, "H4", WIRE_ID_MC_MEMBER_RECORD, 0), 2);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_MC_MEMBER_RECORD, 0), 0);
+    assert_int_equal(seen_by(world, "H4", ATTRIBUTE_MC_MEMBER_RECORD, 0), 2);
     sa_set_partitions(world->sa, NULL); /* back to the default partition */
     assert_int_equal(groups->all.count, 2);
     assert_false(groups_find(groups, broadcast_red)->permanent);
@@ -235,7 +235,7 @@ static unsigned create(struct sa_world *world, const char *host, const uint8_t m
                        unsigned p_key)
 {
     enum { Q_KEY_BIT = 2, CLASS_BIT = 6, KEY_BIT = 7, SL_BIT = 12, LABEL_BIT = 13 };
-    uint8_t *record = world_query(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
+    uint8_t *record = world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
                                   BIT(0) | BIT(1) | BIT(Q_KEY_BIT) | BIT(CLASS_BIT) | BIT(KEY_BIT) |
                                       BIT(SL_BIT) | BIT(LABEL_BIT) | BIT(JOIN_BIT));
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
@@ -258,7 +258,7 @@ static void want_keys(struct sa_world *world, const char *host, uint16_t first, 
     blocks_want(blocks, port, BLOCK_PARTITIONS, 0, block);
     uint32_t row = written ? blocks_take(blocks) : BLOCKS_NONE;
     if (row != BLOCKS_NONE)
-        blocks_confirm(blocks, row, block);
+        blocks_set_actual(blocks, row, block);
     sa_update_view(world->sa, world->now, &world->view);
 }
 

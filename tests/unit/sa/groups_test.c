@@ -28,7 +28,7 @@ static int close_world(void **state)
 static uint8_t *member(struct sa_world *world, unsigned method, const char *host, unsigned states,
                        uint64_t mask)
 {
-    uint8_t *record = world_query(world, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_MC_MEMBER_RECORD, mask);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), group_a, sizeof group_a);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, states);
@@ -212,7 +212,7 @@ static void a_path_to_a_group_has_the_values_of_the_group(void **state)
 {
     struct sa_world *world = *state;
     make_group(world, "H4");
-    uint8_t *path = world_query(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(2));
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(2));
     memcpy(wire_bytes(path, PATH_RECORD_DGID), group_a, 16);
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_DLID), 0xC001);

@@ -105,7 +105,7 @@ static void take_answers(struct sa_world *world)
 static void send_valid_query(struct sa_world *world)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3 };
-    uint8_t *path = world_query(world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID);
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 64, 64, world_guid(world, "H4"));

@@ -52,7 +52,7 @@ static int close_world(void **state)
 static uint8_t *between(struct sa_world *world, unsigned method, const char *from, const char *to,
                         uint64_t more)
 {
-    uint8_t *path = world_query(world, method, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
+    uint8_t *path = world_query(world, method, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
     return path;
@@ -167,7 +167,7 @@ static void unknown_gids_give_an_invalid_gid_status(void **state)
     path = between(world, METHOD_GET, "H4", "H15", 0);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX + 1, world_guid(world, "H4"));
     assert_int_equal(world_send(world), STATUS_SA_BAD_GID);
-    path = world_query(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SLID) | BIT(DLID));
+    path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SLID) | BIT(DLID));
     wire_set(path, PATH_RECORD_SLID, world_lid(world, "H4"));
     wire_set(path, PATH_RECORD_DLID, 0xB000);
     assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
@@ -205,7 +205,7 @@ static void a_table_of_all_paths_has_every_pair_once(void **state)
 {
     struct sa_world *world = *state;
     bool seen[16][16] = {{false}};
-    world_query(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 15 * 15);
     assert_int_equal(wire_get(world->answer.data, RMPP_FLAGS), RMPP_FLAG_ACTIVE);
@@ -272,7 +272,7 @@ static void renamed_destinations_have_the_engines_dlid_in_both_directions(void *
             uint64_t from = world->network.terminals.items[i].guid;
             uint64_t to = world->network.terminals.items[j].guid;
             uint8_t *path =
-                world_query(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID));
+                world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DGID));
             set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, from);
             set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, to);
             assert_int_equal(world_send(world), STATUS_OK);
@@ -294,7 +294,8 @@ static void a_dlid_that_the_engine_did_not_choose_is_refused(void **state)
     const struct network_terminal *to = &world->network.terminals.items[1];
     unsigned chosen = path_lookup(&world->routes, &world->network, 0, 1).dlid, granted = 0;
     for (unsigned dlid = to->lid; dlid < to->lid + 8u; dlid++) {
-        uint8_t *path = world_query(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DLID));
+        uint8_t *path =
+            world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DLID));
         set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, from->guid);
         wire_set(path, PATH_RECORD_DLID, dlid);
         bool refused = world_send(world) == STATUS_SA_NO_RECORDS;
@@ -323,14 +324,14 @@ static void many_paths_are_found_with_one_multi_path_query(void **state)
     struct sa_world *world = *state;
     static const char *const names[] = {"H4", "H7", "H12", "H13", "H15"};
     uint8_t *query =
-        world_query(world, METHOD_GET_MULTI, WIRE_ID_MULTI_PATH_RECORD, BIT(SGIDS) | BIT(DGIDS));
+        world_query(world, METHOD_GET_MULTI, ATTRIBUTE_MULTI_PATH_RECORD, BIT(SGIDS) | BIT(DGIDS));
     wire_set(query, MULTI_PATH_RECORD_SGID_COUNT, 2);
     wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 3);
     for (unsigned i = 0; i < 5; i++)
         set_gid(query + WIRE_BYTES_MULTI_PATH_RECORD + 16u * i, PREFIX,
                 world_guid(world, names[i]));
     assert_int_equal(world_send(world), STATUS_OK);
-    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), WIRE_ID_PATH_RECORD);
+    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), ATTRIBUTE_PATH_RECORD);
     assert_int_equal(wire_get(world->answer.data, MAD_METHOD), METHOD_GET_MULTI_RESP);
     assert_int_equal(world_record_count(world), 6);
     assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_SLID), world_lid(world, "H7"));
@@ -345,7 +346,7 @@ static void a_trace_has_every_node_on_the_path(void **state)
     between(world, METHOD_GET_TRACE_TABLE, "H4", "H15", 0);
     assert_int_equal(world_send(world), STATUS_OK);
     unsigned count = world_record_count(world);
-    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), WIRE_ID_TRACE_RECORD);
+    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), ATTRIBUTE_TRACE_RECORD);
     assert_true(count >= 3);
     assert_int_equal(wire_get(world_record(world, 0), TRACE_RECORD_NODE_TYPE), SUBNET_ADAPTER);
     assert_int_equal(wire_get(world_record(world, 0), TRACE_RECORD_EXIT_PORT), 1);

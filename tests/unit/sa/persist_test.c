@@ -37,7 +37,7 @@ static void register_now(struct sa_world *world)
 static void join(struct sa_world *world, unsigned group, const char *host)
 {
     uint8_t *record =
-        world_query(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
+        world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
                     BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
@@ -52,7 +52,7 @@ static void join(struct sa_world *world, unsigned group, const char *host)
 static void leave(struct sa_world *world, unsigned group, const char *host)
 {
     uint8_t *record =
-        world_query(world, METHOD_DELETE, WIRE_ID_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
+        world_query(world, METHOD_DELETE, ATTRIBUTE_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
@@ -63,7 +63,7 @@ static void leave(struct sa_world *world, unsigned group, const char *host)
 static void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
                     const char *name)
 {
-    uint8_t *record = world_query(world, method, WIRE_ID_SERVICE_RECORD,
+    uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD,
                                   BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
     wire_set(record, SERVICE_RECORD_ID, id);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
@@ -78,7 +78,7 @@ static void service(struct sa_world *world, unsigned method, uint64_t id, uint32
 
 static void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
 {
-    uint8_t *info = world_query(world, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(info, INFORM_INFO_IS_GENERIC, 1);
     wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);

@@ -59,7 +59,7 @@ static int close_world(void **state)
 static uint8_t *between(struct sa_world *world, const char *from, const char *to, uint64_t more)
 {
     uint8_t *path =
-        world_query(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
+        world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
     return path;
@@ -213,15 +213,15 @@ static void records_show_confirmed_tables(void **state)
     uint32_t port = (uint32_t)(world_port(world, "H4", 1) - world->subnet->ports.items);
     uint8_t map[BLOCK_BYTES] = {0x01, 0x23}, other[BLOCK_BYTES] = {0x02, 0x80};
     blocks_want(blocks, port, BLOCK_SL2VL, 0, map);
-    blocks_confirm(blocks, blocks_take(blocks), map);
+    blocks_set_actual(blocks, blocks_take(blocks), map);
     blocks_want(blocks, port, BLOCK_ARBITRATION, 3, other);
-    blocks_confirm(blocks, blocks_take(blocks), other);
-    uint8_t *query = world_query(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
+    blocks_set_actual(blocks, blocks_take(blocks), other);
+    uint8_t *query = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_SL2VL_TABLE_RECORD, BIT(0));
     wire_set(query, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 1);
     assert_memory_equal(world_record(world, 0) + SL2VL_TABLE_RECORD_AT_SL2VL_TABLE, map, 8);
-    query = world_query(world, METHOD_GET_TABLE, WIRE_ID_VL_ARBITRATION_TABLE_RECORD, BIT(0));
+    query = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_VL_ARBITRATION_TABLE_RECORD, BIT(0));
     wire_set(query, VL_ARBITRATION_TABLE_RECORD_LID, world_lid(world, "H4"));
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 4);

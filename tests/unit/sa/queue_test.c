@@ -25,7 +25,7 @@ static int close_world(void **state)
 
 static void send(struct sa_world *world, uint16_t from, uint64_t tid)
 {
-    world_query(world, METHOD_GET, WIRE_ID_CLASS_PORT_INFO, 0);
+    world_query(world, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
     wire_set(world->query, MAD_TID, tid);
     struct sa_message message = {
         .address = {.lid = from, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
@@ -61,7 +61,7 @@ static void a_turn_ends_when_its_budget_is_spent(void **state)
     struct sa_message answer;
     unsigned turns = 0, answered = 0;
     for (unsigned i = 0; i < QUEUE_LIMIT; i++) {
-        uint8_t *record = world_query(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(9));
+        uint8_t *record = world_query(world, METHOD_GET, ATTRIBUTE_NODE_RECORD, BIT(9));
         wire_set(record + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H4"));
         struct sa_message message = {.address = {.lid = (uint16_t)(1 + i % 15), .qp = 1},
                                      .data = world->query,
@@ -155,7 +155,7 @@ static void a_long_table_takes_several_turns_and_does_not_delay_others(void **st
 {
     struct sa_world *world = *state;
     struct sa_message answer;
-    world_query(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0); /* 225 pairs */
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0); /* 225 pairs */
     struct sa_message message = {
         .address = {.lid = 1, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
     sa_receive(world->sa, world->now, &message);
@@ -178,7 +178,7 @@ static void a_long_table_is_of_one_state_of_the_routes(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
-    world_query(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
     struct sa_message message = {
         .address = {.lid = 1, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
     sa_receive(world->sa, world->now, &message);
@@ -199,7 +199,7 @@ static void too_many_long_tables_are_refused(void **state)
     struct sa_world *world = *state;
     struct sa_message answer;
     unsigned busy = 0;
-    world_query(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
     for (uint16_t lid = 1; lid <= 10; lid++) {
         struct sa_message message = {
             .address = {.lid = lid, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};

@@ -23,7 +23,7 @@ enum { SERVICE_DATA8_2 = 9 };
 
 static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, uint64_t mask)
 {
-    uint8_t *record = world_query(world, method, WIRE_ID_SERVICE_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD, mask);
     wire_set(record, SERVICE_RECORD_ID, id);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
     memset(wire_bytes(record, SERVICE_RECORD_KEY), 0x5A, 16);
@@ -118,7 +118,7 @@ static void long_leases_end_in_time_and_the_longest_never(void **state)
 
 static uint8_t *inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
 {
-    uint8_t *info = world_query(world, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(info, INFORM_INFO_IS_GENERIC, 1);
     wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);
@@ -239,7 +239,7 @@ static void subscriptions_can_be_looked_up(void **state)
     world_send(world);
     inform(world, "H15", 64, true);
     world_send(world);
-    uint8_t *record = world_query(world, METHOD_GET, WIRE_ID_INFORM_INFO_RECORD, BIT(0));
+    uint8_t *record = world_query(world, METHOD_GET, ATTRIBUTE_INFORM_INFO_RECORD, BIT(0));
     set_gid(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), PREFIX,
             world_guid(world, "H15"));
     assert_int_equal(world_send(world), STATUS_OK);

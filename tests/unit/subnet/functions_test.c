@@ -135,7 +135,7 @@ static void keys_are_done_when_their_blocks_are_confirmed(void **state)
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
     uint32_t row = blocks_take(&subnet.blocks);
     assert_true(functions_is_busy(&subnet, socket));
-    blocks_confirm(&subnet.blocks, row, block); /* and confirmed */
+    blocks_set_actual(&subnet.blocks, row, block); /* and confirmed */
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_DONE);
     assert_false(functions_is_busy(&subnet, socket));
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
@@ -150,11 +150,11 @@ static void a_vm_is_at_the_function_that_reports_it(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
     hypervisors_answer(&subnet, 0, 1, 50, 0);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     subnet_release(&subnet);
 }
 
@@ -165,10 +165,10 @@ static void a_vm_is_at_the_second_function_when_the_first_loses_it(void **state)
     hypervisors_init(&subnet, false);
     hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
     hypervisors_answer(&subnet, 2, 2, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
     assert_int_equal(subnet.functions.contested.count, 1);
     hypervisors_answer(&subnet, 0, 1, 50, 0);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
     subnet_release(&subnet);
 }
 
@@ -181,7 +181,7 @@ static void a_vm_that_migrates_is_at_the_new_function_at_once(void **state)
     functions_at(&subnet, hypervisors_socket(&subnet, 0, 1))->held = true;
     functions_at(&subnet, hypervisors_socket(&subnet, 1, 1))->held = true;
     hypervisors_answer(&subnet, 1, 1, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     assert_int_equal(subnet.functions.contested.count, 0);
     subnet_release(&subnet);
 }

@@ -72,7 +72,7 @@ bool hypervisors_answer(struct subnet *subnet, unsigned host, unsigned vf, uint1
     wire_set(data, VIRTUAL_FUNCTION_ATTACHED, machine != 0);
     wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, machine ? machine : hypervisors_guid(host, vf));
     wire_set(data, VIRTUAL_FUNCTION_NODE_GUID, hypervisors_guid(host, vf));
-    return functions_learn(subnet, hypervisors_socket(subnet, host, vf), data);
+    return functions_update_known(subnet, hypervisors_socket(subnet, host, vf), data);
 }
 
 uint16_t hypervisors_lid(unsigned host, unsigned vf)

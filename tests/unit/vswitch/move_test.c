@@ -143,7 +143,7 @@ static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
     /* The VM stops, but its hypervisor does not answer. */
     move = (struct move){MACHINE, .source = socket, .target = SUBNET_NONE, .lid = 50};
     move_addresses(&move, &subnet, &network);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     assert_int_equal(subnet.by_lid[50], SUBNET_NONE);
     assert_int_equal(port_to(&network, 50), 0);
     network_release(&network);

@@ -16,7 +16,7 @@ static int step(struct redirect_trail *trail, const struct redirect *to, struct 
 {
     uint8_t answer[MAD_BYTES] = {0};
     wire_set(answer, MAD_STATUS, STATUS_REDIRECT);
-    wire_set(answer, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
+    wire_set(answer, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
     redirect_write(to, answer + SA_DATA_OFFSET);
     return redirect_follow(trail, answer, sizeof answer, SA_DATA_OFFSET, err);
 }
@@ -81,10 +81,10 @@ static void a_redirection_without_an_address_is_refused(void **state)
     assert_int_equal(step(&trail, &(struct redirect){.lid = 0xC000, .qp = 1}, &err), -EPROTO);
     assert_int_equal(step(&trail, &(struct redirect){.lid = 4, .qp = 0}, &err), -EPROTO);
     /* another attribute; and a part of one */
-    wire_set(answer, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
+    wire_set(answer, MAD_ATTRIBUTE_ID, ATTRIBUTE_PATH_RECORD);
     redirect_write(&(struct redirect){.lid = 4, .qp = 1}, answer + SA_DATA_OFFSET);
     assert_int_equal(redirect_follow(&trail, answer, sizeof answer, SA_DATA_OFFSET, &err), -EPROTO);
-    wire_set(answer, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
+    wire_set(answer, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
     assert_int_equal(redirect_follow(&trail, answer, SA_DATA_OFFSET + 71, SA_DATA_OFFSET, &err),
                      -EPROTO);
     assert_int_equal(trail.count, 1);

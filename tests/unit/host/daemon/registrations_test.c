@@ -46,7 +46,7 @@ static void kill_process(struct life *life)
 static void send_request(struct life *life, const char *host, unsigned method, uint64_t mask)
 {
     struct sa_world *world = &life->world;
-    uint8_t *record = world_query(world, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_MC_MEMBER_RECORD, mask);
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     wire_set_bits(gid, 0, 64, PREFIX);

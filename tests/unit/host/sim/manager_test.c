@@ -318,8 +318,8 @@ static void remembered_lids_are_assigned_again(void **state)
     struct sm_config config = default_config();
     uint32_t port = host(world, "H15");
     struct sm *sm = sm_new(&config, fabric_port_guid(world->fabric, host(world, "H4"), 0));
-    struct sm_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
-    sm_remember(sm, &fact);
+    struct sm_lid_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
+    sm_restore_lid(sm, &fact);
     unsigned manager = sim_attach_manager(world->sim, host(world, "H4"), sm);
     assert_true(sim_run_until_settled(world->sim, manager, 10 * TIME_S));
     assert_int_equal(wire_get(fabric_port_info(world->fabric, port), PORT_INFO_LID), 777);

@@ -32,7 +32,7 @@ static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
     uint32_t socket = hypervisors_socket(subnet, from, 1);
     assert_int_equal(addresses_evict_next(subnet), socket);
     assert_int_equal(addresses_evict_next(subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_machine(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
+    assert_int_equal(functions_find_vm(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
     assert_true(functions_differ(subnet, socket, &wanted)); /* the VM must be detached */
     assert_true(!wanted.attached && wanted.guid == 0 && wanted.lid != LID);
     assert_false(functions_is_free(subnet, socket));
@@ -71,7 +71,7 @@ static void a_function_of_an_absent_hypervisor_does_not_win(void **state)
     show_twice(&subnet, false);
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
     assert_int_equal(addresses_evict_next(&subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
@@ -86,7 +86,7 @@ static void a_vm_at_three_functions_is_evicted_from_two(void **state)
     while (addresses_evict_next(&subnet) != SUBNET_NONE)
         evicted++;
     assert_int_equal(evicted, 2);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
