@@ -23,7 +23,7 @@ struct sm {
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
-    struct sweeps *sweeps; /* change.c */
+    struct sweeps *sweeps; /* change_detection.c */
     struct reconfigure *reconfigure;
     struct report *report;
     struct lids *lids;
@@ -261,7 +261,7 @@ bool random_table_is_used(const struct subnet_node *node);
 unsigned random_table_default(const struct sm *sm, uint32_t node);
 void random_table_program(struct sm *sm, uint32_t node);
 
-/* change.c */
+/* change_detection.c */
 uint64_t sweep_deadline(const struct sm *sm);
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);

@@ -9,7 +9,7 @@
  *   transactions.c    a bounded window of outstanding SMPs, time-outs, retries
  *   mastership.c      SMInfo, polls, handover; mastership_table.c has the state machine
  *   discovery.c       nodes and links (discovery.h lists its files)
- *   change.c          sweeps and traps
+ *   change_detection.c          sweeps and traps
  *   reconfigure.c     the phases from a change to tables in force, as one table
  *   report.c          log lines and figures of a change
  *   lids.c            assignment of LIDs
@@ -37,7 +37,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "routing/check/verify_change.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
 #include "routing/repair/repair.h"

@@ -124,7 +124,7 @@ int no_legal_route_settle(const struct network *network, const struct engine_opt
     assert(routes->ranks || gaps->unroutable_count == 0);
     unsigned vls = engine_vls(options);
     struct engine_options proved = *options;
-    proved.leave_proof = false;
+    proved.caller_verifies = false;
     if (gaps->unroutable_count && (vls == 1 || gaps->unroutable_count > NEXT_HOPS_UNROUTABLE_TOP))
         return engine_settle(network, &proved, true, routes, err);
     int rc = gaps->unroutable_count ? find_vls(network, vls, gaps, routes, err) : 0;

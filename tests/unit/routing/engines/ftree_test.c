@@ -5,7 +5,7 @@
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
 #include "routing/engines/dmodk.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -492,9 +492,11 @@ static void little_memory_changes_nothing(void **state)
     cut_first_link(&network, 200);
     for (size_t i = 0; i < sizeof by_turns / sizeof by_turns[0]; i++) {
         struct routes much, little;
-        compute_with(&network, by_turns[i], &(struct engine_options){.leave_proof = true}, &much);
+        compute_with(&network, by_turns[i], &(struct engine_options){.caller_verifies = true},
+                     &much);
         compute_with(&network, by_turns[i],
-                     &(struct engine_options){.leave_proof = true, .scratch_bytes = 1}, &little);
+                     &(struct engine_options){.caller_verifies = true, .scratch_bytes = 1},
+                     &little);
         assert_int_equal(routes_compare(&much, &little).entries, 0);
         routes_release(&much);
         routes_release(&little);
