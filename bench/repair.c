@@ -139,7 +139,7 @@ static void repair_and_check(const struct state *state, struct rest *rest, bool 
         outcome->part[i] = times[i + 1] - times[i];
     if (judge && !status) {
         verify_routes(&rest->network, &rest->held, &(struct verify_options){0}, &report);
-        outcome->fault = verify_holds(&report) ? "" : ", WRONG";
+        outcome->fault = verify_passes(&report) ? "" : ", WRONG";
         verify_report_release(&report);
     }
     update_plan_release(&plan);

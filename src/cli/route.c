@@ -152,8 +152,8 @@ static void put_result(struct record *record, const struct result *result)
     if (result->engine->renames)
         record_number(record, "lmc_needed", NULL, routes->lmc_needed);
     record_string(record, "note", NULL, routes->note);
-    record_flag(record, "verified", NULL, verify_holds(report));
-    record_text(record, "verified      %s, in %.3f ms\n", verify_holds(report) ? "yes" : "NO",
+    record_flag(record, "verified", NULL, verify_passes(report));
+    record_text(record, "verified      %s, in %.3f ms\n", verify_passes(report) ? "yes" : "NO",
                 result->cost.verify_seconds * 1e3);
     for (size_t i = 0; i < report->findings.count; i++)
         record_text(record, "              %s\n", report->findings.items[i]);
@@ -343,7 +343,7 @@ static int route_file(const char *net, const struct options *options)
                                       .seed = options->seed,
                                       .samples = options->samples,
                                       .repeat = options->repeat};
-    struct engine_list engines;
+    struct engine_list engines = {0};
     struct inputs inputs = {0};
     struct network network;
     bool renames = false;
@@ -387,7 +387,7 @@ static int run_route(int argc, char **argv)
         {.name = "first", .value = &options.first},
         {.name = "scatter", .number = &options.scatter},
         {.name = "weights", .value = &options.weights},
-        {.name = "max-vls", .number = &options.vls, .low = 1, .high = VL_DISCARD},
+        {.name = "max-vls", .number = &options.vls, .low = 1, .high = VL_MAP_DISCARD},
         {.name = "user-routes", .value = &options.user},
         {.name = "from", .value = &options.from},
         {.name = "from-path-sl", .value = &options.from_path_sl},

@@ -119,7 +119,7 @@ static void put_compared(struct json *json, const struct compared *line)
         json_unsigned(json, "peak_bytes", line->cost.peak_bytes);
     }
     json_double(json, "verify_s", line->cost.verify_seconds);
-    json_bool(json, "verified", verify_holds(&line->report));
+    json_bool(json, "verified", verify_passes(&line->report));
     json_unsigned(json, "vls", line->vls);
     json_double(json, "hops_mean", route_ratio(quality->hops_sum, quality->pairs));
     json_unsigned(json, "hops_max", line->report.hops_max);
@@ -177,8 +177,8 @@ static void print_compared(const struct compared *line)
            quality->hops_over_max, line->report.load_max,
            route_ratio(line->report.load_sum, line->report.channels), quality->bandwidth_mean,
            quality->bandwidth_low, quality->shift_load_max, quality->shift_load_mean,
-           line->entries.all, verify_holds(&line->report) ? "" : "DOES NOT HOLD",
-           verify_holds(&line->report) || !line->note[0] ? "" : "; ", line->note);
+           line->entries.all, verify_passes(&line->report) ? "" : "DOES NOT HOLD",
+           verify_passes(&line->report) || !line->note[0] ? "" : "; ", line->note);
 }
 
 static void print_comparison(const struct comparison *comparison)

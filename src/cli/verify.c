@@ -7,10 +7,10 @@
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
-#include "routing/files/lanes_read.h"
 #include "routing/files/lfts.h"
 #include "routing/files/path_levels.h"
 #include "routing/files/update_plan_text.h"
+#include "routing/files/vl_map_read.h"
 #include "routing/search/roots.h"
 
 #include <inttypes.h>
@@ -126,7 +126,7 @@ static void put_report(struct record *record, const struct network *network,
 {
     bool delivers = verify_delivers(report);
     record_begin(record, NULL);
-    record_flag(record, "holds", NULL, verify_holds(report));
+    record_flag(record, "holds", NULL, verify_passes(report));
     record_number(record, "pairs", "pairs         %llu of adapter ports\n", report->pairs);
     record_text(record, "delivered     %s", delivers ? "all\n" : "NO: ");
     record_number(record, "undelivered", delivers ? NULL : "%llu pairs", report->undelivered);
@@ -162,16 +162,16 @@ static int check_tables(const struct network *network, const struct options *opt
                         struct verify_options wanted)
 {
     struct routes routes;
-    struct lanes lanes;
+    struct vl_map lanes;
     struct verify_report report;
     struct text text = {0};
     struct err err;
     if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
-    lanes_init(&lanes, network);
+    vl_map_init(&lanes, network);
     int status = EXIT_HOLDS;
-    if ((options->path_sl && lanes_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
-        (options->sl2vl && lanes_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
+    if ((options->path_sl && vl_map_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
+        (options->sl2vl && vl_map_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
         wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
@@ -179,10 +179,10 @@ static int check_tables(const struct network *network, const struct options *opt
         struct record record = record_to(&text, options->json, true);
         put_report(&record, network, &report, options);
         command_print("verify", &text);
-        status = verify_holds(&report) ? EXIT_HOLDS : EXIT_FAILS;
+        status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
     }
-    lanes_release(&lanes);
+    vl_map_release(&lanes);
     routes_release(&routes);
     return status;
 }

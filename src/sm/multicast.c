@@ -542,7 +542,7 @@ static void update_trees(struct sm *sm, bool all)
         while (m->trees.count <= (size_t)(m->owned_groups->all.items[i]->mlid - MLID_FIRST))
             vec_push(&m->trees, (struct group_tree){0});
     make_trees(sm, all);
-    while (multicast_check_lanes(m->check, &err)) {
+    while (multicast_check_vls(m->check, &err)) {
         multicast_check_free(m->check);
         m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
         if (!refuse_base(m)) {

@@ -197,7 +197,7 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
     struct verify_options options = {
         .workers = job->options.workers, .keep = &graph, .reversible = routes->reversible};
     verify_routes(&job->network, routes, &options, &report);
-    bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
+    bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_passes(&report);
     if (!fine) {
         err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
                 report.findings.count ? report.findings.items[0] : "they do not deliver");

@@ -297,7 +297,7 @@ static bool check_kept_tables(struct sm_job *job, struct err *err)
     struct dependency_graph graph;
     struct verify_report report;
     uint64_t peak = repair->state.peak;
-    repair_forget(repair, &job->network, &job->routes, &kept);
+    repair_drop_broken(repair, &job->network, &job->routes, &kept);
     verify_routes(&job->network, &kept,
                   &(struct verify_options){.workers = job->options.workers, .keep = &graph},
                   &report);

@@ -131,7 +131,7 @@ grep -oE '^caguid=0x[0-9a-f]+' fattree-324.net | sed 's/.*=//' | awk 'NR % 3 == 
 claim "hosts that come first make a difference" makes_a_difference fattree-324 ftree 'first first'
 claim "by the GUIDs of their adapters, too" makes_a_difference fattree-324 ftree 'first first.adapters'
 claim "and so do weights" makes_a_difference fattree-324 updn 'weights weights'
-claim "and an order of equal ways" makes_a_difference fattree-324 updn 'scatter 7'
+claim "and an order of equal paths" makes_a_difference fattree-324 updn 'scatter 7'
 claim "and roots from a file" makes_a_difference irregular-16 updn 'root_file roots'
 fewer_lanes() { tables_with ring 'engine nue' 'max_vls 1' && contains 'nue: 1 lane,' sm.out; }
 claim "and fewer lanes" fewer_lanes

@@ -66,7 +66,7 @@ scattered() { # and is computed anew at once
         printf 'engine updn\nsweep 1s\nscatter 8\n' >manager.conf &&
         happens ' up +subnet up.*asked to;' kill -HUP "$manager_id" && wait_until 10 dump_is_true
 }
-claim "SIGHUP takes another order of equal ways" scattered
+claim "SIGHUP takes another order of equal paths" scattered
 bad_config() {
     printf 'engine fera\nsweeep 1s\n' >manager.conf
     happens "error +the configuration stays as it was: .*manager.conf:2: there is no key 'sweeep'" kill -HUP "$manager_id"

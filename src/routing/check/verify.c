@@ -24,8 +24,8 @@ enum state { STATE_NEW, STATE_OPEN, STATE_DELIVERED, STATE_LOST, STATE_LOOP };
 struct check {
     const struct network *network;
     const struct routes *routes;
-    const struct lanes *map; /* NULL: VLs by the service levels of the routes */
-    uint16_t *back;          /* see walk.h; or NULL */
+    const struct vl_map *map; /* NULL: VLs by the service levels of the routes */
+    uint16_t *back;           /* see walk.h; or NULL */
     bool reversible;
     uint32_t switch_count;
     unsigned vls, slices;
@@ -185,7 +185,7 @@ static uint8_t level_of_source(const struct check *check, const struct verify_ta
                                uint32_t end_point, uint32_t at)
 {
     if (check->map)
-        return lanes_sl(check->map, end_point, target->lid);
+        return vl_map_sl(check->map, end_point, target->lid);
     if (check->routes->service_levels)
         return check->routes->service_levels[(size_t)at * check->routes->stride + target->lid];
     return 0;
@@ -208,8 +208,8 @@ static uint16_t levels_of_source(const struct check *check, const struct verify_
 
 static unsigned vl_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
-    unsigned vl = check->map ? lanes_vl(check->map, at, in, out, sl) : sl;
-    return vl < check->vls ? vl : VL_DISCARD;
+    unsigned vl = check->map ? vl_map_vl(check->map, at, in, out, sl) : sl;
+    return vl < check->vls ? vl : VL_MAP_DISCARD;
 }
 
 /* VLs on which the switch's own senders of SL `sl` leave it; *levels collects the SLs of all. */
@@ -237,7 +237,7 @@ static uint16_t vls_of_senders(const struct check *check, const struct verify_ta
         if (own >> sl & 1)
             vls |= (uint16_t)(1u << vl_at(check, at, 0, out, sl));
     }
-    return vls & (uint16_t) ~(1u << VL_DISCARD);
+    return vls & (uint16_t) ~(1u << VL_MAP_DISCARD);
 }
 
 /* The packets that leave `from` on `vls` arrive at the next switch and wait there. */
@@ -255,7 +255,7 @@ static void add_vl_dependencies(const struct check *check, struct slice *slice,
     if (check->key && check->key[at] > check->key[from] &&
         check->key[slice->next[at]] < check->key[at])
         slice->sum.down_up++;
-    if (vl == VL_DISCARD)
+    if (vl == VL_MAP_DISCARD)
         return;
     for (unsigned vls = slice->vls[from]; vls; vls &= vls - 1)
         dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(vls), out, vl);
@@ -307,7 +307,7 @@ static void check_lid_fully(const struct check *check, struct slice *slice,
         add_lid_loads(check, slice, target);
     uint16_t levels = 0;
     follow_level(check, slice, target, 0, &levels);
-    for (unsigned sl = 1; sl < LANES_SLS; sl++)
+    for (unsigned sl = 1; sl < VL_MAP_SLS; sl++)
         if (levels >> sl & 1)
             follow_level(check, slice, target, (uint8_t)sl, &levels);
 }

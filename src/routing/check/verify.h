@@ -15,8 +15,8 @@
 #ifndef WEFT_ROUTING_CHECK_VERIFY_H
 #define WEFT_ROUTING_CHECK_VERIFY_H
 
-#include "routing/model/lanes.h"
 #include "routing/model/routes.h"
+#include "routing/model/vl_map.h"
 #include "routing/model/workers.h"
 
 enum { VERIFY_FINDINGS = 16 };
@@ -24,8 +24,8 @@ enum { VERIFY_FINDINGS = 16 };
 struct dependency_graph;
 
 struct verify_options {
-    const struct lanes *lanes; /* NULL: those of the routes */
-    const uint32_t *roots;     /* switches; their up*-down* directions are checked too */
+    const struct vl_map *lanes; /* NULL: those of the routes */
+    const uint32_t *roots;      /* switches; their up*-down* directions are checked too */
     size_t root_count;
     const struct workers *workers; /* NULL: one thread */
     bool reversible;               /* both directions of a pair may use one SL, see above */
@@ -67,7 +67,7 @@ static inline bool verify_delivers(const struct verify_report *report)
 {
     return !report->undelivered && !report->switch_undelivered && !report->loops;
 }
-static inline bool verify_holds(const struct verify_report *report)
+static inline bool verify_passes(const struct verify_report *report)
 {
     return verify_delivers(report) && report->cycle.count == 0;
 }

@@ -272,7 +272,7 @@ int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool 
     return status;
 }
 
-int multicast_check_lanes(struct multicast_check *check, struct err *err)
+int multicast_check_vls(struct multicast_check *check, struct err *err)
 {
     bool look = check->fresh && !check->cyclic;
     check->fresh = false;

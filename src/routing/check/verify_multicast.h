@@ -28,6 +28,6 @@ int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool 
                          const struct multicast_tree *tree, struct err *err);
 /* Checks all groups so far together with unicast: -EDEADLK and the cycle, if there is one that
  * unicast alone does not have. */
-int multicast_check_lanes(struct multicast_check *check, struct err *err);
+int multicast_check_vls(struct multicast_check *check, struct err *err);
 
 #endif

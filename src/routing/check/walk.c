@@ -162,7 +162,7 @@ static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid
     if (!routes->service_levels)
         return 0;
     uint8_t level = routes->service_levels[(size_t)from * routes->stride + lid];
-    return level < LANES_SLS ? level : VL_DISCARD;
+    return level < VL_MAP_SLS ? level : VL_MAP_DISCARD;
 }
 
 uint16_t *walk_levels_back(const struct network *network, const struct routes *routes)

@@ -1,4 +1,4 @@
-/* Service levels of routes as files, in the format that lanes_read.h reads ("path SL").
+/* Service levels of routes as files, in the format that vl_map_read.h reads ("path SL").
  *
  * Routes have one level for all terminals of a switch (and the switch itself) to a LID; a file has
  * one for each source. A file in which terminals of one switch differ is refused. */

@@ -192,8 +192,8 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     return err_set(err, EDEADLK, "no next hop is left that keeps the rest as it is");
 }
 
-void repair_forget(struct repair *repair, const struct network *network,
-                   const struct routes *routes, struct routes *kept)
+void repair_drop_broken(struct repair *repair, const struct network *network,
+                        const struct routes *routes, struct routes *kept)
 {
     struct repair_column column;
     repair->ends.count = repair->lids.count = 0;

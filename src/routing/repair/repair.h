@@ -90,8 +90,8 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
  * entries that do not arrive, which become the ends of this repair. It shares service levels and
  * offsets with `routes`. The caller makes the state of these tables, and must not call
  * repair_plan() then. */
-void repair_forget(struct repair *repair, const struct network *network,
-                   const struct routes *routes, struct routes *kept);
+void repair_drop_broken(struct repair *repair, const struct network *network,
+                        const struct routes *routes, struct routes *kept);
 /* Restores the tables. Their state is lost. */
 void repair_undo(struct repair *repair, struct routes *routes);
 /* The order in which to write the entries. False if they would wait for each other. */

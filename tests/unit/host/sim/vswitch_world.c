@@ -242,7 +242,7 @@ static bool check_routes(struct world *world, unsigned manager)
         return false;
     }
     verify_routes(paths.network, paths.routes, &(struct verify_options){0}, &report);
-    bool fine = verify_holds(&report);
+    bool fine = verify_passes(&report);
     if (!fine)
         snprintf(fault, sizeof fault, "%s",
                  report.findings.count ? report.findings.items[0] : "the routes do not hold");

@@ -74,7 +74,7 @@ static void assert_holds(const struct network *network, const struct routes *rou
 {
     struct verify_report report;
     verify_routes(network, routes, &(struct verify_options){0}, &report);
-    if (!verify_holds(&report))
+    if (!verify_passes(&report))
         fail_msg("%s: %s", what, report.findings.count ? report.findings.items[0] : "no report");
     verify_report_release(&report);
 }

@@ -5,7 +5,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/files/lanes_read.h"
+#include "routing/files/vl_map_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,13 +168,13 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
 {
     struct network network;
     struct routes routes;
-    struct lanes lanes;
+    struct vl_map lanes;
     struct err err;
     struct verify_report report;
     struct text text = {0};
     (void)state;
     build_laid_ring(&network, &routes, 1, 0);
-    lanes_init(&lanes, &network);
+    vl_map_init(&lanes, &network);
     for (uint32_t i = 0; i < network.terminals.count; i++)
         for (uint32_t lid = 1; lid <= network.top_lid; lid++)
             text_printf(&text, "0x%llx %u %u\n",
@@ -184,8 +184,8 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
         for (uint32_t lid = 1; lid <= network.top_lid; lid++)
             text_printf(&text, "0x%llx %u %u\n", (unsigned long long)network.switches.items[i].guid,
                         lid, *level_of(&routes, i, lid));
-    assert_int_equal(lanes_read_path_sl(&lanes, from_bytes("levels", text.data, text.length, &err)),
-                     0);
+    assert_int_equal(
+        vl_map_read_path_sl(&lanes, from_bytes("levels", text.data, text.length, &err)), 0);
     for (int reversible = 0; reversible < 2; reversible++) {
         verify_routes(&network, &routes,
                       &(struct verify_options){.lanes = &lanes, .reversible = reversible}, &report);
@@ -193,7 +193,7 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
         verify_report_release(&report);
     }
     text_release(&text);
-    lanes_release(&lanes);
+    vl_map_release(&lanes);
     routes_release(&routes);
     network_release(&network);
 }

@@ -177,7 +177,7 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
         tally.missed += tree.missed.count;
         tally.operations_before += missed_in_vain(world, &members, &again);
     }
-    if (multicast_check_lanes(world->check, &err))
+    if (multicast_check_vls(world->check, &err))
         fail_msg("%s, seed %llu: %s", engine, (unsigned long long)seed, err.message);
     tally.networks++;
     multicast_base_free(other);
@@ -498,7 +498,7 @@ static void the_check_finds_cycles_of_several_trees(void **state)
             vec_push(&tree.arms, ((struct multicast_arm){at, 0, mask}));
         }
         assert_int_equal(check_tree(&world, &members, &tree, &err), 0);
-        refused += multicast_check_lanes(world.check, &err) != 0;
+        refused += multicast_check_vls(world.check, &err) != 0;
         multicast_tree_release(&tree);
         vec_release(&members.list);
     }
@@ -551,7 +551,7 @@ static void measure(const char *hosts, unsigned groups, double limit)
         checking += seconds() - made;
     }
     double last = seconds();
-    assert_int_equal(multicast_check_lanes(world.check, NULL), 0);
+    assert_int_equal(multicast_check_vls(world.check, NULL), 0);
     double vls = seconds() - last;
     print_message("%s hosts, %u groups: routes %.0f ms, terrain %.1f ms, trees %.1f ms; check: "
                   "unicast %.1f ms, trees %.1f ms, lanes %.1f ms\n",

@@ -353,7 +353,7 @@ bool tables_hold(const struct network *network, const struct routes *routes,
     struct dependency_graph graph;
     struct verify_report report;
     verify_routes(network, routes, &(struct verify_options){.keep = &graph}, &report);
-    bool holds = verify_holds(&report);
+    bool holds = verify_passes(&report);
     for (size_t i = 0; covered && i < graph.first_word[network->switches.count]; i++)
         holds &= !(graph.bits[i] & ~covered->bits[i]);
     verify_report_release(&report);

@@ -1,19 +1,19 @@
-#include "routing/files/lanes_read.h"
+#include "routing/files/vl_map_read.h"
 
 #include "base/map.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-static void use_vl(struct lanes *lanes, unsigned vl)
+static void use_vl(struct vl_map *lanes, unsigned vl)
 {
-    if (vl < VL_DISCARD && vl >= lanes->count)
+    if (vl < VL_MAP_DISCARD && vl >= lanes->count)
         lanes->count = vl + 1;
 }
 
 /* State of the reader. */
 struct lanes_reader {
-    struct lanes *lanes;
+    struct vl_map *lanes;
     struct line_reader *lines;
     struct map by_port, by_node; /* GUIDs to end points; of an adapter its first port */
     uint32_t current;            /* end point of the block, or NETWORK_NONE */
@@ -60,12 +60,12 @@ static bool read_block_header(struct lanes_reader *reader, char *line)
 
 static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid, uint64_t sl)
 {
-    struct lanes *lanes = reader->lanes;
-    if (sl >= LANES_SLS)
+    struct vl_map *lanes = reader->lanes;
+    if (sl >= VL_MAP_SLS)
         return line_reader_error(reader->lines, "a service level is 0 to 15");
     if (dlid > lanes->network->top_lid)
         return 0; /* unused */
-    uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
+    uint8_t **row = &lanes->sl_rows[vl_map_source_index(lanes, end_point)];
     if (!*row)
         *row = arena_alloc(&lanes->memory, lanes->network->top_lid + 1u);
     (*row)[dlid] = (uint8_t)sl;
@@ -103,9 +103,9 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
 }
 
 static int put_vls(struct lanes_reader *reader, uint32_t end_point, uint64_t in, uint64_t out,
-                   const uint8_t vl_of_sl[LANES_SLS])
+                   const uint8_t vl_of_sl[VL_MAP_SLS])
 {
-    struct lanes *lanes = reader->lanes;
+    struct vl_map *lanes = reader->lanes;
     if (!(end_point & NETWORK_SWITCH))
         return 0; /* an adapter's VL does not affect the switch that follows */
     uint32_t at = end_point & ~NETWORK_SWITCH;
@@ -114,12 +114,12 @@ static int put_vls(struct lanes_reader *reader, uint32_t end_point, uint64_t in,
         return line_reader_error(reader->lines, "the switch has no such port");
     if (!lanes->vl_tables[at]) {
         uint8_t *table = lanes->vl_tables[at] =
-            arena_alloc(&lanes->memory, ports * ports * LANES_SLS);
-        for (size_t i = 0; i < ports * ports * LANES_SLS; i++)
-            table[i] = i % LANES_SLS;
+            arena_alloc(&lanes->memory, ports * ports * VL_MAP_SLS);
+        for (size_t i = 0; i < ports * ports * VL_MAP_SLS; i++)
+            table[i] = i % VL_MAP_SLS;
     }
-    memcpy(lanes->vl_tables[at] + (in * ports + out) * LANES_SLS, vl_of_sl, LANES_SLS);
-    for (int sl = 0; sl < LANES_SLS; sl++)
+    memcpy(lanes->vl_tables[at] + (in * ports + out) * VL_MAP_SLS, vl_of_sl, VL_MAP_SLS);
+    for (int sl = 0; sl < VL_MAP_SLS; sl++)
         use_vl(lanes, vl_of_sl[sl]);
     return 0;
 }
@@ -128,11 +128,11 @@ static int put_vls(struct lanes_reader *reader, uint32_t end_point, uint64_t in,
 static int take_nibbles(struct lanes_reader *reader, char *at)
 {
     uint64_t guid, in, out, pair;
-    uint8_t vl_of_sl[LANES_SLS];
+    uint8_t vl_of_sl[VL_MAP_SLS];
     if (!scan_unsigned(&at, 16, &guid) || !scan_unsigned(&at, 10, &in) ||
         !scan_unsigned(&at, 10, &out))
         return 0;
-    for (int sl = 0; sl < LANES_SLS; sl += 2) {
+    for (int sl = 0; sl < VL_MAP_SLS; sl += 2) {
         if (!scan_unsigned(&at, 16, &pair) || pair > 0xFF)
             return line_reader_error(reader->lines, "expected eight bytes, two lanes each");
         vl_of_sl[sl] = (uint8_t)(pair >> 4);
@@ -147,14 +147,14 @@ static int take_nibbles(struct lanes_reader *reader, char *at)
 static int take_sl2vl(struct lanes_reader *reader, char *line)
 {
     uint64_t in, out, vl;
-    uint8_t vl_of_sl[LANES_SLS];
+    uint8_t vl_of_sl[VL_MAP_SLS];
     char *at = line;
     if (strncmp(line, "0x", 2) == 0)
         return take_nibbles(reader, line);
     if (!isdigit((unsigned char)*line) || !scan_unsigned(&at, 10, &in) ||
         !scan_unsigned(&at, 10, &out) || !scan_colon(&at))
         return 0;
-    for (int sl = 0; sl < LANES_SLS; sl++) {
+    for (int sl = 0; sl < VL_MAP_SLS; sl++) {
         if (!scan_unsigned(&at, 10, &vl) || vl > 15)
             return line_reader_error(reader->lines, "expected 16 lanes, 0 to 15");
         vl_of_sl[sl] = (uint8_t)vl;
@@ -163,7 +163,7 @@ static int take_sl2vl(struct lanes_reader *reader, char *line)
                                            : put_vls(reader, reader->current, in, out, vl_of_sl);
 }
 
-static int read_lanes(struct lanes *lanes, struct line_reader *lines,
+static int read_lanes(struct vl_map *lanes, struct line_reader *lines,
                       int (*take)(struct lanes_reader *, char *))
 {
     enum { FILE_LIMIT = 1 << 30 };
@@ -186,12 +186,12 @@ static int read_lanes(struct lanes *lanes, struct line_reader *lines,
     return lines->status;
 }
 
-int lanes_read_path_sl(struct lanes *lanes, struct line_reader *lines)
+int vl_map_read_path_sl(struct vl_map *lanes, struct line_reader *lines)
 {
     return read_lanes(lanes, lines, take_path_sl);
 }
 
-int lanes_read_sl2vl(struct lanes *lanes, struct line_reader *lines)
+int vl_map_read_sl2vl(struct vl_map *lanes, struct line_reader *lines)
 {
     return read_lanes(lanes, lines, take_sl2vl);
 }
