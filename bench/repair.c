@@ -185,7 +185,7 @@ static uint32_t switch_at_level(const struct network *network, unsigned level)
 static void measure(const struct network *network, const char *engine)
 {
     struct state state = {.network = *network};
-    struct engine_options options = {.leave_proof = true};
+    struct engine_options options = {.caller_verifies = true};
     struct verify_report report;
     struct err err;
     double begin = now_ms();

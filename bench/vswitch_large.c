@@ -163,7 +163,7 @@ static void ask(struct bench *bench, unsigned manager, enum vswitch_verb verb, c
                                       .name = "one",
                                       .hypervisor = place,
                                       .mode = VSWITCH_BALANCED};
-    uint64_t ticket = sim_vm_ask(bench->sim, manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(bench->sim, manager, &request, &err);
     if (!ticket)
         die(err.message);
     const struct vswitch_result *result =

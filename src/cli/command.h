@@ -46,8 +46,7 @@ struct option_spec {
     uint64_t *number;             /* destination of a whole number in [low, high], or NULL */
     uint64_t low, high;           /* high 0: no limit */
 };
-/* Removes the options from argv, but not "--". Returns the new argc, or -1 after an error message.
- */
+/* Removes the options from argv, but not "--". Returns the new argc, or -1 after a message. */
 int command_options(const char *command, int argc, char **argv, const struct option_spec *specs);
 
 /* Writes a text to a file ("-": standard output) and releases it. 0 or -errno. */

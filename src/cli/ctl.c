@@ -170,7 +170,7 @@ static int add_machine_options(struct option_values *words, const char *place, c
     return EXIT_HOLDS;
 }
 
-static int run(int argc, char **argv)
+static int run_ctl(int argc, char **argv)
 {
     const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
     bool json = false, no_wait = false, ended = false;
@@ -227,5 +227,5 @@ const struct command command_ctl = {
     .name = "ctl",
     .summary = "control a running fabric or subnet manager",
     .help = help,
-    .run = run,
+    .run = run_ctl,
 };

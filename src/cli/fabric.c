@@ -64,7 +64,7 @@ struct fabric_arguments {
     uint64_t seed, pace_millionths;
 };
 
-static int parse_arguments(struct fabric_arguments *arguments, int argc, char **argv)
+static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, char **argv)
 {
     *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = 1};
     const struct option_spec specs[] = {{.name = "attach", .value = &arguments->attach},
@@ -200,7 +200,8 @@ static void block_signals(sigset_t *before)
 
 /* ---- main ---- */
 
-static int serve(const struct fabric_arguments *arguments, struct fabric *fabric, struct err *err)
+static int serve_fabric(const struct fabric_arguments *arguments, struct fabric *fabric,
+                        struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths};
     struct server *server = NULL;
@@ -238,8 +239,8 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
     return result;
 }
 
-static int run_fabric(const struct fabric_arguments *arguments,
-                      const struct fabric_options *options, struct err *err)
+static int simulate_fabric(const struct fabric_arguments *arguments,
+                           const struct fabric_options *options, struct err *err)
 {
     struct topology topology;
     struct pcap *pcap = NULL;
@@ -250,7 +251,7 @@ static int run_fabric(const struct fabric_arguments *arguments,
     if (result == 0) {
         struct fabric *fabric = fabric_new(&topology, options, arguments->seed);
         fabric_set_pcap(fabric, pcap);
-        result = serve(arguments, fabric, err);
+        result = serve_fabric(arguments, fabric, err);
         fabric_free(fabric);
     }
     int closed = pcap_close(pcap);
@@ -260,20 +261,20 @@ static int run_fabric(const struct fabric_arguments *arguments,
     return result;
 }
 
-static int run(int argc, char **argv)
+static int run_fabric(int argc, char **argv)
 {
     struct fabric_arguments arguments;
     struct fabric_options options;
     struct text list = {0};
     struct err err = {0};
-    int result = parse_arguments(&arguments, argc, argv);
+    int result = parse_fabric_arguments(&arguments, argc, argv);
     if (result == 0)
         result = make_options(&arguments, &options, &err);
     if (result == 0 && arguments.attributes) {
         fabric_options_list(&options, &list);
         result = command_print("fabric", &list);
     } else if (result == 0) {
-        result = run_fabric(&arguments, &options, &err);
+        result = simulate_fabric(&arguments, &options, &err);
     }
     vec_release(&arguments.settings);
     return result < 0 ? command_error("fabric", &err) : result;
@@ -283,5 +284,5 @@ const struct command command_fabric = {
     .name = "fabric",
     .summary = "serve a simulated fabric to real tools",
     .help = help,
-    .run = run,
+    .run = run_fabric,
 };

@@ -19,7 +19,7 @@ static void print_help(FILE *out)
     fputs("\n'weft COMMAND --help' explains a command; see also weft(1).\n", out);
 }
 
-static bool asks_help(int argc, char **argv)
+static bool has_help_option(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) != 0)
             continue;
-        if (help || asks_help(argc - 1, argv + 1)) {
+        if (help || has_help_option(argc - 1, argv + 1)) {
             fputs(commands[i]->help, stdout);
             if (commands[i]->print_more)
                 commands[i]->print_more(stdout);

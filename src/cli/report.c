@@ -52,7 +52,7 @@ struct report_arguments {
     bool plot_may_fail; /* the plot is one of several outputs of --out */
 };
 
-static int parse_arguments(struct report_arguments *arguments, int argc, char **argv)
+static int parse_report_arguments(struct report_arguments *arguments, int argc, char **argv)
 {
     enum chart_format format;
     const struct option_spec specs[] = {{.name = "html", .value = &arguments->html},
@@ -216,11 +216,11 @@ static int report_store(struct report_arguments *arguments, struct err *err)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_report(int argc, char **argv)
 {
     struct report_arguments arguments = {0};
     struct err err = {0};
-    int status = parse_arguments(&arguments, argc, argv);
+    int status = parse_report_arguments(&arguments, argc, argv);
     if (status == 0)
         status = choose_paths(&arguments, &err);
     if (status == 0)
@@ -235,5 +235,5 @@ const struct command command_report = {
     .name = "report",
     .summary = "tables, plots and a page of what runs measured",
     .help = help,
-    .run = run,
+    .run = run_report,
 };

@@ -71,7 +71,7 @@ static const char *find_experiments(char path[4096])
     return reproduce_installed_path;
 }
 
-static int parse_arguments(struct reproduce_arguments *arguments, int argc, char **argv)
+static int parse_reproduce_arguments(struct reproduce_arguments *arguments, int argc, char **argv)
 {
     const struct option_spec specs[] = {
         {.name = "quick", .flag = &arguments->quick},
@@ -216,11 +216,11 @@ static int run_experiments(const struct reproduce_arguments *arguments, const ch
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_reproduce(int argc, char **argv)
 {
     struct reproduce_arguments arguments = {0};
     struct err err = {0};
-    argc = parse_arguments(&arguments, argc, argv);
+    argc = parse_reproduce_arguments(&arguments, argc, argv);
     if (argc < 0)
         return EXIT_USAGE;
     const char *const *names = (const char *const *)argv + 1;
@@ -235,5 +235,5 @@ const struct command command_reproduce = {
     .name = "reproduce",
     .summary = "run the papers' figures and check their claims",
     .help = help,
-    .run = run,
+    .run = run_reproduce,
 };

@@ -165,9 +165,9 @@ static void put_result(struct record *record, const struct result *result)
         record_number(record, "changed_blocks", " in %llu blocks", result->difference.blocks);
         record_number(record, "waves", ": %llu waves", plan->waves.count);
         record_number(record, "drains", ", %llu drains", update_plan_drains(plan));
-        record_text(record, "%s\n", plan->stuck_lanes ? "; NO safe order unless VLs are held" : "");
+        record_text(record, "%s\n", plan->stuck_vls ? "; NO safe order unless VLs are held" : "");
         record_number(record, "stuck", NULL, plan->stuck.count);
-        record_number(record, "held_lanes", NULL, plan->stuck_lanes);
+        record_number(record, "held_lanes", NULL, plan->stuck_vls);
     }
     record_end(record);
 }
@@ -330,7 +330,7 @@ static int check_options(const struct options *options, struct engine_list *engi
     return EXIT_HOLDS;
 }
 
-static int run_with(const char *net, const struct options *options)
+static int route_file(const char *net, const struct options *options)
 {
     struct engine_options wanted = {.seed_balance = options->seed_balance,
                                     .allow_cycles = options->allow_cycles,
@@ -387,7 +387,7 @@ static int run_route(int argc, char **argv)
         {.name = "first", .value = &options.first},
         {.name = "scatter", .number = &options.scatter},
         {.name = "weights", .value = &options.weights},
-        {.name = "max-vls", .number = &options.vls, .low = 1, .high = LANES_DISCARD},
+        {.name = "max-vls", .number = &options.vls, .low = 1, .high = VL_DISCARD},
         {.name = "user-routes", .value = &options.user},
         {.name = "from", .value = &options.from},
         {.name = "from-path-sl", .value = &options.from_path_sl},
@@ -410,7 +410,7 @@ static int run_route(int argc, char **argv)
     }
     if (argc != 2)
         return command_usage("route", "expected one net file");
-    return run_with(argv[1], &options);
+    return route_file(argv[1], &options);
 }
 
 const struct command command_route = {

@@ -3,7 +3,7 @@
 #define WEFT_CLI_ROUTE_H
 
 #include "routing/check/verify.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
 /* The cost of a computation and its check. */
 struct route_cost {

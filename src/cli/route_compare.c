@@ -103,7 +103,7 @@ static int compare_file(struct comparison *comparison)
     return EXIT_HOLDS;
 }
 
-static void put_line(struct json *json, const struct compared *line)
+static void put_compared(struct json *json, const struct compared *line)
 {
     const struct quality *quality = &line->quality;
     json_begin_object(json, NULL);
@@ -140,7 +140,7 @@ static void put_line(struct json *json, const struct compared *line)
     json_end_object(json);
 }
 
-static void print_json(const struct comparison *comparison)
+static void print_comparison_json(const struct comparison *comparison)
 {
     struct text text = {0};
     struct json json = {.out = &text, .pretty = true};
@@ -152,13 +152,13 @@ static void print_json(const struct comparison *comparison)
     json_unsigned(&json, "pairings", comparison->wanted->samples);
     json_begin_array(&json, "engines");
     for (size_t i = 0; i < comparison->lines.count; i++)
-        put_line(&json, &comparison->lines.items[i]);
+        put_compared(&json, &comparison->lines.items[i]);
     json_end_array(&json);
     json_end_object(&json);
     command_print("route", &text);
 }
 
-static void print_line(const struct compared *line)
+static void print_compared(const struct compared *line)
 {
     const struct quality *quality = &line->quality;
     if (line->refused) {
@@ -181,7 +181,7 @@ static void print_line(const struct compared *line)
            verify_holds(&line->report) || !line->note[0] ? "" : "; ", line->note);
 }
 
-static void print_table(const struct comparison *comparison)
+static void print_comparison(const struct comparison *comparison)
 {
     printf("%zu switches, %zu adapter ports; %" PRIu64 " random pairings, seed %" PRIu64 "\n\n",
            comparison->network->switches.count, comparison->network->terminals.count,
@@ -192,7 +192,7 @@ static void print_table(const struct comparison *comparison)
            "ms", "MiB", "VLs", "mean", "max", "mean", "max", "max", "mean", "mean", "5%", "max",
            "mean", "entries");
     for (size_t i = 0; i < comparison->lines.count; i++)
-        print_line(&comparison->lines.items[i]);
+        print_compared(&comparison->lines.items[i]);
 }
 
 /* A bar chart with a bar for each engine. */
@@ -267,9 +267,9 @@ int route_compare(const struct engine_list *engines, const struct network *netwo
     if (status == EXIT_HOLDS)
         status = write_plot(&comparison);
     if (status == EXIT_HOLDS && wanted->json)
-        print_json(&comparison);
+        print_comparison_json(&comparison);
     else if (status == EXIT_HOLDS)
-        print_table(&comparison);
+        print_comparison(&comparison);
     for (size_t i = 0; i < comparison.lines.count; i++)
         verify_report_release(&comparison.lines.items[i].report);
     vec_release(&comparison.lines);

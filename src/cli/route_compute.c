@@ -79,7 +79,7 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
                   struct verify_report *report, struct err *err)
 {
     struct engine_options wanted = *options;
-    wanted.leave_proof = true;
+    wanted.caller_verifies = true;
     *report = (struct verify_report){0};
     *cost = (struct route_cost){.repeat = cost->repeat};
     reset_memory_peak();

@@ -1,5 +1,4 @@
-/* weft sim: runs a scenario. weft-scenario(5) describes the language, src/experiment implements it.
- */
+/* weft sim: runs a scenario. weft-scenario(5) describes the language. */
 #include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
@@ -58,7 +57,7 @@ struct sim_arguments {
     double begin, shown; /* times: start, last progress line */
 };
 
-static int parse_arguments(struct sim_arguments *arguments, int argc, char **argv)
+static int parse_sim_arguments(struct sim_arguments *arguments, int argc, char **argv)
 {
     const struct option_spec specs[] = {
         {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
@@ -108,7 +107,7 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
-static void print_end(const struct sim_arguments *arguments, const struct run_record *record)
+static void print_results(const struct sim_arguments *arguments, const struct run_record *record)
 {
     struct text text = {0};
     if (arguments->json)
@@ -129,7 +128,8 @@ static void print_end(const struct sim_arguments *arguments, const struct run_re
 
 /* ---- main ---- */
 
-static int play(struct sim_arguments *arguments, struct scenario *scenario, struct err *err)
+static int run_with_options(struct sim_arguments *arguments, struct scenario *scenario,
+                            struct err *err)
 {
     struct run_record record = {.tell = print_event, .context = arguments};
     /* Charts use characters beyond ASCII. */
@@ -157,14 +157,14 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
     if (status == 0 && arguments->out)
         status = run_folder_write(arguments->out, &folder, err);
     if (status == 0) {
-        print_end(arguments, &record);
+        print_results(arguments, &record);
         status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
     }
     run_record_release(&record);
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_sim(int argc, char **argv)
 {
     struct text topology = {0};
     struct sim_arguments arguments = {.play.topology = &topology, .begin = clock_seconds()};
@@ -174,11 +174,11 @@ static int run(int argc, char **argv)
         arguments.play.progress = show_progress;
         arguments.play.context = &arguments;
     }
-    int status = parse_arguments(&arguments, argc, argv);
+    int status = parse_sim_arguments(&arguments, argc, argv);
     if (status == 0) {
         status = scenario_read(&scenario, arguments.file, &err);
         if (status == 0) {
-            status = play(&arguments, &scenario, &err);
+            status = run_with_options(&arguments, &scenario, &err);
             scenario_release(&scenario);
         }
     }
@@ -192,5 +192,5 @@ const struct command command_sim = {
     .name = "sim",
     .summary = "run a scenario in virtual time",
     .help = help,
-    .run = run,
+    .run = run_sim,
 };

@@ -54,7 +54,7 @@ static void print_more(FILE *out)
 
 enum { SETTING_COUNT = 12 };
 
-static int run(int argc, char **argv)
+static int run_sm(int argc, char **argv)
 {
     /* Options with the names of configuration keys. */
     struct daemon_setting settings[SETTING_COUNT + 1] = {
@@ -89,5 +89,5 @@ const struct command command_sm = {
     .summary = "run the subnet manager",
     .help = help,
     .print_more = print_more,
-    .run = run,
+    .run = run_sm,
 };

@@ -74,7 +74,7 @@ static bool parse_share(const char *text, uint64_t *task, uint64_t *tasks)
     return parse_bounded(slash + 1, 1, MOST_TASKS, tasks) && parse_bounded(first, 1, *tasks, task);
 }
 
-static int check_arguments(const struct sweep_arguments *arguments, int argc, char **argv)
+static int check_sweep_arguments(const struct sweep_arguments *arguments, int argc, char **argv)
 {
     if (argc < 2)
         return command_usage("sweep", "expected a sweep file");
@@ -91,7 +91,7 @@ static int check_arguments(const struct sweep_arguments *arguments, int argc, ch
     return 0;
 }
 
-static int parse_arguments(struct sweep_arguments *arguments, int argc, char **argv)
+static int parse_sweep_arguments(struct sweep_arguments *arguments, int argc, char **argv)
 {
     enum { MOST_REPETITIONS = 100000 };
     bool submit = false;
@@ -123,7 +123,7 @@ static int parse_arguments(struct sweep_arguments *arguments, int argc, char **a
         return command_usage("sweep", "--submit or --write-only, not both");
     if (share && !parse_share(share, &arguments->task, &arguments->tasks))
         return command_usage("sweep", "'%s' is no share: expected I/N, such as 3/8", share);
-    int status = check_arguments(arguments, argc, argv);
+    int status = check_sweep_arguments(arguments, argc, argv);
     if (status)
         return status;
     arguments->file = argv[1];
@@ -144,7 +144,7 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
-static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
+static int replay_point(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
     struct run_record record = {.tell = print_event, .context = arguments};
     struct sweep_plan plan;
@@ -179,7 +179,7 @@ static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct
 
 /* ---- main ---- */
 
-static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
+static int execute_sweep(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
     struct sweep_plan plan;
     struct sweep_choice choice = {arguments->only, arguments->task,
@@ -187,7 +187,7 @@ static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct e
     struct sweep_report report = {.arguments = arguments, .sweep = sweep, .plan = &plan};
     struct sweep_counts counts;
     if (arguments->replay)
-        return replay(arguments, sweep, err);
+        return replay_point(arguments, sweep, err);
     if (!arguments->store)
         arguments->store = sweep->store;
     struct sweep_options options = {.store = arguments->store,
@@ -216,14 +216,14 @@ static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct e
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_sweep(int argc, char **argv)
 {
     struct sweep_arguments arguments = {.jobs = count_processors(), .repetition = 1};
     struct sweep sweep;
     struct err err = {0};
     if (argc > 1 && strcmp(argv[1], "merge") == 0)
         return sweep_merge(argc - 1, argv + 1);
-    int status = parse_arguments(&arguments, argc, argv);
+    int status = parse_sweep_arguments(&arguments, argc, argv);
     if (status == 0)
         status = sweep_read(&sweep, from_file(arguments.file, &err));
     if (status == 0) { /* the command line overrides the file */
@@ -231,7 +231,7 @@ static int run(int argc, char **argv)
             sweep.repeat = arguments.repeat;
         if (arguments.seed_text)
             sweep.seed = arguments.seed;
-        status = work(&arguments, &sweep, &err);
+        status = execute_sweep(&arguments, &sweep, &err);
         sweep_release(&sweep);
     }
     fflush(stdout);
@@ -242,5 +242,5 @@ const struct command command_sweep = {
     .name = "sweep",
     .summary = "run a scenario over a grid of parameters",
     .help = help,
-    .run = run,
+    .run = run_sweep,
 };

@@ -34,7 +34,7 @@ static int absolute_new(const char *path, char out[PATH_MAX], struct err *err)
     return length < PATH_MAX ? 0 : err_at(err, ENAMETOOLONG, path, 0, "the path is too long");
 }
 
-static int submit(const char *script, struct err *err)
+static int submit_script(const char *script, struct err *err)
 {
     char *const arguments[] = {"sbatch", (char *)script, NULL};
     pid_t pid;
@@ -128,7 +128,7 @@ int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sw
         status = command_write(paths->script, &script, &err);
     }
     if (status == 0 && !arguments->write_only)
-        status = submit(paths->script, &err);
+        status = submit_script(paths->script, &err);
     if (status == 0)
         print_submission(arguments, &job, missing, paths->script, paths->store);
     mem_free(paths);

@@ -202,12 +202,12 @@ static int run_graphviz(const char *program, const char *format, const char *pat
     enum { MOST = 1 << 20 };
     char option[16];
     const char *const argv[] = {program, option, "-o", path, NULL};
-    struct text said = {0};
+    struct text output = {0};
     struct err err;
     snprintf(option, sizeof option, "-T%s", format);
-    int status = program_run(argv, "graphviz", text, MOST, &said, &err);
+    int status = program_run(argv, "graphviz", text, MOST, &output, &err);
     text_release(text);
-    text_release(&said);
+    text_release(&output);
     return status ? command_error("topo", &err) : EXIT_HOLDS;
 }
 

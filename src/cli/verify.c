@@ -198,13 +198,13 @@ static void print_transition(const struct network *network, const struct transit
     record_number(&record, "updates", "update        %llu writes", plan->updates.count);
     record_number(&record, "waves", " in %llu waves", plan->waves.count);
     record_number(&record, "drains", ", %llu drains\n", report->drains);
-    if (plan->stuck_lanes)
+    if (plan->stuck_vls)
         record_text(&record, "hold          VLs");
     for (unsigned vl = 0; vl < UPDATE_PLAN_VLS; vl++)
-        if (plan->stuck_lanes >> vl & 1)
+        if (plan->stuck_vls >> vl & 1)
             record_text(&record, " %u", vl);
-    record_number(&record, "held_lanes", NULL, plan->stuck_lanes);
-    record_number(&record, "held_updates", plan->stuck_lanes ? ", for %llu writes\n" : NULL,
+    record_number(&record, "held_lanes", NULL, plan->stuck_vls);
+    record_number(&record, "held_updates", plan->stuck_vls ? ", for %llu writes\n" : NULL,
                   plan->stuck.count);
     record_text(&record, "safe          %s\n", report->safe ? "in every state" : "NO");
     record_number(&record, "left_out",
@@ -274,7 +274,7 @@ static int find_roots(struct roots *roots, const struct network *network, const 
     return rc ? command_error("verify", &err) : EXIT_HOLDS;
 }
 
-static int run_with(int argc, char **argv, const struct options *options)
+static int verify_file(int argc, char **argv, const struct options *options)
 {
     struct network network;
     struct verify_options wanted = {0};
@@ -329,7 +329,7 @@ static int run_verify(int argc, char **argv)
     argc = command_options("verify", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
-    return run_with(argc - 1, argv + 1, &options);
+    return verify_file(argc - 1, argv + 1, &options);
 }
 
 const struct command command_verify = {

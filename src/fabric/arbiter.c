@@ -52,7 +52,7 @@ void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_p
         return;
     *arbiter = (struct arbiter){.tables = loaded};
     for (unsigned table = 0; table < TABLES; table++)
-        arbiter->left[table] = loaded->weight[table][0] * BLOCK_BYTES;
+        arbiter->left[table] = loaded->weight[table][0] * CREDIT_BYTES;
 }
 
 int arbiter_pick(struct arbiter *arbiter, unsigned ready)
@@ -66,7 +66,7 @@ int arbiter_pick(struct arbiter *arbiter, unsigned ready)
     unsigned at = arbiter->at[table];
     while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
         at = at + 1u < tables->count[table] ? at + 1 : 0;
-        arbiter->left[table] = tables->weight[table][at] * BLOCK_BYTES;
+        arbiter->left[table] = tables->weight[table][at] * CREDIT_BYTES;
     }
     arbiter->at[table] = (uint8_t)at;
     arbiter->picked = (uint8_t)table;
@@ -75,6 +75,6 @@ int arbiter_pick(struct arbiter *arbiter, unsigned ready)
 
 void arbiter_charge(struct arbiter *arbiter, unsigned bytes)
 {
-    arbiter->left[arbiter->picked] -= (int32_t)(blocks_of(bytes) * BLOCK_BYTES);
+    arbiter->left[arbiter->picked] -= (int32_t)(blocks_of(bytes) * CREDIT_BYTES);
     arbiter->high_sent = arbiter->picked == PRIORITY_HIGH ? arbiter->high_sent + bytes : 0;
 }

@@ -30,7 +30,7 @@
 enum {
     DATA_HEADER_BYTES = 20, /* a switch can route once it has these */
     CREDIT_PACKET_BYTES = 6,
-    BLOCK_BYTES = 64,
+    CREDIT_BYTES = 64,
     CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */
     ARBITER_ENTRIES = 64,  /* of each table */
 };
@@ -175,7 +175,7 @@ struct data {
 
 static inline unsigned blocks_of(unsigned bytes)
 {
-    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    return (bytes + CREDIT_BYTES - 1) / CREDIT_BYTES;
 }
 
 static inline void free_blocks(uint16_t *used, unsigned blocks)
@@ -231,7 +231,7 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t port);
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls);
 int arbiter_pick(struct arbiter *arbiter, unsigned ready); /* one of these VLs, or -1 */
-/* Charges the VL picked last for what it has sent. */
+/* Charges the VL picked last for the bytes sent. */
 void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
 
 /* credits.c */
@@ -246,7 +246,8 @@ void credits_refresh(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 
 /* sender.c */
-void sender_offer(struct fabric *fabric, uint32_t sender); /* sends what is due and fits */
+void sender_offer(struct fabric *fabric,
+                  uint32_t sender); /* sends the packets that are due and fit */
 void sender_due(struct fabric *fabric, uint32_t sender);
 void sender_retry(struct fabric *fabric, uint32_t data_packet);
 /* Moves a sender with its VM to another port, or to NONE. */

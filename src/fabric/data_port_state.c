@@ -156,7 +156,7 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
     uint64_t queue_life_before = port->queue_life_ps;
     unsigned vls_before = port->vls;
     port->internal_ps_per_8_bytes = port->ps_per_8_bytes * 100 / node->options.internal_percent;
-    port->room = (uint16_t)(node->options.buffer_bytes / BLOCK_BYTES);
+    port->room = (uint16_t)(node->options.buffer_bytes / CREDIT_BYTES);
     port->peer_is_switch = port->peer != NONE && node_of(fabric, port->peer)->is_switch;
     port->queue_life_ps = TIME_NEVER;
     port->vls = (uint8_t)(vls < node->options.agent.data_vls ? vls : node->options.agent.data_vls);
@@ -244,7 +244,7 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
 
 /* ---- links and nodes ---- */
 
-/* Called for each end; the second call sees both ends up. */
+/* For one end of a link; both ends are up. */
 void data_port_link_up(struct fabric *fabric, uint32_t index)
 {
     data_port_refresh(fabric, index);

@@ -136,7 +136,7 @@ struct fabric {
     POOL(struct multicast_copies) multicasts;
     uint32_t hop_limit; /* a LID-routed packet beyond it is in a loop */
     VEC(struct fabric_delivery) deliveries;
-    size_t taken; /* deliveries at the front that the consumers have; empty if they have all */
+    size_t taken; /* consumed deliveries at the front of the list */
     VEC(struct loss_rule) losses;
     struct pcap *pcap;
     struct fabric_totals totals;

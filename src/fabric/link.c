@@ -149,7 +149,7 @@ void link_try_training(struct fabric *fabric, uint32_t index)
                      (struct event){EVENT_TRAINED, index < peer ? index : peer, 0});
 }
 
-/* From slow to fast; WIDTH_2X has a higher bit than wider ones. */
+/* From narrow to wide, unlike the bits: that of WIDTH_2X is the highest. */
 static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
 
 static unsigned highest_bit(unsigned bits)

@@ -448,7 +448,7 @@ int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traf
         if (payload > options->agent.mtu)
             return err_set(err, EINVAL, "packets of %u bytes are larger than the MTU of %u at '%s'",
                            payload, options->agent.mtu, name);
-        if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / BLOCK_BYTES)
+        if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / CREDIT_BYTES)
             return err_set(err, EINVAL,
                            "packets of %u bytes and their headers do not fit into the buffers of "
                            "%u bytes at '%s'",

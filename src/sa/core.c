@@ -7,14 +7,15 @@
 
 #include <assert.h>
 
-enum { /* bits of methods, all of which are below 32 */
-       BY_GET = 1 << METHOD_GET,
-       BY_SET = 1 << METHOD_SET,
-       BY_TABLE = 1 << METHOD_GET_TABLE,
-       BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
-       BY_MULTI = 1 << METHOD_GET_MULTI,
-       BY_DELETE = 1 << METHOD_DELETE,
-       BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
+/* Bits of methods, all of which are below 32. */
+enum {
+    BY_GET = 1 << METHOD_GET,
+    BY_SET = 1 << METHOD_SET,
+    BY_TABLE = 1 << METHOD_GET_TABLE,
+    BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
+    BY_MULTI = 1 << METHOD_GET_MULTI,
+    BY_DELETE = 1 << METHOD_DELETE,
+    BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
 };
 
 enum { ANSWER_WORK = 4 }; /* cost of an answer without its records, in records */
@@ -26,13 +27,14 @@ static const struct handler {
     query_handler *handle;
 } handlers[] = {
 #define RECORD(symbol, methods, handle)                                                            \
-    WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle
+    ATTRIBUTE_##symbol, methods, ATTRIBUTE_##symbol, WIRE_BYTES_##symbol, handle
     {RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records)},
-    {WIRE_ID_PATH_RECORD, BY_TRACE, WIRE_ID_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD, trace_records},
-    {WIRE_ID_MULTI_PATH_RECORD, BY_MULTI, WIRE_ID_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
+    {ATTRIBUTE_PATH_RECORD, BY_TRACE, ATTRIBUTE_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD,
+     trace_records},
+    {ATTRIBUTE_MULTI_PATH_RECORD, BY_MULTI, ATTRIBUTE_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
      multi_path_records},
     {RECORD(CLASS_PORT_INFO, BY_GET, class_port_info)},
-    {WIRE_ID_INFORM_INFO, BY_SET, WIRE_ID_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
+    {ATTRIBUTE_INFORM_INFO, BY_SET, ATTRIBUTE_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
     {RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
@@ -132,12 +134,12 @@ static void report_changes(struct sa *sa, const struct path_index *before)
     for (size_t i = 0; i < before->guids.count; i++)
         if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, before->guids.items[i]);
-            report_change(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid, 0);
+            report_change(sa, ATTRIBUTE_TRAP_GID_OUT_OF_SERVICE, gid, 0);
         }
     for (size_t i = 0; i < sa->index.guids.count; i++)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, sa->index.guids.items[i]);
-            report_change(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid, 0);
+            report_change(sa, ATTRIBUTE_TRAP_GID_IN_SERVICE, gid, 0);
             if (map_remove(&sa->expired_ports, sa->index.guids.items[i]))
                 vec_push(&sa->returned_ports, sa->index.guids.items[i]);
         }
@@ -289,10 +291,10 @@ static void answer_error(struct answer *answer, const struct query *query, uint1
     memcpy(answer->bytes, query->mad, MAD_BYTES);
     fill_header(answer->bytes, query, status);
     answer->used = MAD_BYTES;
-    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD)
-        wire_set(answer->bytes, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
+    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_MULTI_PATH_RECORD)
+        wire_set(answer->bytes, MAD_ATTRIBUTE_ID, ATTRIBUTE_PATH_RECORD);
     /* o13-13.1.1: Subscribe is 0 if the subscription failed */
-    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_INFORM_INFO)
+    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_INFORM_INFO)
         wire_set(answer->bytes + SA_DATA_OFFSET, INFORM_INFO_SUBSCRIBE, 0);
 }
 
@@ -385,16 +387,16 @@ static void output_answer(struct sa *sa, const struct query *query, struct sa_me
 /* Answers Get(ClassPortInfo), and any other query with ClassPortInfo and the status REDIRECT. */
 static void redirect_client(struct sa *sa, const struct query *query)
 {
-    static const struct handler own = {.answer_id = WIRE_ID_CLASS_PORT_INFO,
+    static const struct handler own = {.answer_id = ATTRIBUTE_CLASS_PORT_INFO,
                                        .record_bytes = WIRE_BYTES_CLASS_PORT_INFO};
-    bool asked = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_CLASS_PORT_INFO;
+    bool asked = wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_CLASS_PORT_INFO;
     answer_begin(sa, &sa->out, &own);
     class_port_info(sa, query, &sa->out);
     finish_answer(sa, &sa->out, query, &own, STATUS_OK);
     if (asked && query_method(query) == METHOD_GET)
         return;
     fill_header(sa->out.bytes, query, STATUS_REDIRECT);
-    wire_set(sa->out.bytes, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
+    wire_set(sa->out.bytes, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
     if (sa->out.used < MAD_BYTES) /* answers to GetTable are not padded */
         memset(sa->out.bytes + sa->out.used, 0, MAD_BYTES - sa->out.used);
     sa->out.used = MAD_BYTES;

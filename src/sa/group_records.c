@@ -266,7 +266,7 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
     assert(groups_find(&sa->registry.groups, group.mgid) == *result);
-    report_change(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid, group.p_key);
+    report_change(sa, ATTRIBUTE_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }
 
@@ -279,7 +279,7 @@ void groups_remove_if_unused(struct sa *sa, struct group *group)
         groups_leave(&sa->registry.groups, group, group->members.items[0].guid, 0xF);
     if (group->permanent)
         return;
-    report_change(sa, WIRE_ID_TRAP_GROUP_DELETED, group->mgid, group->p_key);
+    report_change(sa, ATTRIBUTE_TRAP_GROUP_DELETED, group->mgid, group->p_key);
     groups_remove(&sa->registry.groups, group);
 }
 

@@ -152,7 +152,7 @@ bool access_partition_has_members(const struct sa *sa, unsigned partition);
 bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 /* True if both ports are members of this key's partition and one is a full member. */
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
-/* The requester for access_may_see(): its port GUID, or ACCESS_TRUSTED if the query has the SM_Key.
+/* The requester for access_may_see(): ACCESS_TRUSTED for a query with the SM_Key, or a port GUID.
  */
 #define ACCESS_TRUSTED UINT64_MAX
 uint64_t access_requester(const struct sa *sa, const struct query *query);

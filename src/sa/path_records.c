@@ -93,7 +93,7 @@ static void read_criteria(const struct sa *sa, const struct query *query,
                           struct path_criteria *criteria)
 {
     const uint8_t *data = query_data(query);
-    bool multi = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD;
+    bool multi = wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_MULTI_PATH_RECORD;
     const struct criteria_fields *at = multi ? &multi_path_places : &path_places;
     *criteria = (struct path_criteria){
         .mtu = selection_at(query, &at->mtu),

@@ -46,7 +46,7 @@ static void print_groups(struct text *out, const struct groups *groups, uint64_t
 {
     for (size_t i = 0; i < groups->all.count; i++) {
         const struct group *group = groups->all.items[i];
-        bool whole = group->changed > since || group->thinned > since, named = whole;
+        bool whole = group->changed > since || group->member_removed > since, named = whole;
         if (whole) {
             text_printf(out, "# weft: all of group 0x%04x\n", group->mlid);
             print_group(out, group);
@@ -174,7 +174,7 @@ static void print_remaining(struct text *out, const struct registry *registry,
     text_putc(out, '\n');
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 struct sa_generations sa_registry_generations(const struct sa *sa)
 {

@@ -305,7 +305,7 @@ static int read_line(struct reader *reader, const char *line)
     return 0;
 }
 
-/* ---- into the registry ---- */
+/* ---- updates of the registry ---- */
 
 static bool is_remaining(const struct remaining *remaining, uint32_t number)
 {
@@ -323,7 +323,7 @@ static struct group *place_group(struct groups *groups, const struct group *grou
     if (known && known == other) {
         struct group fresh = *group;
         memcpy(&fresh.members, &known->members, sizeof fresh.members);
-        fresh.thinned = known->thinned;
+        fresh.member_removed = known->member_removed;
         fresh.changed = ++groups->generation;
         *known = fresh;
         return known;

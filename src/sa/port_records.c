@@ -63,7 +63,7 @@ enum { PORT_CAPABILITIES = 7, PORT_CAPABILITIES2 = 53 };
 /* With bit 31 of the modifier, a port must have at least the capability bits of the query. */
 static bool wants_capabilities(const struct query *query)
 {
-    return wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_PORT_INFO_RECORD &&
+    return wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO_RECORD &&
            wire_get(query->mad, MAD_ATTRIBUTE_MODIFIER) >> 31;
 }
 
@@ -127,7 +127,7 @@ static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port
     uint8_t *info = add_record(lookup, end) + SM_INFO_RECORD_AT_SM_INFO;
     wire_set(info, SM_INFO_GUID, p->guid);
     wire_set(info, SM_INFO_PRIORITY, own ? view->priority : p->manager_priority);
-    wire_set(info, SM_INFO_ACT_COUNT, own ? view->act_count : p->manager_acts);
+    wire_set(info, SM_INFO_ACT_COUNT, own ? view->act_count : p->manager_act_count);
     wire_set(info, SM_INFO_STATE, own ? MASTER : p->manager_state);
     answer_match(lookup->answer, &lookup->matcher);
 }
@@ -285,7 +285,7 @@ static const struct record_kind {
     struct component components[8];
 } kinds[] = {
 #define KIND(symbol, all_ports, add, ...)                                                          \
-    WIRE_ID_##symbol, all_ports, add,                                                              \
+    ATTRIBUTE_##symbol, all_ports, add,                                                            \
     {                                                                                              \
         __VA_ARGS__, NO_COMPONENT                                                                  \
     }

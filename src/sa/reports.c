@@ -35,9 +35,9 @@ static uint64_t subject_of(const uint8_t *notice)
 {
     uint64_t trap = wire_get(notice, NOTICE_TRAP_NUMBER);
     const uint8_t *details = notice + NOTICE_AT_DETAILS;
-    if (trap == WIRE_ID_TRAP_GID_IN_SERVICE || trap == WIRE_ID_TRAP_GID_OUT_OF_SERVICE)
+    if (trap == ATTRIBUTE_TRAP_GID_IN_SERVICE || trap == ATTRIBUTE_TRAP_GID_OUT_OF_SERVICE)
         return gid_guid(wire_bytes_const(details, TRAP_GID_IN_SERVICE_GID));
-    if (trap == WIRE_ID_TRAP_GROUP_CREATED || trap == WIRE_ID_TRAP_GROUP_DELETED)
+    if (trap == ATTRIBUTE_TRAP_GROUP_CREATED || trap == ATTRIBUTE_TRAP_GROUP_DELETED)
         return 0;
     return gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
 }
@@ -175,7 +175,7 @@ bool reports_next(struct sa *sa, struct sa_message *message)
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,
                                        .bytes = MAD_BYTES,
-                                       .patience_ns = sa->config.report_timeout_ns * 9 / 10};
+                                       .request_timeout_ns = sa->config.report_timeout_ns * 9 / 10};
         sa->counts.reports++;
         return true;
     }

@@ -84,7 +84,7 @@ struct sa_message {
     struct sa_address address;
     const uint8_t *data; /* header (56 bytes) and all of the data */
     size_t bytes;
-    uint64_t patience_ns; /* timeout of a request that the SA sends; else 0 */
+    uint64_t request_timeout_ns; /* timeout of a request that the SA sends; else 0 */
 };
 
 struct sa;

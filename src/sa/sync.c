@@ -210,10 +210,10 @@ static void send_poll(struct sa *sa, struct sa_message *message)
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
         .bytes = MAD_BYTES,
-        .patience_ns = patience - 100 * NS_PER_MS};
+        .request_timeout_ns = patience - 100 * NS_PER_MS};
 }
 
-/* ---- both ---- */
+/* ---- output ---- */
 
 uint64_t sync_deadline(const struct sa *sa)
 {

@@ -81,7 +81,7 @@ static void block_done(struct sm *sm, uint32_t row)
 
 static void block_accepted(struct sm *sm, const struct request *request)
 {
-    blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
+    blocks_set_actual(&sm->subnet.blocks, request->about.row, request->data);
     block_done(sm, request->about.row);
 }
 
@@ -102,7 +102,7 @@ static void block_unanswered(struct sm *sm, const struct request *request)
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     if (request->target != sm->subnet.own_port) {
-        blocks_confirm(&sm->subnet.blocks, row, NULL);
+        blocks_set_actual(&sm->subnet.blocks, row, NULL);
         discovery_lost_contact(sm, request->target);
         return;
     }
@@ -124,5 +124,5 @@ void blocks_requests_dropped(struct sm *sm)
 {
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
-            blocks_confirm(&sm->subnet.blocks, row, NULL);
+            blocks_set_actual(&sm->subnet.blocks, row, NULL);
 }

@@ -44,7 +44,7 @@ void sm_config_init(struct sm_config *config)
 struct outbox {
     VEC(struct sm_event) events;
     VEC(struct sm_message) replies;
-    VEC(struct sm_fact) facts;
+    VEC(struct sm_lid_fact) facts;
     size_t events_taken, replies_taken, facts_taken;
 };
 
@@ -72,7 +72,7 @@ void sm_reply(struct sm *sm, const struct sm_message *message)
     vec_push(&sm->outbox->replies, *message);
 }
 
-void sm_persist(struct sm *sm, struct sm_fact fact)
+void sm_persist(struct sm *sm, struct sm_lid_fact fact)
 {
     vec_push(&sm->outbox->facts, fact);
 }
@@ -290,14 +290,14 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
     advance(sm);
 }
 
-void sm_ask_clients(struct sm *sm, uint64_t now)
+void sm_reregister_clients(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     if (reregister_all(sm))
         advance(sm);
 }
 
-void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
+void sm_reregister_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
     sm->now = now;
     reregister_port(sm, guid);
@@ -345,7 +345,7 @@ void sm_reroute(struct sm *sm, uint64_t now)
     reroute(sm, REASON_OPERATOR);
 }
 
-void sm_look_again(struct sm *sm, uint64_t now)
+void sm_rediscover(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     if (sm_state(sm) != SM_MASTER)

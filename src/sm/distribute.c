@@ -271,7 +271,7 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
             want_range(sm, &plan->updates.items[wave->first + i], false);
         return distribute_write_wanted(sm);
     }
-    if (plan->stuck.count || plan->stuck_lanes)
+    if (plan->stuck.count || plan->stuck_vls)
         return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
     return EVENT_TO_ALL;
 }
@@ -283,7 +283,7 @@ enum reconfigure_event distribute_stop_sources(struct sm *sm)
     bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
     snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
-    stop_sources(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
+    stop_sources(sm, lanes ? plan->stuck_vls : UINT16_MAX, text);
     return EVENT_NONE;
 }
 

@@ -16,7 +16,7 @@ static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 
 static void learn_function(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
-    if (!functions_learn(&sm->subnet, socket, data))
+    if (!functions_update_known(&sm->subnet, socket, data))
         sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is ignored",
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
@@ -40,7 +40,7 @@ void functions_prepare(struct sm *sm)
                (unsigned long long)functions_at(&sm->subnet, socket)->guid,
                port_at(sm, socket)->number - VSWITCH_PF,
                (unsigned long long)vswitch_of(sm, socket)->guid);
-    functions_fill_in_all(&sm->subnet);
+    functions_copy_pf_settings(&sm->subnet);
 }
 
 /* ---- inherited tables ---- */
@@ -55,7 +55,7 @@ static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
         const struct block *block = &blocks->rows.items[row];
         const uint8_t *actual = blocks_content(blocks, block->actual);
         if (actual && (block->kind == BLOCK_SL2VL || block->kind == BLOCK_ARBITRATION))
-            blocks_learn(blocks, to, block->kind, block->part, actual);
+            blocks_set_known(blocks, to, block->kind, block->part, actual);
     }
 }
 

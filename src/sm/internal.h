@@ -23,7 +23,7 @@ struct sm {
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
-    struct sweeps *sweeps; /* change.c */
+    struct sweeps *sweeps; /* change_detection.c */
     struct reconfigure *reconfigure;
     struct report *report;
     struct lids *lids;
@@ -70,7 +70,7 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
-void sm_persist(struct sm *sm, struct sm_fact fact);
+void sm_persist(struct sm *sm, struct sm_lid_fact fact);
 void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones included */
 
 /* discovery.c and its files (discovery.h) */
@@ -261,7 +261,7 @@ bool random_table_is_used(const struct subnet_node *node);
 unsigned random_table_default(const struct sm *sm, uint32_t node);
 void random_table_program(struct sm *sm, uint32_t node);
 
-/* change.c */
+/* change_detection.c */
 uint64_t sweep_deadline(const struct sm *sm);
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);

@@ -27,7 +27,7 @@ static void release_lids(struct sm *sm)
 
 SM_PART(lids, init_lids, release_lids, NULL);
 
-void sm_remember(struct sm *sm, const struct sm_fact *fact)
+void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact)
 {
     map_set(&sm->lids->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
 }
@@ -105,7 +105,7 @@ void lids_remember(struct sm *sm, uint32_t port)
     if (!p || !p->lid)
         return;
     map_set(&sm->lids->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
-    sm_persist(sm, ((struct sm_fact){p->guid, p->lid, p->lmc}));
+    sm_persist(sm, ((struct sm_lid_fact){p->guid, p->lid, p->lmc}));
 }
 
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)

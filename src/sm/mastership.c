@@ -401,7 +401,7 @@ static void manager_answered(struct sm *sm, const struct request *request)
     manager_is_alive(sm, request);
     peer->manager_priority = (uint8_t)them.priority;
     peer->manager_state = (uint8_t)them.state;
-    peer->manager_acts = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
+    peer->manager_act_count = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
     if (us.state == SM_MASTER && peer->rival && them.state != SM_MASTER)
         event = ON_RIVAL_GONE;
     if (us.state == SM_MASTER)

@@ -103,7 +103,7 @@ static void release_multicast(struct sm *sm)
 
 SM_PART(multicast, init_multicast, release_multicast, NULL);
 
-void sm_use_groups(struct sm *sm, const struct groups *groups)
+void sm_set_groups(struct sm *sm, const struct groups *groups)
 {
     sm->multicast->owned_groups = sm->config.policy->services ? groups : NULL;
 }

@@ -267,7 +267,7 @@ static void keys_read(struct sm *sm, const struct request *request)
 {
     static const uint8_t blank[BLOCK_BYTES];
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
-    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
+    blocks_set_known(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
     if (memcmp(request->answer, blank, sizeof blank) != 0 &&
         block + 1 < blocks_of(key_capacity_of(sm, end)))
         read_block(sm, end, block + 1);
@@ -373,7 +373,7 @@ static void forget_table(struct sm *sm, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
-            blocks_confirm(blocks, row, NULL);
+            blocks_set_actual(blocks, row, NULL);
 }
 
 void partitions_came_up(struct sm *sm, uint32_t socket)

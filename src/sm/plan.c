@@ -243,8 +243,8 @@ static bool has_broken_routes(const struct sm_job *job)
 static void decide_urgency(struct sm_job *job)
 {
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
-    bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
-    if (job->plan.stuck_lanes || drains)
+    bool slow = drains > (job->plan.stuck_vls ? 0 : 1);
+    if (job->plan.stuck_vls || drains)
         find_longest(job);
     job->urgent = slow && has_broken_routes(job);
 }

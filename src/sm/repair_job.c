@@ -210,7 +210,7 @@ bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
 {
     assert(job->optional && plan_current(sm));
     const char *reason = NULL;
-    if (job->plan.stuck.count || job->plan.stuck_lanes)
+    if (job->plan.stuck.count || job->plan.stuck_vls)
         reason = "others have no safe order";
     else if (job->routes.vls > plan_current(sm)->routes.vls)
         reason = "others need more lanes";

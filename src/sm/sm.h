@@ -9,7 +9,7 @@
  *   transactions.c    a bounded window of outstanding SMPs, time-outs, retries
  *   mastership.c      SMInfo, polls, handover; mastership_table.c has the state machine
  *   discovery.c       nodes and links (discovery.h lists its files)
- *   change.c          sweeps and traps
+ *   change_detection.c          sweeps and traps
  *   reconfigure.c     the phases from a change to tables in force, as one table
  *   report.c          log lines and figures of a change
  *   lids.c            assignment of LIDs
@@ -37,7 +37,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "routing/check/verify_change.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
 #include "routing/repair/repair.h"
@@ -98,7 +98,7 @@ struct sm_message {
     uint8_t mad[MAD_BYTES];
     uint16_t lid; /* destination, or source; LID_PERMISSIVE for directed routes */
     uint8_t sl;
-    uint64_t patience_ns; /* time-out of a request that is sent; else 0 */
+    uint64_t request_timeout_ns; /* time-out of a request that is sent; else 0 */
 };
 
 /* A routing job: the host runs it with sm_job_run() and returns it with sm_computed(). */
@@ -155,7 +155,7 @@ struct sm_event {
     char text[256];
 };
 
-struct sm_fact { /* the LID of a port, to be stored for the next run */
+struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
     uint64_t guid;
     uint16_t lid;
     uint8_t lmc;
@@ -166,7 +166,7 @@ struct sm_output {
     struct sm_message message;
     struct sm_job *job; /* owned by the host until sm_computed() */
     struct sm_event event;
-    struct sm_fact fact;
+    struct sm_lid_fact fact;
 };
 
 struct sm;
@@ -174,7 +174,7 @@ struct sm;
 struct sm *sm_new(const struct sm_config *config, uint64_t port_guid);
 void sm_free(struct sm *sm);
 /* A fact of an earlier run; before sm_start(). */
-void sm_remember(struct sm *sm, const struct sm_fact *fact);
+void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact);
 void sm_start(struct sm *sm, uint64_t now);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and become inactive */
 
@@ -189,7 +189,7 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
 
 /* The multicast groups to build trees for. They belong to the owner, which calls
  * sm_groups_changed() when their generation changes. */
-void sm_use_groups(struct sm *sm, const struct groups *groups);
+void sm_set_groups(struct sm *sm, const struct groups *groups);
 void sm_groups_changed(struct sm *sm, uint64_t now);
 
 /* While a standby's owner copies registrations from the master, the standby refuses a handover, for
@@ -197,10 +197,11 @@ void sm_groups_changed(struct sm *sm, uint64_t now);
 void sm_set_syncing(struct sm *sm, bool syncing);
 /* The owner keeps the registrations of clients and has those of the master with this LID (0: none).
  * Ports that were active under another master need ClientReregister. The manager finds them when it
- * becomes master and sends ClientReregister once, after sm_ask_clients(). */
+ * becomes master and sends ClientReregister once, after sm_reregister_clients(). */
 void sm_set_registry_master(struct sm *sm, uint16_t master_lid);
-void sm_ask_clients(struct sm *sm, uint64_t now);
-void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid); /* at this port, in any case */
+void sm_reregister_clients(struct sm *sm, uint64_t now);
+void sm_reregister_client(struct sm *sm, uint64_t now,
+                          uint64_t guid); /* at this port, in any case */
 /* The master that a standby polls. */
 struct sm_master {
     uint16_t lid;
@@ -230,7 +231,7 @@ bool sm_is_settled(const struct sm *sm); /* master, and no change is under way *
 void sm_reroute(struct sm *sm, uint64_t now);
 /* Hands over to a standby and keeps priority 0 from then on; false: there is no standby. */
 bool sm_hand_over(struct sm *sm, uint64_t now);
-void sm_look_again(struct sm *sm, uint64_t now); /* restarts discovery from scratch */
+void sm_rediscover(struct sm *sm, uint64_t now); /* restarts discovery from scratch */
 /* New settings for a running manager; keys and LMC must not change. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 

@@ -259,8 +259,8 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
             end_unanswered(sm, slot);
             continue;
         }
-        message->patience_ns = effort_of(sm, request).timeout_ns;
-        request->deadline = sm->now + message->patience_ns;
+        message->request_timeout_ns = effort_of(sm, request).timeout_ns;
+        request->deadline = sm->now + message->request_timeout_ns;
         request->tries++;
         request->outstanding = true;
         vec_push(&t->in_flight, slot);

@@ -8,11 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    ATTRIBUTE_PORT_INFO_EXTENDED = 0x33,
-    ATTRIBUTE_MELLANOX_PORT_INFO = 0xFF90, /* vendor attribute that reports FDR10 */
-};
-
 static uint16_t get_description(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
     (void)port, (void)modifier;

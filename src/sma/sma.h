@@ -61,8 +61,7 @@ enum sma_counter {
 };
 const char *sma_counter_name(enum sma_counter counter);
 
-/* Totals since the start. Each set of counters that clients can clear is the difference to a base.
- */
+/* Totals since the start. A set of counters that clients can clear is the difference to a base. */
 struct sma_counters {
     uint64_t total[COUNTER_COUNT], base32[COUNTER_COUNT], base64[COUNTER_COUNT];
 };

@@ -192,7 +192,7 @@ uint32_t blocks_take(struct blocks *blocks)
     return BLOCKS_NONE;
 }
 
-void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data)
+void blocks_set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
 {
     assert(row < blocks->rows.count);
     struct block *block = &blocks->rows.items[row];
@@ -205,10 +205,10 @@ void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data)
     row_changed(blocks, row, was_unsettled);
 }
 
-void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
-                  const uint8_t data[BLOCK_BYTES])
+void blocks_set_known(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
+                      const uint8_t data[BLOCK_BYTES])
 {
-    blocks_confirm(blocks, find_or_add_row(blocks, port, kind, part), data);
+    blocks_set_actual(blocks, find_or_add_row(blocks, port, kind, part), data);
 }
 
 void blocks_refuse(struct blocks *blocks, uint32_t row)

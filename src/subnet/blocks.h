@@ -1,7 +1,7 @@
 /* Blocks of 64 bytes that agents hold in addition to the LFTs: P_Key tables, SL-to-VL maps, VL
  * arbitration tables and multicast forwarding tables.
  *
- * Planning code sets the wanted content of a block with blocks_want(); blocks_confirm() sets the
+ * Planning code sets the wanted content of a block with blocks_want(); blocks_set_actual() sets the
  * actual content that an agent has confirmed. Each block whose contents differ is in a queue, from
  * which sm/blocks.c writes it to the fabric. A block without wanted content is neither read nor
  * written. Equal contents are stored once: a large fabric has millions of maps, but few different
@@ -67,8 +67,8 @@ void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, uns
 /* Removes the wanted content. */
 void blocks_want_nothing(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part);
 /* Sets the actual content of a block that was read. The block must not be being written. */
-void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
-                  const uint8_t data[BLOCK_BYTES]);
+void blocks_set_known(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
+                      const uint8_t data[BLOCK_BYTES]);
 /* NULL: none wanted, not known. The pointers are valid until the next change of any block. */
 const uint8_t *blocks_wanted(const struct blocks *blocks, uint32_t port, enum block_kind kind,
                              unsigned part);
@@ -82,10 +82,10 @@ static inline const uint8_t *blocks_content(const struct blocks *blocks, uint32_
 }
 
 /* The next row that differs, marked as being written, or BLOCKS_NONE. Exactly one of
- * blocks_confirm() and blocks_refuse() follows. */
+ * blocks_set_actual() and blocks_refuse() follows. */
 uint32_t blocks_take(struct blocks *blocks);
 /* NULL: no answer; the content is not known and the row is written again. */
-void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data);
+void blocks_set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data);
 void blocks_refuse(struct blocks *blocks, uint32_t row);
 /* Marks all blocks of a port as not known, so that they are written again: the node may have
  * restarted, or another manager may have written them. */

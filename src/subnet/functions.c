@@ -43,7 +43,7 @@ struct virtual_function *functions_of_port(const struct subnet *subnet, uint32_t
     return socket == SUBNET_NONE ? NULL : functions_at(subnet, socket);
 }
 
-uint32_t functions_find_machine(const struct subnet *subnet, uint64_t guid)
+uint32_t functions_find_vm(const struct subnet *subnet, uint64_t guid)
 {
     uint32_t socket = map_get(&subnet->functions.machines, guid);
     return socket == MAP_NONE ? SUBNET_NONE : socket;
@@ -110,7 +110,7 @@ static uint32_t add_function_node(struct subnet *subnet, uint32_t socket, uint64
     return port;
 }
 
-void functions_unplug(struct subnet *subnet, uint32_t socket)
+void functions_set_down(struct subnet *subnet, uint32_t socket)
 {
     assert(subnet_is_socket(subnet, socket));
     uint32_t port = functions_at(subnet, socket)->port;
@@ -149,7 +149,7 @@ static void copy_pf_settings(struct subnet *subnet, uint32_t socket)
     own->device = physical->device;
 }
 
-void functions_fill_in_all(struct subnet *subnet)
+void functions_copy_pf_settings(struct subnet *subnet)
 {
     for (size_t i = 0; i < subnet->functions.rows.count; i++) {
         uint32_t socket = subnet->functions.rows.items[i].socket;
@@ -172,7 +172,7 @@ static void update_machine(struct subnet *subnet, uint32_t socket, uint64_t guid
     struct virtual_functions *functions = &subnet->functions;
     struct virtual_function *function = functions_at(subnet, socket);
     if (function->attached && (!attached || function->guid != guid) &&
-        functions_find_machine(subnet, function->guid) == socket) {
+        functions_find_vm(subnet, function->guid) == socket) {
         map_remove(&functions->machines, function->guid);
         for (size_t i = 0; i < functions->contested.count; i++) {
             uint32_t other = functions->contested.items[i];
@@ -184,7 +184,7 @@ static void update_machine(struct subnet *subnet, uint32_t socket, uint64_t guid
     function->guid = guid;
     if (!attached)
         return;
-    uint32_t other = functions_find_machine(subnet, guid);
+    uint32_t other = functions_find_vm(subnet, guid);
     if (other != SUBNET_NONE && other != socket && has_machine(subnet, other, guid) &&
         !function->held && !functions_at(subnet, other)->held && subnet_is_present(subnet, other))
         vec_push(&functions->contested, socket);
@@ -194,7 +194,7 @@ static void update_machine(struct subnet *subnet, uint32_t socket, uint64_t guid
 
 /* ---- known state ---- */
 
-bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data)
+bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_t *data)
 {
     assert(subnet_is_socket(subnet, socket));
     unsigned lid = (unsigned)wire_get(data, VIRTUAL_FUNCTION_LID);
@@ -205,7 +205,7 @@ bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data
     if (lid > LID_UNICAST_LAST)
         lid = 0;
     if (lid == 0 && dynamic && !functions_at(subnet, socket)->held) {
-        functions_unplug(subnet, socket);
+        functions_set_down(subnet, socket);
         return true;
     }
     uint32_t port = subnet->ports.items[socket].peer;

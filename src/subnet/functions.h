@@ -5,10 +5,10 @@
  * port of one virtual function. Every socket has a row here; the function itself has a node and a
  * port in the subnet only while it has a LID or is about to get one.
  *
- * The known state is the last answer of the vSwitch (functions_learn()). The wanted state follows
- * from the LID assigned to the function's port or, while a request about a virtual machine (VM)
- * holds the function, from that request (functions_want()). Only sm/functions.c writes differences
- * to the fabric.
+ * The known state is the last answer of the vSwitch (functions_update_known()). The wanted state
+ * follows from the LID assigned to the function's port or, while a request about a virtual machine
+ * (VM) holds the function, from that request (functions_want()). Only sm/functions.c writes
+ * differences to the fabric.
  *
  * The GUID of its port identifies a VM; the VM is attached to the function that reports this GUID.
  * If two functions report it, the VM is at the first one until vswitch/model decides. */
@@ -84,7 +84,7 @@ uint32_t functions_port(const struct subnet *subnet, uint32_t socket);
 /* The function with this port, or NULL. */
 struct virtual_function *functions_of_port(const struct subnet *subnet, uint32_t port);
 /* The socket of the VM, or SUBNET_NONE. */
-uint32_t functions_find_machine(const struct subnet *subnet, uint64_t guid);
+uint32_t functions_find_vm(const struct subnet *subnet, uint64_t guid);
 /* True if this manager has configured the PF. Only then the other functions can be written. */
 bool functions_pf_is_ready(const struct subnet *subnet, uint32_t vswitch);
 
@@ -94,12 +94,12 @@ bool functions_is_free(const struct subnet *subnet, uint32_t socket);
 bool functions_is_busy(const struct subnet *subnet, uint32_t socket);
 
 /* Stores the answer of a vSwitch to Get or Set. False if another node has the GUID. */
-bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data);
+bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_t *data);
 /* Copies the settings of the PF, and of its switch port, to functions that came up before the PF
  * was known. */
-void functions_fill_in_all(struct subnet *subnet);
+void functions_copy_pf_settings(struct subnet *subnet);
 /* The function is down: frees its LID and removes its node. */
-void functions_unplug(struct subnet *subnet, uint32_t socket);
+void functions_set_down(struct subnet *subnet, uint32_t socket);
 
 /* ---- wanted state ---- */
 

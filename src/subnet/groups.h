@@ -40,7 +40,7 @@ struct group {
     uint8_t mtu, rate, life_time, sl, hop_limit, traffic_class, scope;
     bool permanent;                   /* exists without members */
     uint64_t changed;                 /* generation at its creation or last update */
-    uint64_t thinned;                 /* generation when it last lost a member */
+    uint64_t member_removed;          /* generation when it last lost a member */
     uint64_t touched;                 /* generation at the last change of it or a member */
     VEC(struct group_member) members; /* sorted by GUID */
 };

@@ -77,7 +77,7 @@ static bool skip_lines(struct reader *reader)
     return true;
 }
 
-/* The text up to one of these characters, a comment or the end of the line, without blanks around.
+/* The text up to one of these characters, a comment or the end of the line, without outer blanks.
  */
 static const char *take_words(struct reader *reader, const char *ends)
 {

@@ -114,7 +114,7 @@ static bool rule_matches(const struct qos *qos, const struct qos_rule *rule,
                          const struct qos_request *request)
 {
     assert(rule->first_range + rule->range_count <= qos->ranges.count);
-    unsigned asked = 0, met = 0;
+    unsigned restricted = 0, met = 0;
     uint64_t any = request->source_groups | request->destination_groups;
     if ((rule->sources && !(rule->sources & request->source_groups)) ||
         (rule->destinations && !(rule->destinations & request->destination_groups)) ||
@@ -122,16 +122,15 @@ static bool rule_matches(const struct qos *qos, const struct qos_rule *rule,
         return false;
     for (uint32_t i = 0; i < rule->range_count; i++) {
         const struct qos_range *range = &qos->ranges.items[rule->first_range + i];
-        asked |= 1u << range->subject;
+        restricted |= 1u << range->subject;
         met |= (unsigned)in_range(range, request) << range->subject;
     }
-    return asked == met;
+    return restricted == met;
 }
 
 /* ---- levels and VLs ---- */
 
-/* The number of VLs that routes may use with a given map: the first SLs that map to different VLs.
- */
+/* The number of VLs that routes may use with a map: the first SLs that map to different VLs. */
 static unsigned distinct_vls(const uint8_t map[QOS_SLS], unsigned vls)
 {
     unsigned seen = 0, count = 0;

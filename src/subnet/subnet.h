@@ -27,8 +27,8 @@ struct subnet_port {
     bool known;                              /* info was read since the node appeared */
     bool manager;                            /* another manager is at this port */
     bool rival;                              /* that manager was master in its last SMInfo */
-    uint8_t manager_priority, manager_state; /* of its last SMInfo, as is manager_acts */
-    uint32_t manager_acts;
+    uint8_t manager_priority, manager_state; /* of its last SMInfo, as is manager_act_count */
+    uint32_t manager_act_count;
     uint8_t lmc; /* wanted LMC and LID; end ports only */
     uint16_t lid;
     uint32_t function; /* sockets: row in `functions` */

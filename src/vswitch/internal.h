@@ -21,7 +21,7 @@ enum operation_state {
 
 struct operation {
     struct vswitch_result result;
-    char name[VSWITCH_NAME_MOST + 1], hypervisor[VSWITCH_NAME_MOST + 1];
+    char name[VSWITCH_NAME_LIMIT + 1], hypervisor[VSWITCH_NAME_LIMIT + 1];
     enum operation_state state;
     struct move move;
     enum move_step step;
@@ -39,7 +39,7 @@ struct operation {
 
 struct machine_name {
     uint64_t guid;
-    char text[VSWITCH_NAME_MOST + 1];
+    char text[VSWITCH_NAME_LIMIT + 1];
 };
 
 struct vswitch {

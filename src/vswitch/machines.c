@@ -85,7 +85,7 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         struct vswitch_result *result = &operation->result;
         result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
-        if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
+        if (functions_find_vm(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_add(vswitch, result->request.guid, operation->name);
         else
             names_remove(vswitch, result->request.guid);
@@ -162,7 +162,7 @@ static void undo_move(struct vswitch *vswitch, struct operation *operation, cons
         begin_step(vswitch, operation, MOVE_UNDO);
 }
 
-/* If the source does not answer, its hypervisor has left, and the VM is at the target. */
+/* If the source does not answer, its hypervisor has left, and the VM is at the target, if any. */
 static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
     enum move_step step = operation->step;
@@ -308,7 +308,7 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = move->lid = lid_at(vswitch, socket);
     if (!subnet_is_present(subnet_of(vswitch), socket)) {
-        addresses_forget_machine(subnet_of(vswitch), move->guid);
+        addresses_remove_vm(subnet_of(vswitch), move->guid);
         operation_succeed(vswitch, operation);
         return;
     }
@@ -334,7 +334,7 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
 
 static bool begin_request(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    uint32_t socket = functions_find_machine(subnet_of(vswitch), operation->result.request.guid);
+    uint32_t socket = functions_find_vm(subnet_of(vswitch), operation->result.request.guid);
     if (!sm_is_quiet(vswitch->sm) || !is_first_of_vm(vswitch, operation))
         return false;
     if (socket != SUBNET_NONE && (placement_is_taken(vswitch, socket) || is_busy(vswitch, socket)))
@@ -405,8 +405,8 @@ int vswitch_check(const struct vswitch_request *request, struct err *err)
         return err_set(err, EINVAL, "a VM needs a name, or a GUID of 64 bits that is not 0");
     if (request->verb != VSWITCH_CREATE)
         return 0; /* an existing VM may have any name */
-    if (strlen(name) > VSWITCH_NAME_MOST)
-        return err_set(err, EINVAL, "the name of a VM has at most %d bytes", VSWITCH_NAME_MOST);
+    if (strlen(name) > VSWITCH_NAME_LIMIT)
+        return err_set(err, EINVAL, "the name of a VM has at most %d bytes", VSWITCH_NAME_LIMIT);
     for (; *name; name++)
         if ((uint8_t)*name < ' ' || *name == 0x7f)
             return err_set(err, EINVAL, "the name of a VM has no control characters");

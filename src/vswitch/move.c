@@ -59,7 +59,7 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
             subnet_set_lid(subnet, port, 0, 0);
     }
     if (move->target == SUBNET_NONE) /* also if the hypervisor did not answer */
-        addresses_forget_machine(subnet, move->guid);
+        addresses_remove_vm(subnet, move->guid);
     for (size_t i = 0; i < 2; i++) {
         uint32_t port = functions_port(subnet, sockets[i]);
         if (sockets[i] != SUBNET_NONE)
@@ -69,7 +69,7 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
         if (lids[i])
             subnet_set_lid(subnet, port, lids[i], subnet->functions.lmc);
         else
-            functions_unplug(subnet, sockets[i]);
+            functions_set_down(subnet, sockets[i]);
         if (network && subnet->ports.items[sockets[i]].peer == port)
             terminals_place(network, subnet, port, TERMINALS_LEAVE);
     }

@@ -101,7 +101,7 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
 /* ---- lists ---- */
 
 static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t guid,
-                     struct vswitch_machine *machine)
+                     struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
@@ -111,7 +111,7 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
         if (vswitch->operations.items[i]->move.guid == guid)
             operation = vswitch->operations.items[i];
     uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
-    *machine = (struct vswitch_machine){
+    *machine = (struct vswitch_vm){
         .guid = guid,
         .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
                 : operation      ? operation->name
@@ -125,14 +125,12 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
     };
 }
 
-bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
-                          struct vswitch_machine *machine)
+bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     while (*cursor < subnet->functions.rows.count) {
         const struct virtual_function *function = &subnet->functions.rows.items[(*cursor)++];
-        if (function->attached &&
-            functions_find_machine(subnet, function->guid) == function->socket) {
+        if (function->attached && functions_find_vm(subnet, function->guid) == function->socket) {
             describe(vswitch, function->socket, function->guid, machine);
             return true;
         }
@@ -140,10 +138,9 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
     return false;
 }
 
-bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
-                          struct vswitch_machine *machine)
+bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine)
 {
-    uint32_t socket = functions_find_machine(subnet_of(vswitch), guid);
+    uint32_t socket = functions_find_vm(subnet_of(vswitch), guid);
     if (socket == SUBNET_NONE)
         return false;
     describe(vswitch, socket, guid, machine);

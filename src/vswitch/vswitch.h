@@ -22,7 +22,7 @@
 #include "sm/sm.h"
 #include "vswitch/columns.h"
 
-enum { VSWITCH_NAME_MOST = 64 }; /* bytes of the name of a VM or hypervisor */
+enum { VSWITCH_NAME_LIMIT = 64 }; /* bytes of the name of a VM or hypervisor */
 
 enum vswitch_verb { VSWITCH_CREATE, VSWITCH_DESTROY, VSWITCH_MIGRATE };
 
@@ -74,7 +74,7 @@ unsigned vswitch_pending(const struct vswitch *vswitch);
 void vswitch_advance(struct vswitch *vswitch, uint64_t now);
 uint64_t vswitch_deadline(const struct vswitch *vswitch);
 
-struct vswitch_machine {
+struct vswitch_vm {
     uint64_t guid;
     const char *name; /* "": not known since this manager started */
     uint16_t lid;
@@ -85,10 +85,8 @@ struct vswitch_machine {
     bool moving;
 };
 /* Iterates over VMs in the order of hypervisors. *cursor is 0 at first. */
-bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
-                          struct vswitch_machine *machine);
-bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
-                          struct vswitch_machine *machine);
+bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vswitch_vm *machine);
+bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine);
 /* The description of the hypervisor's adapter. */
 const char *vswitch_hypervisor_name(const struct vswitch *vswitch, uint32_t node);
 

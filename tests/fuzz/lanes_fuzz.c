@@ -7,7 +7,7 @@
 
 static void check_lanes(const struct network *network, const struct lanes *lanes)
 {
-    require(lanes->count >= 1 && lanes->count <= LANES_DISCARD);
+    require(lanes->count >= 1 && lanes->count <= VL_DISCARD);
     for (uint32_t source = 0; source < network->terminals.count; source++)
         for (unsigned dlid = 0; dlid <= NETWORK_TOP_LID; dlid += dlid < 20 ? 1 : 9999)
             require(lanes_sl(lanes, source, (uint16_t)dlid) < LANES_SLS);

@@ -3,7 +3,7 @@
 #
 # A fat tree of 648 hosts; 1,000 groups of two members, 1,000 services (half of them with leases) and
 # 1,000 subscriptions. saquery lists them before and after; a client queries paths all the time.
-# Managers log requests to register again (tests/unit/host/sim/sa_life_test.c counts packets).
+# Managers log requests to register again (tests/unit/host/sim/sa_clients_test.c counts packets).
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need saquery opensm

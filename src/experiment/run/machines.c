@@ -98,8 +98,7 @@ void machines_begin(struct setup *setup)
     struct machines *machines = &setup->machines;
     for (size_t i = 0; i < machines->items.count && setup->flows.count; i++) {
         machines->items.items[i].vm = fabric_add_vm(setup->fabric);
-        sim_paths_add_guest(setup->paths, machines->items.items[i].vm,
-                            machines->items.items[i].guid);
+        sim_paths_add_vm(setup->paths, machines->items.items[i].vm, machines->items.items[i].guid);
     }
     if (machines->is_shared)
         machines->shared = shared_port_new(setup);
@@ -140,7 +139,7 @@ static void submit_order(struct setup *setup, struct machine_order *order)
             order->manager = setup->places.items[i].manager;
     }
     if (order->manager != NO_MANAGER)
-        order->request_id = sim_vm_ask(setup->sim, order->manager, &request, &reason);
+        order->request_id = sim_vm_submit(setup->sim, order->manager, &request, &reason);
 }
 
 static void report_waiting(struct setup *setup)
@@ -200,8 +199,8 @@ static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t 
 {
     const struct topology *topology = &setup->topology;
     const struct vswitch *vswitch = sim_machines(setup->sim, manager);
-    struct vswitch_machine machine;
-    if (!vswitch || !vswitch_find_machine(vswitch, guid, &machine))
+    struct vswitch_vm machine;
+    if (!vswitch || !vswitch_find_vm(vswitch, guid, &machine))
         return TOPOLOGY_NONE;
     const struct subnet *subnet = sm_subnet(sim_manager(setup->sim, manager));
     const struct subnet_node *known = &subnet->nodes.items[machine.vswitch];
@@ -344,7 +343,7 @@ static bool advance_order(struct setup *setup, struct machine_order *order)
     uint32_t port = find_port(setup, order->manager, machine->guid);
     move_vm(setup, machine, port);
     if (port == TOPOLOGY_NONE && machine->vm != TOPOLOGY_NONE)
-        sim_paths_forget_guest(setup->paths, machine->vm);
+        sim_paths_forget_vm(setup->paths, machine->vm);
     return true;
 }
 

@@ -53,7 +53,7 @@ struct shared_port *shared_port_new(struct setup *setup)
     struct shared_port *shared = mem_zalloc(1, sizeof *shared);
     struct sim_administration_options options;
     sim_administration_options_init(&options);
-    sim_administer(setup->sim, &options);
+    sim_add_administrations(setup->sim, &options);
     shared->setup = setup;
     shared->clients = sim_clients_new(setup->sim, setup->fabric);
     fabric_set_paths(setup->fabric, &(struct data_paths){shared, find_path});
@@ -112,7 +112,7 @@ void shared_port_update(struct setup *setup)
         struct peer *peer = &shared->peers.items[i];
         if (peer->query == NO_QUERY)
             continue;
-        const struct sim_question *query = sim_clients_question(shared->clients, peer->query);
+        const struct sim_query *query = sim_clients_query(shared->clients, peer->query);
         if (query->state == SIM_OPEN)
             continue;
         if (query->state == SIM_ANSWERED && query->bytes >= SA_DATA_OFFSET)

@@ -203,7 +203,7 @@ static int run_command(struct call *call, struct text *out)
     } else if (strcmp(command, "reroute") == 0) {
         sm_reroute(call->sm, call->now);
     } else if (strcmp(command, "sweep") == 0) {
-        sm_look_again(call->sm, call->now);
+        sm_rediscover(call->sm, call->now);
     } else if (strcmp(command, "handover") == 0) {
         if (!sm_hand_over(call->sm, call->now))
             return refuse_command(out, "there is no standby to hand over to");

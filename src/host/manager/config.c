@@ -432,7 +432,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
     return refuse_key(key, err);
 }
 
-static int read_line(struct config *config, const struct line_reader *lines, struct err *err)
+static int read_config_line(struct config *config, const struct line_reader *lines, struct err *err)
 {
     char *line = lines->copy;
     line[strcspn(line, "#")] = 0;
@@ -457,7 +457,7 @@ int config_read(struct config *config, const char *path, struct err *err)
 {
     struct line_reader *lines = from_file(path, err);
     while (line_reader_next_line(lines))
-        line_reader_take(lines, read_line(config, lines, err));
+        line_reader_take(lines, read_config_line(config, lines, err));
     return lines->status;
 }
 
@@ -498,13 +498,13 @@ static const char *value_of(const struct config *config, int key)
 }
 
 void config_compare(const struct config *before, const struct config *after,
-                    void (*tell)(void *context, const char *key, const char *from, const char *to,
-                                 bool live),
+                    void (*report)(void *context, const char *key, const char *from, const char *to,
+                                   bool live),
                     void *context)
 {
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(value_of(before, i), value_of(after, i)) != 0)
-            tell(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
+            report(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
 }
 
 static const char *copy_string(struct config *config, const char *value)

@@ -80,8 +80,7 @@ uint32_t connection_interest(const struct connection *connection)
 
 /* ---- reading ---- */
 
-/* Reads a long message. The descriptor must be a memfd: reading a pipe or a terminal could block.
- */
+/* Reads a long message. The descriptor must be a memfd: reading a pipe could block. */
 static uint8_t *read_memory(int fd, size_t *bytes)
 {
     struct stat status;

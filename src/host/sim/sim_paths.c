@@ -175,7 +175,7 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
     return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
 }
 
-void sim_paths_add_guest(struct sim_paths *paths, uint32_t vm, uint64_t guid)
+void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid)
 {
     assert(vm >= DATA_VM && guid);
     while (paths->vms.count <= vm - DATA_VM)
@@ -184,7 +184,7 @@ void sim_paths_add_guest(struct sim_paths *paths, uint32_t vm, uint64_t guid)
     map_set(&paths->vms_by_guid, guid, vm - DATA_VM);
 }
 
-void sim_paths_forget_guest(struct sim_paths *paths, uint32_t vm)
+void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm)
 {
     assert(vm >= DATA_VM && vm - DATA_VM < paths->vms.count);
     paths->vms.items[vm - DATA_VM].last = (struct data_path){0};

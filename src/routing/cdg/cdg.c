@@ -161,8 +161,8 @@ void cdg_clear(struct cdg *cdg, unsigned index)
 
 /* Mirrors `after` in `before`, and counts for each channel how many depend on it. Returns whether
  * the order agrees with all of them. */
-static bool mirror(const struct cdg *cdg, struct cdg_layer *layer, uint32_t *dependents,
-                   uint64_t *count)
+static bool fill_before_rows(const struct cdg *cdg, struct cdg_layer *layer, uint32_t *dependents,
+                             uint64_t *count)
 {
     const struct network *network = cdg->network;
     bool agrees = true;
@@ -183,7 +183,7 @@ static bool mirror(const struct cdg *cdg, struct cdg_layer *layer, uint32_t *dep
 }
 
 /* Kahn's algorithm; false if there is a cycle. */
-static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
+static bool sort_channels(struct cdg *cdg, unsigned index, uint32_t *dependents)
 {
     const struct network *network = cdg->network;
     uint32_t *queue = mem_alloc((cdg->channels + 1) * sizeof *queue), tail = 0;
@@ -213,11 +213,11 @@ bool cdg_sort(struct cdg *cdg, unsigned index)
     assert(index < cdg->count && !cdg->on_trial);
     uint32_t *dependents = mem_zalloc(cdg->channels + 1, sizeof *dependents);
     uint64_t count = 0;
-    bool sorted = mirror(cdg, &cdg->layer[index], dependents, &count);
+    bool sorted = fill_before_rows(cdg, &cdg->layer[index], dependents, &count);
     if (sorted)
         cdg->insertions += count;
     else
-        sorted = find_order(cdg, index, dependents);
+        sorted = sort_channels(cdg, index, dependents);
     mem_free(dependents);
     return sorted;
 }
@@ -290,8 +290,8 @@ static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t
 /* Searches for a path from `out` to `in`, which must lie between their places, from both ends in
  * turns, the smaller search first. Returns 0 if there is one, else the side whose search is
  * complete. */
-static unsigned search(struct cdg *cdg, const struct cdg_layer *layer, uint32_t in, uint32_t out,
-                       uint32_t *met)
+static unsigned search_path(struct cdg *cdg, const struct cdg_layer *layer, uint32_t in,
+                            uint32_t out, uint32_t *met)
 {
     uint64_t low = layer->place[out], high = layer->place[in];
     size_t ahead = 0, behind = 0;
@@ -382,7 +382,7 @@ static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint3
     move_behind(cdg, layer, last, side);
 }
 
-static void flip(uint64_t *row, uint32_t bit)
+static void flip_bit(uint64_t *row, uint32_t bit)
 {
     row[bit / 64] ^= UINT64_C(1) << (bit % 64);
 }
@@ -391,12 +391,12 @@ static void flip_dependency(const struct cdg *cdg, struct cdg_layer *layer, uint
                             uint32_t out)
 {
     uint32_t first = cdg->network->first_edge[cdg->network->edges[in].to];
-    flip(layer->after + cdg_row_of(cdg, in), out - first);
-    flip(layer->before + cdg_row(cdg, out), cdg->reverse[in] - first);
+    flip_bit(layer->after + cdg_row_of(cdg, in), out - first);
+    flip_bit(layer->before + cdg_row(cdg, out), cdg->reverse[in] - first);
 }
 
 /* Makes the order agree with a new dependency; false if it would close a cycle. */
-static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
+static bool make_order_agree(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
 {
     uint32_t met;
     unsigned side = 0;
@@ -404,7 +404,7 @@ static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_depen
     if (layer->place[new.in] < layer->place[new.out])
         return true;
     if (!cdg->similar || !cdg_path_closes(cdg, new)) {
-        side = search(cdg, layer, new.in, new.out, &met);
+        side = search_path(cdg, layer, new.in, new.out, &met);
         if (side)
             reorder(cdg, layer, new.in, new.out, side);
         else
@@ -431,7 +431,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
     cdg->insertions++;
     if (cdg_set_has(cdg, layer->after, in, out))
         return CDG_HAD;
-    if (cdg_set_has(cdg, layer->refused, in, out) || !make_room(cdg, layer, new))
+    if (cdg_set_has(cdg, layer->refused, in, out) || !make_order_agree(cdg, layer, new))
         return CDG_REFUSED;
     flip_dependency(cdg, layer, in, out);
     if (cdg->on_trial) {
@@ -459,7 +459,7 @@ static void end_trial(struct cdg *cdg, bool keep,
     for (size_t i = 0; i < cdg->added.count; i++) {
         struct cdg_dependency added = cdg->added.items[i];
         struct cdg_layer *layer = &cdg->layer[added.layer];
-        flip(layer->trial + cdg_row_of(cdg, added.in), cdg_bit(cdg, added.in, added.out));
+        flip_bit(layer->trial + cdg_row_of(cdg, added.in), cdg_bit(cdg, added.in, added.out));
         if (wanted ? wanted(context, added) : keep)
             continue;
         flip_dependency(cdg, layer, added.in, added.out);
@@ -467,8 +467,8 @@ static void end_trial(struct cdg *cdg, bool keep,
     }
     for (size_t i = 0; !all && i < cdg->blocked.count; i++) {
         struct cdg_dependency blocked = cdg->blocked.items[i];
-        flip(cdg->layer[blocked.layer].refused + cdg_row_of(cdg, blocked.in),
-             cdg_bit(cdg, blocked.in, blocked.out));
+        flip_bit(cdg->layer[blocked.layer].refused + cdg_row_of(cdg, blocked.in),
+                 cdg_bit(cdg, blocked.in, blocked.out));
     }
     cdg->on_trial = false;
 }

@@ -43,13 +43,13 @@ struct cdg_dependency {
 enum cdg_answer { CDG_HAD, CDG_ADDED, CDG_REFUSED };
 
 struct cdg_layer {
-    uint64_t *after;   /* sets of dependencies, see cdg_set_new(): those of the layer, */
-    uint64_t *refused; /* those that would close a cycle, */
-    uint64_t *trial;   /* and those that a running trial has added */
+    uint64_t *after;   /* set (see cdg_set_new()): dependencies of the layer */
+    uint64_t *refused; /* set: dependencies that would close a cycle */
+    uint64_t *trial;   /* set: dependencies that the running trial has added */
     uint64_t *before;  /* row of channel `out`, a bit for each `in` that depends on it */
     uint64_t *place;   /* by channel: a label that ascends along the order */
     uint32_t *next;    /* by channel: the order as a ring that begins and ends at `channels` */
-    uint32_t *last;    /* the same backwards */
+    uint32_t *last;    /* by channel: the order backwards */
 };
 
 struct cdg_place {
@@ -78,9 +78,9 @@ struct cdg {
     uint32_t *first_order; /* the order of an empty layer, see cdg_open() */
     unsigned count;        /* of layers */
     struct cdg_layer layer[CDG_LAYERS_MAX];
-    /* What it took so far, as engine.h counts operations. */
+    /* Work so far, as engine.h counts operations. */
     uint64_t insertions; /* dependencies inserted or sorted */
-    uint64_t reordering; /* channels looked at or moved to keep the order */
+    uint64_t reordering; /* channels visited or moved to keep the order */
 
     bool similar; /* insertions resemble each other, see cdg_similar.c; set by the client */
     struct cdg_path paths[CDG_PATHS];
@@ -88,7 +88,7 @@ struct cdg {
 
     bool on_trial;
     VEC(struct cdg_dependency) added;   /* by the trial */
-    VEC(struct cdg_dependency) blocked; /* refused because of what the trial added */
+    VEC(struct cdg_dependency) blocked; /* refused because of dependencies of the trial */
 
     /* Scratch of one insertion. */
     uint8_t *seen; /* by channel: 0, or CDG_AHEAD or CDG_BEHIND, with CDG_ON_TRIAL or without */
@@ -109,7 +109,7 @@ void cdg_close(struct cdg *cdg, unsigned left);  /* closes all layers but the fi
 void cdg_clear(struct cdg *cdg, unsigned layer); /* as after cdg_open() */
 /* Sets the order of a layer that has no dependencies yet: all channels, first to last. */
 void cdg_set_order(struct cdg *cdg, unsigned layer, const uint32_t *channels);
-/* The same by the up*-down* order of an engine: `ranks` by switch, lower is up. */
+/* Sets the order of a layer to the up*-down* order of an engine: `ranks` by switch, lower is up. */
 void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks);
 
 /* Many dependencies at once: cdg_note() stores them without a check, cdg_sort() then keeps the

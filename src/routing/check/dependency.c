@@ -36,8 +36,9 @@ void dependency_release(struct dependency_graph *graph)
     *graph = (struct dependency_graph){0};
 }
 
-static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
-                      uint32_t old, uint32_t at, const uint8_t *is_new)
+static void move_dependency_rows(struct dependency_graph *graph,
+                                 const struct dependency_graph *from, uint32_t old, uint32_t at,
+                                 const uint8_t *is_new)
 {
     const struct network_switch *node = &graph->network->switches.items[at];
     size_t words = dependency_row_words(graph, at);
@@ -62,7 +63,7 @@ void dependency_move(struct dependency_graph *graph, const struct dependency_gra
     graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     for (uint32_t old = 0; old < from->network->switches.count; old++)
         if (to_new[old] != NETWORK_NONE) {
-            move_rows(graph, from, old, to_new[old], is_new);
+            move_dependency_rows(graph, from, old, to_new[old], is_new);
             moved[to_new[old]] = 1;
         }
     for (uint32_t at = 0; at < network->switches.count; at++)
@@ -137,7 +138,7 @@ struct search {
     uint64_t operations;
 };
 
-static void search_init(struct search *search, const struct dependency_graph *graph)
+static void cycle_search_init(struct search *search, const struct dependency_graph *graph)
 {
     uint32_t switches = (uint32_t)graph->network->switches.count;
     size_t words = 0;
@@ -151,14 +152,14 @@ static void search_init(struct search *search, const struct dependency_graph *gr
     search->done = arena_alloc(&search->memory, words * sizeof *search->done);
 }
 
-static void search_release(struct search *search)
+static void cycle_search_release(struct search *search)
 {
     arena_release(&search->memory);
     vec_release(&search->path);
 }
 
 /* The next successor of a node that is not done; false if there is none. */
-static bool next_left(const struct search *search, const struct node *node, struct node *next)
+static bool next_successor(const struct search *search, const struct node *node, struct node *next)
 {
     const struct dependency_graph *graph = search->graph;
     size_t words = dependency_row_words(graph, node->at);
@@ -177,7 +178,7 @@ static bool next_left(const struct search *search, const struct node *node, stru
 
 /* Depth first from one node. True if it leads into a cycle: that is the end of the path, and begins
  * with `found`. */
-static bool descend(struct search *search, struct node start, struct node *found)
+static bool search_depth_first(struct search *search, struct node start, struct node *found)
 {
     search->path.count = 0;
     vec_push(&search->path, start);
@@ -186,7 +187,7 @@ static bool descend(struct search *search, struct node start, struct node *found
         struct node *last = &search->path.items[search->path.count - 1];
         uint64_t *open = search->open + search->first_word[last->at];
         search->operations++;
-        if (!next_left(search, last, found)) {
+        if (!next_successor(search, last, found)) {
             bitset_drop(search->open + search->first_word[last->from], last->bit);
             bitset_add(search->done + search->first_word[last->from], last->bit);
             search->path.count--;
@@ -201,8 +202,8 @@ static bool descend(struct search *search, struct node start, struct node *found
 }
 
 /* The shortest path from a node that is on a cycle back to itself. */
-static void shorten(const struct dependency_graph *graph, struct node start,
-                    struct verify_report *report)
+static void shorten_cycle(const struct dependency_graph *graph, struct node start,
+                          struct verify_report *report)
 {
     assert(start.from < graph->network->switches.count);
     struct search seen;
@@ -211,11 +212,11 @@ static void shorten(const struct dependency_graph *graph, struct node start,
     VEC(struct node) back = {0};
     size_t head = 0;
     struct node next;
-    search_init(&seen, graph);
+    cycle_search_init(&seen, graph);
     vec_push(&queue, start);
     vec_push(&parent, 0);
     for (;;) {
-        if (!next_left(&seen, &queue.items[head], &next)) {
+        if (!next_successor(&seen, &queue.items[head], &next)) {
             head++;
             continue;
         }
@@ -238,7 +239,7 @@ static void shorten(const struct dependency_graph *graph, struct node start,
     vec_release(&queue);
     vec_release(&parent);
     vec_release(&back);
-    search_release(&seen);
+    cycle_search_release(&seen);
 }
 
 bool dependency_find_cycle_from(const struct dependency_graph *graph,
@@ -248,14 +249,15 @@ bool dependency_find_cycle_from(const struct dependency_graph *graph,
     struct search search;
     struct node found;
     bool cyclic = false;
-    search_init(&search, graph);
+    cycle_search_init(&search, graph);
     for (size_t i = 0; i < count && !cyclic; i++)
         if (!bitset_has(search.done + search.first_word[channels[i].from], channels[i].bit))
-            cyclic = descend(&search, successor(graph, channels[i].from, channels[i].bit), &found);
+            cyclic = search_depth_first(
+                &search, successor(graph, channels[i].from, channels[i].bit), &found);
     *operations += search.operations;
-    search_release(&search);
+    cycle_search_release(&search);
     if (cyclic)
-        shorten(graph, found, report);
+        shorten_cycle(graph, found, report);
     return cyclic;
 }
 

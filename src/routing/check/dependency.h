@@ -59,7 +59,7 @@ void dependency_each(const struct dependency_graph *graph,
 
 /* Fills `cycle` with a short cycle and returns true if there is one. */
 bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
-/* The same for cycles that these nodes lead to. */
+/* Fills `cycle` with a cycle that these nodes lead to and returns true if there is one. */
 bool dependency_find_cycle_from(const struct dependency_graph *graph,
                                 const struct dependency_channel *channels, size_t count,
                                 uint64_t *operations, struct verify_report *report);

@@ -30,7 +30,7 @@ struct quality {
     double bandwidth_mean, bandwidth_low; /* of pairings: 1 is full; the 5th percentile */
     uint32_t shifts;                      /* tried */
     uint32_t shift_load_max;              /* most flows on one link in any of them */
-    double shift_load_mean;               /* the same, mean over the shifts */
+    double shift_load_mean;               /* mean over the shifts of the most flows on one link */
     uint64_t pairs;                       /* of terminals that are delivered */
     uint64_t hops_sum, hops_least_sum;    /* over these; counted as verify.h counts them */
     uint32_t hops_over_max;               /* most hops above the fewest of one pair */

@@ -71,7 +71,7 @@ static struct choice choices_of(const struct transition *transition, uint32_t at
     return choice;
 }
 
-static void reach(struct transition *transition, uint32_t number, uint32_t wave)
+static void queue_choice(struct transition *transition, uint32_t number, uint32_t wave)
 {
     if (transition->since[number] <= wave)
         return;
@@ -103,7 +103,7 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
         if (network_link_at(network, to, out))
             dependency_add(&transition->graph, to, link->peer_port, transition->vl, out,
                            transition->vl);
-        reach(transition, to * 2 + i, since);
+        queue_choice(transition, to * 2 + i, since);
     }
 }
 
@@ -131,7 +131,7 @@ static void add_vl(struct transition *transition, uint32_t lid, const struct rou
         if ((vls_of_source(levels, at, lid) >> transition->vl & 1) &&
             (!only_terminals || network_terminal_count(network, at) > 0))
             for (uint32_t way = 0; way < 2; way++)
-                reach(transition, at * 2 + way, transition->first);
+                queue_choice(transition, at * 2 + way, transition->first);
     for (size_t head = 0; head < transition->queue.count; head++) {
         uint32_t at = transition->queue.items[head] / 2, way = transition->queue.items[head] % 2;
         struct choice sender = choices_of(transition, at, lid);
@@ -202,8 +202,8 @@ static void check_end(struct transition *transition, const struct update_plan *p
                       struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count;
-    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_lanes;
-    transition->held = plan->stuck_lanes;
+    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_vls;
+    transition->held = plan->stuck_vls;
     if (hold && !stretch_is_safe(transition, waves, waves + 1, false, &report->cycle))
         report->when = TRANSITION_HOLD;
     else if (change &&
@@ -251,7 +251,7 @@ static unsigned count_vls(const struct routes *before, const struct routes *afte
     return used ? 32u - (unsigned)__builtin_clz(used) : 1;
 }
 
-static void describe(const struct network *network, struct transition_report *report)
+static void describe_unsafe_state(const struct network *network, struct transition_report *report)
 {
     struct text text = {0};
     switch (report->when) {
@@ -305,7 +305,7 @@ void verify_transition(const struct network *network, const struct routes *befor
     if (report->safe)
         check_stretches(&transition, plan, report);
     if (!report->safe)
-        describe(network, report);
+        describe_unsafe_state(network, report);
     mem_free(transition.wave);
     mem_free(transition.since);
     vec_release(&transition.queue);

@@ -101,8 +101,8 @@ static void note_walk(const struct check *check, struct slice *slice,
 
 /* Follows the entries from a switch to one that is resolved, and resolves all switches on the
  * path. */
-static void resolve(const struct check *check, struct slice *slice,
-                    const struct verify_target *target, uint32_t from)
+static void resolve_switches(const struct check *check, struct slice *slice,
+                             const struct verify_target *target, uint32_t from)
 {
     uint32_t depth = 0, at = from, hops = 0;
     enum state end = STATE_NEW;
@@ -209,7 +209,7 @@ static uint16_t levels_of_source(const struct check *check, const struct verify_
 static unsigned vl_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
     unsigned vl = check->map ? lanes_vl(check->map, at, in, out, sl) : sl;
-    return vl < check->vls ? vl : LANES_DISCARD;
+    return vl < check->vls ? vl : VL_DISCARD;
 }
 
 /* VLs on which the switch's own senders of SL `sl` leave it; *levels collects the SLs of all. */
@@ -237,12 +237,12 @@ static uint16_t vls_of_senders(const struct check *check, const struct verify_ta
         if (own >> sl & 1)
             vls |= (uint16_t)(1u << vl_at(check, at, 0, out, sl));
     }
-    return vls & (uint16_t) ~(1u << LANES_DISCARD);
+    return vls & (uint16_t) ~(1u << VL_DISCARD);
 }
 
 /* The packets that leave `from` on `vls` arrive at the next switch and wait there. */
-static void add_dependencies(const struct check *check, struct slice *slice,
-                             const struct verify_target *target, uint32_t from, uint8_t sl)
+static void add_vl_dependencies(const struct check *check, struct slice *slice,
+                                const struct verify_target *target, uint32_t from, uint8_t sl)
 {
     const struct network *network = check->network;
     uint32_t at = slice->next[from];
@@ -255,7 +255,7 @@ static void add_dependencies(const struct check *check, struct slice *slice,
     if (check->key && check->key[at] > check->key[from] &&
         check->key[slice->next[at]] < check->key[at])
         slice->sum.down_up++;
-    if (vl == LANES_DISCARD)
+    if (vl == VL_DISCARD)
         return;
     for (unsigned vls = slice->vls[from]; vls; vls &= vls - 1)
         dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(vls), out, vl);
@@ -273,12 +273,12 @@ static void follow_level(const struct check *check, struct slice *slice,
         if (slice->state[at] == STATE_LOOP)
             slice->vls[at] |= 1;
         if (slice->vls[at])
-            add_dependencies(check, slice, target, at, sl);
+            add_vl_dependencies(check, slice, target, at, sl);
     }
 }
 
-static void add_loads(const struct check *check, struct slice *slice,
-                      const struct verify_target *target)
+static void add_lid_loads(const struct check *check, struct slice *slice,
+                          const struct verify_target *target)
 {
     const struct network *network = check->network;
     for (uint32_t i = slice->order_count; i-- > 0;)
@@ -293,18 +293,18 @@ static void add_loads(const struct check *check, struct slice *slice,
     }
 }
 
-static void check_lid(const struct check *check, struct slice *slice,
-                      const struct verify_target *target)
+static void check_lid_fully(const struct check *check, struct slice *slice,
+                            const struct verify_target *target)
 {
     memset(slice->state, STATE_NEW, check->switch_count);
     slice->order_count = 0;
     for (uint32_t at = 0; at < check->switch_count; at++)
         if (slice->state[at] == STATE_NEW)
-            resolve(check, slice, target, at);
+            resolve_switches(check, slice, target, at);
     for (uint32_t at = 0; at < check->switch_count; at++)
         count_delivery(check, slice, target, at);
     if (!target->is_switch)
-        add_loads(check, slice, target);
+        add_lid_loads(check, slice, target);
     uint16_t levels = 0;
     follow_level(check, slice, target, 0, &levels);
     for (unsigned sl = 1; sl < LANES_SLS; sl++)
@@ -344,7 +344,7 @@ static void check_slice(void *context, size_t index)
             };
             if (!check->quick ||
                 !walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies))
-                check_lid(check, slice, &target);
+                check_lid_fully(check, slice, &target);
         }
     for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
         slice->sum.load[i] += slice->walk.load[i];

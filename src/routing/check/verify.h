@@ -49,7 +49,7 @@ struct verify_report {
     unsigned vls;
     uint64_t hops_sum, hops_max; /* pairs of terminals; hops as paper 002 counts them, from the
                                     source's switch to the destination port */
-    uint64_t table_hops_sum;     /* the same from every switch to every LID */
+    uint64_t table_hops_sum;     /* hops from every switch to every LID */
     uint64_t *load;              /* by channel: switch.first_port + port; links of switches only */
     uint64_t load_max, load_sum, channels;
     VEC(struct verify_channel) cycle; /* empty if there is none; the last leads to the first */

@@ -26,7 +26,7 @@ static bool is_same(const struct networks *networks, uint32_t was, uint32_t is)
     return a->guid == b->guid && a->port == b->port && networks->to_new[a->at] == b->at;
 }
 
-static void compare_ports(const struct networks *networks, uint32_t old, uint8_t *is_new)
+static void mark_new_ports(const struct networks *networks, uint32_t old, uint8_t *is_new)
 {
     const struct network_switch *a = &networks->before->switches.items[old];
     const struct network_switch *b = &networks->now->switches.items[networks->to_new[old]];
@@ -52,7 +52,7 @@ void verify_change_begin(struct verify_change *change, const struct network *bef
     for (uint32_t old = 0; old < before->switches.count; old++) {
         if (to_new[old] == NETWORK_NONE)
             continue;
-        compare_ports(&networks, old, change->is_new);
+        mark_new_ports(&networks, old, change->is_new);
         had_terminals[to_new[old]] = network_terminal_count(before, old) > 0;
     }
     /* The terminals of a new switch, or the first ones of a switch, send to LIDs to which no
@@ -229,7 +229,7 @@ static int check_arrival(struct change_walk *walk, uint32_t from, struct err *er
 /* ---- dependencies ---- */
 
 /* The VLs on which traffic that counts begins at a switch (see verify.h). */
-static uint16_t own_vls(const struct change_walk *walk, uint32_t at)
+static uint16_t vls_of_sources(const struct change_walk *walk, uint32_t at)
 {
     const struct routes *routes = walk->routes;
     if (walk->owner != NETWORK_NONE && walk->owner & NETWORK_SWITCH &&
@@ -251,7 +251,7 @@ static void put_in_queue(struct change_walk *walk, uint32_t at, enum age age, ui
     vec_push(&walk->queue, ((struct state){at, age, wave}));
 }
 
-/* Queues all states that may send what a switch forwards by its entry of this age. */
+/* Queues all states that may send packets which a switch forwards by its entry of this age. */
 static void queue_senders(struct change_walk *walk, struct state state)
 {
     const struct network *network = walk->network;
@@ -288,7 +288,7 @@ static uint16_t vls_through(struct change_walk *walk, uint32_t at, enum age age,
     walk->query++;
     put_in_queue(walk, at, age, wave);
     for (size_t i = 0; i < walk->queue.count && vls != all; i++) {
-        vls |= own_vls(walk, walk->queue.items[i].at);
+        vls |= vls_of_sources(walk, walk->queue.items[i].at);
         queue_senders(walk, walk->queue.items[i]);
     }
     place->has_vls[age] |= wave == ANY_WAVE;
@@ -298,8 +298,8 @@ static uint16_t vls_through(struct change_walk *walk, uint32_t at, enum age age,
 }
 
 /* Adds a dependency: packets that arrive by a port may wait for another one. */
-static void add_dependency(struct change_walk *walk, uint32_t at, uint8_t in, uint8_t out,
-                           uint16_t vls)
+static void add_new_dependency(struct change_walk *walk, uint32_t at, uint8_t in, uint8_t out,
+                               uint16_t vls)
 {
     walk->change->operations++;
     for (unsigned left = vls; left; left &= left - 1) {
@@ -314,15 +314,15 @@ static void add_dependency(struct change_walk *walk, uint32_t at, uint8_t in, ui
 
 /* Adds the dependency of packets that one switch forwards by its entry of one age and the next
  * switch by its entry of another, if that is possible. */
-static void add_pair(struct change_walk *walk, uint32_t from, enum age from_age, uint32_t to,
-                     uint8_t in, enum age to_age)
+static void add_entry_pair(struct change_walk *walk, uint32_t from, enum age from_age, uint32_t to,
+                           uint8_t in, enum age to_age)
 {
     uint8_t out = entry_at(walk, to, to_age);
     uint32_t wave = to_age == OLD && is_changed(walk, to) ? walk->places[to].wave : ANY_WAVE;
     if (!link_of(walk, to, out, to_age) || !can_follow(walk, from, from_age, to, to_age))
         return;
     if (walk->graph->vls > 1 || !bitset_has(dependency_row(walk->graph, to, in, 0), out))
-        add_dependency(walk, to, in, out, vls_through(walk, from, from_age, wave));
+        add_new_dependency(walk, to, in, out, vls_through(walk, from, from_age, wave));
 }
 
 /* Adds the dependencies of packets that arrive at a switch and leave it by its entry of this
@@ -344,7 +344,7 @@ static void add_arrivals(struct change_walk *walk, uint32_t at, enum age age)
         for (enum age from = first_age(walk, edge->to); from <= NEW; from++)
             if (entry_at(walk, edge->to, from) == edge->to_port &&
                 link_of(walk, edge->to, edge->to_port, from))
-                add_pair(walk, edge->to, from, at, edge->port, age);
+                add_entry_pair(walk, edge->to, from, at, edge->port, age);
     }
 }
 
@@ -365,7 +365,7 @@ static void add_onwards(struct change_walk *walk, uint32_t at, enum age age)
         *is_followed = true;
         uint32_t to = link->peer & ~NETWORK_SWITCH;
         for (enum age next = first_age(walk, to); next <= NEW; next++) {
-            add_pair(walk, from.at, from.age, to, link->peer_port, next);
+            add_entry_pair(walk, from.at, from.age, to, link->peer_port, next);
             if (!walk->one_vl)
                 vec_push(&walk->onwards, ((struct state){to, next, ANY_WAVE}));
         }
@@ -488,8 +488,8 @@ static int read_changes(struct change_walk *walk, const struct item *items, size
     return 0;
 }
 
-static int check_lid(struct change_walk *walk, const struct item *items, size_t count,
-                     const uint32_t *drains, struct err *err)
+static int check_changed_lid(struct change_walk *walk, const struct item *items, size_t count,
+                             const uint32_t *drains, struct err *err)
 {
     const struct network *network = walk->network;
     walk->column++;
@@ -519,7 +519,7 @@ static int check_items(struct change_walk *walk, const struct items *items,
     for (walk->lid = 1; walk->lid <= NETWORK_TOP_LID && !rc; walk->lid++) {
         uint32_t first = items->first[walk->lid], end = items->first[walk->lid + 1];
         if (first < end)
-            rc = check_lid(walk, items->sorted + first, end - first, drains, err);
+            rc = check_changed_lid(walk, items->sorted + first, end - first, drains, err);
     }
     mem_free(drains);
     return rc;

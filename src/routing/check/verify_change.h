@@ -36,9 +36,9 @@ struct verify_change {
     const struct network *network;
     struct dependency_graph graph;    /* of all tables since the last full check */
     uint8_t *is_new;                  /* by port: its link, or its peer, has changed */
-    VEC(uint32_t) switches;           /* all entries of these switches are concerned, */
-    VEC(uint16_t) lids;               /* all entries for these LIDs, */
-    VEC(struct verify_entry) entries; /* and these entries; the caller may add to all three lists */
+    VEC(uint32_t) switches;           /* switches: the change concerns all their entries */
+    VEC(uint16_t) lids;               /* LIDs: the change concerns all entries for them */
+    VEC(struct verify_entry) entries; /* further entries; the caller may add to all three lists */
     uint64_t operations;              /* as engine.h counts */
 };
 

@@ -24,7 +24,8 @@ struct multicast_check {
 /* ---- unicast ---- */
 
 /* Follows a LID from a switch, up to one where this LID was followed on this VL before. */
-static void follow(struct multicast_check *check, uint32_t from, uint32_t lid, unsigned vl)
+static void add_unicast_path(struct multicast_check *check, uint32_t from, uint32_t lid,
+                             unsigned vl)
 {
     const struct network *network = check->network;
     uint32_t at = from;
@@ -56,9 +57,10 @@ static void add_unicast(struct multicast_check *check)
             continue;
         for (uint32_t from = 0; from < switches; from++)
             if (network_terminal_count(network, from))
-                follow(check, from, lid,
-                       check->layered ? routes->service_levels[(size_t)from * routes->stride + lid]
-                                      : 0);
+                add_unicast_path(check, from, lid,
+                                 check->layered
+                                     ? routes->service_levels[(size_t)from * routes->stride + lid]
+                                     : 0);
     }
     mem_free(check->met);
     check->met = NULL;
@@ -118,7 +120,8 @@ static bool is_marked(const struct multicast_check *check, uint32_t at, unsigned
 
 /* Follows a packet that enters a switch by a port (its sender's, or port 0) to wherever masks
  * lead. */
-static int flood(struct multicast_check *check, uint32_t first, unsigned entry, struct err *err)
+static int follow_masks(struct multicast_check *check, uint32_t first, unsigned entry,
+                        struct err *err)
 {
     const struct network *network = check->network;
     char label[NETWORK_LABEL_BYTES];
@@ -233,9 +236,9 @@ static void clean_up(struct multicast_check *check, const struct multicast_tree 
 }
 
 /* The first member that is not missed sends. */
-static int look_at(struct multicast_check *check, const bool *usable,
-                   const struct multicast_member *members, size_t count,
-                   const struct multicast_tree *tree, struct err *err)
+static int check_masks(struct multicast_check *check, const bool *usable,
+                       const struct multicast_member *members, size_t count,
+                       const struct multicast_tree *tree, struct err *err)
 {
     size_t sender = 0;
     int status = 0;
@@ -250,7 +253,7 @@ static int look_at(struct multicast_check *check, const bool *usable,
         sender++;
     if (sender < count) {
         uint32_t at, port = port_of(check, members[sender].end_point, &at);
-        status = flood(check, at, port - check->network->switches.items[at].first_port, err);
+        status = follow_masks(check, at, port - check->network->switches.items[at].first_port, err);
     }
     return status ? status : compare_members(check, members, count, tree, err);
 }
@@ -260,7 +263,7 @@ int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool 
                          const struct multicast_tree *tree, struct err *err)
 {
     unsigned own = check->layered ? check->routes->vls : 0; /* no unicast is on this VL */
-    int status = look_at(check, usable, members, count, tree, err);
+    int status = check_masks(check, usable, members, count, tree, err);
     if (!status) {
         add_waits(check, check->layered && vl < own ? vl : own, tree);
         check->fresh = true;

@@ -101,7 +101,7 @@ static bool follow_order(struct walk *walk, const struct verify_target *target)
 }
 
 /* Distances, and a new order by distance; false if there is a loop. */
-static bool find_order(struct walk *walk, const struct verify_target *target)
+static bool compute_order(struct walk *walk, const struct verify_target *target)
 {
     uint32_t switches = walk->switch_count, start = target->is_switch ? 0 : 1;
     for (uint32_t at = 0; at < switches; at++)
@@ -162,7 +162,7 @@ static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid
     if (!routes->service_levels)
         return 0;
     uint8_t level = routes->service_levels[(size_t)from * routes->stride + lid];
-    return level < LANES_SLS ? level : LANES_DISCARD;
+    return level < LANES_SLS ? level : VL_DISCARD;
 }
 
 uint16_t *walk_levels_back(const struct network *network, const struct routes *routes)
@@ -216,7 +216,7 @@ bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct
 {
     const uint8_t *column = column_of(walk, target->lid);
     if (!read_entries(walk, target, column) ||
-        (!follow_order(walk, target) && !find_order(walk, target)))
+        (!follow_order(walk, target) && !compute_order(walk, target)))
         return false;
     /* Without renaming, terminals use base LIDs only. */
     bool used = target->offset == 0;

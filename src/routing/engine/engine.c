@@ -42,7 +42,7 @@ int engine_settle(const struct network *network, const struct engine_options *op
         rc = user_routes_apply(options->user, network, routes, err);
         unproved = true;
     }
-    if (!rc && unproved && !options->leave_proof) {
+    if (!rc && unproved && !options->caller_verifies) {
         struct verify_report report;
         struct verify_options wanted = {.workers = options->workers,
                                         .reversible = routes->reversible};

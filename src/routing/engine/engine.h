@@ -30,18 +30,17 @@ struct engine_options {
     enum root_choice root;
     const uint64_t *root_guids; /* for ROOT_LIST; GUIDs without a switch are ignored */
     size_t root_count;
-    const struct workers *workers;  /* NULL: one thread */
-    const struct user_routes *user; /* NULL: none */
-    const struct guid_list
-        *first; /* terminals that get routes first; ftree: that are numbered first */
+    const struct workers *workers;      /* NULL: one thread */
+    const struct user_routes *user;     /* NULL: none */
+    const struct guid_list *first;      /* terminals that get routes (ftree: numbers) first */
     const struct port_weights *weights; /* not for ftree and dor; NULL: all ports are equal */
-    uint64_t scatter;  /* seed of another order of equal paths (sssp, dfsssp, nue: destinations); 0:
-                          none */
-    bool leave_proof;  /* the caller verifies the tables before it uses them: see engine_judge() */
-    bool seed_balance; /* user routes count as load before the engine balances its own */
-    bool allow_cycles; /* minhop: give tables that could deadlock, with a note */
-    bool reversible;   /* dfsssp, nue: refuse tables that are not routes.reversible */
-    unsigned max_vls;  /* data VLs that an engine may use; 0: 8 */
+    uint64_t scatter;     /* seed: reorder equal paths (sssp, dfsssp, nue: destinations); 0: no */
+    bool caller_verifies; /* the caller verifies the tables before it uses them: see engine_judge()
+                           */
+    bool seed_balance;    /* user routes count as load before the engine balances its own */
+    bool allow_cycles;    /* minhop: give tables that could deadlock, with a note */
+    bool reversible;      /* dfsssp, nue: refuse tables that are not routes.reversible */
+    unsigned max_vls;     /* data VLs that an engine may use; 0: 8 */
     size_t scratch_bytes; /* minhop, updn, ftree on trees: memory for next hops; 0: 64 MiB */
     uint64_t generation;
 };
@@ -62,7 +61,7 @@ struct engine {
                    struct routes *routes, struct err *err);
     const struct engine *provisional; /* or NULL */
     bool renames;                     /* wants terminals with more than one LID */
-    /* What the published algorithm would do in place of `compute`: see paper_cost.h. */
+    /* Steps of the published algorithm, instead of `compute`: see paper_cost.h. */
     uint64_t (*paper_steps)(const struct network *network, const struct updown *updown);
     /* NULL, or returns the up*-down* directions of its tables without the tables, as routes.ranks;
      * NULL: none. */
@@ -82,7 +81,7 @@ int engine_settle(const struct network *network, const struct engine_options *op
                   bool unproved, struct routes *routes, struct err *err);
 /* Translates a check's report on tables: -EHOSTUNREACH if they do not deliver, -EDEADLK if they
  * could deadlock and options do not allow that; if they do, adds it to the note. For callers that
- * set leave_proof. */
+ * set caller_verifies. */
 struct verify_report;
 int engine_judge(const struct verify_report *report, const struct engine_options *options,
                  struct routes *routes, struct err *err);

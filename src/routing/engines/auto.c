@@ -4,7 +4,7 @@
  * unless the network is so large that they would take minutes. updn is last everywhere: it never
  * refuses a connected network. The note has the topology, the engines that were tried and the
  * reasons of their refusals. */
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 #include "routing/paper/paper_cost.h"
 #include "routing/search/grid.h"
 #include "routing/search/roots.h"

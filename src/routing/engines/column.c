@@ -41,8 +41,8 @@ static bool find_target(struct column *column, const struct network *network, ui
 }
 
 /* Walks to a switch that is resolved, and resolves all switches on the path. */
-static void walk(struct column *column, const struct cdg *cdg, const struct routes *routes,
-                 uint32_t at)
+static void resolve_path(struct column *column, const struct cdg *cdg, const struct routes *routes,
+                         uint32_t at)
 {
     const struct network *network = cdg->network;
     uint32_t length = 0;
@@ -80,6 +80,6 @@ bool column_read(struct column *column, const struct cdg *cdg, const struct rout
     column->count = 1;
     for (uint32_t at = 0; at < switches; at++)
         if (column->state[at] == COLUMN_NEW)
-            walk(column, cdg, routes, at);
+            resolve_path(column, cdg, routes, at);
     return true;
 }

@@ -7,10 +7,10 @@
 
 struct column {
     uint32_t lid;
-    uint32_t target;      /* the switch where it ends */
-    bool to_terminal;     /* then every switch is a source, else only those with terminals */
-    uint32_t count;       /* switches that it delivers from */
-    uint32_t *order;      /* these switches, each after its next hop; the target comes first */
+    uint32_t target;  /* the switch where it ends */
+    bool to_terminal; /* then every switch is a source, else only those with terminals */
+    uint32_t count;   /* switches that it delivers from */
+    uint32_t *order;  /* switches that deliver, each after its next hop; the target comes first */
     uint32_t *out, *next; /* by switch in `order` except the target: its channel and its next hop */
     uint32_t *path;
     uint8_t *state;

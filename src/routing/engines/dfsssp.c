@@ -80,7 +80,7 @@ static uint64_t fill_from_column(struct layering *layering, uint8_t level)
     return left;
 }
 
-static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_hosts)
+static uint64_t fill_routes_turn(struct layering *layering, uint8_t level, bool from_hosts)
 {
     uint64_t left = 0;
     layering->from_hosts = from_hosts;
@@ -101,15 +101,15 @@ static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_ho
 
 /* Assigns the routes to at most `limit` layers. Returns how many it takes; more than the limit if
  * routes are left over. */
-static unsigned deal_routes(struct layering *layering, unsigned limit)
+static unsigned fill_layers(struct layering *layering, unsigned limit)
 {
     unsigned layers = 0;
     uint64_t left = 1;
     memset(layering->open, OPEN_NOW, layering->network->top_lid + 1u);
     for (; left && layers < limit; layers++) {
         cdg_clear(&layering->cdg, 0);
-        left = fill_turn(layering, (uint8_t)layers, true);
-        left += fill_turn(layering, (uint8_t)layers, false);
+        left = fill_routes_turn(layering, (uint8_t)layers, true);
+        left += fill_routes_turn(layering, (uint8_t)layers, false);
         for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++)
             layering->open[lid] = layering->open[lid] & OPEN_NEXT ? OPEN_NOW : 0;
     }
@@ -117,7 +117,7 @@ static unsigned deal_routes(struct layering *layering, unsigned limit)
 }
 
 /* The LIDs of a switch with terminals take the paths of its first terminal, on the same VLs. */
-static void copy_levels(const struct layering *layering)
+static void copy_switch_levels(const struct layering *layering)
 {
     const struct network *network = layering->network;
     for (uint32_t at = 0; at < network->switches.count; at++) {
@@ -134,8 +134,7 @@ static void copy_levels(const struct layering *layering)
 /* Pairs of terminals by LID of a block and by layer. */
 typedef uint64_t block_weights[ROUTES_BLOCK][ENGINE_VLS_MAX];
 
-static void least_loaded_block(const struct layering *layering, uint32_t block,
-                               block_weights weight)
+static void weigh_block(const struct layering *layering, uint32_t block, block_weights weight)
 {
     const struct network *network = layering->network;
     memset(weight, 0, sizeof(block_weights));
@@ -162,7 +161,7 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
     uint64_t sum[ENGINE_VLS_MAX] = {0}, load[ENGINE_VLS_MAX] = {0};
     block_weights weight;
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
-        least_loaded_block(layering, block, weight);
+        weigh_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
             for (unsigned k = 0; k < layers && is_terminal_lid(network, block + i); k++)
                 sum[k] += weight[i][k];
@@ -170,7 +169,7 @@ static void spread_layers(const struct layering *layering, unsigned layers, unsi
     layers_share(share, sum, layers, vls);
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
         uint8_t vl[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
-        least_loaded_block(layering, block, weight);
+        weigh_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++) {
             for (unsigned k = 0; k < layers; k++) {
                 unsigned best = layers_lightest(&share[k], load);
@@ -197,7 +196,7 @@ static unsigned try_routes(struct layering *layering, const struct engine_option
     if (cdg_sort(&layering->cdg, 0))
         return 1;
     return options->reversible ? layers_pairs_deal(&layering->pairs, limit)
-                               : deal_routes(layering, limit);
+                               : fill_layers(layering, limit);
 }
 
 /* First the balanced routes. If these take too many VLs, those by the lowest ports, which are as
@@ -232,7 +231,7 @@ static void assign_vls(struct layering *layering, const struct engine_options *o
         layers_describe(routes, paired, vls);
         return;
     }
-    copy_levels(layering);
+    copy_switch_levels(layering);
     spread_layers(layering, layers, vls);
     layers_describe(routes, layers, vls);
     layers_describe_one_way(routes);

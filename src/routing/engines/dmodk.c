@@ -260,7 +260,7 @@ static uint64_t fill_tile(const struct filling *filling, uint32_t tile, uint32_t
 }
 
 /* Fills one row, from a copy of the row of `model` (or NETWORK_NONE). Returns the operations. */
-static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t model)
+static uint64_t fill_dmodk_row(const struct filling *filling, uint32_t at, uint32_t model)
 {
     const struct network *network = filling->network;
     const struct next_hops *next_hops = &filling->next_hops;
@@ -295,7 +295,7 @@ static void fill_rows(void *context, size_t index)
     uint64_t operations = 0;
     for (uint32_t at = start; at < end && at < filling->next_hops.switch_count; at++) {
         bool copy = filling->fresh && at > start && are_alike(filling, at, at - 1);
-        operations += fill_row(filling, at, copy ? at - 1 : NETWORK_NONE);
+        operations += fill_dmodk_row(filling, at, copy ? at - 1 : NETWORK_NONE);
     }
     engine_count(filling->routes, operations);
 }
@@ -379,8 +379,8 @@ static uint32_t *number_terminals(const struct filling *filling, const struct gu
     return number;
 }
 
-static void list_terminals(struct filling *filling, const struct guid_list *list,
-                           enum dmodk_order order)
+static void number_lids(struct filling *filling, const struct guid_list *list,
+                        enum dmodk_order order)
 {
     const struct network *network = filling->network;
     uint32_t *number = number_terminals(filling, list, order);
@@ -414,7 +414,7 @@ static void prepare_part(void *context, size_t part)
     struct filling *filling = preparation->filling;
     uint64_t scatter = preparation->options->scatter;
     if (part == 0) {
-        list_terminals(filling, preparation->options->first, preparation->order);
+        number_lids(filling, preparation->options->first, preparation->order);
     } else if (part == 1) {
         preparation->keys =
             scatter ? next_hops_scatter(filling->network, scatter) : order_links(filling);

@@ -194,7 +194,7 @@ static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t de
     return 1 + network_terminal_count(network, destination);
 }
 
-static void fill_row(void *context, size_t index)
+static void fill_dor_row(void *context, size_t index)
 {
     struct dor *dor = context;
     uint32_t at = (uint32_t)index;
@@ -282,7 +282,7 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
             mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);
     snprintf(dor->routes->note, sizeof dor->routes->note, "%s%s", dor->grid.name,
              missing ? ", with links missing" : "");
-    workers_run(options->workers, network->switches.count, fill_row, dor);
+    workers_run(options->workers, network->switches.count, fill_dor_row, dor);
     return dor->lost_from == NETWORK_NONE ? 0 : refuse_missing_link(dor, err);
 }
 

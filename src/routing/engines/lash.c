@@ -36,7 +36,7 @@ struct lash {
     struct layers_pairs pairs;
 };
 
-static uint32_t channel_out(const struct lash *lash, const uint8_t *ports, uint32_t at)
+static uint32_t lash_channel(const struct lash *lash, const uint8_t *ports, uint32_t at)
 {
     return cdg_leaving(&lash->cdg, at, ports[at]);
 }
@@ -50,7 +50,7 @@ static void grow_trees(struct lash *lash, struct sssp *sssp, struct lash_trees *
         int32_t terminals = (int32_t)network_terminal_count(network, target);
         sssp_aim(sssp, target);
         for (uint32_t i = 1; again && i < sssp->reached; i++)
-            sssp->choice[sssp->order[i]] = channel_out(lash, ports, sssp->order[i]);
+            sssp->choice[sssp->order[i]] = lash_channel(lash, ports, sssp->order[i]);
         if (again)
             sssp_load(sssp, -terminals);
         if (lowest)
@@ -85,13 +85,13 @@ static void make_trees(struct lash *lash, const struct engine_options *options, 
 }
 
 /* One direction of a pair. */
-static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t target)
+static bool add_lash_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t target)
 {
     const struct network *network = lash->network;
     const uint8_t *ports = lash->ports + (size_t)target * lash->switches;
-    uint32_t in = channel_out(lash, ports, from);
+    uint32_t in = lash_channel(lash, ports, from);
     for (uint32_t at = network->edges[in].to; at != target; at = network->edges[in].to) {
-        uint32_t out = channel_out(lash, ports, at);
+        uint32_t out = lash_channel(lash, ports, at);
         if (cdg_insert(&lash->cdg, layer, in, out) == CDG_REFUSED)
             return false;
         in = out;
@@ -99,31 +99,32 @@ static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t
     return true;
 }
 
-static bool add_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
+static bool add_lash_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
 {
     cdg_begin(&lash->cdg);
-    return cdg_end(&lash->cdg, add_route(lash, layer, a, b) && add_route(lash, layer, b, a));
+    return cdg_end(&lash->cdg,
+                   add_lash_route(lash, layer, a, b) && add_lash_route(lash, layer, b, a));
 }
 
 /* Puts a pair into the first layer that takes it; false if that would be beyond the limit. */
-static bool place_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b)
+static bool place_lash_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b)
 {
     unsigned layer = 0;
-    while (layer < lash->used && !add_pair(lash, layer, a, b))
+    while (layer < lash->used && !add_lash_pair(lash, layer, a, b))
         layer++;
     if (layer == limit)
         return false;
     if (layer == lash->used) {
         if (++lash->used > lash->cdg.count)
             cdg_open(&lash->cdg);
-        add_pair(lash, layer, a, b);
+        add_lash_pair(lash, layer, a, b);
     }
     layers_pairs_set(&lash->pairs, a, b, layer);
     return true;
 }
 
 /* All pairs in which this many switches have terminals. */
-static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
+static bool place_lash_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
 {
     const struct network *network = lash->network;
     for (uint32_t a = 0; a < lash->switches; a++) {
@@ -133,7 +134,7 @@ static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_termina
             if ((unsigned)terminals + others != with_terminals ||
                 lash->ports[(size_t)b * lash->switches + a] == PORT_NONE)
                 continue;
-            if (!place_pair(lash, limit, a, b))
+            if (!place_lash_pair(lash, limit, a, b))
                 return false;
         }
     }
@@ -141,18 +142,19 @@ static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_termina
 }
 
 /* Returns how many layers it takes, more than the limit if pairs are left over. */
-static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned limit)
+static unsigned assign_layers(struct lash *lash, const uint8_t *ports, unsigned limit)
 {
     lash->ports = ports;
     lash->used = 1;
     memset(lash->pairs.weight, 0, sizeof lash->pairs.weight);
     for (unsigned i = 0; i < lash->cdg.count; i++)
         cdg_clear(&lash->cdg, i);
-    return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
+    return place_lash_pairs(lash, limit, 2) && place_lash_pairs(lash, limit, 1) ? lash->used
+                                                                                : limit + 1;
 }
 
 /* All LIDs of a switch and of its terminals have the paths of the switch. */
-static void write_ports(struct lash *lash)
+static void write_lash_tables(struct lash *lash)
 {
     const struct network *network = lash->network;
     for (uint32_t from = 0; from < lash->switches; from++) {
@@ -177,14 +179,14 @@ static unsigned assign_pairs(struct lash *lash, const struct engine_options *opt
     make_trees(lash, options, true, &lowest);
     bool ordered = lowest.most < balanced.most ||
                    (lowest.most == balanced.most && lowest.squares < balanced.squares);
-    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
+    unsigned layers = assign_layers(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
     if (layers > vls) {
         unsigned first = layers;
-        layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
+        layers = assign_layers(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
         layers = layers > vls && first < layers ? first : layers;
     }
     if (layers <= vls)
-        write_ports(lash);
+        write_lash_tables(lash);
     mem_free(balanced.ports);
     mem_free(lowest.ports);
     return layers;

@@ -1,7 +1,6 @@
-/* Pairs enter a layer one after the other as long as they close no cycle, and the rest goes on to
- * the next layer. First come the pairs with terminals at both ends, then those with terminals at
- * one; the farthest first, since these are the hardest to place, and short ones fit into what is
- * left. */
+/* Pairs enter a layer one after the other as long as they close no cycle; the others move to the
+ * next layer. Pairs with terminals at both ends come first, then those with terminals at one; the
+ * farthest first, since they are the hardest to place. */
 #include "routing/engines/layers.h"
 
 #include "routing/engines/sssp.h"
@@ -114,7 +113,7 @@ static uint32_t channel_out(const struct layers_pairs *pairs, uint32_t at, uint3
 }
 
 /* The route from a switch to a LID at another; true also if there is none. */
-static bool add_route(struct layers_pairs *pairs, uint32_t from, uint32_t target, uint32_t lid)
+static bool add_pair_route(struct layers_pairs *pairs, uint32_t from, uint32_t target, uint32_t lid)
 {
     const struct network_edge *edges = pairs->network->edges;
     uint32_t in = channel_out(pairs, from, lid);
@@ -138,17 +137,17 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
-            if (!add_route(pairs, from, target, terminal->lid + k))
+            if (!add_pair_route(pairs, from, target, terminal->lid + k))
                 return false;
     }
     return sssp_first_lid(network, target) || !node->lid ||
-           !network_terminal_count(network, from) || add_route(pairs, from, target, node->lid);
+           !network_terminal_count(network, from) || add_pair_route(pairs, from, target, node->lid);
 }
 
 /* All pairs at this distance that are left for this layer, in which this many switches have
  * terminals. Returns how many move to the next layer. */
-static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
-                          unsigned distance)
+static uint64_t fill_pairs_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
+                                unsigned distance)
 {
     const struct network *network = pairs->network;
     uint32_t switches = (uint32_t)network->switches.count;
@@ -193,14 +192,14 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
         cdg_clear(pairs->cdg, 0);
         for (unsigned with_terminals = 2; with_terminals > 0; with_terminals--)
             for (unsigned distance = pairs->farthest; distance > 0; distance--)
-                left += fill_turn(pairs, (uint8_t)layers, with_terminals, distance);
+                left += fill_pairs_turn(pairs, (uint8_t)layers, with_terminals, distance);
         layers++;
     }
     return left ? limit + 1 : layers;
 }
 
 /* Writes the level of each pair of a switch and a LID. */
-static void write_levels(struct layers_pairs *pairs)
+static void write_pair_levels(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;
     struct routes *routes = pairs->routes;
@@ -236,6 +235,6 @@ void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned v
             pairs->level[(size_t)b * switches + a] = (uint8_t)vl;
         }
     }
-    write_levels(pairs);
+    write_pair_levels(pairs);
     pairs->routes->reversible = true;
 }

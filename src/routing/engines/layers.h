@@ -1,7 +1,7 @@
-/* What layered engines share: routes are assigned to layers, and layers to VLs.
+/* Shared by layered engines: routes are assigned to layers, and layers to VLs.
  *
  * A layer is a set of routes whose dependencies have no cycle (cdg.h). An engine needs as many VLs
- * as layers; VLs that are left over are shared out, because a part of a layer has no cycle either.
+ * as layers; spare VLs are divided among the layers, because a part of a layer has no cycle either.
  *
  * layers_pairs_deal() assigns routes so that both directions of every pair share a layer. A reply
  * to a packet uses its SL, and connection managers agree on one SL for both directions. So the unit

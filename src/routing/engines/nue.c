@@ -2,8 +2,8 @@
  *
  * Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach to deadlock-free
  * high-performance routing" (2016): destinations are assigned to the VLs, and the routes to each
- * are searched in the complete dependency graph of its VL, which forbids what would close a cycle
- * with the routes that are there. An escape tree in each graph from the start guarantees a path,
+ * are searched in the complete dependency graph of its VL, which refuses dependencies that would
+ * close a cycle with earlier routes. An escape tree in each graph from the start guarantees a path,
  * even on a single VL.
  *
  * What is done differently:
@@ -12,8 +12,8 @@
  *   destination gets stuck on all of them, the computation starts again with escape trees and with
  *   the destinations in random order: with few VLs, consecutive neighbours would take the same
  *   links.
- * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all
- *   shortest there; else to the VL where the sum of detours is least.
+ * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all shortest
+ *   there; else to the VL where the sum of detours is least.
  * - If loads are uneven, trees are removed and chosen again, as in sssp.
  *
  * VLs by destination separate the two directions of a pair, and most clients use one SL for both.
@@ -45,7 +45,7 @@ struct nue {
     struct nue_tree tree;
     struct column column;
     uint32_t *weight;   /* by channel */
-    uint16_t *factor;   /* by channel: what a route counts there; NULL: 1 */
+    uint16_t *factor;   /* by channel: weight of a route; NULL: 1 */
     uint32_t *flow;     /* by switch */
     uint32_t *up;       /* [vl * switches + switch]: to the parent in the VL's escape tree */
     uint8_t *preferred; /* by switch: the preferred VL of its terminals */
@@ -79,8 +79,8 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
 }
 
 /* Adds this much load from every terminal along a tree. */
-static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const uint32_t *out,
-                  int32_t amount)
+static void add_tree_load(struct nue *nue, const uint32_t *order, uint32_t count,
+                          const uint32_t *out, int32_t amount)
 {
     const struct network *network = nue->network;
     for (uint32_t i = count; i-- > 1;) {
@@ -140,7 +140,7 @@ static bool grow_on_best_vl(struct nue *nue, unsigned preferred)
     return true;
 }
 
-static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
+static void write_tree_ports(struct nue *nue, uint32_t lid, uint32_t count)
 {
     const struct nue_tree *tree = &nue->tree;
     for (uint32_t i = 1; i < tree->reached; i++) {
@@ -151,9 +151,9 @@ static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
     nue->routes->operations += tree->reached;
 }
 
-static void write_column(struct nue *nue, uint32_t lid, uint32_t count)
+static void write_tree_of_lid(struct nue *nue, uint32_t lid, uint32_t count)
 {
-    write_ports(nue, lid, count);
+    write_tree_ports(nue, lid, count);
     memset(nue->vl_of + lid, (int)nue->tree.vl, count);
     nue->detour[lid] = (uint32_t)nue->tree.detour;
 }
@@ -179,9 +179,9 @@ static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t
         set_target(nue, terminal, offset);
         if (!grow_on_best_vl(nue, nue->preferred[terminal->at]))
             return false;
-        carry(nue, tree->order, tree->reached, tree->choice, 1);
+        add_tree_load(nue, tree->order, tree->reached, tree->choice, 1);
         nue->load[tree->vl]++;
-        write_column(nue, tree->lid, 1);
+        write_tree_of_lid(nue, tree->lid, 1);
     }
     return true;
 }
@@ -191,20 +191,20 @@ static void choose_lid_again(struct nue *nue, uint32_t lid)
 {
     const struct column *column = &nue->column;
     struct nue_tree *tree = &nue->tree;
-    carry(nue, column->order, column->count, column->out, -1);
+    add_tree_load(nue, column->order, column->count, column->out, -1);
     if (try_vl(nue, nue->vl_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
-        carry(nue, column->order, column->count, column->out, 1);
+        add_tree_load(nue, column->order, column->count, column->out, 1);
         return;
     }
     nue_tree_keep(tree);
-    carry(nue, tree->order, tree->reached, tree->choice, 1);
-    write_column(nue, lid, 1);
+    add_tree_load(nue, tree->order, tree->reached, tree->choice, 1);
+    write_tree_of_lid(nue, lid, 1);
 }
 
 /* Every terminal's first LID, or only those whose trees cross a link above the limit. With a limit,
  * sources see each other's load: see sssp.c. */
-static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
-                         uint64_t limit)
+static void choose_trees_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
+                               uint64_t limit)
 {
     size_t bytes = nue->cdg.channels * sizeof *nue->tree.turns;
     nue->tree.turns = limit ? mem_alloc(bytes + 1) : NULL;
@@ -237,7 +237,7 @@ static bool place_switches(struct nue *nue)
         nue->tree.first_lid = nue->tree.lid = target->lid;
         if (!grow_on_best_vl(nue, nue->preferred[at]))
             return false;
-        write_column(nue, target->lid, UINT32_C(1) << target->lmc);
+        write_tree_of_lid(nue, target->lid, UINT32_C(1) << target->lmc);
     }
     return true;
 }
@@ -260,7 +260,7 @@ static bool settle_idle_switches(struct nue *nue)
         nue_tree_load(tree, &nue->column);
         if (!nue_tree_settle(tree))
             return false;
-        write_ports(nue, lid, 1);
+        write_tree_ports(nue, lid, 1);
     }
     return true;
 }
@@ -291,7 +291,7 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     for (int again = 0; again < 3; again++) {
         uint64_t heavy = sssp_heavy(nue->weight, nue->cdg.channels);
         if (heavy)
-            choose_again(nue, destinations, count, again < 2 ? 0 : heavy);
+            choose_trees_again(nue, destinations, count, again < 2 ? 0 : heavy);
     }
     for (uint32_t offset = 1; offset < lids; offset++)
         if (!place_offset(nue, destinations, count, offset))
@@ -303,7 +303,7 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
 }
 
 /* One row of VLs for all sources, except those that moved. */
-static void write_levels(struct nue *nue)
+static void write_vls_by_lid(struct nue *nue)
 {
     struct routes *routes = nue->routes;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
@@ -324,7 +324,7 @@ static void write_levels(struct nue *nue)
     }
 }
 
-static void describe(const struct nue *nue)
+static void describe_nue(const struct nue *nue)
 {
     struct routes *routes = nue->routes;
     uint64_t detours = 0;
@@ -359,7 +359,7 @@ static bool fits_one_vl(struct nue *nue)
 }
 
 /* Assigns the tables to this many VLs, by pairs; false if they are too few. */
-static bool assign_pairs(struct nue *nue, unsigned vls)
+static bool assign_nue_pairs(struct nue *nue, unsigned vls)
 {
     struct layers_pairs pairs;
     cdg_clear(&nue->cdg, 0);
@@ -440,10 +440,10 @@ static bool find_routes(struct routes *routes, const struct network *network,
     }
     for (uint32_t at = 0; at < routes->switch_count; at++)
         routes_fill_own(routes, network, at);
-    bool paired = assign_pairs(&nue, vls);
+    bool paired = assign_nue_pairs(&nue, vls);
     if (!paired && !options->reversible)
-        write_levels(&nue);
-    describe(&nue);
+        write_vls_by_lid(&nue);
+    describe_nue(&nue);
     if (!paired)
         layers_describe_one_way(routes);
     routes->operations += cdg_operations(&nue.cdg) + nue.tree.operations;

@@ -66,21 +66,22 @@ static uint32_t next_switch(const struct nue_tree *tree, uint32_t at)
 }
 
 /* Adds the dependency of packets that arrive by `in`. */
-static bool add_dependency(struct nue_tree *tree, uint32_t in)
+static bool add_tree_dependency(struct nue_tree *tree, uint32_t in)
 {
     uint32_t at = tree->network->edges[in].to;
     return at == tree->target ||
            cdg_insert(tree->cdg, tree->vl, in, tree->choice[at]) != CDG_REFUSED;
 }
 
-/* The same, and all further dependencies on the path that no source has needed so far. */
-static bool add_way(struct nue_tree *tree, uint32_t in)
+/* Adds the dependency of packets that arrive by `in`, and all further dependencies on the path that
+ * no source has needed so far. */
+static bool add_path(struct nue_tree *tree, uint32_t in)
 {
-    if (!add_dependency(tree, in))
+    if (!add_tree_dependency(tree, in))
         return false;
     uint32_t first = tree->network->edges[in].to, at = first;
     for (; at != tree->target && tree->mark[at] & MARK_IDLE; at = next_switch(tree, at)) {
-        if (tree->mark[at] & MARK_DEAD || !add_dependency(tree, tree->choice[at])) {
+        if (tree->mark[at] & MARK_DEAD || !add_tree_dependency(tree, tree->choice[at])) {
             tree->mark[first] |= MARK_DEAD;
             return false;
         }
@@ -170,7 +171,7 @@ static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
         tree->mark[at] |= MARK_IDLE;
         return true;
     }
-    while (!add_way(tree, tree->choice[at]))
+    while (!add_path(tree, tree->choice[at]))
         if (!find_offer(tree, at, ring))
             return false;
     uint32_t terminals = tree->turns ? network_terminal_count(tree->network, at) : 0;
@@ -179,7 +180,7 @@ static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     return true;
 }
 
-static void reach(struct nue_tree *tree, uint32_t at, uint32_t ring)
+static void add_to_tree(struct nue_tree *tree, uint32_t at, uint32_t ring)
 {
     tree->hops[at] = ring;
     tree->cost[at] = tree->offer[at];
@@ -206,7 +207,7 @@ static bool spread_out(struct nue_tree *tree)
             }
         }
         for (uint32_t i = 0; i < accepted; i++)
-            reach(tree, next[i], ring + 1);
+            add_to_tree(tree, next[i], ring + 1);
         if (tree->detour >= tree->limit)
             return false;
         uint32_t *last = front;
@@ -217,7 +218,7 @@ static bool spread_out(struct nue_tree *tree)
     return true;
 }
 
-static void lock(struct nue_tree *tree, uint32_t at)
+static void lock_to_escape_tree(struct nue_tree *tree, uint32_t at)
 {
     if (at == tree->target || tree->mark[at] & MARK_LOCKED)
         return;
@@ -235,13 +236,13 @@ static void settle_locked(struct nue_tree *tree, uint32_t at)
     const struct network *network = tree->network;
     uint32_t to = next_switch(tree, at);
     if (to != tree->target && !(tree->mark[to] & MARK_LOCKED) &&
-        (tree->choice[to] == NETWORK_NONE || !add_way(tree, tree->choice[at])))
-        lock(tree, to);
+        (tree->choice[to] == NETWORK_NONE || !add_path(tree, tree->choice[at])))
+        lock_to_escape_tree(tree, to);
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t from = network->edges[e].to, in = tree->cdg->reverse[e];
         if (tree->choice[from] != in || tree->mark[from] & (MARK_LOCKED | MARK_IDLE))
             continue;
-        bool added = add_dependency(tree, in);
+        bool added = add_tree_dependency(tree, in);
         assert(added);
         (void)added;
     }
@@ -265,7 +266,7 @@ static void order_again(struct nue_tree *tree)
         for (uint32_t hops = tree->hops[at]; depth;) {
             at = tree->next[--depth];
             tree->offer[at] = 0;
-            reach(tree, at, ++hops);
+            add_to_tree(tree, at, ++hops);
         }
     }
     tree->operations += tree->reached;
@@ -281,7 +282,7 @@ static bool is_used(const void *context, struct cdg_dependency added)
 }
 
 /* Moves a switch to the escape tree, with all switches that must follow. Returns true. */
-static bool escape(struct nue_tree *tree, uint32_t at)
+static bool use_escape_tree(struct nue_tree *tree, uint32_t at)
 {
     const struct network *network = tree->network;
     size_t settled = tree->locked.count;
@@ -293,7 +294,7 @@ static bool escape(struct nue_tree *tree, uint32_t at)
             child = parent;
         }
     }
-    lock(tree, at);
+    lock_to_escape_tree(tree, at);
     for (; settled < tree->locked.count; settled++)
         settle_locked(tree, tree->locked.items[settled]);
     return true;
@@ -304,7 +305,7 @@ static bool free_stuck(struct nue_tree *tree)
     for (uint32_t at = 0; at < tree->network->switches.count; at++) {
         bool stuck = tree->hops[at] == NETWORK_NONE && !(tree->mark[at] & MARK_LOCKED) &&
                      tree->distance[at] != NETWORK_NONE && is_source(tree, at);
-        if (stuck && !(tree->up && escape(tree, at)))
+        if (stuck && !(tree->up && use_escape_tree(tree, at)))
             return false;
     }
     if (tree->locked.count)
@@ -416,26 +417,26 @@ static bool change_vl(struct nue_tree *tree, uint32_t from)
 }
 
 /* Settles an idle switch: on the VL if possible, else on another one, or along the escape tree. */
-static bool settle(struct nue_tree *tree, uint32_t at)
+static bool settle_idle_switch(struct nue_tree *tree, uint32_t at)
 {
     uint32_t choice = tree->choice[at];
-    bool added = add_way(tree, choice);
+    bool added = add_path(tree, choice);
     while (!added && find_settled_neighbour(tree, at))
-        added = add_dependency(tree, tree->choice[at]);
+        added = add_tree_dependency(tree, tree->choice[at]);
     if (added) {
         tree->mark[at] = 0;
         tree->hops[at] = tree->hops[next_switch(tree, at)] + 1;
         return true;
     }
     tree->choice[at] = choice;
-    return tree->up ? escape(tree, at) : change_vl(tree, at);
+    return tree->up ? use_escape_tree(tree, at) : change_vl(tree, at);
 }
 
 bool nue_tree_settle(struct nue_tree *tree)
 {
     tree->locked.count = 0;
     for (uint32_t i = 1; i < tree->reached; i++)
-        if (tree->mark[tree->order[i]] & MARK_IDLE && !settle(tree, tree->order[i]))
+        if (tree->mark[tree->order[i]] & MARK_IDLE && !settle_idle_switch(tree, tree->order[i]))
             return false;
     return true;
 }

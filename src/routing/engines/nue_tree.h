@@ -26,14 +26,14 @@ struct nue_tree {
     uint32_t *turns;    /* by channel, or NULL: load of this tree so far, for sources that follow */
     const uint32_t *up; /* by switch: the channel to its parent in the escape tree; or NULL */
 
-    /* What to find, set by the caller. */
+    /* Input. */
     unsigned vl;
     uint32_t target;
     const struct routes *routes;
     uint64_t limit;          /* of detours: NUE_STUCK from there on */
     uint32_t first_lid, lid; /* avoid the paths of the LIDs from first_lid to lid - 1 */
 
-    /* What was found. */
+    /* Result. */
     uint32_t *choice; /* by switch: its channel, or NETWORK_NONE */
     uint32_t *order;  /* switches with a route, each after its next hop */
     uint32_t reached; /* how many, the target included */

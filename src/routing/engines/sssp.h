@@ -14,7 +14,7 @@ struct sssp {
     const struct network *network;
     struct arena memory;
     uint32_t *weight; /* by edge: the routes that cross it so far */
-    uint16_t *factor; /* by edge: what a route counts there; NULL: 1 */
+    uint16_t *factor; /* by edge: weight of a route; NULL: 1 */
     uint64_t operations;
     struct cdg *cdg; /* or NULL */
     bool lowest;     /* ports instead of weights decide */
@@ -22,7 +22,7 @@ struct sssp {
     /* All shortest paths to the target, made by sssp_aim(). */
     uint32_t target;
     uint32_t reached;   /* switches that have one, the target included */
-    uint32_t *order;    /* these, by distance; the target comes first */
+    uint32_t *order;    /* switches by distance; the target comes first */
     uint32_t *distance; /* by switch, or NETWORK_NONE */
     struct sssp_hop *next_hops;
     uint32_t *first_hop; /* by place in `order`, one more at the end */

@@ -28,8 +28,8 @@ struct directions {
 };
 
 /* False if the network is no tree with more than one level, or not with these roots. */
-static bool follow_levels(struct directions *directions, const struct network *network,
-                          const struct engine_options *options)
+static bool use_tree_levels(struct directions *directions, const struct network *network,
+                            const struct engine_options *options)
 {
     struct err ignored;
     struct tree *tree = &directions->tree;
@@ -53,7 +53,7 @@ static int find_directions(struct directions *directions, const struct network *
 {
     struct roots roots;
     *directions = (struct directions){0};
-    if (follow_levels(directions, network, options))
+    if (use_tree_levels(directions, network, options))
         return 0;
     int rc = roots_choose(&roots, network, options, ROOT_DETECT, err);
     if (rc)
@@ -115,7 +115,7 @@ static int compute_with(const struct network *network, const struct engine_optio
     } else {
         /* The proof is not left to the caller for detected roots, since there is a fall-back if it
          * fails. */
-        chosen.leave_proof &= choice != ROOT_DETECT;
+        chosen.caller_verifies &= choice != ROOT_DETECT;
         rc = no_legal_route_settle(network, &chosen, &gaps, routes, err);
     }
     next_hops_gaps_release(&gaps);
@@ -129,9 +129,9 @@ static int updn_compute(const struct network *network, const struct engine_optio
     int rc = compute_with(network, options, choice, routes, err);
     if (choice != ROOT_DETECT || (rc != -ENETUNREACH && rc != -EDEADLK))
         return rc;
-    uint64_t in_vain = routes->operations;
+    uint64_t operations_before = routes->operations;
     rc = compute_with(network, options, ROOT_CENTRE, routes, err);
-    routes->operations += in_vain;
+    routes->operations += operations_before;
     if (rc)
         return rc;
     size_t length = strlen(routes->note);

@@ -7,7 +7,7 @@
 
 static void use_vl(struct lanes *lanes, unsigned vl)
 {
-    if (vl < LANES_DISCARD && vl >= lanes->count)
+    if (vl < VL_DISCARD && vl >= lanes->count)
         lanes->count = vl + 1;
 }
 
@@ -42,7 +42,7 @@ static bool scan_colon(char **at)
 }
 
 /* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
-static bool take_header(struct lanes_reader *reader, char *line)
+static bool read_block_header(struct lanes_reader *reader, char *line)
 {
     static const char *const kinds[] = {"Channel Adapter ", "Switch ", "Router "};
     uint64_t guid;
@@ -179,7 +179,7 @@ static int read_lanes(struct lanes *lanes, struct line_reader *lines,
         map_add(&reader.by_node, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
     }
     while (line_reader_next_line(lines))
-        if (!take_header(&reader, lines->copy))
+        if (!read_block_header(&reader, lines->copy))
             take(&reader, lines->copy);
     map_release(&reader.by_port);
     map_release(&reader.by_node);

@@ -16,7 +16,7 @@ struct lfts_reader {
     uint32_t at; /* switch of the current block, or NETWORK_NONE */
 };
 
-static int take_header(struct lfts_reader *reader, const char *line)
+static int read_switch_header(struct lfts_reader *reader, const char *line)
 {
     const char *word = strstr(line, "guid 0x");
     if (!word)
@@ -31,7 +31,7 @@ static int take_header(struct lfts_reader *reader, const char *line)
     return 0;
 }
 
-static int take_entry(struct lfts_reader *reader, const char *line)
+static int read_lft_entry(struct lfts_reader *reader, const char *line)
 {
     char *end;
     uint64_t lid = strtoull(line, &end, 16), port = 0;
@@ -71,9 +71,9 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     while (line_reader_next_line(lines)) {
         const char *line = lines->copy + strspn(lines->copy, " \t");
         if (strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0)
-            take_header(&reader, line);
+            read_switch_header(&reader, line);
         else if (strncmp(line, "0x", 2) == 0)
-            take_entry(&reader, line);
+            read_lft_entry(&reader, line);
     }
     map_release(&reader.by_guid);
     mem_free(reader.seen);

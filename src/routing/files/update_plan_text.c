@@ -27,10 +27,10 @@ void update_plan_write(const struct update_plan *plan, const struct network *net
         for (uint32_t i = item->first; i < item->first + item->count; i++)
             write_update(&plan->updates.items[i], network, out);
     }
-    if (plan->stuck_lanes) {
+    if (plan->stuck_vls) {
         text_puts(out, "hold");
         for (unsigned vl = 0; vl < UPDATE_PLAN_VLS; vl++)
-            if (plan->stuck_lanes >> vl & 1)
+            if (plan->stuck_vls >> vl & 1)
                 text_printf(out, " %u", vl);
         text_putc(out, '\n');
     }
@@ -92,7 +92,7 @@ static int take_update(struct plan_reader *reader, struct cursor *line)
         return line_reader_error(reader->lines, "the network has no switch with that GUID");
     struct update_plan *plan = reader->plan;
     struct table_update update = {index, (uint16_t)first, (uint16_t)(last - first + 1)};
-    if (plan->stuck_lanes) {
+    if (plan->stuck_vls) {
         vec_push(&plan->stuck, update);
         return 0;
     }
@@ -110,9 +110,9 @@ static int take_hold(struct plan_reader *reader, struct cursor *line)
         uint64_t vl;
         if (!parse_bounded(line->words[i].text, 0, UPDATE_PLAN_VLS - 1, &vl))
             return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
-        plan->stuck_lanes |= (uint16_t)(1u << vl);
+        plan->stuck_vls |= (uint16_t)(1u << vl);
     }
-    if (!plan->stuck_lanes)
+    if (!plan->stuck_vls)
         return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
     reader->drain = false; /* a hold includes one */
     return 0;
@@ -124,7 +124,7 @@ static int take_line(struct plan_reader *reader, struct cursor *line)
     bool drain = strcmp(word, "drain") == 0;
     if (strcmp(word, "update") == 0)
         return take_update(reader, line);
-    if (reader->plan->stuck_lanes)
+    if (reader->plan->stuck_vls)
         return line_reader_error(reader->lines, "after a hold there are only updates");
     if (strcmp(word, "hold") == 0)
         return take_hold(reader, line);

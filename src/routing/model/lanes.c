@@ -35,6 +35,6 @@ uint8_t lanes_vl(const struct lanes *lanes, uint32_t at, uint8_t in, uint8_t out
     const uint8_t *table = lanes->vl_tables[at];
     size_t ports = lanes->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)
-        return LANES_DISCARD;
+        return VL_DISCARD;
     return table ? table[(in * ports + out) * LANES_SLS + sl] : sl;
 }

@@ -4,7 +4,7 @@
 
 #include "routing/model/network.h"
 
-enum { LANES_SLS = 16, LANES_DISCARD = 15 };
+enum { LANES_SLS = 16, VL_DISCARD = 15 };
 
 struct lanes {
     const struct network *network;
@@ -20,7 +20,7 @@ void lanes_release(struct lanes *lanes);
 /* The row of `sl_rows` for an end point. */
 size_t lanes_source_index(const struct lanes *lanes, uint32_t end_point);
 uint8_t lanes_sl(const struct lanes *lanes, uint32_t end_point, uint16_t dlid);
-/* LANES_DISCARD for ports that the switch does not have, such as PORT_NONE. */
+/* VL_DISCARD for ports that the switch does not have, such as PORT_NONE. */
 uint8_t lanes_vl(const struct lanes *lanes, uint32_t at, uint8_t in, uint8_t out, uint8_t sl);
 
 #endif

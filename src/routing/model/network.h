@@ -1,4 +1,4 @@
-/* What a routing engine sees: switches, the links between them and the adapter ports at them.
+/* The input of routing engines: switches, the links between them and the adapter ports at them.
  *
  * The end point of every algorithm is an adapter's *port*, here a terminal; an adapter with two
  * ports is two terminals. A terminal is attached to one switch, so engines work on switches alone
@@ -99,7 +99,7 @@ int network_finish(struct network *network);
  * a switch are left out. Overlapping LIDs and LIDs that run out are errors. */
 int network_from_topology(struct network *network, const struct topology *topology,
                           struct err *err);
-/* The same with new LIDs for all, 2^lmc for every adapter port. */
+/* network_from_topology() with new LIDs for all, 2^lmc for every adapter port. */
 int network_from_topology_lmc(struct network *network, const struct topology *topology, uint8_t lmc,
                               struct err *err);
 

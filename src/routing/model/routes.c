@@ -36,7 +36,7 @@ void routes_release(struct routes *routes)
     *routes = (struct routes){0};
 }
 
-static uint8_t *widen(uint8_t *old, const struct routes *routes, uint32_t stride, int fill)
+static uint8_t *widen_rows(uint8_t *old, const struct routes *routes, uint32_t stride, int fill)
 {
     if (!old)
         return NULL;
@@ -60,8 +60,8 @@ void routes_grow(struct routes *routes, uint16_t top_lid)
         for (size_t i = 0; bits && i < (size_t)routes->switch_count * routes->stride; i++)
             if (bitset_has(routes->explicit_bits, i))
                 bitset_add(bits, i / routes->stride * stride + i % routes->stride);
-        routes->ports = widen(routes->ports, routes, stride, PORT_NONE);
-        routes->service_levels = widen(routes->service_levels, routes, stride, 0);
+        routes->ports = widen_rows(routes->ports, routes, stride, PORT_NONE);
+        routes->service_levels = widen_rows(routes->service_levels, routes, stride, 0);
         mem_free(routes->explicit_bits);
         routes->explicit_bits = bits;
         routes->stride = stride;

@@ -40,7 +40,7 @@ struct routes {
 
 /* Empty tables (all PORT_NONE) for the network. */
 void routes_init(struct routes *routes, const struct network *network, const char *engine);
-/* The same without filling them: every entry must be written before it is read. */
+/* Tables with undefined entries: every entry must be written before it is read. */
 void routes_reserve(struct routes *routes, const struct network *network, const char *engine);
 void routes_release(struct routes *routes); /* accepts NULL and a released one */
 

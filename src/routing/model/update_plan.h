@@ -23,21 +23,20 @@ struct table_update {
 };
 struct update_wave {
     uint32_t first, count; /* in `updates` */
-    bool drain;            /* wait for a drain before it, */
-    uint32_t drain_hops;   /* of packets that pass at most this many switches; 0: not known */
+    bool drain;            /* a drain must precede it */
+    uint32_t drain_hops;   /* packets pass at most this many switches; 0: not known */
 };
 struct update_plan {
     VEC(struct table_update) updates;
     VEC(struct update_wave) waves;
-    VEC(struct table_update) stuck; /* updates without a safe order, */
-    uint16_t stuck_lanes;  /* unless these VLs are held (bit = VL); new service levels alone may
-                              require that */
-    uint32_t stuck_hops;   /* drain of the held VLs: packets pass at most this many switches */
-    uint8_t *first_levels; /* as before->service_levels: sources use these before the first wave
-                              begins; NULL: the old ones */
-    uint32_t first_hops;   /* drain of packets of the old levels, as above */
-    uint64_t work;         /* table entries visited */
-    uint64_t operations;   /* of planning, as engine.h counts */
+    VEC(struct table_update) stuck; /* no safe order: written while stuck_vls are held */
+    uint16_t stuck_vls;             /* VLs to hold (bit = VL); new SLs alone may require a hold */
+    uint32_t stuck_hops;            /* drain of held VLs: packets pass at most this many switches */
+    uint8_t *first_levels;          /* as before->service_levels: sources use these before the first
+                                       wave; NULL: the old ones */
+    uint32_t first_hops;            /* drain of the old levels: switches, as stuck_hops */
+    uint64_t work;                  /* table entries visited */
+    uint64_t operations;            /* of planning, as engine.h counts */
 };
 
 static inline void update_plan_release(struct update_plan *plan)

@@ -22,7 +22,7 @@ static uint64_t tie_hash(const struct task *task, uint32_t at, unsigned port)
 
 /* ---- marks: which ports are in the tree ---- */
 
-static void mark(struct multicast_base *base, uint32_t at, unsigned port)
+static void mark_port(struct multicast_base *base, uint32_t at, unsigned port)
 {
     uint16_t *masks = base->scratch.masks + (size_t)at * MULTICAST_POSITIONS;
     uint16_t bits = 0;
@@ -35,7 +35,7 @@ static void mark(struct multicast_base *base, uint32_t at, unsigned port)
 
 /* Marks the ports of members that the tree reaches, lists the others, and writes the masks.
  * `reached` by switch. */
-static void finish(const struct task *task, const bool *reached)
+static void write_masks(const struct task *task, const bool *reached)
 {
     const struct network *network = task->base->network;
     for (size_t i = 0; i < task->count; i++) {
@@ -43,8 +43,8 @@ static void finish(const struct task *task, const bool *reached)
         if (!reached[at])
             vec_push(&task->tree->missed, (uint32_t)i);
         else if (task->members[i].receives)
-            mark(task->base, at,
-                 end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
+            mark_port(task->base, at,
+                      end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
     }
     struct multicast_base_scratch *scratch = &task->base->scratch;
     sort_u32(scratch->touched.items, scratch->touched.count);
@@ -95,7 +95,7 @@ static uint32_t choose_root(const struct task *task)
 }
 
 /* Finds switches below the root with their depth, breadth first. Returns their number. */
-static uint32_t descend(const struct task *task, uint32_t root)
+static uint32_t find_depths(const struct task *task, uint32_t root)
 {
     struct multicast_base *base = task->base;
     const struct network *network = base->network;
@@ -147,7 +147,7 @@ static const struct network_edge *choose_parent(const struct task *task, uint32_
 static void make_own(const struct task *task, uint32_t root, bool *reached)
 {
     struct multicast_base *base = task->base;
-    uint32_t met = descend(task, root);
+    uint32_t met = find_depths(task, root);
     reached[root] = true;
     for (size_t i = 0; i < base->scratch.places.count; i++) {
         uint32_t at = base->scratch.places.items[i];
@@ -160,8 +160,8 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
         const struct network_edge *edge = choose_parent(task, at, reached);
         if (base->scratch.depth[at] > task->tree->depth)
             task->tree->depth = base->scratch.depth[at];
-        mark(base, at, edge->port);
-        mark(base, edge->to, edge->to_port);
+        mark_port(base, at, edge->port);
+        mark_port(base, edge->to, edge->to_port);
         reached[edge->to] = true;
     }
     task->tree->root = root;
@@ -209,8 +209,8 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
         below[parent] += below[at];
         if (!below[at] || below[at] == total)
             continue;
-        mark(base, at, base->up[at]);
-        mark(base, parent, base->down[at]);
+        mark_port(base, at, base->up[at]);
+        mark_port(base, parent, base->down[at]);
         reached[parent] = true;
         if (height[parent] <= height[at])
             height[parent] = height[at] + 1;
@@ -259,7 +259,7 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
     }
     if (usable)
         choose_tree(&task, usable, reached);
-    finish(&task, reached);
+    write_masks(&task, reached);
     for (size_t i = 0; i < base->scratch.places.count; i++)
         base->scratch.weight[base->scratch.places.items[i]] = 0;
     base->scratch.places.count = 0;

@@ -3,7 +3,7 @@
  *
  * The order is that of the unicast engine if it has one, else that of updown.h from detected roots.
  * It can be used only if unicast together with all turns that it allows has no dependency cycle.
- * That holds if unicast never turns from down to up; else (strays of a damaged tree) a CDG decides.
+ * That holds if unicast never turns from down to up; else (a damaged tree) a CDG decides.
  *
  * The shared tree grows from the top switch: down as far as possible, then one link up, and so on.
  * Each link adds dependencies at the switch where it joins the tree; links that would close a cycle
@@ -174,7 +174,7 @@ static bool may_descend(const void *context, uint32_t at, uint32_t to)
     return base->rank[to] >= base->rank[at] && base->usable[to];
 }
 
-static bool may_go(const void *context, uint32_t at, uint32_t to)
+static bool may_use(const void *context, uint32_t at, uint32_t to)
 {
     (void)at;
     return ((const struct multicast_base *)context)->usable[to];
@@ -253,7 +253,7 @@ static void grow_piece(struct multicast_base *base, bool *taken, uint32_t top)
 }
 
 /* Grows all pieces. Tops are tried in the order of their ranks, beginning with `first`. */
-static void share(struct multicast_base *base, bool ordered, uint32_t first)
+static void make_shared_tree(struct multicast_base *base, bool ordered, uint32_t first)
 {
     uint32_t count = (uint32_t)base->network->switches.count;
     bool *taken = mem_zalloc(base->cdg.channels + 1, sizeof *taken);
@@ -277,7 +277,7 @@ static void share(struct multicast_base *base, bool ordered, uint32_t first)
 void multicast_base_share(struct multicast_base *base)
 {
     if (!base->shared_made)
-        share(base, base->ordered, 0);
+        make_shared_tree(base, base->ordered, 0);
 }
 
 /* ---- whether the order is of use ---- */
@@ -304,7 +304,7 @@ static bool has_tops(struct multicast_base *base, uint32_t *parts)
     for (uint32_t at = 0; at < count; at++) {
         if (!base->usable[at] || part[at])
             continue;
-        uint32_t found = network_distances_if(network, at, distance, queue, may_go, base);
+        uint32_t found = network_distances_if(network, at, distance, queue, may_use, base);
         leaves[++*parts] = count_with_terminals(base, found);
         while (found-- > 0)
             part[queue[found]] = *parts;
@@ -340,7 +340,7 @@ static void settle_order(struct multicast_base *base)
     if (usable_order && topped)
         return;
     for (uint32_t attempt = usable_order ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
-        share(base, attempt == 0, attempt ? attempt - 1 : 0);
+        make_shared_tree(base, attempt == 0, attempt ? attempt - 1 : 0);
         last = attempt;
         if (base->piece_count < fewest) {
             fewest = base->piece_count;
@@ -348,7 +348,7 @@ static void settle_order(struct multicast_base *base)
         }
     }
     if (last != best)
-        share(base, best == 0, best ? best - 1 : 0);
+        make_shared_tree(base, best == 0, best ? best - 1 : 0);
     base->ordered = best == 0 && usable_order;
 }
 

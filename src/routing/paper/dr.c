@@ -43,7 +43,7 @@ struct renaming {
     uint64_t operations;
 };
 
-static void measure(struct renaming *renaming)
+static void measure_distances(struct renaming *renaming)
 {
     const struct network *network = renaming->dr->network;
     const struct updown *updown = renaming->dr->updown;
@@ -75,7 +75,7 @@ static void measure(struct renaming *renaming)
 
 /* Traces the shortest legal route. It turns down as early as possible, where table 0 goes down
  * too. */
-static void trace(struct renaming *renaming, uint32_t source)
+static void trace_route(struct renaming *renaming, uint32_t source)
 {
     const struct network *network = renaming->dr->network;
     bool up = true;
@@ -98,7 +98,7 @@ static uint32_t edge_start(const struct renaming *renaming, size_t index, uint32
     return index ? renaming->dr->network->edges[renaming->path.items[index - 1]].to : source;
 }
 
-static bool fits(struct renaming *renaming, const uint8_t *table, uint32_t source)
+static bool fits_table(struct renaming *renaming, const uint8_t *table, uint32_t source)
 {
     for (size_t i = 0; i < renaming->path.count; i++) {
         renaming->operations++;
@@ -111,12 +111,12 @@ static bool fits(struct renaming *renaming, const uint8_t *table, uint32_t sourc
 }
 
 /* Puts the traced path into a table and returns its number, which may exceed TABLES_TOP. */
-static uint32_t place(struct renaming *renaming, uint32_t source)
+static uint32_t place_route(struct renaming *renaming, uint32_t source)
 {
     size_t switches = renaming->dr->network->switches.count;
     uint32_t number = 1;
     while (number < renaming->count &&
-           !fits(renaming, renaming->tables.items + (number - 1) * switches, source))
+           !fits_table(renaming, renaming->tables.items + (number - 1) * switches, source))
         number++;
     if (number >= TABLES_TOP)
         return TABLES_TOP;
@@ -134,7 +134,7 @@ static uint32_t place(struct renaming *renaming, uint32_t source)
 }
 
 /* Fills in the switches that the table's own paths do not pass. Uses the distance arrays. */
-static void complete(struct renaming *renaming, uint8_t *table)
+static void complete_table(struct renaming *renaming, uint8_t *table)
 {
     const struct network *network = renaming->dr->network;
     const struct updown *updown = renaming->dr->updown;
@@ -203,19 +203,19 @@ static void rename_destination(void *context, size_t index)
     renaming.down = mem_alloc(3 * (size_t)switches * sizeof *renaming.down);
     renaming.free = renaming.down + switches;
     renaming.fera = renaming.free + switches;
-    measure(&renaming);
+    measure_distances(&renaming);
     for (uint32_t source = 0; source < switches; source++) {
         if (network_terminal_count(network, source) == 0 ||
             renaming.free[source] == renaming.fera[source])
             continue;
-        trace(&renaming, source);
-        uint32_t number = place(&renaming, source);
+        trace_route(&renaming, source);
+        uint32_t number = place_route(&renaming, source);
         if (number >= dr->tables_needed[d])
             dr->tables_needed[d] = number + 1;
         dr->routes->offsets[(size_t)d * switches + source] = (uint8_t)number;
     }
     for (uint32_t number = 1; number < renaming.count; number++)
-        complete(&renaming, renaming.tables.items + (size_t)(number - 1) * switches);
+        complete_table(&renaming, renaming.tables.items + (size_t)(number - 1) * switches);
     write_tables(&renaming);
     engine_count(dr->routes, switches + renaming.operations);
     vec_release(&renaming.tables);
@@ -263,12 +263,12 @@ static int check_room(const struct dr *dr, struct err *err)
 }
 
 static int dr_tables(const struct network *network, const struct updown *updown,
-                     const struct engine_options *options, struct routes *routes, bool *strays,
+                     const struct engine_options *options, struct routes *routes, bool *unproved,
                      struct err *err)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    int rc = fera_tables(network, updown, options, routes, strays, err);
-    if (!rc && *strays)
+    int rc = fera_tables(network, updown, options, routes, unproved, err);
+    if (!rc && *unproved)
         rc = err_set(err, EINVAL, "dr: a connected network takes one root; give only one");
     if (rc)
         return rc;

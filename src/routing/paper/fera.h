@@ -5,9 +5,9 @@
 #include "routing/paper/fera_tables.h"
 
 /* Fills initialised routes. -ENETUNREACH if several roots leave two terminals without a legal
- * route. *strays: some pair of a terminal and a switch has none, so the tables need a proof. */
+ * route. *unproved: some pair of a terminal and a switch has none, so the tables need a proof. */
 int fera_tables(const struct network *network, const struct updown *updown,
-                const struct engine_options *options, struct routes *routes, bool *strays,
+                const struct engine_options *options, struct routes *routes, bool *unproved,
                 struct err *err);
 
 /* Chooses the roots (default: the manager's switch), directs the links, calls `tables` with
@@ -16,7 +16,7 @@ int paper_compute(const struct network *network, const struct engine_options *op
                   const char *engine,
                   int (*tables)(const struct network *network, const struct updown *updown,
                                 const struct engine_options *options, struct routes *routes,
-                                bool *strays, struct err *err),
+                                bool *unproved, struct err *err),
                   struct routes *routes, struct err *err);
 
 /* For the engines and their hybrids. */

@@ -85,7 +85,7 @@ static uint32_t state_of(uint32_t at, bool down)
     return 2 * at + down;
 }
 
-static uint64_t explore(struct exploration *exploration)
+static uint64_t explore_routes(struct exploration *exploration)
 {
     const struct network *network = exploration->network;
     uint32_t tail = 1, start = state_of(exploration->destination, true);
@@ -115,8 +115,8 @@ static uint64_t explore(struct exploration *exploration)
 }
 
 /* Compares the path with a table up to the first conflict; counts the switches compared. */
-static bool fits(const struct exploration *exploration, const uint8_t *table, uint32_t state,
-                 uint64_t *steps)
+static bool compare_path(const struct exploration *exploration, const uint8_t *table,
+                         uint32_t state, uint64_t *steps)
 {
     for (; exploration->next[state] != NETWORK_NONE; state = exploration->next[state]) {
         ++*steps;
@@ -128,13 +128,13 @@ static bool fits(const struct exploration *exploration, const uint8_t *table, ui
 }
 
 /* The first table without a conflict takes the path. Returns the steps. */
-static uint64_t place(struct exploration *exploration, uint32_t state)
+static uint64_t place_path(struct exploration *exploration, uint32_t state)
 {
     size_t switches = exploration->network->switches.count;
     uint64_t steps = 0;
     uint32_t number = 0;
     while (number < exploration->table_count &&
-           !fits(exploration, exploration->tables.items + number * switches, state, &steps))
+           !compare_path(exploration, exploration->tables.items + number * switches, state, &steps))
         number++;
     if (number == exploration->table_count) {
         exploration->table_count++;
@@ -167,13 +167,14 @@ uint64_t paper_steps_dr(const struct network *network, const struct updown *updo
             continue;
         exploration.destination = at;
         exploration.table_count = 0;
-        steps += hosts * (1 + explore(&exploration));
+        steps += hosts * (1 + explore_routes(&exploration));
         for (uint32_t source = 0; source < network->switches.count; source++) {
             uint64_t senders = network_terminal_count(network, source) - (source == at);
             /* A route up is known only if it was found before one down. */
             uint32_t state = state_of(source, !exploration.hops[state_of(source, false)]);
             if (senders && exploration.hops[state])
-                steps += hosts * senders * (exploration.hops[state] + place(&exploration, state));
+                steps +=
+                    hosts * senders * (exploration.hops[state] + place_path(&exploration, state));
         }
     }
     arena_release(&memory);

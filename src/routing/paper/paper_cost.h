@@ -1,4 +1,4 @@
-/* What the published algorithms would do on a network, counted step by step.
+/* The steps of the published algorithms on a network.
  *
  * The engines here are faster than the published algorithms, by orders of magnitude; the papers'
  * figures show the time of the latter. So each algorithm of paper 002 is executed as printed, and

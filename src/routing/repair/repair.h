@@ -24,7 +24,7 @@
 #include "routing/cdg/cdg.h"
 #include "routing/model/update_plan.h"
 
-/* What a repair needs of the tables in the switches. */
+/* State of the tables in the switches that a repair needs. */
 struct repair_state {
     bool known;     /* the tables have passed a check and deliver everywhere */
     bool directed;  /* the order of channels is that of an engine's up*-down* directions */

@@ -133,7 +133,7 @@ void repair_column_add_end(struct repair_column *column, const struct repair_end
 }
 
 /* Follows the entries until a switch whose state is known. */
-static void resolve(struct repair_column *column, uint32_t at)
+static void resolve_route(struct repair_column *column, uint32_t at)
 {
     column->stack.count = 0;
     while (repair_column_cell(column, at)->state == CELL_NEW) {
@@ -166,7 +166,7 @@ static uint32_t hops_from(struct repair_column *column, uint32_t at)
 {
     struct repair_cell *cell = repair_column_cell(column, at);
     if (cell->state == CELL_NEW)
-        resolve(column, at);
+        resolve_route(column, at);
     return cell->state == CELL_ARRIVES ? cell->hops : NETWORK_NONE;
 }
 
@@ -206,7 +206,7 @@ void repair_column_look(struct repair_column *column)
 {
     for (uint32_t at = 0; at < column->network->switches.count; at++)
         if (repair_column_cell(column, at)->state == CELL_NEW)
-            resolve(column, at);
+            resolve_route(column, at);
 }
 
 void repair_column_search(struct repair_column *column)

@@ -38,21 +38,20 @@ struct repair_column {
     uint64_t *weight; /* by switch: number of pairs for each entry, approximate; 0: not known yet */
 
     uint32_t lid, at;  /* the LID and its switch */
-    uint8_t last_port; /* of that switch */
+    uint8_t last_port; /* output port at switch `at` */
     uint32_t offset;   /* from its owner's base LID */
     bool to_switch;
     bool brief; /* the dependencies behind the next hop of a switch that arrives are in the graph */
     bool uncounted; /* dependencies of old entries of this column may be missing in the graph */
-    bool hopeless;  /* and cannot be inserted, though these entries carry traffic */
+    bool hopeless;  /* dependencies of old entries that carry traffic close a cycle */
     uint32_t epoch;
     struct repair_cell *cells; /* by switch */
 
     VEC(uint32_t) broken;
     VEC(uint32_t) behind;
     VEC(uint32_t) stack;
-    VEC(struct repair_wait)
-    late; /* entry: a switch; first: the switch whose entry must be written first */
-    VEC(uint32_t) * level; /* by hops: switches with this possible distance */
+    VEC(struct repair_wait) late; /* `entry` and `first` are switches */
+    VEC(uint32_t) * level;        /* by hops: switches with this possible distance */
     uint32_t top_level;
     bool keep;    /* ends keep their distance, and no other switch is visited */
     bool reorder; /* hops that disagree with the order of channels may be tried */
@@ -107,7 +106,7 @@ struct repair_arrivals {
 /* repair_hop.c. A hop is a channel: an edge of the network. */
 void repair_find_arrivals(struct repair_column *column, uint32_t at,
                           struct repair_arrivals *arrivals);
-/* The same by old entries and new ones, on any VL, for a switch whose route arrives. */
+/* Packets that arrive by old or new entries, on any VL, for a switch whose route arrives. */
 void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_arrivals *arrivals);
 /* Inserts all dependencies of a hop; false, and nothing is inserted, if one closes a cycle. */
 bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,

@@ -81,7 +81,7 @@ void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_a
     }
 }
 
-static bool insert(struct repair_column *column, uint32_t in, uint32_t out, uint16_t vls)
+static bool insert_on_vls(struct repair_column *column, uint32_t in, uint32_t out, uint16_t vls)
 {
     for (unsigned left = vls; left; left &= left - 1) {
         unsigned vl = (unsigned)__builtin_ctz(left);
@@ -99,7 +99,7 @@ static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t 
     bool fine = true;
     while (fine && at != column->at) {
         uint32_t next = channel_from(column, at);
-        fine = next != NETWORK_NONE && insert(column, hop, next, vls);
+        fine = next != NETWORK_NONE && insert_on_vls(column, hop, next, vls);
         at = fine && !column->brief ? column->network->edges[next].to : column->at;
         hop = next;
         column->repair->operations++;
@@ -117,12 +117,12 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     cdg_begin(column->cdg);
     bool fine = insert_onwards(column, hop, arrivals->together);
     for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)
-        fine = insert(column, arrivals->items[i].channel, hop, arrivals->items[i].vls);
+        fine = insert_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls);
     return cdg_end(column->cdg, fine);
 }
 
-/* The same, but packets of old entries that must not use this hop are drained first: their sender
- * must get another entry. */
+/* repair_try_hop(), but packets of old entries that must not use this hop are drained first: their
+ * sender must get another entry. */
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
                          const struct repair_arrivals *arrivals)
 {
@@ -131,8 +131,8 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
         return false;
     for (unsigned i = 0; i < arrivals->count; i++) {
         cdg_begin(column->cdg);
-        if (!cdg_end(column->cdg,
-                     insert(column, arrivals->items[i].channel, hop, arrivals->items[i].vls)))
+        if (!cdg_end(column->cdg, insert_on_vls(column, arrivals->items[i].channel, hop,
+                                                arrivals->items[i].vls)))
             vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
     }
     return true;
@@ -153,12 +153,13 @@ bool repair_count_traffic(struct repair_column *column)
             continue;
         uint32_t to = network->edges[in].to;
         uint32_t out = cdg_leaving(column->cdg, to, repair_column_cell(column, to)->old);
-        fine = out == NETWORK_NONE || insert(column, in, out, vls_from(column, at));
+        fine = out == NETWORK_NONE || insert_on_vls(column, in, out, vls_from(column, at));
     }
     return fine;
 }
 
-static bool agrees(const struct repair_column *column, uint32_t in, uint32_t out, uint16_t vls)
+static bool agrees_on_vls(const struct repair_column *column, uint32_t in, uint32_t out,
+                          uint16_t vls)
 {
     for (unsigned left = vls; left; left &= left - 1)
         if (!cdg_agrees(column->cdg, (unsigned)__builtin_ctz(left), in, out))
@@ -169,14 +170,14 @@ static bool agrees(const struct repair_column *column, uint32_t in, uint32_t out
 bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t vls)
 {
     uint32_t out = channel_from(column, column->network->edges[hop].to);
-    return out == NETWORK_NONE || agrees(column, hop, out, vls);
+    return out == NETWORK_NONE || agrees_on_vls(column, hop, out, vls);
 }
 
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals)
 {
     for (unsigned i = 0; i < arrivals->count; i++)
-        if (!agrees(column, arrivals->items[i].channel, hop, arrivals->items[i].vls))
+        if (!agrees_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls))
             return false;
     return true;
 }
@@ -200,8 +201,8 @@ void repair_find_waits(struct repair_column *column, uint32_t at,
         if (wait.first == NETWORK_NONE || (dead && !arrived))
             continue;
         bool counted = !dead && !(arrivals->together & ~vls_from(column, at));
-        if (counted && agrees(column, in, out, arrivals->together))
-            insert(column, in, out, arrivals->together);
+        if (counted && agrees_on_vls(column, in, out, arrivals->together))
+            insert_on_vls(column, in, out, arrivals->together);
         else
             vec_push(&column->repair->waits, wait);
     }

@@ -1,4 +1,4 @@
-/* Switches where strays turn from down to up again (no_legal_route.c explains strays).
+/* Switches where packets of unroutable pairs turn from down to up again (see no_legal_route.c).
  *
  * Such turns are safe if all packets of a VL turn at the same place: take one switch at the bottom,
  * the pivot, and all switches from which a path leads down to it. Packets that go up outside of

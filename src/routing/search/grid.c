@@ -85,7 +85,7 @@ static uint32_t class_of(const struct search *search, uint32_t link)
     return link;
 }
 
-static void put_together(struct search *search, uint32_t a, uint32_t b)
+static void join_classes(struct search *search, uint32_t a, uint32_t b)
 {
     a = class_of(search, a);
     b = class_of(search, b);
@@ -131,15 +131,15 @@ static void join_opposite_sides(struct search *search, uint32_t at, uint32_t i, 
     const struct simple *simple = &search->simple;
     uint32_t b = simple->neighbour[i], c = simple->neighbour[j], third = find_link(simple, b, c);
     if (third != NETWORK_NONE) {
-        put_together(search, simple->link[i], simple->link[j]);
-        put_together(search, simple->link[i], third);
+        join_classes(search, simple->link[i], simple->link[j]);
+        join_classes(search, simple->link[i], third);
         return;
     }
     uint32_t corner = square_corner(simple, at, b, c);
     if (corner == NETWORK_NONE)
         return;
-    put_together(search, simple->link[i], find_link(simple, c, corner));
-    put_together(search, simple->link[j], find_link(simple, b, corner));
+    join_classes(search, simple->link[i], find_link(simple, c, corner));
+    join_classes(search, simple->link[j], find_link(simple, b, corner));
 }
 
 static void note_square(struct search *search, uint32_t at, uint32_t i, uint32_t j)
@@ -176,7 +176,7 @@ static void join_steps(struct search *search)
         uint32_t a = (uint32_t)(pair >> 32), b = (uint32_t)pair;
         uint32_t least = size[a] < size[b] ? size[a] : size[b];
         if (2 * map_get(&search->met, pair) > least)
-            put_together(search, a, b);
+            join_classes(search, a, b);
     }
     mem_free(size);
 }

@@ -9,9 +9,9 @@
  * shorter; all others go up along a shortest such route. Hence first a search along links down,
  * whose rings are stored, and then one along links up that merges these rings at their distance.
  *
- * With several roots some switches have no legal route (root to root in a fat tree, for example). A
- * third round sends these strays towards the nearest switch that has one; those of terminals to a
- * switch where they may turn (down_up_pivots.h). */
+ * With several roots some switches have no legal route (root to root in a fat tree, for example).
+ * In a third round these unroutable switches send towards the nearest switch that has one; if
+ * terminals are concerned, to a switch where they may turn (down_up_pivots.h). */
 #include "routing/search/next_hops.h"
 
 #include <assert.h>
@@ -157,31 +157,31 @@ static void search_up(struct search *search)
     }
 }
 
-/* Strays. */
+/* Unroutable switches. */
 
-/* By switch the destinations for which it is a stray: connected, but without a legal route. Such
+/* By switch the destinations for which it is unroutable: connected, but without a legal route. Such
  * switches are listed as active. */
-static uint64_t *find_strays(struct search *search, uint32_t tile)
+static uint64_t *find_unroutable(struct search *search, uint32_t tile)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
     uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
-    uint64_t *stray = mem_alloc(next_hops->switch_count * sizeof *stray);
+    uint64_t *unroutable = mem_alloc(next_hops->switch_count * sizeof *unroutable);
     uint64_t *targets_of_part = mem_zalloc(updown->part_count, sizeof *targets_of_part);
     for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++)
         targets_of_part[updown->part[first + bit]] |= UINT64_C(1) << bit;
     search->active_count = 0;
     for (uint32_t at = 0; at < next_hops->switch_count; at++) {
-        stray[at] = targets_of_part[updown->part[at]] & ~search->settled[at];
-        if (stray[at])
+        unroutable[at] = targets_of_part[updown->part[at]] & ~search->settled[at];
+        if (unroutable[at])
             search->active[search->active_count++] = at;
     }
     search->operations += next_hops->switch_count;
     mem_free(targets_of_part);
-    return stray;
+    return unroutable;
 }
 
-static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *stray)
+static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
@@ -191,14 +191,15 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
         terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + bit) > 0) << bit;
     for (uint32_t i = 0; i < search->active_count; i++) {
         uint32_t at = search->active[i];
-        uint64_t left =
-            network_terminal_count(next_hops->network, at) ? stray[at] : stray[at] & terminals;
+        uint64_t left = network_terminal_count(next_hops->network, at) ? unroutable[at]
+                                                                       : unroutable[at] & terminals;
         for (; left; left &= left - 1) {
             uint32_t to = first + (unsigned)__builtin_ctzll(left);
             uint64_t before = gaps->pairs.other_pairs;
             updown_count_gap(&gaps->pairs, next_hops->network, at, to);
-            if (gaps->pairs.other_pairs > before && gaps->stray_count++ < NEXT_HOPS_STRAYS_TOP)
-                vec_push(&gaps->strays, ((struct next_hops_stray){at, to}));
+            if (gaps->pairs.other_pairs > before &&
+                gaps->unroutable_count++ < NEXT_HOPS_UNROUTABLE_TOP)
+                vec_push(&gaps->unroutable, ((struct unroutable_pair){at, to}));
         }
     }
 }
@@ -223,7 +224,7 @@ static uint64_t follow_first(struct search *search, uint32_t at, enum side side,
 }
 
 /* Ring by ring to switches that have a route, of several to the one farthest up. */
-static void place_rings(struct search *search, uint64_t *stray)
+static void place_rings(struct search *search, uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     memcpy(search->front, search->settled, next_hops->switch_count * sizeof *search->front);
@@ -231,23 +232,23 @@ static void place_rings(struct search *search, uint64_t *stray)
         uint32_t kept = 0;
         for (uint32_t i = 0; i < search->active_count; i++)
             search->fresh[i] =
-                follow_first(search, search->active[i], SIDE_BOTH, stray[search->active[i]],
+                follow_first(search, search->active[i], SIDE_BOTH, unroutable[search->active[i]],
                              search->front, next_hops->by_rank);
         memset(search->front, 0, next_hops->switch_count * sizeof *search->front);
         for (uint32_t i = 0; i < search->active_count; i++) {
             uint32_t at = search->active[i];
             search->front[at] = search->fresh[i];
-            stray[at] &= ~search->fresh[i];
-            if (stray[at])
+            unroutable[at] &= ~search->fresh[i];
+            if (unroutable[at])
                 search->active[kept++] = at;
         }
         search->active_count = kept;
     }
 }
 
-/* Strays that can go up to a switch above the pivot, and then down to one there that has a legal
- * route. */
-static void place_by_pivot(struct search *search, unsigned index, uint64_t *stray)
+/* Places unroutable switches that can go up to a switch above the pivot, and then down to one there
+ * that has a legal route. */
+static void place_by_pivot(struct search *search, unsigned index, uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
@@ -259,23 +260,23 @@ static void place_by_pivot(struct search *search, unsigned index, uint64_t *stra
     }
     for (uint32_t rank = next_hops->switch_count; rank-- > 0;) {
         uint32_t at = updown->order[rank];
-        if (!stray[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
+        if (!unroutable[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
             continue;
-        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have, NULL);
+        placed[at] = follow_first(search, at, SIDE_DOWN, unroutable[at], have, NULL);
         have[at] |= placed[at];
     }
     for (uint32_t rank = 0; rank < next_hops->switch_count; rank++) {
         uint32_t at = updown->order[rank];
-        if (stray[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
-            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed, NULL);
+        if (unroutable[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
+            placed[at] = follow_first(search, at, SIDE_UP, unroutable[at], placed, NULL);
     }
     for (uint32_t at = 0; at < next_hops->switch_count; at++)
-        stray[at] &= ~placed[at];
+        unroutable[at] &= ~placed[at];
 }
 
 /* `settled` has room for all switches and becomes the search's own. */
-static void search_init(struct search *search, struct next_hops *next_hops, uint32_t tile,
-                        uint64_t *settled)
+static void tile_search_init(struct search *search, struct next_hops *next_hops, uint32_t tile,
+                             uint64_t *settled)
 {
     uint32_t switches = next_hops->switch_count;
     *search = (struct search){
@@ -290,7 +291,7 @@ static void search_init(struct search *search, struct next_hops *next_hops, uint
     search->mark = arena_alloc(&search->memory, switches * sizeof *search->mark);
 }
 
-static void search_release(struct search *search)
+static void tile_search_release(struct search *search)
 {
     __atomic_fetch_add(&search->next_hops->operations, search->operations, __ATOMIC_RELAXED);
     vec_release(&search->descents);
@@ -299,12 +300,13 @@ static void search_release(struct search *search)
     arena_release(&search->memory);
 }
 
-static void compute_tile(void *context, size_t index)
+static void compute_next_hops_tile(void *context, size_t index)
 {
     struct next_hops *next_hops = context;
     uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
     struct search search;
-    search_init(&search, next_hops, tile, mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
+    tile_search_init(&search, next_hops, tile,
+                     mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
     memset(search.targets, 0, next_hops->slot_count * sizeof *search.targets);
     next_hops_gaps_release(&next_hops->gaps[tile]);
     for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++) {
@@ -315,24 +317,24 @@ static void compute_tile(void *context, size_t index)
     if (next_hops->updown) {
         search_down(&search);
         search_up(&search);
-        uint64_t *stray = find_strays(&search, tile);
-        count_gaps(&search, tile, stray);
-        /* Without strays of terminals any path will do. Strays of terminals are left for
+        uint64_t *unroutable = find_unroutable(&search, tile);
+        count_gaps(&search, tile, unroutable);
+        /* If no terminal is concerned, any path will do. Else unroutable switches are left for
          * finish_tile(): the pivots must be known. */
-        if (next_hops->gaps[tile].stray_count == 0) {
-            place_rings(&search, stray);
+        if (next_hops->gaps[tile].unroutable_count == 0) {
+            place_rings(&search, unroutable);
         } else {
             next_hops->unfinished[tile] = search.settled;
             search.settled = NULL;
         }
-        mem_free(stray);
+        mem_free(unroutable);
     }
     while (!next_hops->updown && search.active_count) {
         touch_neighbours(&search, SIDE_BOTH);
         pull_front(&search, SIDE_BOTH);
         settle_ring(&search);
     }
-    search_release(&search);
+    tile_search_release(&search);
 }
 
 static void finish_tile(void *context, size_t index)
@@ -341,22 +343,22 @@ static void finish_tile(void *context, size_t index)
     struct search search;
     if (!next_hops->unfinished[index])
         return;
-    search_init(&search, next_hops, (uint32_t)index, next_hops->unfinished[index]);
+    tile_search_init(&search, next_hops, (uint32_t)index, next_hops->unfinished[index]);
     next_hops->unfinished[index] = NULL;
-    uint64_t *stray = find_strays(&search, (uint32_t)index);
+    uint64_t *unroutable = find_unroutable(&search, (uint32_t)index);
     for (unsigned i = 0; i < next_hops->down_up_pivots.count; i++)
-        place_by_pivot(&search, i, stray);
-    mem_free(stray);
+        place_by_pivot(&search, i, unroutable);
+    mem_free(unroutable);
     /* The rest go to any switch that has a route by now. */
     for (uint32_t slot = 0, at = 0; slot < next_hops->slot_count; slot++) {
         while (slot == next_hops->network->first_edge[at + 1])
             at++;
         search.settled[at] |= search.targets[slot];
     }
-    stray = find_strays(&search, (uint32_t)index);
-    place_rings(&search, stray);
-    mem_free(stray);
-    search_release(&search);
+    unroutable = find_unroutable(&search, (uint32_t)index);
+    place_rings(&search, unroutable);
+    mem_free(unroutable);
+    tile_search_release(&search);
 }
 
 void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
@@ -368,7 +370,7 @@ void next_hops_compute(struct next_hops *next_hops, const struct workers *worker
     next_hops->tile_count = next_hops_tiles(next_hops) - first_tile;
     if (next_hops->tile_count > next_hops->tile_limit)
         next_hops->tile_count = next_hops->tile_limit;
-    workers_run(workers, next_hops->tile_count, compute_tile, next_hops);
+    workers_run(workers, next_hops->tile_count, compute_next_hops_tile, next_hops);
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++)
         finished &= !next_hops->unfinished[tile];
     if (finished)
@@ -384,16 +386,16 @@ void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
         const struct next_hops_gaps *gaps = &next_hops->gaps[tile];
         updown_add_gaps(&sum->pairs, &gaps->pairs);
-        sum->stray_count += gaps->stray_count;
-        for (size_t i = 0; i < gaps->strays.count; i++)
-            if (sum->strays.count < NEXT_HOPS_STRAYS_TOP)
-                vec_push(&sum->strays, gaps->strays.items[i]);
+        sum->unroutable_count += gaps->unroutable_count;
+        for (size_t i = 0; i < gaps->unroutable.count; i++)
+            if (sum->unroutable.count < NEXT_HOPS_UNROUTABLE_TOP)
+                vec_push(&sum->unroutable, gaps->unroutable.items[i]);
     }
 }
 
 void next_hops_gaps_release(struct next_hops_gaps *gaps)
 {
-    vec_release(&gaps->strays);
+    vec_release(&gaps->unroutable);
     *gaps = (struct next_hops_gaps){0};
 }
 

@@ -16,15 +16,15 @@
 enum { NEXT_HOPS_TILE = 64 };
 
 /* Switches without a legal route, one with and one without terminals. */
-struct next_hops_stray {
+struct unroutable_pair {
     uint32_t from, to;
 };
-enum { NEXT_HOPS_STRAYS_TOP = 1 << 20 }; /* more are counted, but not listed */
+enum { NEXT_HOPS_UNROUTABLE_TOP = 1 << 20 }; /* more are counted, but not listed */
 
 struct next_hops_gaps {
     struct updown_gaps pairs;
-    uint64_t stray_count;               /* pairs of switches among pairs.other_pairs */
-    VEC(struct next_hops_stray) strays; /* these pairs, destination by destination */
+    uint64_t unroutable_count;              /* pairs of switches among pairs.other_pairs */
+    VEC(struct unroutable_pair) unroutable; /* unroutable pairs, destination by destination */
 };
 
 struct next_hops {
@@ -45,9 +45,9 @@ struct next_hops {
     uint64_t *targets;                    /* [tile * slot_count + slot] */
     struct next_hops_gaps *gaps;          /* by tile; all zero without directions */
     uint64_t operations;                  /* of all tiles computed so far */
-    struct down_up_pivots down_up_pivots; /* chosen when a tile has strays of terminals */
-    uint64_t *
-        *unfinished; /* by tile, while its strays are left: the destinations settled, by switch */
+    struct down_up_pivots down_up_pivots; /* chosen when terminals have unroutable pairs */
+    uint64_t **unfinished; /* by tile, while it has unroutable switches: the destinations settled,
+                              by switch */
 };
 
 /* Slots in the same direction are in the order of their edges' keys, then of ports; `keys` may be

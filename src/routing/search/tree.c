@@ -236,7 +236,7 @@ static uint32_t find_leader(const struct numbering *numbering, uint32_t at)
 }
 
 /* Joins two groups, the first given by its leader; returns the leader of both. */
-static uint32_t join(const struct numbering *numbering, uint32_t a, uint32_t b)
+static uint32_t join_groups(const struct numbering *numbering, uint32_t a, uint32_t b)
 {
     if (numbering->group[b] == a)
         return a;
@@ -258,7 +258,7 @@ static void join_neighbours(const struct numbering *numbering, const struct tree
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (above ? tree->level[to] > level : tree->level[to] < level)
-            leader = join(numbering, leader, to);
+            leader = join_groups(numbering, leader, to);
     }
 }
 

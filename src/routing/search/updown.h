@@ -21,7 +21,7 @@ struct updown {
 
 void updown_init(struct updown *updown, const struct network *network, const uint32_t *roots,
                  size_t root_count);
-/* The same with given levels, 0 at the top; takes ownership of `level`. */
+/* Directions by given levels, 0 at the top; takes ownership of `level`. */
 void updown_init_levels(struct updown *updown, const struct network *network, uint32_t *level);
 void updown_release(struct updown *updown);
 

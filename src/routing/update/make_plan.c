@@ -200,7 +200,7 @@ static void end_plan(struct planner *planner)
     last.count = (uint32_t)plan->updates.count - last.first;
     if (drained && !vls)
         vec_push(&plan->waves, last);
-    plan->stuck_lanes = vls;
+    plan->stuck_vls = vls;
     plan->stuck_hops = vls ? last.drain_hops : 0;
 }
 
@@ -220,7 +220,7 @@ static bool is_better(const struct update_plan *plan, const struct update_plan *
     uint64_t costs[2][4] = {{0}};
     for (int i = 0; i < 2; i++) {
         const struct update_plan *one = i ? other : plan;
-        costs[i][0] = (uint64_t)__builtin_popcount(one->stuck_lanes);
+        costs[i][0] = (uint64_t)__builtin_popcount(one->stuck_vls);
         costs[i][1] = hold ? update_plan_drains(one) : 0;
         for (size_t k = 0; k < one->stuck.count; k++)
             costs[i][2] += one->stuck.items[k].lid_count;
@@ -256,12 +256,12 @@ static void choose_plan(struct planner *planner)
     bool ranked = planner->after->ranks;
     uint16_t vls = planner_unsafe_vls(planner);
     make_plan_by(planner, ranked && !vls ? CHILDREN_FIRST : ANY_ORDER, !vls);
-    if (vls && plan->stuck_lanes == vls)
+    if (vls && plan->stuck_vls == vls)
         return;
     if (vls)
         try_plan(planner, ranked ? CHILDREN_FIRST : ANY_ORDER, true, true);
     for (int strategy = PARENTS_FIRST; ranked && strategy <= ANY_ORDER; strategy++)
-        if (plan->stuck_lanes || update_plan_drains(plan))
+        if (plan->stuck_vls || update_plan_drains(plan))
             try_plan(planner, (enum strategy)strategy, true, vls);
 }
 
@@ -302,7 +302,7 @@ void update_plan_make(struct update_plan *plan, const struct network *network,
         return;
     planner_init(&planner);
     choose_plan(&planner);
-    if (plan->stuck_lanes)
+    if (plan->stuck_vls)
         add_drain_hops(plan, &planner);
     plan->operations += planner.cdg.reordering;
     planner_release(&planner);

@@ -22,7 +22,7 @@ static inline uint32_t leaving(struct planner *planner, uint32_t at, uint8_t por
 }
 
 /* Adds a dependency on these VLs: packets that arrive by `in` may leave by `out`. */
-static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint16_t vls)
+static inline bool add_on_vls(struct planner *planner, uint32_t in, uint32_t out, uint16_t vls)
 {
     for (unsigned left = out == NETWORK_NONE ? 0 : vls; left; left &= left - 1)
         if (cdg_insert(&planner->cdg, (unsigned)__builtin_ctz(left), in, out) == CDG_REFUSED)
@@ -31,7 +31,7 @@ static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint1
 }
 
 /* Adds packets that any table since the last drain sent to `at`, and that now leave by `port`. */
-static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
+static bool add_arriving(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = planner->network;
     uint32_t out = leaving(planner, at, port);
@@ -41,7 +41,8 @@ static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uin
         enum phase phase = planner_phase(planner, edge->to, lid);
         bool came = (phase != PHASE_NEW && planner_old(planner, edge->to, lid) == edge->to_port) ||
                     (phase != PHASE_OLD && planner_new(planner, edge->to, lid) == edge->to_port);
-        if (came && !add(planner, planner->cdg.reverse[e], out, vls_at(planner, edge->to, lid)))
+        if (came &&
+            !add_on_vls(planner, planner->cdg.reverse[e], out, vls_at(planner, edge->to, lid)))
             return false;
     }
     return true;
@@ -63,7 +64,7 @@ static uint16_t raise_vls(struct planner *planner, uint32_t at, uint32_t lid, ui
 
 /* Adds packets that leave by the new port and are forwarded by the entries of the next switch; and
  * so on, as far as they add VLs there. */
-static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
+static bool add_departing(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     planner->flows.count = 0;
     vec_push(&planner->flows,
@@ -81,8 +82,8 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
             old = leaving(planner, to, planner_old(planner, to, lid));
         if (phase >= PHASE_SENT)
             new = leaving(planner, to, planner_new(planner, to, lid));
-        if (!add(planner, flow.channel, old, flow.vls) ||
-            !add(planner, flow.channel, new, flow.vls))
+        if (!add_on_vls(planner, flow.channel, old, flow.vls) ||
+            !add_on_vls(planner, flow.channel, new, flow.vls))
             return false;
         uint16_t fresh = raise_vls(planner, to, lid, flow.vls);
         if (fresh) {
@@ -107,8 +108,8 @@ bool planner_try(struct planner *planner, const struct table_update *update)
             planner->network->first_edge[update->at + 1] - planner->network->first_edge[update->at];
         planner->plan->work += edges;
         planner->plan->operations += edges + 1;
-        if (!add_arrivals(planner, update->at, lid, port) ||
-            !add_departures(planner, update->at, lid, port) || planner->looping) {
+        if (!add_arriving(planner, update->at, lid, port) ||
+            !add_departing(planner, update->at, lid, port) || planner->looping) {
             cdg_end(&planner->cdg, false);
             planner->looping = false;
             for (; planner->raised.count; planner->raised.count--) {
@@ -141,7 +142,7 @@ static unsigned present_ports(const struct planner *planner, uint32_t at, uint32
 }
 
 /* Follows packets from a switch, as far as they add their VL. */
-static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_t vl)
+static void follow_packets(struct planner *planner, uint32_t from, uint32_t lid, uint16_t vl)
 {
     planner->stack.count = 0;
     vec_push(&planner->stack, from);
@@ -161,7 +162,7 @@ static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_
 }
 
 /* Finds the VLs of packets at each switch by the present tables, if sources have these levels. */
-static void follow_levels(struct planner *planner, const struct routes *routes)
+static void follow_sources(struct planner *planner, const struct routes *routes)
 {
     const struct network *network = planner->network;
     memset(planner->levels, 0,
@@ -172,7 +173,7 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
             bool to_terminal =
                 !(network_owner(network, lid) & NETWORK_SWITCH); /* nor is it unused */
             if (level < planner->vls && (to_terminal || network_terminal_count(network, from)))
-                follow(planner, from, lid, (uint16_t)(1u << level));
+                follow_packets(planner, from, lid, (uint16_t)(1u << level));
         }
 }
 
@@ -190,11 +191,34 @@ static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t
             cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
 }
 
+/* The port by which a switch forwards while none of its entries is being written. */
+static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
+{
+    return planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
+                                                        : planner_old(planner, at, lid);
+}
+
+/* Adds the dependencies of all packets that leave a switch, with one graph. */
+static void put_one_table(struct planner *planner, uint32_t at)
+{
+    for (uint32_t lid = 0; lid < planner->stride; lid++) {
+        uint32_t in = leaving(planner, at, settled_port(planner, at, lid));
+        if (in == NETWORK_NONE || !vls_at(planner, at, lid))
+            continue;
+        uint32_t to = planner->network->edges[in].to;
+        uint32_t out = leaving(planner, to, settled_port(planner, to, lid));
+        if (out != NETWORK_NONE)
+            cdg_note(&planner->cdg, 0, in, out);
+    }
+}
+
 static void put_tables(struct planner *planner)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
     planner->plan->operations += (uint64_t)switches * planner->stride;
-    for (uint32_t at = 0; at < switches; at++)
+    for (uint32_t at = 0; at < switches && !planner->levels; at++)
+        put_one_table(planner, at);
+    for (uint32_t at = 0; at < switches && planner->levels; at++)
         for (uint32_t lid = 0; lid < planner->stride; lid++) {
             uint16_t vls = vls_at(planner, at, lid);
             uint8_t ports[2];
@@ -222,7 +246,7 @@ bool planner_drain(struct planner *planner)
     for (unsigned vl = 0; vl < planner->vls; vl++)
         cdg_clear(&planner->cdg, vl);
     if (planner->levels)
-        follow_levels(planner, planner->before);
+        follow_sources(planner, planner->before);
     put_tables(planner);
     planner->drained_last = true;
     return cyclic_vls(planner) == 0;
@@ -238,7 +262,7 @@ bool planner_begin(struct planner *planner)
 static uint16_t put_new_levels(struct planner *planner)
 {
     memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
-    follow_levels(planner, planner->after);
+    follow_sources(planner, planner->after);
     put_tables(planner);
     return cyclic_vls(planner);
 }

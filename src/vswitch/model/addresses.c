@@ -39,7 +39,7 @@ static void evict(struct subnet *subnet, uint32_t socket)
     function->evicted = true;
     function->attached = false;
     if (subnet->functions.dynamic) {
-        functions_unplug(subnet, socket);
+        functions_set_down(subnet, socket);
         return;
     }
     if (port == SUBNET_NONE)
@@ -66,7 +66,7 @@ static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32
 static uint32_t evict_one(struct subnet *subnet, uint32_t second)
 {
     const struct virtual_function *function = functions_at(subnet, second);
-    uint32_t first = functions_find_machine(subnet, function->guid);
+    uint32_t first = functions_find_vm(subnet, function->guid);
     if (!function->attached || first == SUBNET_NONE || first == second)
         return SUBNET_NONE; /* it is resolved already */
     if (!subnet_is_present(subnet, first)) {
@@ -130,13 +130,13 @@ uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
     return 0;
 }
 
-void addresses_forget_machine(struct subnet *subnet, uint64_t guid)
+void addresses_remove_vm(struct subnet *subnet, uint64_t guid)
 {
-    uint32_t socket = functions_find_machine(subnet, guid);
+    uint32_t socket = functions_find_vm(subnet, guid);
     if (socket == SUBNET_NONE)
         return;
     map_remove(&subnet->functions.machines, guid);
     functions_at(subnet, socket)->attached = false;
     if (subnet->functions.dynamic)
-        functions_unplug(subnet, socket);
+        functions_set_down(subnet, socket);
 }

@@ -26,6 +26,6 @@ uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_no
  * not reused soon. */
 uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next);
 /* Removes a VM and frees its LID. */
-void addresses_forget_machine(struct subnet *subnet, uint64_t guid);
+void addresses_remove_vm(struct subnet *subnet, uint64_t guid);
 
 #endif

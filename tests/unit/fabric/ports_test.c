@@ -355,7 +355,7 @@ static void ends_without_a_common_setting_keep_polling(void **state)
 static unsigned fdr10_active(struct world *world, const struct path *path)
 {
     uint8_t data[SMP_DATA_BYTES] = {0};
-    assert_int_equal(world_ask(world, path, METHOD_GET, WIRE_ID_MELLANOX_PORT_INFO, 1, data), 0);
+    assert_int_equal(world_ask(world, path, METHOD_GET, ATTRIBUTE_MELLANOX_PORT_INFO, 1, data), 0);
     return (unsigned)wire_get(data, MELLANOX_PORT_INFO_LINK_SPEED_ACTIVE);
 }
 

@@ -69,9 +69,9 @@ static void send_hostile(struct sa_world *world, struct rng *rng)
     }
     if (rng_below(rng, 16) == 0)
         bytes = rng_below(rng, LONGEST);
-    struct sa_message question = {
+    struct sa_message message = {
         .address = {.lid = (uint16_t)rng_below(rng, 24), .qp = 1}, .data = mad, .bytes = bytes};
-    sa_receive(world->sa, world->now, &question);
+    sa_receive(world->sa, world->now, &message);
 }
 
 static void check_answer(const struct sa_message *answer)
@@ -102,15 +102,15 @@ static void take_answers(struct sa_world *world)
         fail("a bound is not kept");
 }
 
-static void ask_honestly(struct sa_world *world)
+static void send_valid_query(struct sa_world *world)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3 };
-    uint8_t *path = world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID);
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 64, 64, world_guid(world, "H4"));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 64, 64, world_guid(world, "H15"));
-    if (world_ask(world) != STATUS_OK ||
+    if (world_send(world) != STATUS_OK ||
         wire_get(world_record(world, 0), PATH_RECORD_DLID) != world_lid(world, "H15"))
         fail("an honest query is not answered");
 }
@@ -128,7 +128,7 @@ static struct tenth run_tenth(struct sa_world *world, struct rng *rng, unsigned 
         if (i % HONEST_EVERY)
             continue;
         take_answers(world);
-        ask_honestly(world);
+        send_valid_query(world);
         world->now += NS_PER_MS;
     }
     take_answers(world);

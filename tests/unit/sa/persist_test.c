@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static bool in_step; /* a standby is in sync */
+static bool in_sync; /* a standby is in sync */
 
 static int open_world(void **state)
 {
@@ -13,7 +13,7 @@ static int open_world(void **state)
     config.instance = 77;
     world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
     *state = world;
-    in_step = false;
+    in_sync = false;
     return 0;
 }
 
@@ -29,16 +29,16 @@ static int close_world(void **state)
 /* With a standby in sync the answer waits until the standby has the registration. */
 static void register_now(struct sa_world *world)
 {
-    unsigned status = world_ask(world);
-    if (!in_step || status != NO_ANSWER)
+    unsigned status = world_send(world);
+    if (!in_sync || status != NO_ANSWER)
         assert_int_equal(status, STATUS_OK);
 }
 
 static void join(struct sa_world *world, unsigned group, const char *host)
 {
     uint8_t *record =
-        world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
-                       BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
+        world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
+                    BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
@@ -52,7 +52,7 @@ static void join(struct sa_world *world, unsigned group, const char *host)
 static void leave(struct sa_world *world, unsigned group, const char *host)
 {
     uint8_t *record =
-        world_question(world, METHOD_DELETE, WIRE_ID_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
+        world_query(world, METHOD_DELETE, ATTRIBUTE_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
@@ -63,8 +63,8 @@ static void leave(struct sa_world *world, unsigned group, const char *host)
 static void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
                     const char *name)
 {
-    uint8_t *record = world_question(world, method, WIRE_ID_SERVICE_RECORD,
-                                     BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
+    uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD,
+                                  BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
     wire_set(record, SERVICE_RECORD_ID, id);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
     wire_set(record, SERVICE_RECORD_LEASE, lease_s);
@@ -78,7 +78,7 @@ static void service(struct sa_world *world, unsigned method, uint64_t id, uint32
 
 static void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
 {
-    uint8_t *info = world_question(world, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(info, INFORM_INFO_IS_GENERIC, 1);
     wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);
@@ -298,7 +298,7 @@ static size_t talk(struct sa_world *world, struct sa *standby)
     struct sa_message message;
     size_t longest = 0;
     bool any = true;
-    in_step = true;
+    in_sync = true;
     while (any) {
         any = false;
         sa_expire(standby, world->now);
@@ -400,7 +400,7 @@ static void a_restarted_master_is_polled_for_everything(void **state)
     struct sa *standby = a_standby(world), *old = world->sa;
     talk(world, standby);
     world->sa = another(78);
-    world_look(world);
+    world_update_view(world);
     for (unsigned i = 0; i < 20; i++) /* more generations than the former instance */
         inform(world, "H4", 100 + i, true);
     world->now += 3 * NS_PER_S;
@@ -429,9 +429,9 @@ static void a_poll_without_the_sm_key_is_not_answered(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
-    uint8_t *data = world_question(world, METHOD_GET_TABLE, 0xFF57, 0);
+    uint8_t *data = world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
     memset(data, 0, 24);
-    unsigned status = world_ask(world);
+    unsigned status = world_send(world);
     assert_true(status == NO_ANSWER || status == STATUS_BAD_ATTRIBUTE);
 }
 
@@ -449,13 +449,13 @@ static void a_standby_of_a_master_without_replication_has_no_registrations(void 
     sa_free(standby);
 }
 
-/* ---- clients that have to be asked ---- */
+/* ---- client reregistration ---- */
 
 static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
 {
     struct sa_world *world = *state;
     const struct network_terminal *last = &world->network.terminals.items[world->hosts - 1];
-    uint64_t guid = last->guid, asked;
+    uint64_t guid = last->guid, reregistered;
     struct subnet_port *port = NULL;
     for (uint32_t i = 0; i < world->subnet->ports.count; i++)
         if (world->subnet->ports.items[i].guid == guid)
@@ -470,15 +470,15 @@ static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
     world->now += 59 * NS_PER_S;
     sa_expire(world->sa, world->now);
     world_miss_hosts(world, 0);
-    assert_false(sa_next_reregistration(world->sa, &asked)); /* it was absent briefly */
+    assert_false(sa_next_reregistration(world->sa, &reregistered)); /* it was absent briefly */
     world_miss_hosts(world, 1);
     world->now += 61 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(counts_of(world->sa).subscriptions, 0);
     world_miss_hosts(world, 0);
-    assert_true(sa_next_reregistration(world->sa, &asked));
-    assert_int_equal(asked, guid);
-    assert_false(sa_next_reregistration(world->sa, &asked));
+    assert_true(sa_next_reregistration(world->sa, &reregistered));
+    assert_int_equal(reregistered, guid);
+    assert_false(sa_next_reregistration(world->sa, &reregistered));
 }
 
 int main(void)

@@ -25,11 +25,11 @@ static int close_world(void **state)
 
 static void send(struct sa_world *world, uint16_t from, uint64_t tid)
 {
-    world_question(world, METHOD_GET, WIRE_ID_CLASS_PORT_INFO, 0);
-    wire_set(world->question, MAD_TID, tid);
-    struct sa_message question = {
-        .address = {.lid = from, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-    sa_receive(world->sa, world->now, &question);
+    world_query(world, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
+    wire_set(world->query, MAD_TID, tid);
+    struct sa_message message = {
+        .address = {.lid = from, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &message);
 }
 
 static void a_client_beyond_its_limit_gets_busy(void **state)
@@ -61,12 +61,12 @@ static void a_turn_ends_when_its_budget_is_spent(void **state)
     struct sa_message answer;
     unsigned turns = 0, answered = 0;
     for (unsigned i = 0; i < QUEUE_LIMIT; i++) {
-        uint8_t *record = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(9));
+        uint8_t *record = world_query(world, METHOD_GET, ATTRIBUTE_NODE_RECORD, BIT(9));
         wire_set(record + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H4"));
-        struct sa_message question = {.address = {.lid = (uint16_t)(1 + i % 15), .qp = 1},
-                                      .data = world->question,
-                                      .bytes = MAD_BYTES};
-        sa_receive(world->sa, world->now, &question);
+        struct sa_message message = {.address = {.lid = (uint16_t)(1 + i % 15), .qp = 1},
+                                     .data = world->query,
+                                     .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &message);
     }
     for (; sa_deadline(world->sa) == 0; turns++) {
         sa_expire(world->sa, world->now);
@@ -155,10 +155,10 @@ static void a_long_table_takes_several_turns_and_does_not_delay_others(void **st
 {
     struct sa_world *world = *state;
     struct sa_message answer;
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0); /* 225 pairs */
-    struct sa_message question = {
-        .address = {.lid = 1, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-    sa_receive(world->sa, world->now, &question);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0); /* 225 pairs */
+    struct sa_message message = {
+        .address = {.lid = 1, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &message);
     unsigned turns = 0;
     for (bool done = false; !done; turns++) {
         send(world, 2, turns);
@@ -178,10 +178,10 @@ static void a_long_table_is_of_one_state_of_the_routes(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
-    struct sa_message question = {
-        .address = {.lid = 1, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-    sa_receive(world->sa, world->now, &question);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
+    struct sa_message message = {
+        .address = {.lid = 1, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &message);
     sa_expire(world->sa, world->now);
     assert_false(sa_next_output(world->sa, world->now, &answer));
     world_miss_hosts(world, 1); /* new routes */
@@ -199,11 +199,11 @@ static void too_many_long_tables_are_refused(void **state)
     struct sa_world *world = *state;
     struct sa_message answer;
     unsigned busy = 0;
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
     for (uint16_t lid = 1; lid <= 10; lid++) {
-        struct sa_message question = {
-            .address = {.lid = lid, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-        sa_receive(world->sa, world->now, &question);
+        struct sa_message message = {
+            .address = {.lid = lid, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &message);
     }
     sa_expire(world->sa, world->now);
     while (sa_next_output(world->sa, world->now, &answer))

@@ -19,9 +19,9 @@ struct sa_world {
     struct sa_view view;
     uint64_t now;
     /* The current query, and the last answer. */
-    uint8_t question[MAD_BYTES];
-    size_t question_bytes; /* MAD_BYTES by default */
-    uint16_t from;         /* LID of the requester */
+    uint8_t query[MAD_BYTES];
+    size_t query_bytes; /* MAD_BYTES by default */
+    uint16_t from;      /* LID of the requester */
     struct sa_message answer;
 };
 
@@ -40,15 +40,15 @@ uint16_t world_lid(const struct sa_world *world, const char *name);  /* of a hos
 uint64_t world_guid(const struct sa_world *world, const char *name); /* of a host's port 1 */
 struct subnet_port *world_port(struct sa_world *world, const char *name, unsigned number);
 /* Updates the view of the SA, with a new generation of routes. */
-void world_look(struct sa_world *world);
+void world_update_view(struct sa_world *world);
 /* Removes the last so many hosts from the network, or restores them, and updates the view. */
 void world_miss_hosts(struct sa_world *world, unsigned missing);
 
 /* Begins a query of the requester (the first host by default) and returns its data. */
-uint8_t *world_question(struct sa_world *world, unsigned method, unsigned attribute, uint64_t mask);
+uint8_t *world_query(struct sa_world *world, unsigned method, unsigned attribute, uint64_t mask);
 /* Sends the query. Returns the status of the answer; 0xFFFF: no answer. */
 enum { NO_ANSWER = 0xFFFF };
-unsigned world_ask(struct sa_world *world);
+unsigned world_send(struct sa_world *world);
 /* The last answer. */
 unsigned world_record_count(const struct sa_world *world);
 const uint8_t *world_record(const struct sa_world *world, unsigned index);

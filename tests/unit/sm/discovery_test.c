@@ -90,7 +90,7 @@ static void lids_stay_after_a_rediscovery(void **state)
     unsigned lids[16] = {0};
     struct toy *toy = toy_up(state, line);
     note_lids(toy, lids);
-    sm_look_again(toy->sm, toy->now);
+    sm_rediscover(toy->sm, toy->now);
     toy_settle(toy);
     assert_lids(toy, lids);
     assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_LINEAR_FORWARDING_TABLE, METHOD_SET), 0);
@@ -115,9 +115,9 @@ static void a_stored_lid_is_assigned_again(void **state)
 {
     struct toy *toy = toy_open(state, line);
     struct sm_config config = toy_config();
-    struct sm_fact fact = {toy_node(toy, "H2")->guid + 1, 77, 0};
+    struct sm_lid_fact fact = {toy_node(toy, "H2")->guid + 1, 77, 0};
     unsigned seat = toy_add_manager(toy, "H1", &config);
-    sm_remember(toy->managers[seat].sm, &fact);
+    sm_restore_lid(toy->managers[seat].sm, &fact);
     sm_start(toy->managers[seat].sm, toy->now);
     toy_settle(toy);
     assert_int_equal(toy_lid(toy, "H2", 1), 77);
@@ -234,7 +234,7 @@ static void a_switch_that_refuses_temporarily_is_found_again(void **state)
         struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S3-H3");
         toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "S3", ATTRIBUTE_LINEAR_FORWARDING_TABLE,
                                             METHOD_GET, times});
-        sm_look_again(toy->sm, toy->now);
+        sm_rediscover(toy->sm, toy->now);
         toy_run(toy, 10 * TOY_SWEEP);
         assert_int_equal(toy_present(toy), 6);
         toy_assert_up(toy);
@@ -247,7 +247,7 @@ static void a_sweep_starts_discovery_if_the_own_node_did_not_answer(void **state
 {
     struct toy *toy = toy_up(state, line);
     toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "H1", ATTRIBUTE_NODE_INFO, METHOD_GET, 1});
-    sm_look_again(toy->sm, toy->now);
+    sm_rediscover(toy->sm, toy->now);
     toy_run(toy, TOY_S);
     assert_int_equal(toy_present(toy), 0);
     toy_run(toy, TOY_SWEEP);

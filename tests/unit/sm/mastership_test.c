@@ -332,7 +332,7 @@ static void a_master_that_yields_during_a_change_settles(void **state)
     toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H3", ATTRIBUTE_PORT_INFO, METHOD_GET, 1});
-    sm_look_again(toy->sm, toy->now);
+    sm_rediscover(toy->sm, toy->now);
     toy_run(toy, TOY_MS);
     toy_trap(toy, "S1", 128);
     toy_run(toy, TOY_MS);

@@ -108,7 +108,7 @@ static void happen(struct storm *storm)
     case 4: disturb_smps(storm); break;
     case 5: toy->traps = !toy->traps; break;
     case 6: sm_reroute(sm, toy->now); break;
-    case 7: sm_look_again(sm, toy->now); break;
+    case 7: sm_rediscover(sm, toy->now); break;
     case 8: silence_a_node(storm); break;
     case 9: sm_hand_over(sm, toy->now); break;
     default: break;

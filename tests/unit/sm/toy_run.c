@@ -28,7 +28,7 @@ struct sm_config toy_config_sweeping(uint64_t interval)
 
 static uint64_t patience_of(const struct sm_message *message)
 {
-    return message->patience_ns;
+    return message->request_timeout_ns;
 }
 
 /* ---- managers ---- */

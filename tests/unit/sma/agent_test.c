@@ -97,7 +97,7 @@ static void unknown_methods_are_refused(void **state)
     for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         uint8_t data[SMP_DATA_BYTES] = {0};
         unsigned status;
-        assert_true(ask(&sma, 0, 1, 0, methods[i], ATTRIBUTE_NODE_INFO, 0, data, &status));
+        assert_true(request(&sma, 0, 1, 0, methods[i], ATTRIBUTE_NODE_INFO, 0, data, &status));
         assert_int_equal(status, STATUS_BAD_METHOD);
     }
     sma_release(&sma);

@@ -31,8 +31,8 @@ unsigned get_through(struct sma *sma, unsigned port, unsigned attribute, uint32_
 unsigned set_through(struct sma *sma, unsigned port, unsigned attribute, uint32_t modifier,
                      uint8_t data[SMP_DATA_BYTES]);
 /* The same with an M_Key and a time. True if the agent answers; then *status is set. */
-bool ask(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigned method,
-         unsigned attribute, uint32_t modifier, uint8_t data[SMP_DATA_BYTES], unsigned *status);
+bool request(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigned method,
+             unsigned attribute, uint32_t modifier, uint8_t data[SMP_DATA_BYTES], unsigned *status);
 
 /* Sets one field of PortInfo and leaves the others unchanged. */
 unsigned set_port_field(struct sma *sma, unsigned port, enum wire_field field, uint64_t value);
@@ -40,7 +40,7 @@ uint64_t port_field(const struct sma *sma, unsigned port, enum wire_field field)
 /* Takes a port from Down to Init, as the physical layer does. */
 void link_up(struct sma *sma, unsigned port);
 /* Sets the LIDs of the end port and of its manager. */
-void give_lids(struct sma *sma, unsigned port, unsigned lid, unsigned manager);
+void set_lids(struct sma *sma, unsigned port, unsigned lid, unsigned manager);
 
 /* The notice of the next output, which must be a trap. */
 const uint8_t *next_trap(struct sma *sma, uint64_t now, struct sma_output *output);

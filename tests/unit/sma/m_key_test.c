@@ -10,7 +10,7 @@ static struct sma locked(unsigned level, unsigned lease_s)
 {
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES];
-    give_lids(&sma, 1, LID, MANAGER);
+    set_lids(&sma, 1, LID, MANAGER);
     memcpy(data, sma.ports[1].info, sizeof data);
     wire_set(data, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
@@ -29,14 +29,14 @@ static bool answers(struct sma *sma, uint64_t now, uint64_t key, unsigned method
     memcpy(data, sma->ports[1].info, sizeof data);
     wire_set(data, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
-    return ask(sma, now, 1, key, method, ATTRIBUTE_PORT_INFO, 1, data, &status);
+    return request(sma, now, 1, key, method, ATTRIBUTE_PORT_INFO, 1, data, &status);
 }
 
 static uint64_t key_shown(struct sma *sma, uint64_t key)
 {
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
-    assert_true(ask(sma, 0, 1, key, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
+    assert_true(request(sma, 0, 1, key, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
     assert_int_equal(status, STATUS_OK);
     return wire_get(data, PORT_INFO_M_KEY);
 }
@@ -116,7 +116,7 @@ static void the_m_key_of_one_port_is_hidden_at_another(void **state)
         struct sma sma = locked(level, 0);
         uint8_t data[SMP_DATA_BYTES] = {0};
         unsigned status;
-        assert_true(ask(&sma, 0, 2, 0, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
+        assert_true(request(&sma, 0, 2, 0, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
         assert_int_equal(wire_get(data, PORT_INFO_M_KEY), 0);
         sma_release(&sma);
     }
@@ -128,9 +128,9 @@ static void the_m_key_protects_all_attributes(void **state)
     struct sma sma = locked(2, 0);
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
-    assert_false(ask(&sma, 0, 1, WRONG, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
-    assert_false(ask(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0, data, &status));
-    assert_true(ask(&sma, 0, 1, KEY, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
+    assert_false(request(&sma, 0, 1, WRONG, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
+    assert_false(request(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0, data, &status));
+    assert_true(request(&sma, 0, 1, KEY, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
     sma_release(&sma);
 }
 
@@ -142,10 +142,10 @@ static void the_m_key_of_port_0_protects_a_switch(void **state)
     unsigned status;
     assert_int_equal(set_port_field(&sma, 0, PORT_INFO_M_KEY, KEY), STATUS_OK);
     assert_false(
-        ask(&sma, 0, 3, 0, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
+        request(&sma, 0, 3, 0, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
     assert_int_equal(port_field(&sma, 0, PORT_INFO_M_KEY_VIOLATIONS), 1);
     assert_true(
-        ask(&sma, 0, 3, KEY, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
+        request(&sma, 0, 3, KEY, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
     sma_release(&sma);
 }
 
@@ -156,7 +156,8 @@ static void a_wrong_m_key_raises_trap_256_with_the_request(void **state)
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
     struct sma_output output;
-    assert_false(ask(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0x10002, data, &status));
+    assert_false(
+        request(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0x10002, data, &status));
     const uint8_t *notice = next_trap(&sma, 0, &output);
     const uint8_t *details = notice + NOTICE_AT_DETAILS;
     assert_int_equal(output.dlid, MANAGER);

@@ -4,25 +4,25 @@
 #include "fixture.h"
 
 /* A refused Set must leave every port, and the commands to the links, as they were. */
-struct picture {
+struct saved_state {
     uint8_t infos[SWITCH_PORTS + 1][64];
     uint32_t commands[8];
 };
 
-static void take_picture(const struct sma *sma, struct picture *picture)
+static void save_state(const struct sma *sma, struct saved_state *saved_state)
 {
-    memset(picture, 0, sizeof *picture);
+    memset(saved_state, 0, sizeof *saved_state);
     for (unsigned port = 0; port <= sma->port_count; port++)
-        memcpy(picture->infos[port], sma->ports[port].info, 64);
-    memcpy(picture->commands, sma->link_commands, sizeof picture->commands);
+        memcpy(saved_state->infos[port], sma->ports[port].info, 64);
+    memcpy(saved_state->commands, sma->link_commands, sizeof saved_state->commands);
 }
 
 static void refuses(struct sma *sma, unsigned port, enum wire_field field, uint64_t value)
 {
-    struct picture before, after;
-    take_picture(sma, &before);
+    struct saved_state before, after;
+    save_state(sma, &before);
     assert_int_equal(set_port_field(sma, port, field, value), STATUS_BAD_VALUE);
-    take_picture(sma, &after);
+    save_state(sma, &after);
     assert_memory_equal(&before, &after, sizeof before);
 }
 
@@ -63,8 +63,8 @@ static void port_0_of_an_adapter_is_the_input_port(void **state)
     (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
-    give_lids(&sma, 1, 11, 1);
-    give_lids(&sma, 2, 12, 1);
+    set_lids(&sma, 1, 11, 1);
+    set_lids(&sma, 2, 12, 1);
     assert_int_equal(get_through(&sma, 2, ATTRIBUTE_PORT_INFO, 0, data), STATUS_OK);
     assert_int_equal(wire_get(data, PORT_INFO_LID), 12);
     assert_int_equal(get_through(&sma, 2, ATTRIBUTE_PORT_INFO, 1, data), STATUS_OK);
@@ -488,18 +488,18 @@ static void random_bytes_in_a_refused_set_change_nothing(void **state)
     unsigned refused = 0;
     for (unsigned round = 0; round < 20000; round++) {
         uint8_t data[SMP_DATA_BYTES];
-        struct picture before, after;
+        struct saved_state before, after;
         memcpy(data, sma.ports[round % 21].info, sizeof data);
         for (unsigned i = 0; i < 3; i++) {
             x = x * 1664525 + 1013904223;
             data[x >> 16 & 63] = (uint8_t)(x >> 8);
         }
         wire_set(data, PORT_INFO_M_KEY, 0); /* or the next round fails */
-        take_picture(&sma, &before);
+        save_state(&sma, &before);
         if (set_through(&sma, 1, ATTRIBUTE_PORT_INFO, round % 21, data) == STATUS_OK)
             continue;
         refused++;
-        take_picture(&sma, &after);
+        save_state(&sma, &after);
         assert_memory_equal(&before, &after, sizeof before);
     }
     assert_in_range(refused, 1000, 20000);

@@ -4,18 +4,18 @@
 enum { LID = 9, MANAGER = 3, INTERVAL_CODE = 10 };
 #define INTERVAL (4096 * TIME_NS << INTERVAL_CODE)
 
-static struct sma told_switch(void)
+static struct sma configured_switch(void)
 {
     struct sma sma = a_switch();
-    give_lids(&sma, 0, LID, MANAGER);
+    set_lids(&sma, 0, LID, MANAGER);
     assert_int_equal(set_port_field(&sma, 0, PORT_INFO_SUBNET_TIME_OUT, INTERVAL_CODE), STATUS_OK);
     return sma;
 }
 
-static struct sma told_adapter(void)
+static struct sma configured_adapter(void)
 {
     struct sma sma = an_adapter();
-    give_lids(&sma, 1, LID, MANAGER);
+    set_lids(&sma, 1, LID, MANAGER);
     assert_int_equal(set_port_field(&sma, 1, PORT_INFO_SUBNET_TIME_OUT, INTERVAL_CODE), STATUS_OK);
     return sma;
 }
@@ -47,7 +47,7 @@ enum { URGENT = 1, SECURITY = 2, INFORMATION = 4 };
 static void trap_128_has_the_lid_of_the_switch(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 3);
     const uint8_t *details = details_of(&sma, 128, URGENT, &output);
@@ -59,7 +59,7 @@ static void trap_128_has_the_lid_of_the_switch(void **state)
 static void an_adapter_sends_no_trap_for_its_links(void **state)
 {
     (void)state;
-    struct sma sma = told_adapter();
+    struct sma sma = configured_adapter();
     link_up(&sma, 1);
     sma_link_down(&sma, 1, PHYSICAL_POLLING);
     no_output(&sma, 0);
@@ -70,7 +70,7 @@ static void traps_129_to_131_have_the_port(void **state)
 {
     (void)state;
     for (unsigned number = 129; number <= 131; number++) {
-        struct sma sma = told_switch();
+        struct sma sma = configured_switch();
         struct sma_output output;
         sma_report_threshold(&sma, 17, number);
         const uint8_t *details = details_of(&sma, number, URGENT, &output);
@@ -87,7 +87,7 @@ static void trap_144_has_the_new_capability_mask(void **state)
 {
     (void)state;
     enum { IS_SM = 2 };
-    struct sma sma = told_adapter();
+    struct sma sma = configured_adapter();
     struct sma_output output;
     uint64_t before = port_field(&sma, 1, PORT_INFO_CAPABILITY_MASK);
     sma_report_capability(&sma, 1, IS_SM, 0);
@@ -112,7 +112,7 @@ static void traps_257_and_258_have_the_addresses_and_the_key(void **state)
 {
     (void)state;
     for (unsigned number = 257; number <= 258; number++) {
-        struct sma sma = told_adapter();
+        struct sma sma = configured_adapter();
         struct sma_output output;
         if (number == 257)
             sma_report_p_key(&sma, 1, &violation);
@@ -134,7 +134,7 @@ static void traps_257_and_258_have_the_addresses_and_the_key(void **state)
 static void trap_259_also_has_the_port_of_the_switch(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     sma_report_p_key(&sma, 6, &violation);
     const uint8_t *details = details_of(&sma, 259, SECURITY, &output);
@@ -153,7 +153,7 @@ static void trap_259_also_has_the_port_of_the_switch(void **state)
 static void a_wrong_p_key_at_port_0_of_a_switch_is_trap_257(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     sma_report_p_key(&sma, 0, &violation);
     details_of(&sma, 257, SECURITY, &output);
@@ -165,7 +165,7 @@ static void a_wrong_p_key_at_port_0_of_a_switch_is_trap_257(void **state)
 static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output first, again;
     uint64_t now = 7 * TIME_S;
     link_up(&sma, 3);
@@ -187,7 +187,7 @@ static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **stat
 static void pending_traps_are_sent_round_robin(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     uint64_t now = 0, tids[3];
     for (unsigned i = 0; i < 3; i++)
@@ -208,7 +208,7 @@ static void pending_traps_are_sent_round_robin(void **state)
 static void a_repress_ends_only_its_own_trap(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output first, second;
     sma_report_threshold(&sma, 1, 129);
     sma_report_threshold(&sma, 2, 129);
@@ -228,7 +228,7 @@ static void a_repress_ends_only_its_own_trap(void **state)
 static void the_interval_holds_for_new_traps_after_a_repress(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 1);
     next_trap(&sma, 0, &output);
@@ -243,7 +243,7 @@ static void the_interval_holds_for_new_traps_after_a_repress(void **state)
 static void a_trap_that_is_pending_is_not_raised_twice(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++)
         link_up(&sma, port);
     assert_int_equal(sma.trap_count, 1); /* trap 128 has the switch, not the port */
@@ -253,7 +253,7 @@ static void a_trap_that_is_pending_is_not_raised_twice(void **state)
 static void pending_traps_are_bounded(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++) {
         sma_report_threshold(&sma, port, 129);
         sma_report_threshold(&sma, port, 130);
@@ -269,7 +269,7 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
     struct sma sma;
     options.traps = false;
     make_switch(&sma, &options);
-    give_lids(&sma, 0, LID, MANAGER);
+    set_lids(&sma, 0, LID, MANAGER);
     link_up(&sma, 1);
     no_output(&sma, 0);
     sma_release(&sma);
@@ -277,7 +277,7 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
     sma = a_switch();
     link_up(&sma, 1);
     no_output(&sma, 0);
-    give_lids(&sma, 0, LID, 0);
+    set_lids(&sma, 0, LID, 0);
     link_up(&sma, 2);
     no_output(&sma, 0);
     sma_release(&sma);
@@ -286,7 +286,7 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
 static void a_trap_follows_the_manager_to_its_new_lid(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 1);
     next_trap(&sma, 0, &output);
@@ -304,7 +304,7 @@ static void the_shortest_and_the_longest_interval_fit_the_clock(void **state)
     (void)state;
     static const unsigned codes[] = {0, 31};
     for (unsigned i = 0; i < 2; i++) {
-        struct sma sma = told_switch();
+        struct sma sma = configured_switch();
         struct sma_output output;
         assert_int_equal(set_port_field(&sma, 0, PORT_INFO_SUBNET_TIME_OUT, codes[i]), STATUS_OK);
         link_up(&sma, 1);

@@ -141,7 +141,7 @@ static void invalid_settings_are_refused_and_change_nothing(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
-    give_lids(&device->functions[0], 1, 8, MANAGER);
+    set_lids(&device->functions[0], 1, 8, MANAGER);
     assert_int_equal(set_function(device, 1, 16, 2, 0x111, true), STATUS_OK);
     struct sma_output output;
     while (sma_next_output(&device->vswitch, 0, &output))
@@ -180,7 +180,7 @@ static void the_lft_follows_the_lids_of_the_functions(void **state)
     (void)state;
     struct device *device = a_plain_device();
     uint8_t block[SMP_DATA_BYTES];
-    give_lids(&device->functions[0], 1, 100, MANAGER);
+    set_lids(&device->functions[0], 1, 100, MANAGER);
     assert_int_equal(set_function(device, 1, 64, 2, 0, true), STATUS_OK);
     assert_int_equal(set_function(device, 3, 7, 0, 0, true), STATUS_OK);
     for (unsigned lid = 1; lid < 49152; lid++) {
@@ -260,7 +260,7 @@ static void a_function_comes_up_with_the_settings_of_the_pf(void **state)
     struct device *device = a_plain_device();
     struct sma *pf = &device->functions[0], *vf = &device->functions[1];
     uint8_t keys[SMP_DATA_BYTES] = {0}, map[SMP_DATA_BYTES] = {0};
-    give_lids(pf, 1, 5, MANAGER);
+    set_lids(pf, 1, 5, MANAGER);
     set_port_field(pf, 1, PORT_INFO_SUBNET_TIME_OUT, 11);
     set_port_field(pf, 1, PORT_INFO_M_KEY_LEASE_PERIOD, 33);
     set_port_field(pf, 1, PORT_INFO_NEIGHBOR_MTU, 3);
@@ -301,7 +301,7 @@ static void functions_come_up_and_go_down_without_a_trap(void **state)
     struct device *device = a_plain_device();
     struct sma *vswitch = &device->vswitch, *vf = &device->functions[1];
     struct sma_output output;
-    give_lids(vswitch, 0, 5, MANAGER);
+    set_lids(vswitch, 0, 5, MANAGER);
     assert_int_equal(set_function(device, 1, 6, 0, 0, true), STATUS_OK);
     assert_true(sma_next_output(vswitch, 0, &output));
     sma_function_up(vswitch, output.port, 2, 1, 0, false);
@@ -331,7 +331,7 @@ static void a_repress_at_the_shared_lid_reaches_both_agents(void **state)
     struct device *device = a_plain_device();
     struct sma_output output;
     uint8_t mad[MAD_BYTES];
-    give_lids(&device->functions[0], 1, 5, MANAGER);
+    set_lids(&device->functions[0], 1, 5, MANAGER);
     sma_report_capability(&device->functions[0], 1, 2, 0);
     next_trap(&device->functions[0], 0, &output);
     memcpy(mad, output.mad, sizeof mad);

@@ -53,7 +53,7 @@ static void a_wanted_block_is_taken_once_and_confirmed(void **state)
     assert_int_equal(blocks.rows.items[row].kind, BLOCK_SL2VL);
     assert_int_equal(blocks.rows.items[row].part, 3);
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
-    blocks_confirm(&blocks, row, content(1));
+    blocks_set_actual(&blocks, row, content(1));
     assert_block(blocks_actual(&blocks, 7, BLOCK_SL2VL, 3), 1);
     assert_true(blocks_port_is_settled(&blocks, 7));
     blocks_want(&blocks, 7, BLOCK_SL2VL, 3, content(1));
@@ -81,11 +81,11 @@ static void a_block_that_changes_while_it_is_written_is_written_again(void **sta
     uint32_t row = blocks_take(&blocks);
     blocks_want(&blocks, 1, BLOCK_ARBITRATION, 1, content(2));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE); /* one at a time */
-    blocks_confirm(&blocks, row, content(1));
+    blocks_set_actual(&blocks, row, content(1));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
     assert_block(blocks_content(&blocks, blocks.rows.items[row].wanted), 2);
-    blocks_confirm(&blocks, row, content(2));
+    blocks_set_actual(&blocks, row, content(2));
     assert_true(blocks_port_is_settled(&blocks, 1));
     blocks_release(&blocks);
 }
@@ -124,10 +124,10 @@ static void a_block_without_answer_is_written_again(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     uint32_t row = blocks_take(&blocks);
-    blocks_confirm(&blocks, row, NULL);
+    blocks_set_actual(&blocks, row, NULL);
     assert_null(blocks_actual(&blocks, 1, BLOCK_PARTITIONS, 0));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
@@ -142,7 +142,7 @@ static void a_forgotten_port_is_written_again_and_no_other(void **state)
         for (unsigned kind = 0; kind < BLOCK_KINDS; kind++)
             blocks_want(&blocks, port, kind, 0, content(kind));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
-        blocks_confirm(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
+        blocks_set_actual(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
     blocks_forget(&blocks, 1);
     blocks_forget(&blocks, 77);
     assert_false(blocks_port_is_settled(&blocks, 1));
@@ -172,12 +172,12 @@ static void blocks_with_the_wanted_content_are_not_written(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_true(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(2)); /* another manager wrote it */
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(2)); /* another manager wrote it */
     assert_int_not_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_release(&blocks);
 }
@@ -199,13 +199,13 @@ static void equal_contents_are_stored_once(void **state)
     for (uint32_t port = 0; port < 1000; port++)
         blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(port % 3));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
-        blocks_confirm(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
+        blocks_set_actual(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
     assert_int_equal(contents_in_use(&blocks), 3);
     assert_int_equal(blocks.contents.count, 3);
     for (uint32_t port = 0; port < 1000; port++)
         blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(9));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
-        blocks_confirm(&blocks, row, content(9));
+        blocks_set_actual(&blocks, row, content(9));
     assert_int_equal(contents_in_use(&blocks), 1);
     blocks_release(&blocks);
 }
@@ -231,17 +231,17 @@ static void generations_count_known_p_keys_only(void **state)
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_int_equal(blocks.keys_generation, 0);
-    blocks_confirm(&blocks, blocks_take(&blocks), content(1));
+    blocks_set_actual(&blocks, blocks_take(&blocks), content(1));
     assert_int_equal(blocks.keys_generation, 1);
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
-    blocks_learn(&blocks, 1, BLOCK_SL2VL, 0, content(1));
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
+    blocks_set_known(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     assert_int_equal(blocks.keys_generation, 1);
     blocks_forget(&blocks, 1);
     assert_int_equal(blocks.keys_generation, 2);
     blocks_release(&blocks);
 }
 
-/* ---- the same as a model that is too simple to be wrong ---- */
+/* ---- comparison with a simple model ---- */
 
 enum { PORTS = 5, PARTS = 3, CONTENTS = 6, UNKNOWN = 99, MODEL = PORTS * BLOCK_KINDS * PARTS };
 
@@ -342,11 +342,11 @@ static void step_ending(struct trial *trial, unsigned index)
             model->refused = true;
         break;
     case 1:
-        blocks_confirm(&trial->blocks, trial->row_of[index], NULL);
+        blocks_set_actual(&trial->blocks, trial->row_of[index], NULL);
         model->actual = UNKNOWN;
         break;
     default:
-        blocks_confirm(&trial->blocks, trial->row_of[index], content(model->written));
+        blocks_set_actual(&trial->blocks, trial->row_of[index], content(model->written));
         model->actual = model->written;
     }
     model->written = UNKNOWN;
@@ -379,8 +379,8 @@ static void step(struct trial *trial)
     case 3:
         if (model->written != UNKNOWN)
             break;
-        blocks_learn(&trial->blocks, port_of(index), kind_of(index), index % PARTS,
-                     content(number));
+        blocks_set_known(&trial->blocks, port_of(index), kind_of(index), index % PARTS,
+                         content(number));
         model->actual = (uint8_t)number;
         break;
     case 4:
@@ -416,7 +416,8 @@ static void any_history_ends_as_in_the_model(void **state)
             step_taking(&trial);
             for (unsigned j = 0; j < MODEL; j++)
                 if (trial.model[j].written != UNKNOWN) {
-                    blocks_confirm(&trial.blocks, trial.row_of[j], content(trial.model[j].written));
+                    blocks_set_actual(&trial.blocks, trial.row_of[j],
+                                      content(trial.model[j].written));
                     trial.model[j].actual = trial.model[j].written;
                     trial.model[j].written = UNKNOWN;
                 }

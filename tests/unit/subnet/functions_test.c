@@ -37,7 +37,7 @@ static void a_function_that_is_up_has_the_settings_of_its_pf(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    assert_true(hypervisors_say(&subnet, 1, 2, 77, 0));
+    assert_true(hypervisors_answer(&subnet, 1, 2, 77, 0));
     const struct subnet_port *port = port_of(&subnet, 1, 2);
     assert_non_null(port);
     assert_true(port->known);
@@ -54,11 +54,11 @@ static void with_dynamic_lids_a_function_without_one_has_no_node(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, true);
-    hypervisors_say(&subnet, 0, 1, 0, 0);
+    hypervisors_answer(&subnet, 0, 1, 0, 0);
     assert_null(port_of(&subnet, 0, 1));
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
     assert_int_not_equal(subnet.ports.items[hypervisors_socket(&subnet, 0, 1)].peer, SUBNET_NONE);
-    hypervisors_say(&subnet, 0, 1, 0, 0);
+    hypervisors_answer(&subnet, 0, 1, 0, 0);
     assert_int_equal(subnet.ports.items[hypervisors_socket(&subnet, 0, 1)].peer, SUBNET_NONE);
     assert_false(
         subnet_is_present(&subnet, functions_port(&subnet, hypervisors_socket(&subnet, 0, 1))));
@@ -71,7 +71,7 @@ static void a_function_with_the_guid_of_another_node_is_left_out(void **state)
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     subnet_add_node(&subnet, hypervisors_guid(0, 1), SUBNET_SWITCH, 4);
-    assert_false(hypervisors_say(&subnet, 0, 1, 50, 0));
+    assert_false(hypervisors_answer(&subnet, 0, 1, 50, 0));
     subnet_release(&subnet);
 }
 
@@ -82,18 +82,18 @@ static void a_function_without_its_wanted_lid_must_be_written(void **state)
     struct function_setting wanted;
     hypervisors_init(&subnet, false);
     uint32_t socket = hypervisors_socket(&subnet, 0, 1);
-    hypervisors_say(&subnet, 0, 1, 0, 0);
+    hypervisors_answer(&subnet, 0, 1, 0, 0);
     assert_false(functions_differ(&subnet, socket, &wanted)); /* no LID is assigned yet */
     subnet_set_lid(&subnet, functions_port(&subnet, socket), 60, 0);
     assert_true(functions_differ(&subnet, socket, &wanted));
     assert_int_equal(wanted.lid, 60);
     assert_false(wanted.attached);
-    hypervisors_say(&subnet, 0, 1, 60, 0);
+    hypervisors_answer(&subnet, 0, 1, 60, 0);
     assert_false(functions_differ(&subnet, socket, &wanted));
     subnet_release(&subnet);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static void a_requested_setting_is_wanted_until_it_has_an_outcome(void **state)
 {
@@ -135,7 +135,7 @@ static void keys_are_done_when_their_blocks_are_confirmed(void **state)
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
     uint32_t row = blocks_take(&subnet.blocks);
     assert_true(functions_is_busy(&subnet, socket));
-    blocks_confirm(&subnet.blocks, row, block); /* and confirmed */
+    blocks_set_actual(&subnet.blocks, row, block); /* and confirmed */
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_DONE);
     assert_false(functions_is_busy(&subnet, socket));
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
@@ -150,11 +150,11 @@ static void a_vm_is_at_the_function_that_reports_it(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
-    hypervisors_say(&subnet, 0, 1, 50, 0);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    hypervisors_answer(&subnet, 0, 1, 50, 0);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     subnet_release(&subnet);
 }
 
@@ -163,12 +163,12 @@ static void a_vm_is_at_the_second_function_when_the_first_loses_it(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
-    hypervisors_say(&subnet, 2, 2, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_answer(&subnet, 2, 2, 50, MACHINE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
     assert_int_equal(subnet.functions.contested.count, 1);
-    hypervisors_say(&subnet, 0, 1, 50, 0);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
+    hypervisors_answer(&subnet, 0, 1, 50, 0);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
     subnet_release(&subnet);
 }
 
@@ -177,11 +177,11 @@ static void a_vm_that_migrates_is_at_the_new_function_at_once(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
     functions_at(&subnet, hypervisors_socket(&subnet, 0, 1))->held = true;
     functions_at(&subnet, hypervisors_socket(&subnet, 1, 1))->held = true;
-    hypervisors_say(&subnet, 1, 1, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    hypervisors_answer(&subnet, 1, 1, 50, MACHINE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     assert_int_equal(subnet.functions.contested.count, 0);
     subnet_release(&subnet);
 }

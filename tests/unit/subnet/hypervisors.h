@@ -20,8 +20,8 @@ uint32_t hypervisors_node(const struct subnet *subnet, unsigned host);
 uint32_t hypervisors_socket(const struct subnet *subnet, unsigned host, unsigned vf); /* vf: 1 … */
 uint64_t hypervisors_guid(unsigned host, unsigned vf); /* the initial GUID of a function */
 /* The answer of a vSwitch: LID (0: none) and VM (0: none) of a function. */
-bool hypervisors_say(struct subnet *subnet, unsigned host, unsigned vf, uint16_t lid,
-                     uint64_t machine);
+bool hypervisors_answer(struct subnet *subnet, unsigned host, unsigned vf, uint16_t lid,
+                        uint64_t machine);
 /* All functions have LIDs: PF_LID + HYPERVISORS for the first, and so on. */
 void hypervisors_populate(struct subnet *subnet);
 uint16_t hypervisors_lid(unsigned host, unsigned vf);

@@ -33,13 +33,13 @@ static const char storage_policy[] =
     "match class 7,9-11 level bulk\n"
     "match with servers level bulk # the rest\n";
 
-static uint8_t sl_of(const struct qos *qos, const struct qos_request *question)
+static uint8_t sl_of(const struct qos *qos, const struct qos_request *request)
 {
     struct qos_layout layout;
     struct err refusal;
     uint8_t sl;
     qos_make_layout(qos, 8, &layout, &refusal);
-    qos_resolve(qos, &layout, question, 0, &sl);
+    qos_resolve(qos, &layout, request, 0, &sl);
     return sl;
 }
 
@@ -49,7 +49,7 @@ static void the_first_match_applies(void **state)
     (void)state;
     uint64_t servers = 1;
     const struct {
-        struct qos_request question;
+        struct qos_request request;
         uint8_t sl;
     } cases[] = {
         {{.has_p_key = true, .p_key = 0xFFFF}, 0},
@@ -66,8 +66,8 @@ static void the_first_match_applies(void **state)
         {{.class = 7}, 0}, /* has_class is false */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (sl_of(&qos, &cases[i].question) != cases[i].sl)
-            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].question));
+        if (sl_of(&qos, &cases[i].request) != cases[i].sl)
+            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].request));
     qos_release(&qos);
 }
 
@@ -430,7 +430,7 @@ static void opensm_s_policy_is_read(void **state)
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.description = "vs2 HCA-1"}), 1);
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.type = 2}), 2);
     const struct {
-        struct qos_request question;
+        struct qos_request request;
         uint8_t sl;
     } cases[] = {
         {{.has_p_key = true, .p_key = 0x8003}, 1},
@@ -445,8 +445,8 @@ static void opensm_s_policy_is_read(void **state)
         {{.target_guid = 0x1234}, 9},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (sl_of(&qos, &cases[i].question) != cases[i].sl)
-            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].question));
+        if (sl_of(&qos, &cases[i].request) != cases[i].sl)
+            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].request));
     const struct qos_level *whole = &qos.levels.items[qos_find_level(&qos, "Whole")];
     assert_int_equal(whole->mtu, 4);
     assert_int_equal(whole->rate, 3);

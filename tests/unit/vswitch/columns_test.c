@@ -161,7 +161,7 @@ static const struct kind kinds[] = {
 
 /* Many moves in sequence: in either mode every VM is reachable and no deadlock is possible, after
  * each wave and with any part of the next one. */
-static void wander(const struct kind *kind, enum vswitch_mode mode, bool swap)
+static void migrate_vms(const struct kind *kind, enum vswitch_mode mode, bool swap)
 {
     struct network network;
     struct routes routes;
@@ -201,7 +201,7 @@ static void vms_may_migrate_any_number_of_times(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (unsigned j = 0; j < 4; j++)
-            wander(&kinds[i], j & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED, j & 2);
+            migrate_vms(&kinds[i], j & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED, j & 2);
 }
 
 /* An independent form of the rule for a safe order: a packet that any entry since the last drain

@@ -112,8 +112,8 @@ static void prepopulated_lids_are_exchanged(void **state)
     uint32_t here = hypervisors_socket(&subnet, 0, 1), there = hypervisors_socket(&subnet, 2, 1);
     const struct move move = {MACHINE,    .source = here,  .target = there,
                               .lid = lid, .before = other, .left = other};
-    hypervisors_say(&subnet, 2, 1, lid, MACHINE); /* both have answered */
-    hypervisors_say(&subnet, 0, 1, other, 0);
+    hypervisors_answer(&subnet, 2, 1, lid, MACHINE); /* both have answered */
+    hypervisors_answer(&subnet, 0, 1, other, 0);
     move_addresses(&move, &subnet, &network);
     assert_int_equal(subnet.by_lid[lid], functions_port(&subnet, there));
     assert_int_equal(subnet.by_lid[other], functions_port(&subnet, here));
@@ -134,7 +134,7 @@ static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
     make_network(&network, &subnet);
     uint32_t socket = hypervisors_socket(&subnet, 1, 2);
     struct move move = {MACHINE, .source = SUBNET_NONE, .target = socket, .lid = 50};
-    hypervisors_say(&subnet, 1, 2, 50, MACHINE);
+    hypervisors_answer(&subnet, 1, 2, 50, MACHINE);
     move_addresses(&move, &subnet, &network);
     assert_int_equal(subnet.by_lid[50], functions_port(&subnet, socket));
     assert_int_equal(port_to(&network, 50), 0);
@@ -143,7 +143,7 @@ static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
     /* The VM stops, but its hypervisor does not answer. */
     move = (struct move){MACHINE, .source = socket, .target = SUBNET_NONE, .lid = 50};
     move_addresses(&move, &subnet, &network);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     assert_int_equal(subnet.by_lid[50], SUBNET_NONE);
     assert_int_equal(port_to(&network, 50), 0);
     network_release(&network);

@@ -27,7 +27,7 @@ static void carry_out(struct network *network, struct routes *routes,
 
 /* VMs migrate by copied entries; each keeps its SLs. The independent check confirms every change
  * that was found safe. */
-static void wander(const char *engine, unsigned *refused, unsigned *moved)
+static void migrate_vms(const char *engine, unsigned *refused, unsigned *moved)
 {
     static const char *const words[] = {"4x4", "hosts=1"};
     struct network network;
@@ -72,8 +72,8 @@ static void safe_changes_close_no_cycle(void **state)
 {
     unsigned refused = 0, moved = 0;
     (void)state;
-    wander("dfsssp", &refused, &moved);
-    wander("lash", &refused, &moved);
+    migrate_vms("dfsssp", &refused, &moved);
+    migrate_vms("lash", &refused, &moved);
     assert_true(moved > 0);
     print_message("%u moves, %u refused\n", moved, refused);
 }

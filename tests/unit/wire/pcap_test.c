@@ -139,7 +139,7 @@ static void both_checksums_are_right(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES];
-    make_mad(mad, CLASS_SUBN_ADM, METHOD_GET, WIRE_ID_PATH_RECORD);
+    make_mad(mad, CLASS_SUBN_ADM, METHOD_GET, ATTRIBUTE_PATH_RECORD);
     struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, sizeof mad};
     for (int global = 0; global < 2; global++) {
         packet.header.global = global;

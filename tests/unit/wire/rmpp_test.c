@@ -27,7 +27,7 @@ static uint8_t *make_message(size_t bytes, uint64_t seed)
     wire_set(message, MAD_CLASS_VERSION, 2);
     wire_set(message, MAD_METHOD, METHOD_GET_TABLE_RESP);
     wire_set(message, MAD_TID, 0x0000000a0000000b);
-    wire_set(message, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
+    wire_set(message, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_RECORD);
     return message;
 }
 
@@ -145,7 +145,7 @@ static void acknowledgements_have_the_fields_that_the_kernel_expects(void **stat
     assert_true(feed(receiver, mad, ack));
     assert_int_equal(wire_get(ack, MAD_METHOD), METHOD_GET_TABLE);
     assert_int_equal(wire_get(ack, MAD_TID), wire_get(mad, MAD_TID));
-    assert_int_equal(wire_get(ack, MAD_ATTRIBUTE_ID), WIRE_ID_NODE_RECORD);
+    assert_int_equal(wire_get(ack, MAD_ATTRIBUTE_ID), ATTRIBUTE_NODE_RECORD);
     assert_int_equal(wire_get(ack, RMPP_TYPE), RMPP_ACK);
     assert_int_equal(wire_get(ack, RMPP_FLAGS), RMPP_FLAG_ACTIVE);
     assert_int_equal(wire_get(ack, RMPP_DATA1), 1);

@@ -46,7 +46,7 @@ static void kill_process(struct life *life)
 static void send_request(struct life *life, const char *host, unsigned method, uint64_t mask)
 {
     struct sa_world *world = &life->world;
-    uint8_t *record = world_question(world, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_MC_MEMBER_RECORD, mask);
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     wire_set_bits(gid, 0, 64, PREFIX);
@@ -54,7 +54,7 @@ static void send_request(struct life *life, const char *host, unsigned method, u
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
     world->from = world_lid(world, host);
-    assert_int_equal(world_ask(world), NO_ANSWER); /* not yet */
+    assert_int_equal(world_send(world), NO_ANSWER); /* not yet */
 }
 
 static unsigned answers(struct life *life)

@@ -51,9 +51,9 @@ static void written_lids_are_read_again(void **state)
     struct text text = {0};
     assert_int_equal(store_open(&store, f->directory, &f->err), 0);
     assert_int_equal(store.facts.count, 0);
-    store_add(&store, &(struct sm_fact){0x10, 5, 0});
-    store_add(&store, &(struct sm_fact){0x20, 16, 3});
-    store_add(&store, &(struct sm_fact){0x10, 6, 0}); /* it has another LID now */
+    store_add(&store, &(struct sm_lid_fact){0x10, 5, 0});
+    store_add(&store, &(struct sm_lid_fact){0x20, 16, 3});
+    store_add(&store, &(struct sm_lid_fact){0x10, 6, 0}); /* it has another LID now */
     store_print(&store, &text);
     assert_string_equal(text.data, "0x0000000000000010 0x0006 0x0006\n\n"
                                    "0x0000000000000020 0x0010 0x0017\n\n");

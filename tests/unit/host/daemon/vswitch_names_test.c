@@ -90,7 +90,7 @@ static void a_guid_has_64_bits(void **state)
 static void a_hypervisor_may_have_the_longest_description(void **state)
 {
     (void)state;
-    static char longest[VSWITCH_NAME_MOST + 1];
+    static char longest[VSWITCH_NAME_LIMIT + 1];
     static const char *const words[] = {"2", "2", "vfs=2"};
     struct world world;
     struct fabric_options options;
@@ -120,7 +120,7 @@ static void names_with_control_characters_are_refused(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct vswitch_request request = {
             .verb = VSWITCH_CREATE, .guid = vswitch_guid(names[i]), .name = names[i]};
-        assert_int_equal(sim_vm_ask(world.sim, manager, &request, &err), 0);
+        assert_int_equal(sim_vm_submit(world.sim, manager, &request, &err), 0);
         assert_non_null(strstr(err.message, "control characters"));
     }
     must(&world, manager, VSWITCH_CREATE, "größer & schöner", "H1", VSWITCH_BALANCED);
@@ -133,7 +133,7 @@ static void names_of_unknown_machines_are_not_stored(void **state)
     struct world world;
     unsigned manager = start(&world, false);
     const struct vswitch *machines = sim_machines(world.sim, manager);
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     for (unsigned i = 0; i < 40; i++) {
         char name[16];
         snprintf(name, sizeof name, "nobody%u", i);
@@ -143,15 +143,15 @@ static void names_of_unknown_machines_are_not_stored(void **state)
     }
     assert_int_equal(machines->name_texts.count, 0);
     must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
-    assert_true(vswitch_find_machine(machines, vswitch_guid("alpha"), &machine));
+    assert_true(vswitch_find_vm(machines, vswitch_guid("alpha"), &machine));
     assert_string_equal(machine.name, "alpha");
     ask(&world, manager, VSWITCH_MIGRATE, "alpha", "nowhere", VSWITCH_BALANCED);
-    assert_true(vswitch_find_machine(machines, vswitch_guid("alpha"), &machine));
+    assert_true(vswitch_find_vm(machines, vswitch_guid("alpha"), &machine));
     assert_string_equal(machine.name, "alpha");
     must(&world, manager, VSWITCH_CREATE, "beta", "H2", VSWITCH_BALANCED);
     must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
     assert_int_equal(machines->name_texts.count, 1);
-    assert_true(vswitch_find_machine(machines, vswitch_guid("beta"), &machine));
+    assert_true(vswitch_find_vm(machines, vswitch_guid("beta"), &machine));
     assert_string_equal(machine.name, "beta");
     must(&world, manager, VSWITCH_DESTROY, "beta", NULL, VSWITCH_BALANCED);
     assert_int_equal(machines->name_texts.count, 0);

@@ -275,7 +275,7 @@ static void set_lid(int fd)
     assert_int_equal(umad_unregister(fd, agent), 0);
 }
 
-static void long_messages_pass_whole_both_ways(void **state)
+static void long_messages_pass_in_both_directions(void **state)
 {
     (void)state;
     enum { BYTES = 300000 };
@@ -544,7 +544,7 @@ int main(void)
         CLAIM(a_port_id_is_a_descriptor_for_poll),
         CLAIM(a_lost_mad_times_out),
         CLAIM(a_buffer_too_small_leaves_the_mad_in_place),
-        CLAIM(long_messages_pass_whole_both_ways),
+        CLAIM(long_messages_pass_in_both_directions),
         CLAIM(calls_that_the_kernel_refuses_fail),
         CLAIM(a_forked_process_can_use_the_port),
         CLAIM(many_programs_share_a_port),

@@ -161,7 +161,7 @@ static struct vswitch_result submit_and_check(struct keyed *keyed, enum vswitch_
     struct vswitch_request request = {
         .verb = verb, .guid = vswitch_guid(name), .name = name, .hypervisor = place};
     struct err err = {0};
-    uint64_t ticket = sim_vm_ask(sim, keyed->manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(sim, keyed->manager, &request, &err);
     uint64_t limit = sim_now(sim) + 30 * TIME_S;
     if (!ticket)
         fail_msg("%s", err.message);
@@ -194,8 +194,8 @@ static void check_free_functions(struct keyed *keyed)
         unsigned count = keys_at(keyed, port, keys);
         allowed(keyed, guid);
         assert_true(!keyed->config.dynamic_lids ||
-                    functions_find_machine(sm_subnet(sim_manager(keyed->world.sim, keyed->manager)),
-                                           guid) != SUBNET_NONE);
+                    functions_find_vm(sm_subnet(sim_manager(keyed->world.sim, keyed->manager)),
+                                      guid) != SUBNET_NONE);
         assert_int_equal(count, keyed->scratch.keys.count);
         for (unsigned i = 0; i < count; i++)
             assert_true(is_allowed(keyed, keys[i]));
@@ -255,7 +255,7 @@ static void rules_that_change_during_a_move_count_at_its_end(void **state)
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
-        uint64_t ticket = sim_vm_ask(sim, keyed.manager, &request, &err);
+        uint64_t ticket = sim_vm_submit(sim, keyed.manager, &request, &err);
         assert_true(ticket);
         for (unsigned i = 0; i < steps; i++)
             sim_step(sim, sim_now(sim) + TIME_S);
@@ -331,7 +331,7 @@ static void a_hypervisor_that_fails_meanwhile_comes_back_without_foreign_keys(vo
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
-        uint64_t ticket = sim_vm_ask(sim, keyed.manager, &request, &err);
+        uint64_t ticket = sim_vm_submit(sim, keyed.manager, &request, &err);
         assert_true(ticket);
         for (unsigned i = 0; i < steps / 2; i++)
             sim_step(sim, sim_now(sim) + TIME_S);
@@ -366,7 +366,7 @@ static void a_killed_manager_leaves_no_foreign_keys(void **state)
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
-        assert_true(sim_vm_ask(sim, keyed.manager, &request, &err));
+        assert_true(sim_vm_submit(sim, keyed.manager, &request, &err));
         for (unsigned i = 0; i < steps; i++) {
             sim_step(sim, sim_now(sim) + TIME_S);
             check_keys(&keyed, false);

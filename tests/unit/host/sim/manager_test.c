@@ -118,8 +118,7 @@ static void a_flapping_port_is_ignored_and_later_used_again(void **state)
     assert_true(all_active(world));
 }
 
-/* Random forwarding tables are checked with an SMP by LID from the manager to every node and back.
- */
+/* Random forwarding tables are checked with an SMP by LID from the manager to every node. */
 static void switches_with_random_tables_are_routed_with_few_entries(void **state)
 {
     static const char *const engines[] = {"pira", "fera"};
@@ -184,8 +183,7 @@ static void the_first_sweep_finds_no_change(void **state)
     assert_int_equal(after.sent - before.sent, 12 + 1);
 }
 
-/* A link that comes up after its port was read and before PortStateChange is cleared must be found.
- */
+/* A link that comes up after its port was read, before PortStateChange is cleared, is found. */
 static void a_link_that_comes_up_during_bring_up_is_found(void **state)
 {
     (void)state;
@@ -320,8 +318,8 @@ static void remembered_lids_are_assigned_again(void **state)
     struct sm_config config = default_config();
     uint32_t port = host(world, "H15");
     struct sm *sm = sm_new(&config, fabric_port_guid(world->fabric, host(world, "H4"), 0));
-    struct sm_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
-    sm_remember(sm, &fact);
+    struct sm_lid_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
+    sm_restore_lid(sm, &fact);
     unsigned manager = sim_attach_manager(world->sim, host(world, "H4"), sm);
     assert_true(sim_run_until_settled(world->sim, manager, 10 * TIME_S));
     assert_int_equal(wire_get(fabric_port_info(world->fabric, port), PORT_INFO_LID), 777);

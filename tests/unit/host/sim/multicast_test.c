@@ -96,7 +96,7 @@ static void begin_with(struct group_world *world, const char *engine, const char
                         &(struct data_observer){.context = world, .delivered = note_delivered});
     uint32_t port = management_port(&world->world, "S0");
     world->manager = sim_add_manager(world->world.sim, port, &world->config);
-    sm_use_groups(sim_manager(world->world.sim, world->manager), &world->groups);
+    sm_set_groups(sim_manager(world->world.sim, world->manager), &world->groups);
     assert_true(sim_run_until_settled(world->world.sim, world->manager, 30 * TIME_S));
     world->warnings = world->errors = 0;
 }
@@ -281,8 +281,7 @@ static void a_switch_can_be_a_member(void **state)
     end(&world);
 }
 
-/* In a tree of two stages the root does not change: joins and leaves do not affect other members.
- */
+/* In a tree of two stages the root does not change, so a join affects no other member. */
 static void joins_and_leaves_do_not_affect_other_members(void **state)
 {
     struct group_world world;
@@ -553,7 +552,7 @@ static void a_new_master_writes_the_same_trees(void **state)
     sim_kill_manager(world.world.sim, world.manager);
     world.manager =
         sim_add_manager(world.world.sim, management_port(&world.world, "S9"), &world.config);
-    sm_use_groups(manager_of(&world), &world.groups);
+    sm_set_groups(manager_of(&world), &world.groups);
     assert_true(sim_run_until_settled(world.world.sim, world.manager,
                                       sim_now(world.world.sim) + 30 * TIME_S));
     assert_int_equal(hash_of_blocks(&world, world.manager), before);
@@ -574,7 +573,7 @@ static void a_master_that_returns_restores_no_old_trees(void **state)
     world.config.priority = 9;
     world.manager =
         sim_add_manager(world.world.sim, management_port(&world.world, "S9"), &world.config);
-    sm_use_groups(manager_of(&world), &world.groups);
+    sm_set_groups(manager_of(&world), &world.groups);
     assert_true(sim_run_until_settled(world.world.sim, world.manager,
                                       sim_now(world.world.sim) + 30 * TIME_S));
     assert_int_equal(sm_state(sim_manager(world.world.sim, first)), SM_STANDBY);

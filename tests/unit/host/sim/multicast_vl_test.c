@@ -56,7 +56,7 @@ static void begin(struct laned *laned, const char *engine, unsigned lanes)
     fabric_observe_data(laned->world.fabric,
                         &(struct data_observer){.context = laned, .delivered = note_delivered});
     sim_administration_options_init(&options);
-    sim_administer(laned->world.sim, &options);
+    sim_add_administrations(laned->world.sim, &options);
     sm_config_init(&config);
     config.engine = engine_find(engine);
     config.engine_options.max_vls = lanes;
@@ -88,14 +88,14 @@ static uint32_t join_broadcast(struct laned *laned, uint32_t port)
     enum { MGID = 1, PORT_GID = 2, JOIN_STATE = 0x10000 };
     uint8_t mad[MAD_BYTES] = {0}, *record = mad + SA_DATA_OFFSET;
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MC_MEMBER_RECORD);
     wire_set(mad, SA_COMPONENT_MASK, MGID | PORT_GID | JOIN_STATE);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), broadcast, 16);
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     wire_set_bits(gid, 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(gid, 64, 64, fabric_port_guid(laned->world.fabric, port, 0));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
-    return sim_clients_ask(laned->clients, port, mad);
+    return sim_clients_send(laned->clients, port, mad);
 }
 
 static void all_join(struct laned *laned, const uint8_t mgid[16])
@@ -109,7 +109,7 @@ static void all_join(struct laned *laned, const uint8_t mgid[16])
     }
     assert_true(sim_clients_run(laned->clients, sim_now(laned->world.sim) + TIME_S));
     for (uint32_t i = 0; i < HOSTS; i++) {
-        const struct sim_question *question = sim_clients_question(laned->clients, i);
+        const struct sim_query *question = sim_clients_query(laned->clients, i);
         assert_int_equal(question->status, STATUS_OK);
         const uint8_t *record = question->answer + SA_DATA_OFFSET;
         laned->path.dlid = (uint16_t)wire_get(record, MC_MEMBER_RECORD_MLID);
@@ -168,8 +168,7 @@ static void on_its_own_vl_a_group_reaches_all(void **state)
     check_own_vl("nue", 3);
 }
 
-/* A group gets the SL of its creator, even if some members are not reached; the manager logs that.
- */
+/* A group gets the SL of its creator, even if it does not reach all members; that is logged. */
 static void a_group_keeps_the_sl_that_its_creator_chose(void **state)
 {
     struct laned laned;
@@ -201,7 +200,7 @@ static unsigned warnings_at(uint8_t sl)
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     begin(&laned, "dfsssp", 4);
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MC_MEMBER_RECORD);
     wire_set(mad, SA_COMPONENT_MASK, 0x130C7); /* as client_join() has it */
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), another, 16);
     wire_set_bits(gid, 0, 64, UINT64_C(0xFE80000000000000));
@@ -211,11 +210,11 @@ static unsigned warnings_at(uint8_t sl)
     for (unsigned i = 0; i < HOSTS; i++) {
         uint32_t port = host_number(&laned, i);
         wire_set_bits(gid, 64, 64, fabric_port_guid(laned.world.fabric, port, 0));
-        sim_clients_ask(laned.clients, port, mad);
+        sim_clients_send(laned.clients, port, mad);
     }
     assert_true(sim_clients_run(laned.clients, sim_now(laned.world.sim) + TIME_S));
     for (uint32_t i = 0; i < HOSTS; i++)
-        assert_int_equal(sim_clients_question(laned.clients, i)->status, STATUS_OK);
+        assert_int_equal(sim_clients_query(laned.clients, i)->status, STATUS_OK);
     run_for(&laned.world, 100 * TIME_MS);
     unsigned warnings = laned.warnings;
     end(&laned);

@@ -182,8 +182,7 @@ static void try_key(struct parted *parted, uint16_t key)
     run(parted, TIME_MS);
 }
 
-/* Packets are delivered exactly from the senders to the receivers of these sets, one bit per host.
- */
+/* Packets are delivered only from the senders to the receivers of these sets of hosts. */
 static void assert_delivered(const struct parted *parted, unsigned senders, unsigned receivers)
 {
     for (unsigned from = 0; from < HOSTS; from++)

@@ -171,8 +171,7 @@ static double share(const struct service_world *world, unsigned traffic)
     return (double)world->bytes[traffic] / (double)sum;
 }
 
-/* Two switches, a link between them, four hosts at each: 1x SDR, 2 Gb/s, 250 bytes a microsecond.
- */
+/* Two switches with one link, four hosts at each: 1x SDR, 2 Gb/s, 250 bytes per microsecond. */
 static const char two_switches[] = "mesh dims=2 hosts=4 width=1x speed=sdr";
 enum { PACKET = 4096 + DATA_OVERHEAD_BYTES };
 #define PACKET_PS (PACKET * 4 * TIME_NS)

@@ -32,7 +32,7 @@ static void begin(struct away *away)
     sim_administration_options_init(&options);
     options.elsewhere = true;
     options.port = away->seat;
-    sim_administer(away->world.sim, &options);
+    sim_add_administrations(away->world.sim, &options);
     settle(&away->world, host(&away->world, "H0"), &config);
     away->clients = sim_clients_new(away->world.sim, away->world.fabric);
 }
@@ -43,10 +43,10 @@ static void end(struct away *away)
     world_close(&away->world);
 }
 
-static const struct sim_question *answer_to(struct away *away, uint32_t question)
+static const struct sim_query *answer_to(struct away *away, uint32_t question)
 {
     assert_true(sim_clients_run(away->clients, sim_now(away->world.sim) + 30 * TIME_S));
-    return sim_clients_question(away->clients, question);
+    return sim_clients_query(away->clients, question);
 }
 
 static uint16_t lid_of(const struct away *away, const char *name)
@@ -61,7 +61,7 @@ static void a_host_follows_and_stores_a_redirection(void **state)
     struct away away;
     begin(&away);
     uint32_t number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
-    const struct sim_question *question = answer_to(&away, number);
+    const struct sim_query *question = answer_to(&away, number);
     assert_int_equal(question->state, SIM_ANSWERED);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->tries, 2); /* to the manager, and to the redirection */
@@ -84,9 +84,9 @@ static void class_port_info_has_the_redirection(void **state)
     uint8_t mad[MAD_BYTES] = {0};
     begin(&away);
     wire_set(mad, MAD_METHOD, METHOD_GET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
-    uint32_t number = sim_clients_ask(away.clients, host(&away.world, "H3"), mad);
-    const struct sim_question *question = answer_to(&away, number);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
+    uint32_t number = sim_clients_send(away.clients, host(&away.world, "H3"), mad);
+    const struct sim_query *question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->tries, 1);
     const uint8_t *info = question->answer + SA_DATA_OFFSET;
@@ -103,9 +103,9 @@ static void long_tables_come_from_the_redirected_port(void **state)
     uint8_t mad[MAD_BYTES] = {0};
     begin(&away);
     wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
-    const struct sim_question *question =
-        answer_to(&away, sim_clients_ask(away.clients, host(&away.world, "H2"), mad));
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_RECORD);
+    const struct sim_query *question =
+        answer_to(&away, sim_clients_send(away.clients, host(&away.world, "H2"), mad));
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->tries, 2);
     size_t record = 8 * (size_t)wire_get(question->answer, SA_ATTRIBUTE_OFFSET);
@@ -120,7 +120,7 @@ static void a_loop_of_redirections_is_an_error(void **state)
     begin(&away);
     sa_redirect(sim_sa(away.world.sim, 0),
                 &(struct redirect){.lid = lid_of(&away, "H0"), .qp = QP_GSI, .q_key = Q_KEY_GSI});
-    const struct sim_question *question =
+    const struct sim_query *question =
         answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H3"), mgid));
     assert_int_equal(question->state, SIM_UNANSWERED);
     assert_int_equal(question->status, STATUS_REDIRECT);
@@ -146,7 +146,7 @@ static void a_redirection_is_dropped_when_the_master_changes(void **state)
     sim_add_manager(away.world.sim, host(&away.world, "H7"), &config);
     run_for(&away.world, 5 * TIME_S);
     number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
-    const struct sim_question *question = answer_to(&away, number);
+    const struct sim_query *question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->trail.count, 2);
     assert_int_equal(question->trail.steps[0].lid, lid_of(&away, "H7"));

@@ -50,7 +50,7 @@ static void begin(struct watched *watched, enum sm_enforcement enforcement, cons
     read_rules(watched);
     sim_administration_options_init(&options);
     options.config.partitions = &watched->partitions;
-    sim_administer(watched->world.sim, &options);
+    sim_add_administrations(watched->world.sim, &options);
     sm_config_init(&config);
     config.partitions = &watched->partitions;
     config.part_enforce = enforcement;
@@ -61,7 +61,7 @@ static void begin(struct watched *watched, enum sm_enforcement enforcement, cons
             client_subscribe(watched->clients, watched->hosts[subscribers[i]], traps[j]);
     assert_true(sim_clients_run(watched->clients, sim_now(watched->world.sim) + TIME_S));
     for (uint32_t i = 0; i < 4 * count; i++)
-        assert_int_equal(sim_clients_question(watched->clients, i)->status, STATUS_OK);
+        assert_int_equal(sim_clients_query(watched->clients, i)->status, STATUS_OK);
 }
 
 static void end(struct watched *watched)
@@ -183,7 +183,7 @@ static void a_new_group_is_reported_to_its_partition(void **state)
     uint8_t mad[MAD_BYTES] = {0}, *record = mad + SA_DATA_OFFSET;
     begin(&watched, SM_ENFORCE_NOT, (const unsigned[]){66}, 1);
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MC_MEMBER_RECORD);
     wire_set(mad, SA_COMPONENT_MASK,
              MGID | PORT_GID | Q_KEY | TCLASS | P_KEY | SL | FLOW_LABEL | JOIN_STATE);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID),
@@ -193,9 +193,9 @@ static void a_new_group_is_reported_to_its_partition(void **state)
     wire_set_bits(gid, 64, 64, fabric_port_guid(watched.world.fabric, watched.hosts[0], 0));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0x8001);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 1);
-    uint32_t question = sim_clients_ask(watched.clients, watched.hosts[0], mad);
+    uint32_t question = sim_clients_send(watched.clients, watched.hosts[0], mad);
     assert_true(sim_clients_run(watched.clients, sim_now(watched.world.sim) + TIME_S));
-    assert_int_equal(sim_clients_question(watched.clients, question)->status, STATUS_OK);
+    assert_int_equal(sim_clients_query(watched.clients, question)->status, STATUS_OK);
     run_for(&watched.world, 10 * TIME_MS);
     assert_reports(&watched, RED, 1);
     assert_reports(&watched, BLUE, 0);

@@ -329,7 +329,7 @@ static void the_papers_prices_give_the_papers_times(void **state)
     assert_int_equal(fabric_set_node(world.fabric, node, false, NULL), 0);
     uint64_t begin = sim_now(world.sim);
     world.sent = 0;
-    sm_look_again(sim_manager(world.sim, manager), sim_now_ns(world.sim));
+    sm_rediscover(sim_manager(world.sim, manager), sim_now_ns(world.sim));
     assert_true(sim_run_until_settled(world.sim, manager, begin + 10 * TIME_S));
     assert_int_equal(world.count, 2);
     assert_in_range(world.begin - begin, 6 * TIME_MS, 11 * TIME_MS);

@@ -303,8 +303,8 @@ static void lids_of_the_last_master_override_remembered_ones(void **state)
     uint64_t lid = wire_get(fabric_port_info(pair->world.fabric, port), PORT_INFO_LID);
     uint32_t own = host(&pair->world, "H3");
     struct sm *sm = sm_new(&config, fabric_port_guid(pair->world.fabric, own, 0));
-    struct sm_fact fact = {fabric_port_guid(pair->world.fabric, port, 0), 777, 0};
-    sm_remember(sm, &fact);
+    struct sm_lid_fact fact = {fabric_port_guid(pair->world.fabric, port, 0), 777, 0};
+    sm_restore_lid(sm, &fact);
     pair->standby = sim_attach_manager(pair->world.sim, own, sm);
     run_until_copied(pair);
     kill_master(pair);
@@ -375,8 +375,7 @@ static void a_manager_that_was_disabled_answers_and_can_be_enabled(void **state)
     assert_int_equal(sm_state(sm), SM_MASTER);
 }
 
-/* The node of a dead manager does not answer SMInfo queries. Defaults except for a shorter sweep.
- */
+/* The node of a dead manager does not answer SMInfo queries. Defaults, with a shorter sweep. */
 static void a_dead_master_that_does_not_answer_is_replaced_within_a_second(void **state)
 {
     struct err err = {0};

@@ -91,14 +91,14 @@ static void run_life_cycle(bool dynamic, enum vswitch_mode mode)
     world_close(&world);
 }
 
-static void a_machine_lives_and_moves_with_prepopulated_lids(void **state)
+static void a_machine_is_created_moved_and_destroyed_with_prepopulated_lids(void **state)
 {
     (void)state;
     run_life_cycle(false, VSWITCH_BALANCED);
     run_life_cycle(false, VSWITCH_MINIMAL);
 }
 
-static void a_machine_lives_and_moves_with_dynamic_lids(void **state)
+static void a_machine_is_created_moved_and_destroyed_with_dynamic_lids(void **state)
 {
     (void)state;
     run_life_cycle(true, VSWITCH_BALANCED);
@@ -178,7 +178,7 @@ static void moves_at_the_same_time_share_blocks(void **state)
     for (unsigned i = 0; i < 6; i++) {
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid(names[i]), .hypervisor = places[i]};
-        tickets[i] = sim_vm_ask(world->sim, manager, &request, &err);
+        tickets[i] = sim_vm_submit(world->sim, manager, &request, &err);
     }
     unsigned alone = 0;
     for (unsigned i = 0; i < 6; i++) {
@@ -221,7 +221,7 @@ static void a_request_during_a_change_waits_for_it(void **state)
     sm_reroute(sim_manager(world->sim, manager), sim_now_ns(world->sim));
     struct vswitch_request request = {
         .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H11"};
-    uint64_t ticket = sim_vm_ask(world->sim, manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(world->sim, manager, &request, &err);
     assert_false(sm_is_quiet(sim_manager(world->sim, manager)));
     const struct vswitch_result *result =
         sim_vm_wait(world->sim, manager, ticket, sim_now(world->sim) + 10 * TIME_S);
@@ -251,7 +251,7 @@ static void begin_move(struct journey *journey, bool dynamic)
     journey->lid =
         must(&journey->world, journey->manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED)
             .lid;
-    journey->ticket = sim_vm_ask(journey->world.sim, journey->manager, &request, &err);
+    journey->ticket = sim_vm_submit(journey->world.sim, journey->manager, &request, &err);
     assert_true(journey->ticket != 0);
 }
 
@@ -323,7 +323,7 @@ static void a_standby_that_takes_over_during_a_move_finds_one_machine(void **sta
         struct err err;
         struct vswitch_request back = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H1"};
-        assert_true(sim_vm_ask(journey.world.sim, journey.manager, &back, &err) != 0);
+        assert_true(sim_vm_submit(journey.world.sim, journey.manager, &back, &err) != 0);
         run_for(&journey.world, run / 2 * took / (MOMENTS - 1));
         sim_kill_manager(journey.world.sim, journey.manager);
         run_for(&journey.world, 5 * TIME_S);
@@ -451,7 +451,7 @@ static void a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid(void **
 static void lids_of_dead_machines_can_be_released(void **state)
 {
     struct err err = {0};
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     struct world *world = world_for(state, "today", "kary 2 3 vfs=3");
     struct sm_config config = default_config();
     config.dynamic_lids = true;
@@ -461,7 +461,7 @@ static void lids_of_dead_machines_can_be_released(void **state)
     run_for(world, 5 * TIME_S);
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     assert_true(
-        vswitch_find_machine(sim_machines(world->sim, manager), vswitch_guid("alpha"), &machine));
+        vswitch_find_vm(sim_machines(world->sim, manager), vswitch_guid("alpha"), &machine));
     assert_false(machine.reachable);
     assert_int_not_equal(subnet->by_lid[lid], SUBNET_NONE);
     must(world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
@@ -494,8 +494,8 @@ int main(void)
         WORLD_TEST(functions_have_lids_and_routes_from_the_start),
         WORLD_TEST(a_vswitch_shares_the_lid_of_its_physical_function),
         WORLD_TEST(functions_without_machines_have_no_lid_when_lids_are_dynamic),
-        cmocka_unit_test(a_machine_lives_and_moves_with_prepopulated_lids),
-        cmocka_unit_test(a_machine_lives_and_moves_with_dynamic_lids),
+        cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_prepopulated_lids),
+        cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
         WORLD_TEST(a_machine_moves_from_end_to_end_of_a_long_line),
         WORLD_TEST(a_repeated_request_is_executed_once),

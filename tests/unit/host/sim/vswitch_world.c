@@ -42,7 +42,7 @@ struct vswitch_result ask(struct world *world, unsigned manager, enum vswitch_ve
         .hypervisor = place && strcmp(place, "auto") != 0 ? place : NULL,
         .mode = mode,
     };
-    uint64_t ticket = sim_vm_ask(world->sim, manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(world->sim, manager, &request, &err);
     if (!ticket)
         fail_msg("%s", err.message);
     const struct vswitch_result *result =
@@ -83,10 +83,10 @@ unsigned places_of(const struct world *world, uint64_t guid)
 
 bool is_at(struct world *world, unsigned manager, const char *name, const char *place, unsigned lid)
 {
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     const struct vswitch *machines = sim_machines(world->sim, manager);
     uint64_t guid = vswitch_guid(name);
-    bool known = vswitch_find_machine(machines, guid, &machine) && machine.reachable &&
+    bool known = vswitch_find_vm(machines, guid, &machine) && machine.reachable &&
                  machine.lid == lid &&
                  strcmp(vswitch_hypervisor_name(machines, machine.vswitch), place) == 0;
     if (!known)

@@ -5,7 +5,7 @@
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
 #include "routing/engines/dmodk.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -360,7 +360,7 @@ static void routes_down_and_up_have_a_separate_vl(void **state)
     struct routes routes;
     (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2, 0, 1);
-    uint32_t leaf = 0, strays = 0;
+    uint32_t leaf = 0, unroutable = 0;
     while (!network_terminal_count(&network, leaf))
         leaf++;
     cut_first_link(&network, leaf);
@@ -372,14 +372,14 @@ static void routes_down_and_up_have_a_separate_vl(void **state)
             uint32_t owner = network.owner[lid], to = owner & ~NETWORK_SWITCH;
             if (!(owner & NETWORK_SWITCH))
                 to = network.terminals.items[owner].at;
-            strays += level == 1;
+            unroutable += level == 1;
             assert_true(level == 0 || (from == leaf && !network_terminal_count(&network, to)) ||
                         (to == leaf && !network_terminal_count(&network, from)));
         }
     }
     /* Four switches in the middle and four above them; their LIDs in one direction, those of the
      * leaf and of its four hosts in the other. */
-    assert_int_equal(strays, 8 * (1 + 1 + 4));
+    assert_int_equal(unroutable, 8 * (1 + 1 + 4));
     routes_release(&routes);
     network_release(&network);
 }
@@ -492,9 +492,11 @@ static void little_memory_changes_nothing(void **state)
     cut_first_link(&network, 200);
     for (size_t i = 0; i < sizeof by_turns / sizeof by_turns[0]; i++) {
         struct routes much, little;
-        compute_with(&network, by_turns[i], &(struct engine_options){.leave_proof = true}, &much);
+        compute_with(&network, by_turns[i], &(struct engine_options){.caller_verifies = true},
+                     &much);
         compute_with(&network, by_turns[i],
-                     &(struct engine_options){.leave_proof = true, .scratch_bytes = 1}, &little);
+                     &(struct engine_options){.caller_verifies = true, .scratch_bytes = 1},
+                     &little);
         assert_int_equal(routes_compare(&much, &little).entries, 0);
         routes_release(&much);
         routes_release(&little);

@@ -6,7 +6,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -159,7 +159,7 @@ static void the_second_form_of_sl2vl_means_the_same(void **state)
     assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 0), 1);
     assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 2), 3);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 15), LANES_DISCARD);
+    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 15), VL_DISCARD);
     assert_int_equal(lanes_vl(&fixture->lanes, 1, 2, 1, 5), 5);
     assert_int_equal(fixture->lanes.count, 8);
 }
@@ -170,8 +170,8 @@ static void packets_to_missing_ports_use_no_vl(void **state)
     struct err err = {0};
     char text[] = "0xa0 2 1 0x10 0x10 0x10 0x10 0x10 0x10 0x10 0x10\n";
     assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, PORT_NONE, 0), LANES_DISCARD);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, PORT_NONE, 1, 0), LANES_DISCARD);
+    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, PORT_NONE, 0), VL_DISCARD);
+    assert_int_equal(lanes_vl(&fixture->lanes, 0, PORT_NONE, 1, 0), VL_DISCARD);
     struct verify_report report;
     routes_row(&fixture->routes, 0)[fixture->network.terminals.items[2].lid] = PORT_NONE;
     verify_routes(&fixture->network, &fixture->routes,

@@ -145,7 +145,7 @@ static size_t missed_in_vain(const struct world *world, const struct members *me
 }
 
 static struct {
-    uint64_t trees, ordered, missed, in_vain, networks;
+    uint64_t trees, ordered, missed, operations_before, networks;
 } tally;
 
 /* Groups of a network: each tree is right, all of them together are, and the same again. */
@@ -175,7 +175,7 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
         tally.trees++;
         tally.ordered += world->base->ordered;
         tally.missed += tree.missed.count;
-        tally.in_vain += missed_in_vain(world, &members, &again);
+        tally.operations_before += missed_in_vain(world, &members, &again);
     }
     if (multicast_check_lanes(world->check, &err))
         fail_msg("%s, seed %llu: %s", engine, (unsigned long long)seed, err.message);
@@ -206,7 +206,7 @@ static void tell(const char *what)
                   "them connected\n",
                   what, (unsigned long long)tally.networks, (unsigned long long)tally.trees,
                   (unsigned long long)tally.ordered, (unsigned long long)tally.missed,
-                  (unsigned long long)tally.in_vain);
+                  (unsigned long long)tally.operations_before);
     memset(&tally, 0, sizeof tally);
 }
 
@@ -263,7 +263,7 @@ static void lost_links_disconnect_no_reachable_member(void **state)
         draft_release(&draft);
     }
     assert_true(tally.trees > 3000);
-    assert_int_equal(tally.in_vain, 0);
+    assert_int_equal(tally.operations_before, 0);
     tell("damaged");
 }
 

@@ -161,9 +161,9 @@ static void check_states(const struct network *network, const struct routes *bef
         }
         assert_no_cycle(network, &mixed);
     }
-    if (plan->stuck_lanes)
+    if (plan->stuck_vls)
         assert_true(routes_longest(&mixed, network) <= plan->stuck_hops);
-    hold_vls(&mixed, plan->stuck_lanes);
+    hold_vls(&mixed, plan->stuck_vls);
     for (size_t i = plan->stuck.count; i-- > 0;) {
         apply(&plan->stuck.items[i], after, &mixed);
         if (i == 0 || rng_below(&rng, plan->stuck.count) == 0)
@@ -186,14 +186,14 @@ struct outcome {
 static void check_lanes(const struct network *network, const struct routes *before,
                         const struct routes *after, struct update_plan *plan)
 {
-    uint16_t vls = plan->stuck_lanes;
+    uint16_t vls = plan->stuck_vls;
     for (unsigned vl = 0; vl < 16; vl++) {
         if (!(vls >> vl & 1))
             continue;
-        plan->stuck_lanes = vls & (uint16_t) ~(1u << vl);
+        plan->stuck_vls = vls & (uint16_t) ~(1u << vl);
         assert_false(is_safe(network, before, after, plan));
     }
-    plan->stuck_lanes = vls;
+    plan->stuck_vls = vls;
 }
 
 /* A last drain, before new service levels, is necessary, too. */
@@ -205,7 +205,7 @@ static void check_drains(const struct network *network, const struct routes *bef
     if (waves && plan->waves.items[waves - 1].count == 0) {
         outcome->drained_last++;
         assert_true(plan->waves.items[waves - 1].drain);
-        assert_int_equal(plan->stuck_lanes, 0);
+        assert_int_equal(plan->stuck_vls, 0);
         plan->waves.count--;
         assert_false(is_safe(network, before, after, plan));
         plan->waves.count++;
@@ -247,13 +247,13 @@ static void check_plan(const struct network *network, const struct routes *befor
     if (plan->first_levels)
         middle.service_levels = plan->first_levels;
     assert_true(is_safe(network, before, after, plan));
-    assert_true(plan->stuck_lanes || !plan->stuck.count);
+    assert_true(plan->stuck_vls || !plan->stuck.count);
     check_first(network, before, after, plan, outcome);
     check_states(network, &middle, after, plan);
     check_lanes(network, before, after, plan);
     outcome->plans++;
-    outcome->holds += plan->stuck_lanes != 0;
-    outcome->vls += (unsigned)__builtin_popcount(plan->stuck_lanes);
+    outcome->holds += plan->stuck_vls != 0;
+    outcome->vls += (unsigned)__builtin_popcount(plan->stuck_vls);
     outcome->changed += routes_compare(before, after).entries;
     for (size_t i = 0; i < plan->stuck.count; i++)
         outcome->stuck += plan->stuck.items[i].lid_count;
@@ -427,14 +427,14 @@ static void levels_that_change_on_a_ring_need_a_hold(void **state)
     transition_report_release(&report);
     update_plan_make(&plan, &network, &before, &after);
     assert_int_equal(plan.updates.count + plan.stuck.count + plan.waves.count, 0);
-    assert_int_equal(plan.stuck_lanes, 3);
+    assert_int_equal(plan.stuck_vls, 3);
     assert_int_equal(plan.stuck_hops, 4);
     assert_true(is_safe(&network, &before, &after, &plan));
     update_plan_release(&plan);
     assert_true(update_plan_keep_levels(&network, &before, &after));
     assert_true(is_safe(&network, &before, &after, &nothing));
     /* A hold does not help if the new levels themselves are wrong. */
-    nothing.stuck_lanes = 3;
+    nothing.stuck_vls = 3;
     memset(after.service_levels, 0, (size_t)after.switch_count * after.stride);
     assert_false(is_safe(&network, &before, &after, &nothing));
     routes_release(&before);
@@ -505,7 +505,7 @@ static void without_old_levels_all_vls_that_may_be_in_use_are_held(void **state)
         struct update_plan plan;
         before.vls = (uint8_t)vls;
         update_plan_make(&plan, &network, &before, &after);
-        assert_int_equal(plan.stuck_lanes, (1u << vls) - 1);
+        assert_int_equal(plan.stuck_vls, (1u << vls) - 1);
         assert_true(is_safe(&network, &before, &after, &plan));
         check_lanes(&network, &before, &after, &plan);
         update_plan_release(&plan);

@@ -259,7 +259,7 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
     update_plan_make(&plan, &network, &ring, &tree);
     assert_int_equal(plan.updates.count, 0);
     assert_true(plan.stuck.count > 0);
-    assert_int_equal(plan.stuck_lanes, 1);
+    assert_int_equal(plan.stuck_vls, 1);
     assert_true(plan.stuck_hops >= 4); /* half of the ring, and the first switch */
     update_plan_release(&plan);
     routes_release(&ring);
@@ -354,7 +354,7 @@ static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
         assert_int_equal(plan.waves.count, wanted[i].waves);
         assert_int_equal(plan.updates.count, wanted[i].updates);
         assert_int_equal(plan.stuck.count, wanted[i].stuck);
-        assert_int_equal(plan.stuck_lanes, wanted[i].vls);
+        assert_int_equal(plan.stuck_vls, wanted[i].vls);
         update_plan_write(&plan, &network, &text);
         assert_string_equal(text.data, written[i]);
         text_release(&text);
@@ -402,11 +402,11 @@ static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
     network_finish(&network);
     struct routes before = compute(&network, "updn"), after = compute(&network, "updn");
     update_plan_make(&plan, &network, &before, &after);
-    assert_int_equal(plan.stuck_lanes, 0);
+    assert_int_equal(plan.stuck_vls, 0);
     update_plan_release(&plan);
     routes_set(&before, 0, 4, 2);
     update_plan_make(&plan, &network, &before, &after);
-    assert_int_equal(plan.stuck_lanes, 1);
+    assert_int_equal(plan.stuck_vls, 1);
     assert_int_equal(plan.stuck.count, 1);
     update_plan_release(&plan);
     routes_release(&before);

@@ -22,8 +22,8 @@ static void lead_to(struct subnet *subnet, uint16_t lid, unsigned host)
 static void show_twice(struct subnet *subnet, bool dynamic)
 {
     hypervisors_init(subnet, dynamic);
-    hypervisors_say(subnet, 0, 1, LID, MACHINE);
-    hypervisors_say(subnet, 1, 1, LID, MACHINE);
+    hypervisors_answer(subnet, 0, 1, LID, MACHINE);
+    hypervisors_answer(subnet, 1, 1, LID, MACHINE);
 }
 
 static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
@@ -32,11 +32,11 @@ static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
     uint32_t socket = hypervisors_socket(subnet, from, 1);
     assert_int_equal(addresses_evict_next(subnet), socket);
     assert_int_equal(addresses_evict_next(subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_machine(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
+    assert_int_equal(functions_find_vm(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
     assert_true(functions_differ(subnet, socket, &wanted)); /* the VM must be detached */
     assert_true(!wanted.attached && wanted.guid == 0 && wanted.lid != LID);
     assert_false(functions_is_free(subnet, socket));
-    hypervisors_say(subnet, stays, 1, LID, MACHINE);
+    hypervisors_answer(subnet, stays, 1, LID, MACHINE);
     assert_false(functions_at(subnet, hypervisors_socket(subnet, stays, 1))->evicted);
 }
 
@@ -71,7 +71,7 @@ static void a_function_of_an_absent_hypervisor_does_not_win(void **state)
     show_twice(&subnet, false);
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
     assert_int_equal(addresses_evict_next(&subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
@@ -80,13 +80,13 @@ static void a_vm_at_three_functions_is_evicted_from_two(void **state)
     (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
-    hypervisors_say(&subnet, 2, 1, LID, MACHINE);
+    hypervisors_answer(&subnet, 2, 1, LID, MACHINE);
     lead_to(&subnet, LID, 1);
     unsigned evicted = 0;
     while (addresses_evict_next(&subnet) != SUBNET_NONE)
         evicted++;
     assert_int_equal(evicted, 2);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 

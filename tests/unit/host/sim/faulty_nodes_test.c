@@ -1,6 +1,6 @@
 /* Nodes that move, come back changed, or answer requests in part or with errors: the manager
- * discovers the rest and logs the problem. meddle.h changes the SMPs of such nodes. */
-#include "meddle.h"
+ * discovers the rest and logs the problem. smp_filter.h changes the SMPs of such nodes. */
+#include "smp_filter.h"
 
 #include "base/mem.h"
 #include "subnet/partitions.h"
@@ -24,7 +24,7 @@ typedef bool meddler(struct bench *bench, const uint8_t *mad);
 
 struct bench {
     struct world world;
-    struct meddle meddle;
+    struct smp_filter smp_filter;
     meddler *refuses;     /* requests that are answered with a status */
     meddler *loses;       /* requests that are not answered */
     unsigned ports_of_s2; /* in NodeInfo; 0: the real number */
@@ -49,31 +49,31 @@ static struct bench *bench_open(void **state)
     assert_int_equal(topology_read(&bench->world.topology, from_text("net", net, &err)), 0);
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     bench->world.fabric = fabric_new(&bench->world.topology, &options, 1);
-    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
-                                    .seat = host(&bench->world, "H0"),
-                                    .context = bench,
-                                    .send = send,
-                                    .receive = receive,
-                                    .note_event = note_event};
+    bench->smp_filter = (struct smp_filter){.fabric = bench->world.fabric,
+                                            .port = host(&bench->world, "H0"),
+                                            .context = bench,
+                                            .send = send,
+                                            .receive = receive,
+                                            .note_event = note_event};
     assert_int_equal(
         partitions_read(&bench->rules, from_text("rules", "Default=0x7fff: ALL=full;", &err)), 0);
     sm_config_init(&config);
     config.partitions = &bench->rules;
-    meddle_start(&bench->meddle, &config);
+    smp_filter_start(&bench->smp_filter, &config);
     return bench;
 }
 
 static struct bench *bench_up(void **state)
 {
     struct bench *bench = bench_open(state);
-    meddle_run(&bench->meddle, 1 * TIME_S);
+    smp_filter_run(&bench->smp_filter, 1 * TIME_S);
     return bench;
 }
 
 static int bench_close(void **state)
 {
     struct bench *bench = *state;
-    meddle_stop(&bench->meddle);
+    smp_filter_stop(&bench->smp_filter);
     partitions_release(&bench->rules);
     fabric_free(bench->world.fabric);
     topology_release(&bench->world.topology);
@@ -113,7 +113,7 @@ static bool send(void *context, uint8_t *request)
     if (bench->loses && bench->loses(bench, request))
         return false;
     if (bench->refuses && bench->refuses(bench, request))
-        meddle_refuse(&bench->meddle, request);
+        smp_filter_refuse(&bench->smp_filter, request);
     return true;
 }
 
@@ -140,7 +140,7 @@ static void note_event(void *context, const struct sm_event *event)
 
 static void run(struct bench *bench, uint64_t duration)
 {
-    meddle_run(&bench->meddle, duration);
+    smp_filter_run(&bench->smp_filter, duration);
 }
 
 static bool has_logged(const struct bench *bench, const char *text)
@@ -159,7 +159,7 @@ static uint32_t node_named(const struct bench *bench, const char *name)
 /* Whether this port of a switch is linked to a node with this GUID in the manager's subnet. */
 static bool leads_to(const struct bench *bench, uint64_t at, unsigned number, uint64_t guid)
 {
-    const struct subnet *subnet = sm_subnet(bench->meddle.sm);
+    const struct subnet *subnet = sm_subnet(bench->smp_filter.sm);
     uint32_t node = map_get(&subnet->by_guid, at);
     if (node == MAP_NONE || !subnet->nodes.items[node].present)
         return false;
@@ -198,7 +198,7 @@ static void an_adapter_that_moved_is_found_at_once(void **state)
     run(bench, 2 * TIME_S);
     assert_true(leads_to(bench, 0x200001, 4, 0x100004));
     assert_int_equal(bench->count, 0); /* no duplicate GUID was reported */
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_active(&bench->world));
 }
 
@@ -220,7 +220,7 @@ static void the_second_of_two_duplicates_is_found_when_the_first_is_removed(void
 static void a_switch_comes_back_with_other_ports(void **state)
 {
     struct bench *bench = bench_up(state);
-    const struct subnet *subnet = sm_subnet(bench->meddle.sm);
+    const struct subnet *subnet = sm_subnet(bench->smp_filter.sm);
     uint32_t before = map_get(&subnet->by_guid, 0x200002);
     uint16_t lid = subnet->ports.items[subnet->nodes.items[before].first_port].lid;
     set_node(bench, "S2", false);
@@ -234,7 +234,7 @@ static void a_switch_comes_back_with_other_ports(void **state)
     assert_int_equal(subnet->nodes.items[after].port_count, 3);
     assert_int_equal(subnet->ports.items[subnet->nodes.items[after].first_port].lid, lid);
     assert_true(leads_to(bench, 0x200002, 3, 0x100004));
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_delivered(&bench->world));
 }
 
@@ -274,7 +274,7 @@ static void the_managers_adapter_stays_when_its_second_port_is_mute(void **state
     bench->loses = NULL;
     run(bench, 15 * TIME_S);
     assert_true(leads_to(bench, 0x200001, 3, 0x100000));
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
 }
 
 static bool queries_the_second_port(struct bench *bench, const uint8_t *mad)
@@ -292,7 +292,7 @@ static void a_port_with_missing_answers_blocks_no_other(void **state)
     unsigned quiet = 0;
     for (unsigned i = 0; i < 100; i++) {
         run(bench, 1 * TIME_S);
-        quiet += sm_is_settled(bench->meddle.sm);
+        quiet += sm_is_settled(bench->smp_filter.sm);
     }
     assert_true(quiet > 80);
 }

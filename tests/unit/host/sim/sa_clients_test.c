@@ -51,7 +51,7 @@ static void open_life(struct life *life, bool synchronised, bool kept)
     sim_administration_options_init(&options);
     options.synchronised = synchronised;
     options.kept = kept;
-    sim_administer(life->world.sim, &options);
+    sim_add_administrations(life->world.sim, &options);
     struct sm_config config = life_config(5);
     settle(&life->world, host(&life->world, "H0"), &config);
     life->clients = sim_clients_new(life->world.sim, life->world.fabric);
@@ -72,8 +72,8 @@ static void answered_well(struct life *life)
 static unsigned status_of(struct life *life, uint32_t question)
 {
     answered_well(life);
-    assert_int_equal(sim_clients_question(life->clients, question)->state, SIM_ANSWERED);
-    return sim_clients_question(life->clients, question)->status;
+    assert_int_equal(sim_clients_query(life->clients, question)->state, SIM_ANSWERED);
+    return sim_clients_query(life->clients, question)->status;
 }
 
 static unsigned lid_of(const struct life *life, uint32_t port)
@@ -110,7 +110,7 @@ static void hosts_join_groups_and_leave_them(void **state)
     close_life(&life);
 }
 
-static void a_path_leads_to_the_host_that_was_asked_for(void **state)
+static void a_path_record_leads_to_the_destination(void **state)
 {
     (void)state;
     struct life life;
@@ -118,7 +118,7 @@ static void a_path_leads_to_the_host_that_was_asked_for(void **state)
     uint32_t to = host(&life.world, "H8");
     uint32_t question = sim_clients_path(life.clients, host(&life.world, "H2"), to);
     assert_int_equal(status_of(&life, question), STATUS_OK);
-    const uint8_t *path = sim_clients_question(life.clients, question)->answer + SA_DATA_OFFSET;
+    const uint8_t *path = sim_clients_query(life.clients, question)->answer + SA_DATA_OFFSET;
     assert_int_equal(wire_get(path, PATH_RECORD_DLID), lid_of(&life, to));
     close_life(&life);
 }
@@ -130,10 +130,10 @@ static void tables_longer_than_a_packet_come_whole(void **state)
     uint8_t mad[MAD_BYTES] = {0};
     open_life(&life, true, false);
     wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
-    uint32_t question = sim_clients_ask(life.clients, host(&life.world, "H2"), mad);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_RECORD);
+    uint32_t question = sim_clients_send(life.clients, host(&life.world, "H2"), mad);
     assert_int_equal(status_of(&life, question), STATUS_OK);
-    const struct sim_question *q = sim_clients_question(life.clients, question);
+    const struct sim_query *q = sim_clients_query(life.clients, question);
     size_t record = 8 * (size_t)wire_get(q->answer, SA_ATTRIBUTE_OFFSET);
     assert_int_equal((q->bytes - SA_DATA_OFFSET) / record, 12 + 10);
     close_life(&life);
@@ -169,7 +169,7 @@ static void queries_take_the_configured_time(void **state)
                          host(&life.world, "H9"));
     answered_well(&life);
     for (uint32_t i = 0; i < QUERIES; i++) {
-        const struct sim_question *question = sim_clients_question(life.clients, i);
+        const struct sim_query *question = sim_clients_query(life.clients, i);
         assert_int_equal(question->status, STATUS_OK);
         last = question->answered > last ? question->answered : last;
     }
@@ -240,7 +240,7 @@ static void paths_are_answered_at_every_step_of_a_reroute(void **state)
         answered_well(&life);
     }
     for (uint32_t i = 0; i < asked; i++) {
-        const struct sim_question *question = sim_clients_question(life.clients, i);
+        const struct sim_query *question = sim_clients_query(life.clients, i);
         assert_int_equal(question->state, SIM_ANSWERED);
         assert_int_equal(question->status, STATUS_OK);
         assert_int_equal(wire_get(question->answer + SA_DATA_OFFSET, PATH_RECORD_DLID),
@@ -330,7 +330,7 @@ static unsigned unknown_members(struct life *life, unsigned manager, uint32_t qu
     const struct group *group = groups_find(sa_groups(sim_sa(life->world.sim, manager)), mgid);
     unsigned count = 0;
     for (uint32_t i = 0; i < questions; i++) {
-        const struct sim_question *question = sim_clients_question(life->clients, i);
+        const struct sim_query *question = sim_clients_query(life->clients, i);
         uint64_t guid = fabric_port_guid(life->world.fabric, question->port, 0);
         if (question->state == SIM_ANSWERED && question->status == STATUS_OK)
             count += !group || !group_find_member(group, guid);
@@ -357,7 +357,7 @@ static void acknowledged_joins_survive_a_failover_at_any_time(void **state)
             sim_run(life.world.sim, next < end ? next : end);
         }
         for (uint32_t i = 0; i < questions; i++)
-            answered += sim_clients_question(life.clients, i)->state == SIM_ANSWERED;
+            answered += sim_clients_query(life.clients, i)->state == SIM_ANSWERED;
         sim_kill_manager(life.world.sim, 0);
         kills++;
         assert_int_equal(unknown_members(&life, standby, questions), 0);
@@ -379,7 +379,7 @@ static void a_dead_standby_delays_answers_once(void **state)
         char name[8] = {'H', (char)('1' + i)};
         uint32_t number = client_join(&life.world, life.clients, host(&life.world, name), mgid);
         assert_int_equal(status_of(&life, number), STATUS_OK);
-        const struct sim_question *question = sim_clients_question(life.clients, number);
+        const struct sim_query *question = sim_clients_query(life.clients, number);
         uint64_t took = question->answered - question->asked;
         assert_true(i ? took < 1 * TIME_MS : took < 150 * TIME_MS);
     }
@@ -426,7 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_join_groups_and_leave_them),
-        cmocka_unit_test(a_path_leads_to_the_host_that_was_asked_for),
+        cmocka_unit_test(a_path_record_leads_to_the_destination),
         cmocka_unit_test(tables_longer_than_a_packet_come_whole),
         cmocka_unit_test(subscribers_get_reports_of_hosts_that_leave_and_return),
         cmocka_unit_test(queries_take_the_configured_time),

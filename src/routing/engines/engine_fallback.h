@@ -2,8 +2,8 @@
  *
  * The note of the tables names the engines that refused, with their reasons. Other errors (bad
  * roots, bad user routes) end the list. */
-#ifndef WEFT_ROUTING_ENGINES_ENGINE_LIST_H
-#define WEFT_ROUTING_ENGINES_ENGINE_LIST_H
+#ifndef WEFT_ROUTING_ENGINES_ENGINE_FALLBACK_H
+#define WEFT_ROUTING_ENGINES_ENGINE_FALLBACK_H
 
 #include "routing/engine/engine.h"
 
@@ -25,8 +25,8 @@ void engine_list_add(struct engine_list *list, const char *name); /* ignores an 
 /* Whether an error is a refusal of the network by an engine, not a mistake of the user. */
 bool engine_refused(int rc);
 
-/* *chosen (may be NULL) is the engine of the tables. leave_proof applies to the last engine of the
- * list only. */
+/* *chosen (may be NULL) is the engine of the tables. caller_verifies applies to the last engine of
+ * the list only. */
 int engine_list_compute(const struct engine_list *list, const struct network *network,
                         const struct engine_options *options, struct routes *routes,
                         const struct engine **chosen, struct err *err);

@@ -1,6 +1,6 @@
 /* Agents that refuse or ignore Sets: the rest of the subnet comes up, the problem is logged once,
- * and each sweep repeats the request once. meddle.h changes the SMPs of such agents. */
-#include "meddle.h"
+ * and each sweep repeats the request once. smp_filter.h changes the SMPs of such agents. */
+#include "smp_filter.h"
 
 #include "base/mem.h"
 
@@ -8,15 +8,15 @@
 
 enum how {
     OBEYS,
-    REFUSES,      /* answers a Set with a status and stays as it is */
-    IGNORES,      /* answers a Set as if it had been a Get */
-    SAYS_CHANGED, /* PortStateChange is never cleared */
-    SILENT,       /* does not answer a Set */
+    REFUSES,                 /* answers a Set with a status and stays as it is */
+    IGNORES,                 /* answers a Set as if it had been a Get */
+    KEEPS_PORT_STATE_CHANGE, /* PortStateChange is never cleared */
+    SILENT,                  /* does not answer a Set */
 };
 
 struct bench {
     struct world world;
-    struct meddle meddle;
+    struct smp_filter smp_filter;
     struct sm_config config;
     struct partitions rules;
     enum how how;
@@ -32,7 +32,7 @@ static void note_event(void *context, const struct sm_event *event);
 
 /* Prepares a manager; switches have tables of `entries` entries. */
 static struct bench *bench_open(void **state, unsigned entries, const char *fabric,
-                                const char *seat)
+                                const char *port)
 {
     struct bench *bench = *state = mem_zalloc(1, sizeof *bench);
     struct fabric_options options;
@@ -41,12 +41,12 @@ static struct bench *bench_open(void **state, unsigned entries, const char *fabr
     world_open_with(&bench->world, &options, fabric);
     sm_config_init(&bench->config);
     bench->config.sweep_ns = 1 * NS_PER_S;
-    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
-                                    .seat = host(&bench->world, seat),
-                                    .context = bench,
-                                    .send = send,
-                                    .receive = receive,
-                                    .note_event = note_event};
+    bench->smp_filter = (struct smp_filter){.fabric = bench->world.fabric,
+                                            .port = host(&bench->world, port),
+                                            .context = bench,
+                                            .send = send,
+                                            .receive = receive,
+                                            .note_event = note_event};
     return bench;
 }
 
@@ -57,13 +57,13 @@ static struct bench *bench_open_figure_1(void **state)
 
 static void bench_start(struct bench *bench)
 {
-    meddle_start(&bench->meddle, &bench->config);
+    smp_filter_start(&bench->smp_filter, &bench->config);
 }
 
 static int bench_close(void **state)
 {
     struct bench *bench = *state;
-    meddle_stop(&bench->meddle);
+    smp_filter_stop(&bench->smp_filter);
     partitions_release(&bench->rules);
     world_close(&bench->world);
     mem_free(bench);
@@ -71,7 +71,7 @@ static int bench_close(void **state)
 }
 #define BENCH_TEST(test) cmocka_unit_test_teardown(test, bench_close)
 
-static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsigned attribute,
+static void make_refusing(struct bench *bench, enum how how, uint32_t port, unsigned attribute,
                           unsigned modifier)
 {
     bench->how = how;
@@ -86,7 +86,7 @@ static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsi
 static uint32_t node_behind(const struct bench *bench, const uint8_t *mad)
 {
     const struct topology *topology = &bench->world.topology;
-    uint32_t node = topology->ports.items[bench->meddle.seat].node;
+    uint32_t node = topology->ports.items[bench->smp_filter.port].node;
     for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
         unsigned number = (unsigned)wire_get_at(mad, SMP_INITIAL_PATH, hop);
         uint32_t peer = topology->ports.items[topology_port_index(topology, node, number)].peer;
@@ -112,7 +112,7 @@ static bool send(void *context, uint8_t *request)
         return true;
     bench->asked++;
     if (bench->how == REFUSES)
-        meddle_refuse(&bench->meddle, request);
+        smp_filter_refuse(&bench->smp_filter, request);
     else if (bench->how == IGNORES)
         wire_set(request, MAD_METHOD, METHOD_GET);
     return bench->how != SILENT;
@@ -121,7 +121,7 @@ static bool send(void *context, uint8_t *request)
 static void receive(void *context, uint8_t *answer)
 {
     const struct bench *bench = context;
-    if (bench->how == SAYS_CHANGED && is_concerned(bench, answer))
+    if (bench->how == KEEPS_PORT_STATE_CHANGE && is_concerned(bench, answer))
         wire_set(answer + SMP_DATA_OFFSET, SWITCH_INFO_PORT_STATE_CHANGE, 1);
 }
 
@@ -135,7 +135,7 @@ static void note_event(void *context, const struct sm_event *event)
 
 static void run(struct bench *bench, uint64_t duration)
 {
-    meddle_run(&bench->meddle, duration);
+    smp_filter_run(&bench->smp_filter, duration);
 }
 
 /* Figure 1, half a second after the start of a manager; S3 refuses. */
@@ -143,10 +143,10 @@ static struct bench *bench_up_against(void **state, enum how how, unsigned attri
                                       unsigned modifier)
 {
     struct bench *bench = bench_open_figure_1(state);
-    make_stubborn(bench, how, host(&bench->world, "S3"), attribute, modifier);
+    make_refusing(bench, how, host(&bench->world, "S3"), attribute, modifier);
     bench_start(bench);
     run(bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     return bench;
 }
 
@@ -181,10 +181,10 @@ static void refuse_port_settings(void **state, enum how how)
     assert_true(all_active(&bench->world));
     assert_true(all_delivered(&bench->world));
 
-    make_stubborn(bench, how, port, ATTRIBUTE_PORT_INFO, 1);
+    make_refusing(bench, how, port, ATTRIBUTE_PORT_INFO, 1);
     assert_int_equal(fabric_flap_port(bench->world.fabric, port, NULL), 0);
     run(bench, 5 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(bench->ups >= 2);
     assert_true(bench->asked >= 3 && bench->asked <= 3 + 5 + 3);
     assert_int_equal(bench->warnings, 2);
@@ -204,7 +204,8 @@ static void a_port_that_stays_in_its_state_blocks_no_other(void **state)
 
 static void a_switch_with_permanent_port_state_change_is_read_by_sweeps(void **state)
 {
-    struct bench *bench = bench_up_against(state, SAYS_CHANGED, ATTRIBUTE_SWITCH_INFO, 0);
+    struct bench *bench =
+        bench_up_against(state, KEEPS_PORT_STATE_CHANGE, ATTRIBUTE_SWITCH_INFO, 0);
     assert_int_equal(bench->ups, 1);
     assert_int_equal(bench->warnings, 1);
     assert_int_equal(bench->asked, 3);
@@ -234,7 +235,7 @@ static void a_refused_block_is_tried_when_another_is_wanted(void **state)
 {
     struct bench *bench = bench_open_figure_1(state);
     bench->config.sweep_ns = TIME_NEVER;
-    make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
+    make_refusing(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
     bench_start(bench);
     run(bench, 10 * TIME_S);
     assert_int_equal(bench->asked, 1);
@@ -243,17 +244,17 @@ static void a_refused_block_is_tried_when_another_is_wanted(void **state)
                     bench->world.topology.ports.items[host(&bench->world, "H15")].node, false,
                     NULL);
     run(bench, 2 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_delivered(&bench->world));
 }
 
 static void a_refused_block_of_a_random_table_blocks_no_port(void **state)
 {
     struct bench *bench = bench_open(state, 0, "figure1", "H4");
-    make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
+    make_refusing(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
     bench_start(bench);
     run(bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->asked, 1);
     assert_int_equal(bench->errors, 1);
     assert_true(all_active(&bench->world));
@@ -269,7 +270,7 @@ static void refused_switch_settings_are_logged_once(void **state)
 
     bench->how = OBEYS;
     run(bench, 1 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->errors, 1);
     assert_true(all_delivered(&bench->world));
 }
@@ -281,7 +282,7 @@ static void a_table_that_is_too_small_is_filled_and_logged(void **state)
         bench_open(state, ENTRIES, "irregular switches=16 hosts=60 ports=12", "H0");
     bench_start(bench);
     run(bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->errors, SWITCHES);
     assert_int_equal(bench->ups, 1);
     assert_true(all_active(&bench->world));
@@ -290,8 +291,8 @@ static void a_table_that_is_too_small_is_filled_and_logged(void **state)
         uint64_t lid = wire_get(fabric_port_info(bench->world.fabric, end), PORT_INFO_LID);
         unsigned top = 0;
         const uint8_t *table = fabric_linear_table(bench->world.fabric, node, &top);
-        assert_true(end == bench->meddle.seat || lid >= ENTRIES ||
-                    answers_by_lid(&bench->world, bench->meddle.seat, end));
+        assert_true(end == bench->smp_filter.port || lid >= ENTRIES ||
+                    answers_by_lid(&bench->world, bench->smp_filter.port, end));
         assert_true(!table || top == ENTRIES - 1);
     }
 }
@@ -305,10 +306,10 @@ static void an_unanswered_block_of_the_own_port_times_out(void **state)
     struct err err = {0};
     assert_int_equal(partitions_read(&bench->rules, from_text("rules", rules, &err)), 0);
     bench->config.partitions = &bench->rules;
-    make_stubborn(bench, SILENT, bench->meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
+    make_refusing(bench, SILENT, bench->smp_filter.port, ATTRIBUTE_P_KEY_TABLE, 0);
     bench_start(bench);
     run(bench, 30 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->ups, 1);
     assert_int_equal(bench->warnings, 1);
     assert_int_equal(bench->asked, 1 + bench->config.retries);
