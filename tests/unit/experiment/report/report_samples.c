@@ -104,7 +104,7 @@ static void add_figures(struct results *results)
         results_set(results, figures[i].name, figures[i].value, figures[i].unit);
 }
 
-static void add_story(struct run_record *record, const char *hostile)
+static void add_record(struct run_record *record, const char *hostile)
 {
     const char *extra = hostile ? hostile : "";
     record->file = "death.weft";
@@ -177,7 +177,7 @@ void sample_run(const char *path, size_t points, const char *hostile)
         results_add_point(&results, results_series(&results, hostile, hostile), TIME_S, 1);
     }
     add_series(&results, points);
-    add_story(&record, hostile);
+    add_record(&record, hostile);
     struct result_run run = {
         .seed = 7,
         .replay = "weft sim death.weft --seed 7",

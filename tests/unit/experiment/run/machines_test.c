@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int play(const char *text, struct run_record *record, struct err *err)
+static int run_text(const char *text, struct run_record *record, struct err *err)
 {
     struct run_options options = {0};
     struct scenario scenario;
@@ -26,12 +26,12 @@ static int play(const char *text, struct run_record *record, struct err *err)
     return status;
 }
 
-static struct run_record play_well(const char *text)
+static struct run_record run_ok(const char *text)
 {
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, &record, &err) != 0)
+    if (run_text(text, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
     return record;
 }
@@ -41,7 +41,7 @@ static void assert_refused(const char *text, const char *expected)
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &record, &err), -EINVAL);
+    assert_int_equal(run_text(text, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (!strstr(message, expected))
         fail_msg("'%s' is refused with: %s", text, message);
@@ -121,9 +121,9 @@ static void figures_match_the_cost_of_a_move(void **state)
 {
     (void)state;
     struct run_record record =
-        play_well(THERE "vm start a at H1\nrun until settled\ncheck machines\n"
-                        "vm migrate a to H10\nrun until settled\n"
-                        "check smps Set(VirtualFunction) == 2\ncheck machines\n");
+        run_ok(THERE "vm start a at H1\nrun until settled\ncheck machines\n"
+                     "vm migrate a to H10\nrun until settled\n"
+                     "check smps Set(VirtualFunction) == 2\ncheck machines\n");
     assert_all_hold(&record);
     assert_true(figure(&record, "vm.a.moves") == 1);
     assert_true(figure(&record, "vm.a.smps.hypervisors") == 2);
@@ -139,7 +139,7 @@ static void figures_match_the_cost_of_a_move(void **state)
 static void packets_follow_a_machine(void **state)
 {
     (void)state;
-    struct run_record record = play_well(
+    struct run_record record = run_ok(
         TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
              "traffic uniform rate 100e3 size 256 from a to H7 start 5ms\nrun until settled\n"
              "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
@@ -155,9 +155,9 @@ static void losses_of_machines_that_did_not_move_are_counted(void **state)
 {
     (void)state;
     struct run_record record =
-        play_well(TREE "sm H0\ntraffic uniform rate 1e6 size 256 from H[56] to H[78] start 5ms\n"
-                       "run until settled\nvm start a at H1\nrun 6ms\nfail node H7\nrun for 1ms\n"
-                       "check no-loss-of others\n");
+        run_ok(TREE "sm H0\ntraffic uniform rate 1e6 size 256 from H[56] to H[78] start 5ms\n"
+                    "run until settled\nvm start a at H1\nrun 6ms\nfail node H7\nrun for 1ms\n"
+                    "check no-loss-of others\n");
     assert_int_equal(run_record_failures(&record), 1);
     run_record_release(&record);
 }
@@ -165,9 +165,9 @@ static void losses_of_machines_that_did_not_move_are_counted(void **state)
 static void a_machine_of_a_dead_hypervisor_fails_the_check(void **state)
 {
     (void)state;
-    struct run_record record = play_well(THERE "vm start a at H1\nrun until settled\n"
-                                               "fail node H1-vswitch\nrun until settled\n"
-                                               "check machines\n");
+    struct run_record record = run_ok(THERE "vm start a at H1\nrun until settled\n"
+                                            "fail node H1-vswitch\nrun until settled\n"
+                                            "check machines\n");
     assert_int_equal(run_record_failures(&record), 1);
     assert_non_null(strstr(record.checks.items[0].finding, "has no function"));
     run_record_release(&record);
@@ -176,11 +176,10 @@ static void a_machine_of_a_dead_hypervisor_fails_the_check(void **state)
 static void failed_orders_are_recorded_and_counted(void **state)
 {
     (void)state;
-    struct run_record record =
-        play_well(THERE "vm start a at H1\nvm start b at H1\nvm start c at H1\n"
-                        "vm start d at H1\nrun until settled\n"
-                        "check vm.failed == 1\ncheck vm.running == 3\n"
-                        "check machines\n");
+    struct run_record record = run_ok(THERE "vm start a at H1\nvm start b at H1\nvm start c at H1\n"
+                                            "vm start d at H1\nrun until settled\n"
+                                            "check vm.failed == 1\ncheck vm.running == 3\n"
+                                            "check machines\n");
     assert_all_hold(&record);
     bool told = false;
     for (size_t i = 0; i < record.events.count; i++)
@@ -194,9 +193,9 @@ static void an_order_moves_to_the_next_master(void **state)
 {
     (void)state;
     struct run_record record =
-        play_well(TREE "sm H0 priority 5\nsm H2 poll 10ms\nrun until settled\nvm start a at H1\n"
-                       "run until settled\nvm migrate a to H10\nkill sm H0\nrun until settled\n"
-                       "check master H2\ncheck machines\ncheck vm.a.moves == 1\n");
+        run_ok(TREE "sm H0 priority 5\nsm H2 poll 10ms\nrun until settled\nvm start a at H1\n"
+                    "run until settled\nvm migrate a to H10\nkill sm H0\nrun until settled\n"
+                    "check master H2\ncheck machines\ncheck vm.a.moves == 1\n");
     assert_all_hold(&record);
     run_record_release(&record);
 }
@@ -207,7 +206,7 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
                                      "200ms minimal\nrun until settled\ncheck machines\n"
                                      "check vm.start.done == 19\ncheck vm.running == 10\n";
     (void)state;
-    struct run_record one = play_well(text), two = play_well(text);
+    struct run_record one = run_ok(text), two = run_ok(text);
     assert_all_hold(&one);
     assert_true(one.hash == two.hash);
     assert_true(figure(&one, "vm.move.done") >= 5);
@@ -219,7 +218,7 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
 static void machines_have_series(void **state)
 {
     (void)state;
-    struct run_record record = play_well(
+    struct run_record record = run_ok(
         TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
              "collect vm.running as all called running\ncollect vm.moves as all called moves\n"
              "collect vm.smps as samples 1ms called smps\ncollect vm.pause as max from 0s\n"
@@ -246,11 +245,11 @@ static void machines_have_series(void **state)
 static void every_peer_queries_again_at_a_shared_port(void **state)
 {
     (void)state;
-    struct run_record record = play_well(
-        "topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
-        "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
-        "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
-        "check smps Set == 0\n");
+    struct run_record record =
+        run_ok("topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
+               "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
+               "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
+               "check smps Set == 0\n");
     assert_all_hold(&record);
     assert_true(figure(&record, "vm.queries") == 3);
     assert_true(figure(&record, "vm.queries.time.most") > 0);

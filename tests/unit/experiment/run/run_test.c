@@ -18,8 +18,8 @@ struct line {
     uint64_t seed;
 };
 
-static int play(const char *text, const struct line *line, struct run_record *record,
-                struct err *err)
+static int run_text(const char *text, const struct line *line, struct run_record *record,
+                    struct err *err)
 {
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
@@ -35,13 +35,13 @@ static int play(const char *text, const struct line *line, struct run_record *re
     return status;
 }
 
-static struct run_record play_well(const char *text)
+static struct run_record run_ok(const char *text)
 {
     struct line options = {0};
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, &options, &record, &err) != 0)
+    if (run_text(text, &options, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
     return record;
 }
@@ -52,7 +52,7 @@ static void assert_refused(const char *text, const char *expected)
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &options, &record, &err), -EINVAL);
+    assert_int_equal(run_text(text, &options, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (strncmp(message, expected, strlen(expected)) != 0)
         fail_msg("it is refused with: %s", message);
@@ -88,8 +88,8 @@ static unsigned line_of(const struct run_record *record, size_t index)
 static void actions_are_applied_at_their_time_in_order(void **state)
 {
     struct run_record record =
-        play_well(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
-                      "run 4s\nafter 500ms fail switch S9\nrun 5s\n");
+        run_ok(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
+                   "run 4s\nafter 500ms fail switch S9\nrun 5s\n");
     (void)state;
     size_t seen = 0;
     static const struct {
@@ -113,7 +113,7 @@ static void actions_are_applied_at_their_time_in_order(void **state)
 
 static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
 {
-    struct run_record record = play_well(NET "run until settled\ncheck in-order\n");
+    struct run_record record = run_ok(NET "run until settled\ncheck in-order\n");
     (void)state;
     assert_int_equal(run_record_failures(&record), 0);
     assert_true(record.end < 100 * TIME_MS);
@@ -129,9 +129,9 @@ static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
 static void an_undetected_fault_is_not_settled(void **state)
 {
     struct run_record record =
-        play_well("topology figure1\nset traps no\nsm S1 sweep 10s\n"
-                  "run until settled\nrun 5s\nfail link S2 2\nrun until settled\n"
-                  "check in-order\ncheck time-to-settle >= 4s\n");
+        run_ok("topology figure1\nset traps no\nsm S1 sweep 10s\n"
+               "run until settled\nrun 5s\nfail link S2 2\nrun until settled\n"
+               "check in-order\ncheck time-to-settle >= 4s\n");
     (void)state;
     assert_int_equal(run_record_failures(&record), 0);
     assert_true(record.end > 10 * TIME_S); /* the sweep found it */
@@ -140,7 +140,7 @@ static void an_undetected_fault_is_not_settled(void **state)
 
 static void a_run_that_does_not_settle_in_time_is_a_failed_check(void **state)
 {
-    struct run_record record = play_well(NET "drop 100%\nrun until settled limit 3s\n");
+    struct run_record record = run_ok(NET "drop 100%\nrun until settled limit 3s\n");
     (void)state;
     assert_int_equal(record.checks.count, 1);
     assert_int_equal(run_record_failures(&record), 1);
@@ -150,7 +150,7 @@ static void a_run_that_does_not_settle_in_time_is_a_failed_check(void **state)
 
 static void a_check_that_fails_does_not_end_the_run(void **state)
 {
-    struct run_record record = play_well(NET "check settled\nrun until settled\ncheck settled\n");
+    struct run_record record = run_ok(NET "check settled\nrun until settled\ncheck settled\n");
     (void)state;
     assert_int_equal(record.checks.count, 2);
     assert_int_equal(outcome(&record, 0), 0);
@@ -161,8 +161,8 @@ static void a_check_that_fails_does_not_end_the_run(void **state)
 
 static void smps_are_those_of_the_last_run(void **state)
 {
-    struct run_record record = play_well(NET "run until settled\ncheck smps NodeInfo >= 15\n"
-                                             "run for 200ms\ncheck smps all == 0\n");
+    struct run_record record = run_ok(NET "run until settled\ncheck smps NodeInfo >= 15\n"
+                                          "run for 200ms\ncheck smps all == 0\n");
     (void)state;
     assert_int_equal(run_record_failures(&record), 0);
     run_record_release(&record);
@@ -171,8 +171,8 @@ static void smps_are_those_of_the_last_run(void **state)
 static void events_are_those_of_the_last_run(void **state)
 {
     struct run_record record =
-        play_well(NET "run until settled\ncheck event \"subnet up\"\n"
-                      "run for 200ms\ncheck no-event \"subnet up\"\ncheck event \"subnet up\"\n");
+        run_ok(NET "run until settled\ncheck event \"subnet up\"\n"
+                   "run for 200ms\ncheck no-event \"subnet up\"\ncheck event \"subnet up\"\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 1);
     assert_int_equal(outcome(&record, 1), 1);
@@ -183,10 +183,10 @@ static void events_are_those_of_the_last_run(void **state)
 static void a_standby_replaces_a_killed_manager(void **state)
 {
     struct run_record record =
-        play_well("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
-                  "run until settled\nrun for 2s\ncheck master S1\ncheck master H7\n"
-                  "kill sm S1\nrun until settled limit 5s\ncheck master H7\n"
-                  "start sm S1\nrun for 15s\nrun until settled\ncheck master S1\n");
+        run_ok("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
+               "run until settled\nrun for 2s\ncheck master S1\ncheck master H7\n"
+               "kill sm S1\nrun until settled limit 5s\ncheck master H7\n"
+               "start sm S1\nrun for 15s\nrun until settled\ncheck master S1\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 1);
     assert_int_equal(outcome(&record, 1), 0);
@@ -198,8 +198,8 @@ static void a_standby_replaces_a_killed_manager(void **state)
 
 static void a_stopped_manager_waits_for_its_start(void **state)
 {
-    struct run_record record = play_well("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
-                                         "start sm S1\nrun until settled\ncheck in-order\n");
+    struct run_record record = run_ok("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
+                                      "start sm S1\nrun until settled\ncheck in-order\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 0);
     assert_int_equal(outcome(&record, 1), 1);
@@ -209,8 +209,8 @@ static void a_stopped_manager_waits_for_its_start(void **state)
 static void a_failed_node_stops_its_manager(void **state)
 {
     struct run_record record =
-        play_well("topology figure1\nsm H4\nsm H7\nrun until settled\n"
-                  "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
+        run_ok("topology figure1\nsm H4\nsm H7\nrun until settled\n"
+               "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
     (void)state;
     find_event(&record, RUN_RECORD_ACTION, "the manager at H4 stops with it");
     assert_int_equal(run_record_failures(&record), 0);
@@ -224,9 +224,9 @@ static void the_command_line_overrides_the_file(void **state)
     struct run_record record = {0};
     struct err err = {0};
     (void)state;
-    assert_int_equal(play("topology ring switches=3\nseed 4\nset mtu 2048\nset sm engine fera\n"
-                          "sm S0\nrun until settled\n",
-                          &options, &record, &err),
+    assert_int_equal(run_text("topology ring switches=3\nseed 4\nset mtu 2048\nset sm engine fera\n"
+                              "sm S0\nrun until settled\n",
+                              &options, &record, &err),
                      0);
     assert_int_equal(record.seed, 9);
     assert_int_equal(record.switches, 5);
@@ -236,10 +236,10 @@ static void the_command_line_overrides_the_file(void **state)
 
 static void attributes_apply_to_patterns_of_nodes(void **state)
 {
-    struct run_record record = play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
-                                         "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
-                                         "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
-                                         "check event \"trap 128\"\n");
+    struct run_record record = run_ok("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
+                                      "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
+                                      "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
+                                      "check event \"trap 128\"\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 1);
     assert_int_equal(outcome(&record, 1), 1);
@@ -255,7 +255,7 @@ static void wrong_settings_of_the_command_line_are_refused(void **state)
         struct line options = {.settings = {wrong[i]}};
         struct run_record record = {0};
         struct err err = {0};
-        if (play("topology ring\nsm S0\n", &options, &record, &err) != -EINVAL)
+        if (run_text("topology ring\nsm S0\n", &options, &record, &err) != -EINVAL)
             fail_msg("%s is taken", wrong[i]);
         run_record_release(&record);
     }
@@ -307,12 +307,12 @@ static void past_times_are_refused(void **state)
 static void the_same_seed_gives_the_same_trace(void **state)
 {
     static const char text[] = NET "drop 3%\nrun until settled limit 20s\n";
-    struct run_record first = play_well(text), second = play_well(text);
+    struct run_record first = run_ok(text), second = run_ok(text);
     struct line options = {.seed = 2};
     struct run_record other = {0};
     struct err err = {0};
     (void)state;
-    assert_int_equal(play(text, &options, &other, &err), 0);
+    assert_int_equal(run_text(text, &options, &other, &err), 0);
     assert_true(first.lost > 0);
     assert_true(first.hash == second.hash);
     assert_true(first.hash != other.hash);
