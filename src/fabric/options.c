@@ -298,6 +298,9 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
         if (parse_value(attribute, override->value, &value))
             field_set(&node, attribute->field, value);
     }
+    /* A data VL without an entry in the arbitration table could never send. */
+    if (node.agent.vl_arbitration && node.agent.vl_arbitration < node.agent.data_vls)
+        node.agent.vl_arbitration = node.agent.data_vls;
     return node;
 }
 

@@ -103,8 +103,13 @@ void path_index_build(struct path_index *index, const struct sa_view *view)
     index->last_mlid = LID_MULTICAST_LAST;
     for (uint32_t at = 0; at < network->switches.count; at++)
         add_switch_links(index, view, at);
-    for (uint32_t i = 0; i < network->terminals.count; i++)
-        add_end_point(index, network->terminals.items[i].guid, i);
+    for (uint32_t i = 0; i < network->terminals.count; i++) {
+        const struct network_terminal *terminal = &network->terminals.items[i];
+        uint32_t port = view->subnet->by_lid[terminal->lid];
+        if (terminal->at == NETWORK_NONE && port != SUBNET_NONE)
+            index->terminals[i] = quality_of(view->subnet->ports.items[port].info);
+        add_end_point(index, terminal->guid, i);
+    }
     find_policy_groups(index, view);
 }
 
@@ -140,8 +145,8 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
     assert(source != NETWORK_NONE && destination != NETWORK_NONE);
     if (source == destination)
         return true;
-    uint32_t at = source;
-    if (!(source & NETWORK_SWITCH)) {
+    uint32_t at = network_switch_of(network, source) == NETWORK_NONE ? destination : source;
+    if (!(at & NETWORK_SWITCH) && at == source) {
         const struct network_terminal *terminal = &network->terminals.items[source];
         const struct network_switch *first = &network->switches.items[terminal->at];
         at = terminal->at | NETWORK_SWITCH;

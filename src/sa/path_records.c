@@ -569,7 +569,9 @@ uint16_t trace_records(struct sa *sa, const struct query *query, struct answer *
     if (!(at & NETWORK_SWITCH)) {
         add_terminal_step(sa, answer, at, true);
         entry = network->terminals.items[at].port;
-        at = network->terminals.items[at].at | NETWORK_SWITCH;
+        at = network->terminals.items[at].at == NETWORK_NONE
+                 ? ends.destination
+                 : network->terminals.items[at].at | NETWORK_SWITCH;
     }
     while (at & NETWORK_SWITCH && ends.source != ends.destination) {
         const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];

@@ -90,6 +90,20 @@ static void add_switches(struct sm *sm, struct sm_job *job, uint32_t *index)
         add_switch(sm, job, index, i);
 }
 
+static void add_terminal(struct sm *sm, struct sm_job *job, uint32_t at, unsigned number,
+                         uint32_t port)
+{
+    const struct subnet_port *end = port_at(sm, port);
+    if (at != NETWORK_NONE && terminals_add(&job->network, &sm->subnet, at, number, port))
+        return;
+    uint32_t terminal =
+        network_add_terminal(&job->network, end->guid, end->lid, end->lmc, at, number);
+    job->network.terminals.items[terminal].node_guid = node_at(sm, end->node)->guid;
+    network_name(&job->network, terminal, node_at(sm, end->node)->description);
+    if (port == sm->subnet.own_port)
+        job->network.manager = at;
+}
+
 static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, uint32_t port)
 {
     const struct subnet_port *near = port_at(sm, port);
@@ -100,14 +114,7 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
                          far->number);
         return;
     }
-    if (terminals_add(&job->network, &sm->subnet, index[near->node], near->number, near->peer))
-        return;
-    uint32_t terminal = network_add_terminal(&job->network, far->guid, far->lid, far->lmc,
-                                             index[near->node], near->number);
-    job->network.terminals.items[terminal].node_guid = node_at(sm, far->node)->guid;
-    network_name(&job->network, terminal, node_at(sm, far->node)->description);
-    if (near->peer == sm->subnet.own_port)
-        job->network.manager = index[near->node];
+    add_terminal(sm, job, index[near->node], near->number, near->peer);
 }
 
 /* Returns true if they have any entry. */
@@ -172,6 +179,11 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
         for (unsigned number = 1; number <= node->port_count; number++)
             if (port_at(sm, node->first_port + number)->peer != SUBNET_NONE)
                 add_link(sm, job, index, node->first_port + number);
+    }
+    const struct subnet_port *own = port_at(sm, sm->subnet.own_port);
+    if (job->nodes.count == 0 && own->peer != SUBNET_NONE) {
+        add_terminal(sm, job, NETWORK_NONE, 0, sm->subnet.own_port);
+        add_terminal(sm, job, NETWORK_NONE, 0, own->peer);
     }
     network_finish(&job->network);
     assert(job->network.switches.count == job->nodes.count);

@@ -1,8 +1,10 @@
 /* Quality of service: SL to VL maps, VL arbitration and VLHighLimit of every port (7.6.6, 7.6.9).
  *
  * Tables are written only if service levels or tables are configured, or if the routes use more
- * than one VL. They depend on the configuration and on the capabilities of each link
- * (subnet/qos.h), not on the routes: a table stays valid when routes change.
+ * than one VL. Otherwise only the SL to VL maps of ports whose link has fewer VLs than the port
+ * are: without a map such a port would use a VL that the link does not have. They depend on the
+ * configuration and on the capabilities of each link (subnet/qos.h), not on the routes: a table
+ * stays valid when routes change.
  *
  * Routes may use the VLs that every link between switches has and that service levels leave
  * (qos_limit_lanes, before an engine runs). Links to adapters may have fewer VLs: no dependency
@@ -64,6 +66,23 @@ static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *describ
         .mtu = (uint16_t)(128u << (mtu < their_mtu ? mtu : their_mtu)),
     };
     return true;
+}
+
+/* True if the other end of the link limits the number of VLs of this port. */
+static bool has_fewer_vls(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    return p->peer != SUBNET_NONE && p->known && port_at(sm, p->peer)->known &&
+           wire_get(port_at(sm, p->peer)->info, PORT_INFO_VL_CAP) <
+               wire_get(p->info, PORT_INFO_VL_CAP);
+}
+
+static bool has_mixed_vls(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (has_fewer_vls(sm, port))
+            return true;
+    return false;
 }
 
 /* The fewest data VLs of any link between switches; 0: there is no such link. */
@@ -197,7 +216,7 @@ static void plan_port(struct sm *sm, uint32_t port)
     struct qos_port described;
     if (!describe_port(sm, port, &described))
         return;
-    if (sm->service->written)
+    if (sm->service->written || has_fewer_vls(sm, port))
         want_maps(sm, port, &described);
     if (sm->service->written || qos_is_source(sm, port)) {
         want_arbitration(sm, port, &described, false);
@@ -241,7 +260,7 @@ void qos_plan(struct sm *sm)
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
                    work->planned_activations == activations && !work->policy_changed;
-    if (!(all || work->writes_sources) || (planned && work->written == all))
+    if ((planned && work->written == all) || !(all || work->writes_sources || has_mixed_vls(sm)))
         return;
     update_layout(sm);
     const struct qos_layout *a = &work->layout, *b = &work->written_layout;

@@ -15,9 +15,12 @@ struct parameter {
     const char *name;
     const char *fallback; /* default value; NULL: the generator computes it */
     uint64_t low, high;   /* of each item */
-    bool is_list;
+    enum { NUMBER, LIST, RULE } form;
     const char *help;
 };
+
+/* Rules of irregular networks (generate_random.c). */
+static const char *const rules[] = {"even", "paper"};
 
 struct kind {
     const char *name, *help;
@@ -31,73 +34,74 @@ static const struct kind kinds[] = {
     {"irregular",
      "switches linked at random, connected, with some ports left free",
      generate_irregular,
-     {{"switches", "16", 1, MANY, false, "how many"},
-      {"hosts", NULL, 0, MANY, false, "spread evenly; default: one per switch with a free port"},
-      {"ports", "4", 1, PORTS, false, "of each switch"},
-      {"links", NULL, 0, 4 * MANY, false,
+     {{"switches", "16", 1, MANY, NUMBER, "how many"},
+      {"hosts", NULL, 0, MANY, NUMBER, "spread evenly; default: one per switch with a free port"},
+      {"ports", "4", 1, PORTS, NUMBER, "of each switch"},
+      {"links", NULL, 0, 4 * MANY, NUMBER,
        "between switches; default: half way from a tree to full"},
-      {"parallel", "0", 0, 1, false, "1 allows several links between two switches"}}},
+      {"parallel", "0", 0, 1, NUMBER, "1 allows several links between two switches"},
+      {"rule", "even", 0, 1, RULE, "paper: a switch without a host has no free port"}}},
     {"jellyfish",
      "a random regular graph",
      generate_jellyfish,
-     {{"switches", "20", 2, MANY, false, "how many"},
-      {"ports", "8", 1, PORTS, false, "of each switch"},
-      {"degree", "5", 1, PORTS, false, "ports of each switch that lead to other switches"},
-      {"hosts", NULL, 0, PORTS, false, "at each switch; default: all other ports"}}},
+     {{"switches", "20", 2, MANY, NUMBER, "how many"},
+      {"ports", "8", 1, PORTS, NUMBER, "of each switch"},
+      {"degree", "5", 1, PORTS, NUMBER, "ports of each switch that lead to other switches"},
+      {"hosts", NULL, 0, PORTS, NUMBER, "at each switch; default: all other ports"}}},
     {"clos",
      "folded Clos: m middle switches, r edge switches with n hosts each",
      generate_clos,
-     {{"m", "3", 1, MANY, false, "middle switches"},
-      {"n", "1", 0, PORTS, false, "hosts at each edge switch"},
-      {"r", "4", 1, MANY, false, "edge switches"}}},
+     {{"m", "3", 1, MANY, NUMBER, "middle switches"},
+      {"n", "1", 0, PORTS, NUMBER, "hosts at each edge switch"},
+      {"r", "4", 1, MANY, NUMBER, "edge switches"}}},
     {"fattree",
      "extended generalised fat tree XGFT(h; m1 … mh; w1 … wh)",
      generate_fattree,
-     {{"size", NULL, 1, MANY, false, "hosts: 324, 648, 5832 or 11664, of 36-port switches"},
-      {"m", NULL, 1, MANY, true, "children of a node of each level, from the leaves up"},
-      {"w", NULL, 1, MANY, true, "parents of a node of each level, from the hosts up"},
-      {"ports", NULL, 1, PORTS, false, "of each switch; default: as many as it needs"},
-      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+     {{"size", NULL, 1, MANY, NUMBER, "hosts: 324, 648, 5832 or 11664, of 36-port switches"},
+      {"m", NULL, 1, MANY, LIST, "children of a node of each level, from the leaves up"},
+      {"w", NULL, 1, MANY, LIST, "parents of a node of each level, from the hosts up"},
+      {"ports", NULL, 1, PORTS, NUMBER, "of each switch; default: as many as it needs"},
+      {"parallel", "1", 1, PORTS, NUMBER, "cables for each link between switches"}}},
     {"kary",
      "k-ary n-tree",
      generate_kary,
-     {{"k", "4", 1, PORTS, false, "half the ports of a switch"},
-      {"n", "2", 1, PLAN_LIST_ITEMS, false, "levels"}}},
+     {{"k", "4", 1, PORTS, NUMBER, "half the ports of a switch"},
+      {"n", "2", 1, PLAN_LIST_ITEMS, NUMBER, "levels"}}},
     {"torus",
      "grid whose lines are rings",
      generate_torus,
-     {{"dims", "4x4", 1, MANY, true, "switches along each dimension, such as 4x4x8"},
-      {"hosts", "1", 0, PORTS, false, "at each switch"},
-      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+     {{"dims", "4x4", 1, MANY, LIST, "switches along each dimension, such as 4x4x8"},
+      {"hosts", "1", 0, PORTS, NUMBER, "at each switch"},
+      {"parallel", "1", 1, PORTS, NUMBER, "cables for each link between switches"}}},
     {"mesh",
      "grid with edges",
      generate_mesh,
-     {{"dims", "4x4", 1, MANY, true, "switches along each dimension, such as 4x4x8"},
-      {"hosts", "1", 0, PORTS, false, "at each switch"},
-      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+     {{"dims", "4x4", 1, MANY, LIST, "switches along each dimension, such as 4x4x8"},
+      {"hosts", "1", 0, PORTS, NUMBER, "at each switch"},
+      {"parallel", "1", 1, PORTS, NUMBER, "cables for each link between switches"}}},
     {"ring",
      "a torus of one dimension",
      generate_torus,
-     {{"switches", "6", 1, MANY, false, "how many"},
-      {"hosts", "1", 0, PORTS, false, "at each switch"},
-      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+     {{"switches", "6", 1, MANY, NUMBER, "how many"},
+      {"hosts", "1", 0, PORTS, NUMBER, "at each switch"},
+      {"parallel", "1", 1, PORTS, NUMBER, "cables for each link between switches"}}},
     {"hypercube",
      "two switches along each of n dimensions",
      generate_hypercube,
-     {{"n", "4", 1, 19, false, "dimensions"}, {"hosts", "1", 0, PORTS, false, "at each switch"}}},
+     {{"n", "4", 1, 19, NUMBER, "dimensions"}, {"hosts", "1", 0, PORTS, NUMBER, "at each switch"}}},
     {"hyperx",
      "grid whose lines are fully meshed",
      generate_hyperx,
-     {{"dims", "4x4", 1, MANY, true, "switches along each dimension, such as 4x4"},
-      {"hosts", "4", 0, PORTS, false, "at each switch"},
-      {"parallel", "1", 1, PORTS, false, "cables for each link between switches"}}},
+     {{"dims", "4x4", 1, MANY, LIST, "switches along each dimension, such as 4x4"},
+      {"hosts", "4", 0, PORTS, NUMBER, "at each switch"},
+      {"parallel", "1", 1, PORTS, NUMBER, "cables for each link between switches"}}},
     {"dragonfly",
      "fully meshed groups, and links between all groups",
      generate_dragonfly,
-     {{"p", "2", 0, PORTS, false, "hosts at each switch"},
-      {"a", "4", 1, PORTS, false, "switches in a group"},
-      {"h", "2", 1, PORTS, false, "links of each switch to other groups"},
-      {"g", NULL, 1, MANY, false, "groups; default: a*h+1"}}},
+     {{"p", "2", 0, PORTS, NUMBER, "hosts at each switch"},
+      {"a", "4", 1, PORTS, NUMBER, "switches in a group"},
+      {"h", "2", 1, PORTS, NUMBER, "links of each switch to other groups"},
+      {"g", NULL, 1, MANY, NUMBER, "groups; default: a*h+1"}}},
     {"figure1",
      "the 8 switches and 7 hosts on which FERa and PIRa were published",
      generate_figure1,
@@ -130,7 +134,12 @@ static bool parse_items(const struct parameter *parameter, const char *text,
                         struct plan_argument *argument)
 {
     argument->count = 0;
-    for (;;) {
+    for (unsigned i = 0; parameter->form == RULE && i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(text, rules[i]) == 0) {
+            argument->values[argument->count++] = i;
+            return argument->given = true;
+        }
+    while (parameter->form != RULE) {
         char *end;
         if (*text < '0' || *text > '9' || argument->count == PLAN_LIST_ITEMS)
             return false;
@@ -141,12 +150,12 @@ static bool parse_items(const struct parameter *parameter, const char *text,
         argument->values[argument->count++] = value;
         if (*end == '\0')
             break;
-        if (!parameter->is_list || (*end != ',' && *end != 'x'))
+        if (parameter->form != LIST || (*end != ',' && *end != 'x'))
             return false;
         text = end + 1;
     }
-    argument->given = true;
-    return true;
+    argument->given = argument->count > 0;
+    return argument->given;
 }
 
 static int take_value(const struct parameter *parameter, const char *text, struct plan *plan,
@@ -154,10 +163,13 @@ static int take_value(const struct parameter *parameter, const char *text, struc
 {
     if (parse_items(parameter, text, &plan->arguments[at]))
         return 0;
+    if (parameter->form == RULE)
+        return err_set(plan->err, EINVAL, "%s=%.40s: expected %s or %s", parameter->name, text,
+                       rules[0], rules[1]);
     return err_set(plan->err, EINVAL, "%s=%.40s: expected %s from %llu to %llu%s", parameter->name,
-                   text, parameter->is_list ? "numbers" : "a number",
+                   text, parameter->form == LIST ? "numbers" : "a number",
                    (unsigned long long)parameter->low, (unsigned long long)parameter->high,
-                   parameter->is_list ? ", such as 4x4 or 18,36" : "");
+                   parameter->form == LIST ? ", such as 4x4 or 18,36" : "");
 }
 
 /* 1 if the word was one of the common options, 0 if not, or an error. */

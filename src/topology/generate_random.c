@@ -5,6 +5,11 @@
  * some ports stay free. The default number of links is half way between a tree and the maximum, as
  * in the published networks. The manager is at switch 0.
  *
+ * irregular rule=paper: as papers 000 to 002 describe their networks, "a host connected to each
+ * switch, if a port is available". With fewer hosts than switches, the switches without a host are
+ * full: all of their ports lead to other switches. The full switches form a tree, the others are
+ * attached to them as long as they have ports, and links to the others fill the rest.
+ *
  * jellyfish (Singla, Hong, Popa and Godfrey): random links until no two switches with free ports
  * can be joined; then, while some switch has two free ports, a random link is cut and its ends are
  * joined to that switch. If the result is not connected, which is rare, it is drawn again. */
@@ -12,16 +17,19 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 enum { ATTEMPTS = 100 };
 
 /* The links between switches while they are drawn. */
 struct wiring {
     uint32_t switch_count;
-    bool parallel;      /* parallel links are allowed */
-    uint32_t *room;     /* by switch: ports that are free for links */
-    VEC(uint32_t) open; /* switches with room, unordered */
-    uint32_t *open_at;  /* by switch: its index in `open` */
+    uint32_t full_count; /* switches 0 … of `order` whose ports all lead to switches */
+    uint32_t *order;     /* of switches, random */
+    bool parallel;       /* parallel links are allowed */
+    uint32_t *room;      /* by switch: ports that are free for links */
+    VEC(uint32_t) open;  /* switches with room, unordered */
+    uint32_t *open_at;   /* by switch: its index in `open` */
     VEC(struct plan_link) links;
     struct map pairs; /* from two switches to the number of their links */
     struct arena memory;
@@ -168,27 +176,52 @@ static uint32_t *random_order(struct wiring *wiring, struct rng *rng)
     return order;
 }
 
-/* A random tree over all switches. Switches with room for one link only come last, as leaves, so
- * that the tree never closes too early: every other switch leaves at least one port open. */
+/* A full switch with room, drawn from the first `count`, that may be joined to the node. */
+static uint32_t draw_full(const struct wiring *wiring, uint32_t count, uint32_t node,
+                          struct rng *rng)
+{
+    uint64_t turn = count ? rng_below(rng, count) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t full = wiring->order[(i + turn) % count];
+        if (wiring->room[full] && may_join(wiring, full, node))
+            return full;
+    }
+    return TOPOLOGY_NONE;
+}
+
+/* A random tree over all switches, full ones first. Switches with room for one link only come last,
+ * as leaves, so that the tree never closes too early: every other switch leaves at least one port
+ * open. Then the full switches get links to the others until they have no port left. */
 static bool grow_tree(struct wiring *wiring, struct rng *rng)
 {
-    const uint32_t *random = random_order(wiring, rng);
-    uint32_t count = wiring->switch_count, at = 0;
+    uint32_t count = wiring->switch_count, full = wiring->full_count, at = full;
+    const uint32_t *random = full ? wiring->order : random_order(wiring, rng);
     uint32_t *order = arena_alloc(&wiring->memory, count * sizeof *order);
+    memcpy(order, random, full * sizeof *order);
     for (int leaves = 0; leaves < 2; leaves++)
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = full; i < count; i++)
             if ((wiring->room[random[i]] <= 1) == leaves)
                 order[at++] = random[i];
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t node = order[i];
+        uint32_t node = order[i], parent = draw_full(wiring, i < full ? i : full, node, rng);
         if (i && (!wiring->open.count || !wiring->room[node]))
             return false;
-        uint32_t parent = i ? wiring->open.items[rng_below(rng, wiring->open.count)] : node;
+        if (i && parent == TOPOLOGY_NONE)
+            parent = wiring->open.items[rng_below(rng, wiring->open.count)];
         if (wiring->room[node])
             wiring_open(wiring, node);
         if (i)
             join(wiring, node, parent);
     }
+    for (uint32_t i = full; full && i < count * ATTEMPTS; i++) {
+        uint32_t node = order[full + rng_below(rng, count - full)];
+        uint32_t partner = wiring->room[node] ? draw_full(wiring, full, node, rng) : TOPOLOGY_NONE;
+        if (partner != TOPOLOGY_NONE)
+            join(wiring, node, partner);
+    }
+    for (uint32_t i = 0; i < full; i++)
+        if (wiring->room[order[i]])
+            return false;
     return true;
 }
 
@@ -201,10 +234,11 @@ static int draw_irregular(struct plan *plan, struct wiring *wiring, uint64_t hos
         return err_set(plan->err, EINVAL,
                        "the ports do not suffice to connect %u switches and %llu hosts",
                        wiring->switch_count, (unsigned long long)hosts);
-    uint64_t links = wanted->given ? wanted->values[0] : tree + (most - tree) / 2;
-    if (links < tree)
+    uint64_t fewest = wiring->links.count;
+    uint64_t links = wanted->given ? wanted->values[0] : fewest + (most - fewest) / 2;
+    if (links < fewest)
         return err_set(plan->err, EINVAL, "%u switches need at least %llu links",
-                       wiring->switch_count, (unsigned long long)tree);
+                       wiring->switch_count, (unsigned long long)fewest);
     while (wiring->links.count < links &&
            (join_some(wiring, &plan->rng) || splice(wiring, &plan->rng)))
         ;
@@ -219,7 +253,8 @@ int generate_irregular(struct plan *plan)
     uint32_t switches = (uint32_t)plan_number(plan, 0);
     uint64_t ports = plan_number(plan, 2), number = 0;
     bool given = plan->arguments[1].given;
-    uint64_t hosts = given ? plan_number(plan, 1) : 0;
+    bool paper = plan_number(plan, 5);
+    uint64_t hosts = given ? plan_number(plan, 1) : paper ? switches : 0;
     int error = plan_check_size(plan, switches, given ? hosts : switches, ports);
     if (error)
         return error;
@@ -228,12 +263,15 @@ int generate_irregular(struct plan *plan)
                        switches, (unsigned long long)ports, (unsigned long long)hosts);
     struct wiring wiring;
     wiring_init(&wiring, switches, plan_number(plan, 4) != 0);
-    /* An even share of the hosts for each switch, the remainder at random. */
+    /* An even share of the hosts for each switch that is not full, the remainder at random. */
     uint32_t *share = arena_alloc(&wiring.memory, switches * sizeof *share);
-    const uint32_t *order = random_order(&wiring, &plan->rng);
+    wiring.order = random_order(&wiring, &plan->rng);
+    wiring.full_count = paper && hosts < switches ? switches - (uint32_t)hosts : 0;
     for (uint32_t i = 0; i < switches; i++) {
-        share[order[i]] = (uint32_t)(hosts / switches) + (i < hosts % switches);
-        wiring.room[order[i]] = (uint32_t)ports - share[order[i]];
+        uint32_t node = wiring.order[i], takers = switches - wiring.full_count;
+        if (i >= wiring.full_count)
+            share[node] = (uint32_t)(hosts / takers) + (i - wiring.full_count < hosts % takers);
+        wiring.room[node] = (uint32_t)ports - share[node];
     }
     error = draw_irregular(plan, &wiring, hosts, ports);
     plan->manager_at_switch = true;
@@ -241,7 +279,7 @@ int generate_irregular(struct plan *plan)
         plan_add_switch(plan, (unsigned)ports, "S%u", i);
     uint32_t *next = error ? NULL : number_ports(plan, &wiring);
     for (uint32_t i = 0; !error && i < switches; i++) {
-        uint32_t wanted = given ? share[i] : next[i] <= ports;
+        uint32_t wanted = given || paper ? share[i] : next[i] <= ports;
         for (uint32_t h = 0; h < wanted; h++)
             plan_attach_host(plan, i, next[i]++, number++);
     }

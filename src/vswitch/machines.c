@@ -219,7 +219,7 @@ static uint32_t find_target(struct vswitch *vswitch, struct operation *operation
     if (!*name)
         operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
     else if (node == SUBNET_NONE)
-        operation_end(operation, VSWITCH_FAILED, "unknown hypervisor '%s'", name);
+        operation_end(operation, VSWITCH_FAILED, "no hypervisor '%s'", name);
     else
         operation_end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
     return SUBNET_NONE;
@@ -301,7 +301,7 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
 static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
-        operation_end(operation, VSWITCH_DONE, "no such VM");
+        operation_end(operation, VSWITCH_DONE, "no such machine");
         return;
     }
     struct move *move = &operation->move;
@@ -320,7 +320,7 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
-        operation_end(operation, VSWITCH_FAILED, "no such VM");
+        operation_end(operation, VSWITCH_FAILED, "no such machine");
         return;
     }
     operation->result.from = node_of(vswitch, socket);

@@ -202,3 +202,16 @@ ask_everything weft
 for answer in opensm/*; do
     claim "${answer#opensm/}" same_answer "${answer#opensm/}"
 done
+
+# Two adapters and a cable: a subnet without a switch.
+stop "$manager_id"
+weft_stop
+cp "$(dirname "$0")/../scenarios/back-to-back.net" direct.net
+weft_start direct.net || exit
+opensm_start || exit
+asked=opensm && ask direct PR
+stop "$opensm_id"
+manager_starts || exit
+asked=weft && ask direct PR
+claim 'paths between two adapters without a switch' same_answer direct
+claim 'there are four of them' [ "$(grep -c 'PathRecord dump' weft/direct)" -eq 4 ]

@@ -84,11 +84,12 @@ int network_link(struct network *network, uint32_t switch_a, unsigned port_a, ui
 uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                               uint32_t at, unsigned port)
 {
-    struct network_port *found = find_port(network, at, port);
-    if (!found || found->peer != NETWORK_NONE)
-        return NETWORK_NONE;
+    struct network_port *found = at == NETWORK_NONE ? NULL : find_port(network, at, port);
     uint32_t index = (uint32_t)network->terminals.count;
-    found->peer = index;
+    if (at == NETWORK_NONE ? network->switches.count > 0 : !found || found->peer != NETWORK_NONE)
+        return NETWORK_NONE;
+    if (found)
+        found->peer = index;
     vec_push(&network->terminals, ((struct network_terminal){.guid = guid,
                                                              .at = at,
                                                              .sharer = NETWORK_NONE,

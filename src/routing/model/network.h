@@ -81,7 +81,8 @@ uint32_t network_add_switch(struct network *network, uint64_t guid, uint16_t lid
 /* -EINVAL for a port that does not exist, -EBUSY for one in use; then nothing changes. */
 int network_link(struct network *network, uint32_t switch_a, unsigned port_a, uint32_t switch_b,
                  unsigned port_b);
-/* NETWORK_NONE if the port does not exist or is in use. */
+/* NETWORK_NONE if the port does not exist or is in use. In a subnet of two adapters and no switch,
+ * `at` is NETWORK_NONE: the terminals are linked to each other. */
 uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                               uint32_t at, unsigned port);
 /* Adds a terminal at the port of `beside`. NETWORK_NONE if there is no such terminal. */

@@ -125,6 +125,8 @@ struct path path_lookup(const struct routes *routes, const struct network *netwo
         lid +=
             routes->offsets[(size_t)network_switch_of(network, destination) * routes->switch_count +
                             at];
+    if (at == NETWORK_NONE) /* the link from one adapter to the other */
+        return (struct path){.dlid = (uint16_t)lid};
     if (lid == 0 || routes_port(routes, at, lid) == PORT_NONE)
         return (struct path){0};
     struct path path = {.dlid = (uint16_t)lid};
@@ -155,8 +157,8 @@ struct routes_difference routes_compare(const struct routes *before, const struc
 
 uint32_t routes_longest(const struct routes *routes, const struct network *network)
 {
-    assert(routes->switch_count == network->switches.count);
     uint32_t count = routes->switch_count, longest = 0;
+    assert(count == 0 || count == network->switches.count);
     uint32_t *passed = mem_alloc(count * sizeof *passed); /* from here on; 0: not known yet */
     uint32_t *path = mem_alloc(count * sizeof *path);
     for (uint32_t lid = 1; lid <= routes->top_lid; lid++) {

@@ -1,22 +1,27 @@
 /* DR: destination renaming (Lopez, Flich and Duato, as in section 2.4 of Bermudez, Casado, Quiles
  * and Duato, "Fast routing computation on InfiniBand networks", 2006).
  *
- * Tables that ignore the input port force some sources onto longer routes than up*-down* allows.
- * Renaming gives a destination several LIDs, each with a table of its own, and assigns to every
- * source the LID whose table has its shortest legal route.
+ * Every pair of hosts gets a shortest legal up*-down* path, computed as if switches could see the
+ * input port. A forwarding table cannot: two paths to one destination that leave a switch through
+ * different ports need different DLIDs. So the paths are taken one after the other, and each goes
+ * into the first table of its destination where no switch on it has another port already, else
+ * into a new table. Table t belongs to the destination's LID + t; `offsets` holds each pair's t.
  *
- * Table 0 (the base LID) is FERa's. A source whose legal route is shorter than FERa's is put into
- * the first further table of the destination in which no switch on the path has another entry, else
- * into a new one. All terminals of a switch share routes, so this is done once for each pair of
- * switches. A table is then completed: switches that it does not need send down only to where the
- * route continues down, or else up, so that no entry makes a down-up transition; packets with a LID
- * that was assigned earlier mostly still arrive. Further LIDs copy table 0. Switches as end points
- * use table 0.
+ * Equal paths are spread by destination: where several ports continue a shortest path, the number
+ * of the destination port and of the switch select one. The choice does not depend on the source,
+ * so only differences that the up*-down* rule makes cost a table. All ports at a switch share the
+ * number of the table, not the paths.
  *
- * The terminals' LMC bounds the number of tables (128 at the most); more is an error. */
+ * Routes from and to switches are FERa's. For that, table 0 first takes the path of the root, which
+ * only goes down; each table then gets entries for switches on none of its paths: down to a switch
+ * that goes on down, or else up. No such entry makes a down-up transition. With the root's path,
+ * table 0 serves every switch. LIDs beyond the tables that are needed repeat table 0.
+ *
+ * The LMC of the destinations limits the number of tables (128 at the most); more is an error. */
 #include "routing/paper/fera.h"
 #include "routing/paper/paper_cost.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,20 +35,21 @@ struct dr {
     uint32_t *tables_needed; /* by destination switch */
 };
 
-/* Scratch for one destination. Distances by switch; HOPS_NONE where there is no such route. */
+/* Scratch for one destination switch. Distances by switch; HOPS_NONE where there is no such path.
+ */
 struct renaming {
     const struct dr *dr;
     uint32_t destination;
+    uint32_t terminals;  /* at the destination */
     uint16_t *down;      /* going down all the way */
-    uint16_t *free;      /* legal, by the input port */
-    uint16_t *fera;      /* of table 0 */
-    VEC(uint8_t) tables; /* [(table - 1) * switches + switch] */
-    uint32_t count;      /* tables, table 0 included */
+    uint16_t *legal;     /* up, then down */
+    VEC(uint8_t) tables; /* [(table * terminals + terminal) * switches + switch] */
+    uint32_t count;      /* of tables */
     VEC(uint32_t) path;  /* edges */
     uint64_t operations;
 };
 
-static void measure_distances(struct renaming *renaming)
+static void measure(struct renaming *renaming)
 {
     const struct network *network = renaming->dr->network;
     const struct updown *updown = renaming->dr->updown;
@@ -58,88 +64,110 @@ static void measure_distances(struct renaming *renaming)
         renaming->down[at] = at == renaming->destination ? 0 : (uint16_t)best;
     }
     for (uint32_t rank = 0; rank < switches; rank++) {
-        uint32_t at = updown->order[rank], free = HOPS_NONE, fera = HOPS_NONE;
+        uint32_t at = updown->order[rank], best = renaming->down[at];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
-            if (updown->rank[to] > rank)
-                continue;
-            free = renaming->free[to] + 1u < free ? renaming->free[to] + 1u : free;
-            fera = renaming->fera[to] + 1u < fera ? renaming->fera[to] + 1u : fera;
+            if (updown->rank[to] < rank && renaming->legal[to] + 1u < best)
+                best = renaming->legal[to] + 1u;
         }
-        uint16_t down = renaming->down[at];
-        renaming->free[at] = (uint16_t)(down < free ? down : free);
-        renaming->fera[at] = (uint16_t)(down != HOPS_NONE ? down : fera);
+        renaming->legal[at] = (uint16_t)best;
     }
     renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
-/* Traces the shortest legal route. It turns down as early as possible, where table 0 goes down
- * too. */
-static void trace_route(struct renaming *renaming, uint32_t source)
+static uint8_t *table_at(struct renaming *renaming, uint32_t number, uint32_t terminal)
+{
+    assert(number < renaming->count && terminal < renaming->terminals);
+    return renaming->tables.items + ((size_t)number * renaming->terminals + terminal) *
+                                        renaming->dr->network->switches.count;
+}
+
+/* True if a shortest path continues over this edge. */
+static bool is_next(const struct renaming *renaming, uint32_t at, uint32_t edge, bool may_go_up)
+{
+    uint32_t to = renaming->dr->network->edges[edge].to;
+    unsigned hops = may_go_up ? renaming->legal[at] : renaming->down[at];
+    if (updown_is_up(renaming->dr->updown, at, to))
+        return may_go_up && renaming->legal[to] + 1u == hops;
+    return renaming->down[to] + 1u == hops;
+}
+
+/* The path from a switch to a terminal of the destination. */
+static void trace(struct renaming *renaming, uint32_t source, uint32_t terminal)
 {
     const struct network *network = renaming->dr->network;
-    bool up = true;
+    const uint32_t *first_edge = network->first_edge;
+    uint32_t destination_port = network->first_terminal[renaming->destination] + terminal;
+    bool may_go_up = true;
     renaming->path.count = 0;
     for (uint32_t at = source; at != renaming->destination;) {
-        up = up && renaming->down[at] != renaming->free[at];
-        const uint16_t *hops = up ? renaming->free : renaming->down;
-        uint32_t e = network->first_edge[at]; /* the lowest port one hop closer */
-        while (updown_is_up(renaming->dr->updown, at, network->edges[e].to) != up ||
-               hops[network->edges[e].to] + 1 != hops[at])
-            e++;
-        renaming->operations += e - network->first_edge[at] + 1;
-        vec_push(&renaming->path, e);
-        at = network->edges[e].to;
+        uint32_t choices = 0, edge = first_edge[at];
+        for (uint32_t e = first_edge[at]; e < first_edge[at + 1]; e++)
+            choices += is_next(renaming, at, e, may_go_up);
+        assert(choices > 0);
+        for (uint32_t skip = (destination_port + at) % choices;; edge++)
+            if (is_next(renaming, at, edge, may_go_up) && skip-- == 0)
+                break;
+        renaming->operations += first_edge[at + 1] - first_edge[at];
+        vec_push(&renaming->path, edge);
+        may_go_up = may_go_up && updown_is_up(renaming->dr->updown, at, network->edges[edge].to);
+        at = network->edges[edge].to;
     }
 }
 
-static uint32_t edge_start(const struct renaming *renaming, size_t index, uint32_t source)
+/* Puts the traced path into a table, or only tells whether it fits. */
+static bool put(struct renaming *renaming, uint8_t *table, uint32_t source, bool write)
 {
-    return index ? renaming->dr->network->edges[renaming->path.items[index - 1]].to : source;
-}
-
-static bool fits_table(struct renaming *renaming, const uint8_t *table, uint32_t source)
-{
+    const struct network *network = renaming->dr->network;
+    uint32_t at = source;
     for (size_t i = 0; i < renaming->path.count; i++) {
+        const struct network_edge *edge = &network->edges[renaming->path.items[i]];
         renaming->operations++;
-        uint8_t entry = table[edge_start(renaming, i, source)];
-        if (entry != PORT_NONE &&
-            entry != renaming->dr->network->edges[renaming->path.items[i]].port)
+        if (write)
+            table[at] = edge->port;
+        else if (table[at] != PORT_NONE && table[at] != edge->port)
             return false;
+        at = edge->to;
     }
     return true;
 }
 
-/* Puts the traced path into a table and returns its number, which may exceed TABLES_TOP. */
-static uint32_t place_route(struct renaming *renaming, uint32_t source)
+/* The first table that takes the paths from the source to all terminals of the destination; its
+ * number may exceed TABLES_TOP. */
+static uint32_t place(struct renaming *renaming, uint32_t source)
 {
-    size_t switches = renaming->dr->network->switches.count;
-    uint32_t number = 1;
-    while (number < renaming->count &&
-           !fits_table(renaming, renaming->tables.items + (number - 1) * switches, source))
-        number++;
+    uint32_t number = 0;
+    for (uint32_t terminal = 0; terminal < renaming->terminals && number < renaming->count;) {
+        trace(renaming, source, terminal);
+        if (put(renaming, table_at(renaming, number, terminal), source, false)) {
+            terminal++;
+        } else {
+            terminal = 0;
+            number++;
+        }
+    }
     if (number >= TABLES_TOP)
         return TABLES_TOP;
     if (number == renaming->count) {
+        size_t bytes = renaming->terminals * renaming->dr->network->switches.count;
         renaming->count++;
-        vec_reserve(&renaming->tables, number * switches);
-        memset(renaming->tables.items + (number - 1) * switches, PORT_NONE, switches);
+        vec_reserve(&renaming->tables, renaming->count * bytes);
+        memset(renaming->tables.items + number * bytes, PORT_NONE, bytes);
     }
-    uint8_t *table = renaming->tables.items + (number - 1) * switches;
-    for (size_t i = 0; i < renaming->path.count; i++)
-        table[edge_start(renaming, i, source)] =
-            renaming->dr->network->edges[renaming->path.items[i]].port;
-    renaming->operations += renaming->path.count;
+    for (uint32_t terminal = 0; terminal < renaming->terminals; terminal++) {
+        trace(renaming, source, terminal);
+        put(renaming, table_at(renaming, number, terminal), source, true);
+    }
     return number;
 }
 
-/* Fills in the switches that the table's own paths do not pass. Uses the distance arrays. */
-static void complete_table(struct renaming *renaming, uint8_t *table)
+/* Entries for the switches that the table's own paths do not touch. Overwrites the distances. */
+static void complete(struct renaming *renaming, uint8_t *table)
 {
     const struct network *network = renaming->dr->network;
     const struct updown *updown = renaming->dr->updown;
     uint32_t switches = (uint32_t)network->switches.count;
-    uint16_t *down = renaming->down, *free = renaming->free;
+    uint16_t *down = renaming->down, *legal = renaming->legal;
     for (uint32_t rank = switches; rank-- > 0;) {
         uint32_t at = updown->order[rank];
         bool fixed = table[at] != PORT_NONE;
@@ -156,33 +184,32 @@ static void complete_table(struct renaming *renaming, uint8_t *table)
     for (uint32_t rank = 0; rank < switches; rank++) {
         uint32_t at = updown->order[rank];
         bool fixed = table[at] != PORT_NONE;
-        free[at] = down[at];
+        legal[at] = down[at];
         if (down[at] != HOPS_NONE)
             continue;
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             const struct network_edge *edge = &network->edges[e];
             if (updown->rank[edge->to] > rank || (fixed && edge->port != table[at]) ||
-                free[edge->to] + 1u >= free[at])
+                legal[edge->to] + 1u >= legal[at])
                 continue;
-            free[at] = (uint16_t)(free[edge->to] + 1);
+            legal[at] = (uint16_t)(legal[edge->to] + 1);
             table[at] = edge->port;
         }
     }
     renaming->operations += 2 * ((uint64_t)network->first_edge[switches] + switches);
 }
 
-/* Writes tables 1 … count-1 for the terminals' further LIDs, as far as they have any. */
+/* The tables into the LIDs of the destination's terminals, as far as they have any. */
 static void write_tables(struct renaming *renaming)
 {
     const struct network *network = renaming->dr->network;
     uint32_t d = renaming->destination;
-    for (uint32_t i = network->first_terminal[d]; i < network->first_terminal[d + 1]; i++) {
+    for (uint32_t i = 0; i < renaming->terminals; i++) {
         const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
-        for (uint32_t number = 1;
-             number < renaming->count && terminal->lid && number >> terminal->lmc == 0; number++) {
-            const uint8_t *table =
-                renaming->tables.items + (size_t)(number - 1) * network->switches.count;
+            &network->terminals.items[network->terminals_at[network->first_terminal[d] + i]];
+        uint32_t lids = terminal->lid ? UINT32_C(1) << terminal->lmc : 0;
+        for (uint32_t number = 0; number < lids; number++) {
+            const uint8_t *table = table_at(renaming, number < renaming->count ? number : 0, i);
             for (uint32_t at = 0; at < network->switches.count; at++)
                 if (at != d)
                     routes_row(renaming->dr->routes, at)[terminal->lid + number] = table[at];
@@ -195,27 +222,32 @@ static void rename_destination(void *context, size_t index)
 {
     const struct dr *dr = context;
     const struct network *network = dr->network;
+    const struct updown *updown = dr->updown;
     uint32_t switches = (uint32_t)network->switches.count, d = (uint32_t)index;
+    struct renaming renaming = {.dr = dr, .destination = d};
+    renaming.terminals = network_terminal_count(network, d);
     dr->tables_needed[d] = 1;
-    if (network_terminal_count(network, d) == 0)
+    if (renaming.terminals == 0)
         return;
-    struct renaming renaming = {.dr = dr, .destination = d, .count = 1};
-    renaming.down = mem_alloc(3 * (size_t)switches * sizeof *renaming.down);
-    renaming.free = renaming.down + switches;
-    renaming.fera = renaming.free + switches;
-    measure_distances(&renaming);
+    renaming.down = mem_alloc(2 * (size_t)switches * sizeof *renaming.down);
+    renaming.legal = renaming.down + switches;
+    measure(&renaming);
+    for (uint32_t rank = 0; rank < switches; rank++)
+        if (updown->part[updown->order[rank]] == updown->part[d]) {
+            place(&renaming, updown->order[rank]); /* the root has the lowest rank of its part */
+            break;
+        }
     for (uint32_t source = 0; source < switches; source++) {
-        if (network_terminal_count(network, source) == 0 ||
-            renaming.free[source] == renaming.fera[source])
+        if (network_terminal_count(network, source) == 0 || renaming.legal[source] == HOPS_NONE)
             continue;
-        trace_route(&renaming, source);
-        uint32_t number = place_route(&renaming, source);
+        uint32_t number = place(&renaming, source);
         if (number >= dr->tables_needed[d])
             dr->tables_needed[d] = number + 1;
         dr->routes->offsets[(size_t)d * switches + source] = (uint8_t)number;
     }
-    for (uint32_t number = 1; number < renaming.count; number++)
-        complete_table(&renaming, renaming.tables.items + (size_t)(number - 1) * switches);
+    for (uint32_t number = 0; number < renaming.count; number++)
+        for (uint32_t terminal = 0; terminal < renaming.terminals; terminal++)
+            complete(&renaming, table_at(&renaming, number, terminal));
     write_tables(&renaming);
     engine_count(dr->routes, switches + renaming.operations);
     vec_release(&renaming.tables);
@@ -231,7 +263,7 @@ static unsigned lmc_for(uint32_t tables)
     return lmc;
 }
 
-/* Every terminal must have enough LIDs for its switch's tables. */
+/* Every terminal must have room for its switch's tables. */
 static int check_room(const struct dr *dr, struct err *err)
 {
     const struct network *network = dr->network;

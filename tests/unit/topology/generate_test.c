@@ -134,6 +134,37 @@ static void irregular_hosts_are_spread_evenly_or_go_where_a_port_is_free(void **
     topology_release(&t);
 }
 
+/* Papers 000 to 002: a host at each switch, if a port is left. */
+static void by_the_papers_rule_a_switch_without_a_host_has_no_free_port(void **state)
+{
+    static const char *const words[] = {"irregular 32 hosts=21 rule=paper links=34",
+                                        "irregular 32 hosts=21 rule=paper",
+                                        "irregular 16 hosts=14 rule=paper",
+                                        "irregular 24 hosts=22 rule=paper",
+                                        "irregular 48 rule=paper",
+                                        "irregular 64 hosts=82 rule=paper"};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            struct topology t;
+            unsigned links = 0;
+            must_generate(&t, words[i], seed);
+            assert_true(is_connected(&t));
+            for (uint32_t n = 0; n < t.nodes.count; n++) {
+                unsigned used = 0;
+                if (t.nodes.items[n].kind != NODE_SWITCH)
+                    continue;
+                for (unsigned p = 1; p <= 4; p++)
+                    used += t.ports.items[topology_port_index(&t, n, p)].peer != TOPOLOGY_NONE;
+                assert_true(hosts_of(&t, n) > 0 || used == 4);
+                links += used - hosts_of(&t, n);
+            }
+            if (i == 0)
+                assert_int_equal(links, 2 * 34);
+            topology_release(&t);
+        }
+}
+
 static unsigned count_parallel(const struct topology *topology)
 {
     struct graph graph;
@@ -365,6 +396,7 @@ static void bad_words_are_refused(void **state)
         {"irregular", "hosts=65", "cannot take 65"},
         {"irregular", "links=3", "at least 15 links"},
         {"irregular", "links=99", "room for"},
+        {"irregular", "rule=odd", "expected even or paper"},
         {"jellyfish", "degree=1", "cannot be connected"},
         {"jellyfish", "switches=4", "needs more than 4 switches"},
         {"dragonfly", "g=10", "at most 9 groups"},
@@ -388,6 +420,7 @@ int main(void)
         cmocka_unit_test(every_kind_is_connected_and_survives_writing),
         cmocka_unit_test(the_papers_irregular_networks_can_be_made_with_any_seed),
         cmocka_unit_test(irregular_hosts_are_spread_evenly_or_go_where_a_port_is_free),
+        cmocka_unit_test(by_the_papers_rule_a_switch_without_a_host_has_no_free_port),
         cmocka_unit_test(irregular_links_are_parallel_only_on_request),
         cmocka_unit_test(a_seed_fixes_the_fabric),
         cmocka_unit_test(the_clos_of_the_papers_has_its_numbers),

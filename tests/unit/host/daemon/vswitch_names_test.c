@@ -188,8 +188,8 @@ static void errors_are_json_objects(void **state)
         {"frobnicate", -EINVAL, "\"code\":\"EINVAL\"}"},
         {"create a on", -EINVAL, "\"code\":\"EINVAL\"}"},
         {"create 0x1ffffffffffffffff", -EINVAL, "\"code\":\"EINVAL\"}"},
-        {"create a on nowhere", -EIO, "\"error\":\"unknown hypervisor 'nowhere'\""},
-        {"migrate nobody", -EIO, "\"error\":\"no such VM\""},
+        {"create a on nowhere", -EIO, "\"error\":\"no hypervisor 'nowhere'\""},
+        {"migrate nobody", -EIO, "\"error\":\"no such machine\""},
     };
     struct world world;
     struct text out = {0};

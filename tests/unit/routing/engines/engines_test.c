@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,52 @@ static void renaming_never_makes_routes_longer_and_sometimes_shorter(void **stat
         network_release(&network);
     }
     assert_true(shorter > 0);
+}
+
+/* True if the path between two terminals is another one. */
+static bool path_differs(const struct network *network, const struct routes *one,
+                         const struct routes *other, uint32_t source, uint32_t destination)
+{
+    uint16_t lid = path_lookup(one, network, source, destination).dlid;
+    uint16_t other_lid = path_lookup(other, network, source, destination).dlid;
+    uint32_t at = network_switch_of(network, source);
+    while (at != network_switch_of(network, destination)) {
+        uint8_t port = routes_port(one, at, lid);
+        if (port != routes_port(other, at, other_lid))
+            return true;
+        at = network_next(network, at, port);
+        assert_int_not_equal(at, NETWORK_NONE);
+    }
+    return false;
+}
+
+/* Paper 002 section 2.4: paths of DR come from an algorithm of their own, not from FERa's tables.
+ */
+static void renamed_paths_are_not_those_of_fera(void **state)
+{
+    unsigned networks = 0, different = 0;
+    (void)state;
+    for (unsigned size = 8; size <= 64; size += 8)
+        for (uint64_t seed = 1; seed <= 3; seed++, networks++) {
+            struct network network;
+            struct routes fera, dr;
+            struct err err;
+            char switches[16];
+            unsigned pairs = 0;
+            snprintf(switches, sizeof switches, "switches=%u", size);
+            build_kind(&network, "irregular", (const char *[]){switches, "ports=4"}, 2, DR_LMC,
+                       seed);
+            assert_int_equal(compute(&network, "fera", &fera, &err), 0);
+            assert_int_equal(compute(&network, "dr", &dr, &err), 0);
+            for (uint32_t a = 0; a < network.terminals.count; a++)
+                for (uint32_t b = 0; b < network.terminals.count; b++)
+                    pairs += path_differs(&network, &fera, &dr, a, b);
+            different += pairs > 0;
+            routes_release(&fera);
+            routes_release(&dr);
+            network_release(&network);
+        }
+    assert_true(2 * different >= networks);
 }
 
 /* A destination with pure-down routes of three different lengths, all longer than the legal one. */
@@ -392,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_pairs_are_reachable_and_nothing_can_deadlock),
+        cmocka_unit_test(renamed_paths_are_not_those_of_fera),
         cmocka_unit_test(renaming_never_makes_routes_longer_and_sometimes_shorter),
         cmocka_unit_test(too_few_lids_for_renaming_are_an_error),
         cmocka_unit_test(tables_do_not_depend_on_the_order_of_jobs),

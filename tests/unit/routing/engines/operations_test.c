@@ -94,9 +94,14 @@ static void the_operations_of_a_small_network_can_be_counted_by_hand(void **stat
     build_row(&network);
     uint64_t fera = 8 * (4 + 4 + 15) + 6 + 9 * 2;
     assert_int_equal(operations_of(&network, &engine_fera, NULL), fera);
-    /* For each switch two looks at four edges and three switches, to see that no route is shorter,
-     * and three sources to ask. */
-    assert_int_equal(operations_of(&network, &engine_dr, NULL), fera + 3 * (2 * (4 + 3) + 3));
+    /* For each destination, distances and the completion of a table read four edges and three
+     * switches twice, and the entries of three switches are written and counted. A path costs the
+     * edges of its switches and its hops, both to compare and to write: 2 * 3 from the root, 2 * 5
+     * from one end of the row to the other, 2 * 2 to the root. The path of the root is written
+     * first. */
+    uint64_t paths = 2 * (3 + 2 * 3 + 2 * 5) + 2 * (2 * 2);
+    assert_int_equal(operations_of(&network, &engine_dr, NULL),
+                     fera + 3 * (2 * 2 * (4 + 3) + 2 * 3) + paths);
     /* Two switches below the root: one vector each to copy, three looks at their edge. Then the
      * entries. */
     assert_int_equal(operations_of(&network, &engine_pira, NULL), 2 * (1 + 3) + 9 * 2);
