@@ -1,9 +1,9 @@
-/* compute_price: what one counted operation of computing routes takes on this machine.
+/* compute_price: the time of one counted operation of the computation of routes on this machine.
  *
- * Simulations charge operations (routing/engine/engine.h) at a price that is an attribute of the
- * fabric, `compute`; this prints what the preset `today` was taken from: nanoseconds for each
- * engine, for the check of its tables and for the order of their updates, on networks of the
- * papers' sizes and on fat trees. Beside it stand the steps of the papers' own algorithms. */
+ * Simulations charge operations (routing/engine/engine.h) at the price of the fabric attribute
+ * `compute`. This program prints the measurements for the preset `today`: nanoseconds per operation
+ * for each engine, for the check of its tables and for the order of their updates, on networks of
+ * the papers' sizes and on fat trees; and the steps of the papers' own algorithms. */
 #include "routing/check/verify.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/paper_cost.h"

@@ -1,10 +1,9 @@
-/* How fast data packets move: delivered packet-hops per second of CPU time, one thread.
+/* Speed of data packets: packet-hops per second of CPU time, one thread.
  *
- * The full model (lanes, credits, arbitration, routing units, crossbars) with 256-byte packets, two
- * lanes and 4 KiB buffers under uniform Poisson traffic, on fabrics that a manager has brought up:
- * a 4-ary 3-tree at half load, an irregular network of 64 switches at load 0.2 and a 16-ary 3-tree
- * at 0.3. Loads are shares of the links' data rate. No peer with this model is packaged, so nothing
- * runs beside it. */
+ * The full model (VLs, credits, arbitration, routing units, crossbars) with 256-byte packets, two
+ * VLs and 4 KiB buffers under uniform Poisson traffic, on fabrics that a manager has brought up: a
+ * 4-ary 3-tree at load 0.5, an irregular network of 64 switches at 0.2 and a 16-ary 3-tree at 0.3.
+ * Loads are shares of the data rate of the links. There is no peer to compare with. */
 #include "host/sim/sim.h"
 #include "host/sim/sim_paths.h"
 #include "topology/generate.h"

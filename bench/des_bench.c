@@ -1,11 +1,11 @@
-/* The event queue under the hold model, beside a plain binary heap.
+/* The event queue under the hold model, compared with a binary heap.
  *
  * Hold (Jones, "An empirical comparison of priority-queue and event-set implementations", 1986):
- * with a fixed number of events waiting, pop the next one and schedule another at its time plus a
- * random increment. Both queues see the same increments from the same stream, and the heap orders
- * by the same key (time, sequence), so that both must end with the same event: that is checked.
- * The heap cannot cancel and knows no handles, so it has no part in the second table: there, each
- * hold also takes back its owner's time-out and sets a new one, as a request and its answer do. */
+ * with a fixed number of pending events, pop the next one and schedule another at its time plus a
+ * random increment. Both queues get the same increments, and the heap orders by the same key (time,
+ * sequence); the program checks that both end with the same event. The second table is without the
+ * heap, which cannot cancel events: each hold also cancels a time-out and schedules a new one, as a
+ * request and its response do. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "des/des.h"
@@ -48,7 +48,7 @@ static uint64_t far_and_near(struct rng *rng)
     return (x >> 32) * (length >> 4) >> 28;
 }
 
-/* Slots of a common clock: everything falls on whole microseconds, or at once. */
+/* A common clock: all times are whole microseconds, or equal. */
 static uint64_t ticks(struct rng *rng)
 {
     return (rng_next(rng) >> 62) * TIME_US;
@@ -121,8 +121,8 @@ struct result {
     uint64_t last; /* time and identity of the last event, to compare */
 };
 
-/* The first lap warms up; of the others the fastest counts, since whatever else the machine does
- * can only slow a lap down. */
+/* The first lap warms up; the fastest of the others counts, because other load on the machine can
+ * only slow a lap down. */
 struct laps {
     size_t warm_up, holds; /* in the first lap, in each of the others */
     unsigned lap;
@@ -173,7 +173,7 @@ static struct result run_des(const struct distribution *d, size_t pending, size_
     return result;
 }
 
-/* `pending` owners, each with a packet on its way and a time-out that hardly ever comes up. */
+/* `pending` owners, each with a packet in flight and a time-out that rarely expires. */
 static double run_timeouts(size_t pending, size_t holds)
 {
     struct rng rng;

@@ -1,10 +1,10 @@
-/* repair: what it takes to repair the tables of a large fat tree after one loss.
+/* repair: the cost of a repair of the tables of a large fat tree after one failure.
  *
- * On the 11,664-host tree a link or a switch of each level is taken away, and the tables that an
- * engine computed are repaired (routing/repair/repair.h), the order of the updates is planned, and
- * both are checked (routing/check/verify_change.h). Times are the best of several, and their parts;
- * beside them stand the entries that changed, those that were looked at, and how long the engine
- * and the full check take. */
+ * On the 11,664-host tree a link or a switch of each level fails. The tables that an engine
+ * computed are repaired (routing/repair/repair.h), the order of the updates is planned, and both
+ * are checked (routing/check/verify_change.h). Prints the best of several times and their parts,
+ * the entries that changed and that were examined, and the time of the engine and the full check.
+ */
 #include "routing/repair/repair.h"
 #include "routing/check/verify.h"
 #include "routing/check/verify_change.h"
@@ -24,7 +24,7 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* What is taken away: a switch, or the link at one of its ports. */
+/* The failure: a switch, or the link at one of its ports. */
 struct loss {
     const char *name;
     uint32_t at;
@@ -78,7 +78,7 @@ struct state {
     struct dependency_graph checked;
 };
 
-/* What is left of the fabric, and the tables that its switches still have. */
+/* The fabric after the failure, and the tables of its switches. */
 struct rest {
     struct network network;
     struct routes held;
@@ -139,7 +139,7 @@ static void repair_and_check(const struct state *state, struct rest *rest, bool 
         outcome->part[i] = times[i + 1] - times[i];
     if (judge && !status) {
         verify_routes(&rest->network, &rest->held, &(struct verify_options){0}, &report);
-        outcome->fault = verify_holds(&report) ? "" : ", WRONG";
+        outcome->fault = verify_passes(&report) ? "" : ", WRONG";
         verify_report_release(&report);
     }
     update_plan_release(&plan);
@@ -147,7 +147,7 @@ static void repair_and_check(const struct state *state, struct rest *rest, bool 
     verify_change_release(&change);
 }
 
-/* The tables are judged once. */
+/* The quality of the tables is measured once. */
 static struct outcome lose(const struct state *state, const struct loss *loss)
 {
     struct outcome best = {0}, outcome;
@@ -173,7 +173,7 @@ static void lose_and_tell(const struct state *state, const struct loss *loss)
            best.part[CHECK], best.entries, best.broken, best.waves, best.drains, best.fault);
 }
 
-/* A switch so many hops above the last leaf. */
+/* A switch `level` levels above the last leaf. */
 static uint32_t switch_at_level(const struct network *network, unsigned level)
 {
     uint32_t at = network->terminals.items[network->terminals.count - 1].at;
@@ -185,7 +185,7 @@ static uint32_t switch_at_level(const struct network *network, unsigned level)
 static void measure(const struct network *network, const char *engine)
 {
     struct state state = {.network = *network};
-    struct engine_options options = {.leave_proof = true};
+    struct engine_options options = {.caller_verifies = true};
     struct verify_report report;
     struct err err;
     double begin = now_ms();

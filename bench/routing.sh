@@ -83,7 +83,7 @@ field() { # ENGINE FIELD <json
         mine && $1 == field { gsub("[,\"]", "", $2); print $2; exit }'
 }
 
-# How often a time is taken; the best counts.
+# Number of measurements; the best one counts.
 repeats() { # ENGINE
     case $1 in
     minhop | updn | ftree | dor) echo 15 ;;
@@ -168,7 +168,7 @@ compare_threads() {
     done
 }
 
-# The peak is that of the whole process, with the fabric and the check.
+# Peak memory of the whole process, including the fabric and the check.
 compute_large() {
     local network engine
     printf '%-28s %9s %9s %9s %5s\n' 'large' 'tables s' 'check s' 'peak MiB' 'lanes'

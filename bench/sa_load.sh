@@ -11,7 +11,7 @@
 : "${SA_CLIENT:?the path of sa_client}"
 hosts=${1:-648} queries=${2:-200000} clients=${3:-8}
 
-# ask QUERIES: all clients together; "rate median-us p99-us busy timeouts refused" of them in rates
+# ask QUERIES: runs all clients; "rate median-us p99-us busy timeouts refused" of them in rates
 ask() {
     local i ids=() start=${EPOCHREALTIME/./} end
     for ((i = 0; i < clients; i++)); do

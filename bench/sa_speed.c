@@ -1,11 +1,11 @@
-/* sa_speed: how many PathRecord queries the subnet administration answers in a second of one core.
+/* sa_speed: PathRecord queries per second that subnet administration answers on one core.
  *
  *     sa_speed [HOSTS [PARTITIONS]]
  *
- * The administration of a fat tree in memory is asked for the paths of random pairs of hosts, each
- * query with both GIDs and reversible, as librdmacm asks. Receiving, queueing and making the answer
- * count; packets do not. Every answer is looked at: status, and the DLID that was asked for. With
- * PARTITIONS every host is in one of so many, and in one more with all the others. */
+ * Queries the administration of a fat tree in memory for the paths of random pairs of hosts, with
+ * both GIDs and reversible, as librdmacm does. The time includes receiving, queueing and the
+ * response, but no packets. Checks status and DLID of every response. With PARTITIONS, every host
+ * is a member of one of that many partitions, and of one partition of all hosts. */
 #include "base/rng.h"
 #include "sa_world.h"
 
@@ -30,13 +30,13 @@ struct pair {
 static void ask(struct sa_world *world, struct pair pair)
 {
     const struct network_terminal *terminals = world->network.terminals.items;
-    uint8_t *path = world->question + SA_DATA_OFFSET;
+    uint8_t *path = world->query + SA_DATA_OFFSET;
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 64, 64, terminals[pair.source].guid);
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 64, 64, terminals[pair.destination].guid);
     struct sa_message question = {.address = {.lid = terminals[pair.source].lid, .qp = 1},
-                                  .data = world->question,
+                                  .data = world->query,
                                   .bytes = MAD_BYTES};
-    wire_set(world->question, MAD_TID, terminals[pair.destination].lid);
+    wire_set(world->query, MAD_TID, terminals[pair.destination].lid);
     sa_receive(world->sa, world->now, &question);
 }
 
@@ -59,7 +59,7 @@ static unsigned take_answers(struct sa_world *world)
     return count;
 }
 
-/* As a manager would have found the tables. */
+/* As after the discovery of the tables by a manager. */
 static void part(struct sa_world *world, unsigned count)
 {
     struct subnet *subnet = world->subnet;
@@ -70,7 +70,7 @@ static void part(struct sa_world *world, unsigned count)
         wire_set_at(block, P_KEY_TABLE_P_KEY, 0, 0x7FFF);
         wire_set_at(block, P_KEY_TABLE_P_KEY, 1, 0x8001 + port % count);
         wire_set_at(block, P_KEY_TABLE_P_KEY, 2, 0xF000);
-        blocks_learn(&subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
+        blocks_set_known(&subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
     }
     sa_update_view(world->sa, world->now, &world->view);
 }
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     if (argc > 2 && atoi(argv[2]) > 0)
         part(&world, (unsigned)atoi(argv[2]));
     uint8_t *path =
-        world_question(&world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE);
+        world_query(&world, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | REVERSIBLE);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set(path, PATH_RECORD_REVERSIBLE, 1);

@@ -1,10 +1,10 @@
-/* How many SMPs a fabric can answer at all: directed-route Get(NodeInfo), a fixed number under way.
+/* The SMP rate of a fabric: directed-route Get(NodeInfo) with a fixed number outstanding.
  *
  *     smp_flood SECONDS WINDOW [PORT...]
  *
  * Sends along the path that leaves the own node through the first PORT, the next one through the
- * second and so on (none: to itself), and prints the answers in a second. The measure for what a
- * subnet manager makes of the same fabric. */
+ * second and so on (none: to itself), and prints the responses per second: the upper limit for a
+ * subnet manager on the same fabric. */
 #include "base/time.h"
 #include "wire/mad.h"
 
@@ -17,7 +17,7 @@
 
 enum { TIMEOUT_MS = 1000 };
 
-struct multicast_copies {
+struct flood {
     int port, agent;
     unsigned hops;
     uint8_t path[SMP_MAX_HOPS + 1];
@@ -32,7 +32,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int send_one(struct multicast_copies *flood)
+static int send_one(struct flood *flood)
 {
     uint8_t *mad = umad_get_mad(flood->buffer);
     memset(mad, 0, MAD_BYTES);
@@ -50,8 +50,8 @@ static int send_one(struct multicast_copies *flood)
     return umad_send(flood->port, flood->agent, flood->buffer, MAD_BYTES, TIMEOUT_MS, 0);
 }
 
-/* Takes all that is there, waiting for the first; false if nothing came. */
-static bool receive(struct multicast_copies *flood)
+/* Waits for a response and takes all that have arrived; false after a time-out. */
+static bool receive(struct flood *flood)
 {
     int length = MAD_BYTES, timeout = TIMEOUT_MS;
     while (flood->under_way && umad_recv(flood->port, flood->buffer, &length, timeout) >= 0) {
@@ -63,7 +63,7 @@ static bool receive(struct multicast_copies *flood)
     return timeout == 0;
 }
 
-static double run(struct multicast_copies *flood, double duration, unsigned window)
+static double run(struct flood *flood, double duration, unsigned window)
 {
     double start = seconds(), now = start;
     while (now < start + duration) {
@@ -75,13 +75,13 @@ static double run(struct multicast_copies *flood, double duration, unsigned wind
     }
     double rate = flood->answered / (now - start);
     while (flood->under_way && receive(flood))
-        continue; /* ibsim's library does not like MADs that arrive on its way out */
+        continue; /* the library of ibsim fails if MADs arrive while it exits */
     return rate;
 }
 
 int main(int argc, char **argv)
 {
-    struct multicast_copies flood = {.hops = argc > 3 ? (unsigned)argc - 3 : 0};
+    struct flood flood = {.hops = argc > 3 ? (unsigned)argc - 3 : 0};
     double duration = argc > 2 ? strtod(argv[1], NULL) : 0;
     unsigned window = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     if (!(duration > 0) || window == 0 || flood.hops > SMP_MAX_HOPS) {

@@ -1,10 +1,10 @@
-/* vswitch_large [HOSTS VFS [plain|levels|partitions]]: a fat tree of hypervisors at its largest, in
- * virtual time: bring-up, a machine that starts and moves across, and a standby that takes over
- * from a master that is killed. With levels of service (the default) every function has maps and
- * arbitration tables of its own, with partitions a table of keys, too.
+/* vswitch_large [HOSTS VFS [plain|levels|partitions]]: a large fat tree of hypervisors in virtual
+ * time: bring-up, start and migration of a virtual machine, and failover to a standby. With service
+ * levels (the default) every function has its own SL-to-VL and arbitration tables, with partitions
+ * also a P_Key table.
  *
- * For each step: virtual time, this process's CPU time (the fabric's and the manager's), SMPs by
- * attribute, and the most memory that was ever in use. */
+ * Prints for each step the virtual time, the CPU time of this process (fabric and manager), SMPs by
+ * attribute, and the peak memory. */
 #include "base/time.h"
 #include "host/sim/sim.h"
 #include "topology/generate.h"
@@ -27,7 +27,7 @@ struct bench {
     struct sm_config config;
     struct qos qos;
     struct partitions partitions;
-    uint64_t gets[256], sets[256]; /* by attribute; a function's is 0x40 */
+    uint64_t gets[256], sets[256]; /* by attribute; VirtualFunction is 0x40 */
     uint64_t since;
     double cpu;
 };
@@ -163,7 +163,7 @@ static void ask(struct bench *bench, unsigned manager, enum vswitch_verb verb, c
                                       .name = "one",
                                       .hypervisor = place,
                                       .mode = VSWITCH_BALANCED};
-    uint64_t ticket = sim_vm_ask(bench->sim, manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(bench->sim, manager, &request, &err);
     if (!ticket)
         die(err.message);
     const struct vswitch_result *result =
@@ -173,7 +173,7 @@ static void ask(struct bench *bench, unsigned manager, enum vswitch_verb verb, c
     settle(bench, manager);
 }
 
-/* With a copy of the subnet, as a standby has it after some seconds. */
+/* The standby has a copy of the subnet after some seconds. */
 static void take_over(struct bench *bench, unsigned master)
 {
     unsigned standby = sim_add_manager(bench->sim, host_port(bench, "H1"), &bench->config);

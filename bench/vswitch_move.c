@@ -1,6 +1,5 @@
-/* vswitch_move [HOSTS VFS]: what a manager spends on deciding a move: CPU time for the plan of one
- * migration, over moves at random on a fat tree, by swapping and by copying, beside the time of its
- * routes. */
+/* vswitch_move [HOSTS VFS]: CPU time of the plan of one migration, over random moves on a fat tree,
+ * by swapping and by copying, compared with the time of the routes. */
 #include "base/rng.h"
 #include "routing/engine/engine.h"
 #include "topology/generate.h"
@@ -47,7 +46,7 @@ static void measure(const struct network *network, const struct routes *routes, 
            sum / MOVES * 1e6, most * 1e6, (double)smps / MOVES, dearest);
 }
 
-/* Functions share the port of their hypervisor; their LIDs follow all others. */
+/* Functions share the port of their hypervisor; their LIDs follow all other LIDs. */
 static void add_functions(struct network *network, unsigned vfs)
 {
     uint32_t hosts = (uint32_t)network->terminals.count;

@@ -1,12 +1,12 @@
-/* Files of the InfiniBand stack that programs open by themselves.
+/* Files of the InfiniBand stack that programs open directly.
  *
- * OpenSM opens /dev/infiniband/issmN to say that a subnet manager is here: that becomes a
- * connection to the server, which sets IsSM while it lives. Scripts (ibstatus) and some tools read
- * /sys/class/infiniband: the server keeps a directory with the same files, and calls on paths below
- * the real one go there. Every other path passes through untouched. */
-#undef _FILE_OFFSET_BITS /* open and open64 must stay two names here */
+ * OpenSM opens /dev/infiniband/issmN to set IsSM: this library opens a connection to the server
+ * instead, which sets IsSM while the connection exists. Scripts (ibstatus) and some tools read
+ * /sys/class/infiniband: their paths are redirected to a directory of the server with the same
+ * files. All other paths are passed unchanged. */
+#undef _FILE_OFFSET_BITS /* open and open64 must be different functions here */
 
-#include "ask.h"
+#include "client.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,8 +21,8 @@
 #define MANAGER_PREFIX "/dev/infiniband/issm"
 #define CLASS_PREFIX   "/sys/class/infiniband"
 
-/* The next definition of `name` behind this library's, found once. dlsym's result is stored as an
- * integer's worth of pointer, so two threads that look it up at once do no harm. */
+/* Looks up the next definition of `name` after this library's. Two threads may do that at the same
+ * time: both store the same pointer. */
 #define NEXT(name)                                                                                 \
     static __typeof__(&name) next;                                                                 \
     if (!next)                                                                                     \
@@ -33,7 +33,7 @@ static bool is_manager_path(const char *path)
     return path && strncmp(path, MANAGER_PREFIX, strlen(MANAGER_PREFIX)) == 0;
 }
 
-/* The path to use instead of `path`: itself, or its counterpart in the server's directory. */
+/* Returns the path to use: `path`, or the corresponding file in the server's directory. */
 static const char *redirect(const char *path, char *buffer, size_t size)
 {
     struct request request;
@@ -44,29 +44,29 @@ static const char *redirect(const char *path, char *buffer, size_t size)
     const char *rest = path + strlen("/sys/class");
     if (path[length] != 0 && path[length] != '/' && strncmp(path + length, "_mad", 4) != 0)
         return path;
-    ask_prepare(&request, ASK_TREE);
-    if (ask_server(&request, root, sizeof root - 1) < 0)
+    client_prepare(&request, REQUEST_SYSFS);
+    if (client_request(&request, root, sizeof root - 1) < 0)
         return path;
     root[sizeof root - 1] = 0;
     int written = snprintf(buffer, size, "%s%s", root, rest);
     return written > 0 && (size_t)written < size ? buffer : path;
 }
 
-/* IsSM: without O_NONBLOCK the device would wait for the present manager to leave; no program does
- * that, so both are refused while there is one. */
+/* Without O_NONBLOCK the device would wait until the present manager closes it. No program uses
+ * that, so both fail while there is a manager. */
 static int open_manager(const char *path, int flags)
 {
     struct request request;
-    ask_prepare(&request, ASK_MANAGER);
+    client_prepare(&request, REQUEST_MANAGER);
     request.port = atoi(path + strlen(MANAGER_PREFIX));
-    int fd = ask_stay(&request, flags & O_CLOEXEC ? FD_CLOEXEC : 0);
+    int fd = client_connect(&request, flags & O_CLOEXEC ? FD_CLOEXEC : 0);
     if (fd >= 0)
         return fd;
     errno = fd == -EBUSY ? EAGAIN : -fd;
     return -1;
 }
 
-/* open() takes its mode only when it may create. */
+/* open() has a mode only if it may create a file. */
 #define MODE_OF(flags)                                                                             \
     mode_t mode = 0;                                                                               \
     if ((flags) & (O_CREAT | __O_TMPFILE)) {                                                       \
@@ -96,7 +96,7 @@ static int open_manager(const char *path, int flags)
             return open_manager(path, flags);                                                      \
         return next(directory, redirect(path, buffer, sizeof buffer), flags, mode);                \
     }
-/* A call whose first argument is the path, or the one after a directory's descriptor. */
+/* A function with a parameter `path`. */
 #define DEFINE_PATH_CALL(type, name, parameters, ...)                                              \
     WEFT_EXPORT type name parameters                                                               \
     {                                                                                              \
@@ -111,7 +111,7 @@ DEFINE_OPEN(open64)
 DEFINE_OPENAT(openat)
 DEFINE_OPENAT(openat64)
 
-/* What open() becomes in programs built with _FORTIFY_SOURCE. */
+/* open() in programs that are built with _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 WEFT_EXPORT int __open_2(const char *path, int flags)

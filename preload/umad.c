@@ -1,16 +1,15 @@
-/* libibumad's functions over a fabric server instead of /dev/infiniband and /sys.
+/* libibumad's functions on a fabric server instead of /dev/infiniband and /sys.
  *
- * A port id is the descriptor of a connection, so that poll(2), select(2), fork and close do what
- * they do with the real device's descriptor, and nothing needs to be kept beside it. Results and
- * errno follow libibumad 44 on a Linux kernel. What only touches a program's memory (dumps,
- * strings, addresses) is left to the real library, except for four accessors whose answer there
- * depends on what it learnt when it opened a device.
+ * A port ID is the descriptor of a connection, so that poll(2), select(2), fork(2) and close(2)
+ * work as with the descriptor of the device, and no other state is needed. Results and errno are
+ * those of libibumad 44 on a Linux kernel. Functions that only access memory of the program (dumps,
+ * strings, addresses) remain those of the real library, except for four accessors that there depend
+ * on the opened device.
  *
- * One difference: the kernel checks a MAD while it takes it, and here umad_send() does not wait for
- * the server. What the kernel would refuse by looking at the call alone fails here too; what it
- * would refuse by looking at its tables (an agent that is not there, a transaction id in use) is
- * silently dropped by the server. */
-#include "ask.h"
+ * One difference: the kernel checks a MAD in write(2), but here umad_send() does not wait for the
+ * server. Errors in the arguments are returned as by the kernel. Errors that depend on the server's
+ * state (an unknown agent, a transaction ID in use) are not reported: the server drops the MAD. */
+#include "client.h"
 #include "host/socket/endpoint.h"
 
 #include <errno.h>
@@ -26,30 +25,30 @@ _Static_assert(sizeof(struct mad_head) == sizeof(struct ib_user_mad), "the kerne
 
 enum {
     OPENIB_OUI = 0x001405,
-    RMPP_HEADER_END = 36, /* the kernel takes no MAD shorter than this */
-    SPINS_LEAST = 2,      /* looks before sleeping: an answer usually comes within microseconds */
+    RMPP_HEADER_END = 36, /* the kernel refuses shorter MADs */
+    SPINS_LEAST = 2,      /* reads before sleeping: an answer usually arrives within microseconds */
     SPINS_MOST = 64,
     DEAD_SERVER_PAUSE_MS = 100,
 };
 
 /* ---- adapters and ports ---- */
 
-static int ask_ca(const char *ca_name, struct answer_ca *ca)
+static int query_ca(const char *ca_name, struct answer_ca *ca)
 {
     struct request request;
-    ask_prepare(&request, ASK_CA);
-    int result = ask_server(&request, ca, sizeof *ca);
+    client_prepare(&request, REQUEST_CA);
+    int result = client_request(&request, ca, sizeof *ca);
     if (result < 0)
         return result;
     return ca_name && strcmp(ca_name, ca->name) != 0 ? -ENOENT : 0;
 }
 
-static int ask_port(int number, struct answer_port *port)
+static int query_port(int number, struct answer_port *port)
 {
     struct request request;
-    ask_prepare(&request, ASK_PORT);
+    client_prepare(&request, REQUEST_PORT);
     request.port = number;
-    return ask_server(&request, port, sizeof *port);
+    return client_request(&request, port, sizeof *port);
 }
 
 static int fill_port(const struct answer_port *from, umad_port_t *port)
@@ -77,14 +76,14 @@ static int fill_port(const struct answer_port *from, umad_port_t *port)
     return 0;
 }
 
-/* The port that a program means: 0 and any negative number ask for the best one. */
+/* Finds a port; number 0 and negative numbers mean the best one. */
 static int find_port(const char *ca_name, int number, struct answer_port *port)
 {
     struct answer_ca ca;
-    int result = ask_ca(ca_name, &ca);
+    int result = query_ca(ca_name, &ca);
     if (result < 0)
         return -ENODEV;
-    return ask_port(number > 0 ? number : 0, port) < 0 ? -EINVAL : 0;
+    return query_port(number > 0 ? number : 0, port) < 0 ? -EINVAL : 0;
 }
 
 WEFT_EXPORT int umad_init(void)
@@ -100,7 +99,7 @@ WEFT_EXPORT int umad_done(void)
 WEFT_EXPORT int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
 {
     struct answer_ca ca;
-    if (max < 1 || ask_ca(NULL, &ca) < 0)
+    if (max < 1 || query_ca(NULL, &ca) < 0)
         return 0;
     snprintf(cas[0], UMAD_CA_NAME_LEN, "%s", ca.name);
     return 1;
@@ -110,7 +109,7 @@ WEFT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
 {
     struct answer_ca answer;
     struct answer_port port;
-    int result = ask_ca(ca_name, &answer);
+    int result = query_ca(ca_name, &answer);
     if (result < 0)
         return result == -ENOENT ? result : -ENODEV;
     memset(ca, 0, sizeof *ca);
@@ -121,13 +120,13 @@ WEFT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
     snprintf(ca->hw_ver, sizeof ca->hw_ver, "%s", answer.hardware);
     ca->node_guid = htobe64(answer.node_guid);
     ca->system_guid = htobe64(answer.system_guid);
-    /* The struct has room for nine ports; an adapter with more shows the first nine. */
+    /* umad_ca_t has at most UMAD_CA_MAX_PORTS ports; further ports are not shown. */
     int last =
         answer.port_count < UMAD_CA_MAX_PORTS ? (int)answer.port_count : UMAD_CA_MAX_PORTS - 1;
     for (int i = last == 0 ? 0 : 1; i <= last; i++) {
         ca->ports[i] = calloc(1, sizeof *ca->ports[i]);
         ca->numports = i;
-        if (!ca->ports[i] || ask_port(i, &port) < 0 || fill_port(&port, ca->ports[i]) < 0) {
+        if (!ca->ports[i] || query_port(i, &port) < 0 || fill_port(&port, ca->ports[i]) < 0) {
             umad_release_ca(ca);
             return -EIO;
         }
@@ -195,7 +194,7 @@ WEFT_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[]
 WEFT_EXPORT struct umad_device_node *umad_get_ca_device_list(void)
 {
     struct answer_ca ca;
-    int result = ask_ca(NULL, &ca);
+    int result = query_ca(NULL, &ca);
     if (result < 0) {
         errno = -result;
         return NULL;
@@ -222,8 +221,9 @@ WEFT_EXPORT void umad_free_ca_device_list(struct umad_device_node *head)
     }
 }
 
-/* Newer libraries tell apart the devices that carry SMPs and those that carry the rest (planes of
- * one adapter). Here they are one. The layout is theirs; the installed header may not have it. */
+/* Newer libraries distinguish the devices for SMPs and for other MADs (planes of one adapter). Here
+ * both are the same. This is the layout of the library's struct, which the installed header may
+ * lack. */
 struct device_pair {
     char smi_name[UMAD_CA_NAME_LEN];
     uint32_t smi_preferred_port;
@@ -270,9 +270,9 @@ WEFT_EXPORT int umad_open_port(const char *ca_name, int portnum)
     int result = find_port(ca_name, portnum, &port);
     if (result < 0)
         return result;
-    ask_prepare(&request, ASK_OPEN);
+    client_prepare(&request, REQUEST_OPEN);
     request.port = (int32_t)port.number;
-    int fd = ask_stay(&request, 0);
+    int fd = client_connect(&request, 0);
     if (fd >= 0)
         return fd;
     errno = -fd;
@@ -290,24 +290,24 @@ WEFT_EXPORT int umad_get_fd(int fd)
     return fd;
 }
 
-/* About an opened port: the result, or -errno with errno set. */
-static int ask_about(int fd, struct request *request)
+/* Sends a request about an opened port. Returns the result, or -errno with errno set. */
+static int request_for_port(int fd, struct request *request)
 {
-    int result = ask_handle(fd, &request->handle);
+    int result = client_handle(fd, &request->handle);
     if (result == 0)
-        result = ask_server(request, NULL, 0);
+        result = client_request(request, NULL, 0);
     if (result < 0)
         errno = -result;
     return result;
 }
 
-/* The agent's number, or -errno with errno set. */
+/* Returns the agent's number, or -errno with errno set. */
 static int register_agent(int fd, const struct registration *registration)
 {
     struct request request;
-    ask_prepare(&request, ASK_REGISTER);
+    client_prepare(&request, REQUEST_REGISTER);
     request.registration = *registration;
-    return ask_about(fd, &request);
+    return request_for_port(fd, &request);
 }
 
 WEFT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
@@ -368,12 +368,12 @@ WEFT_EXPORT int umad_register2(int fd, struct umad_reg_attr *attr, uint32_t *age
 WEFT_EXPORT int umad_unregister(int fd, int agentid)
 {
     struct request request;
-    ask_prepare(&request, ASK_UNREGISTER);
+    client_prepare(&request, REQUEST_UNREGISTER);
     request.agent = (uint32_t)agentid;
-    return ask_about(fd, &request) < 0 ? -1 : 0;
+    return request_for_port(fd, &request) < 0 ? -1 : 0;
 }
 
-/* ---- the buffer's accessors that depend on the device's ABI ---- */
+/* ---- accessors of the buffer that depend on the ABI of the device ---- */
 
 WEFT_EXPORT void *umad_get_mad(void *umad)
 {
@@ -430,9 +430,9 @@ WEFT_EXPORT int umad_poll(int fd, int timeout_ms)
     return count == 0 ? -ETIMEDOUT : -EIO;
 }
 
-/* Looks at the next packet without taking it; copies as much of it as fits. Returns its true
- * length, or -errno; -EPIPE if the server is gone. */
-static ssize_t peek(int fd, void *umad, size_t room)
+/* Copies the beginning of the next packet, which stays in the queue. Returns its full length, or
+ * -errno; -EPIPE if the server closed the connection. */
+static ssize_t peek_packet(int fd, void *umad, size_t room)
 {
     ssize_t got = recv(fd, umad, room, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
     if (got > 0)
@@ -440,27 +440,27 @@ static ssize_t peek(int fd, void *umad, size_t room)
     return got == 0 || errno == ECONNRESET ? -EPIPE : -errno;
 }
 
-/* Looks for a while before it sleeps; how long depends on whether that has lately paid. With a
- * server that has to share the processor, it does not. */
+/* Reads repeatedly before it sleeps. The number of reads doubles when that succeeds and halves when
+ * not, as with a server on the same processor. */
 static ssize_t await_packet(int fd, void *umad, size_t room, int timeout_ms)
 {
     static __thread int spins = SPINS_MOST;
-    ssize_t got = peek(fd, umad, room);
+    ssize_t got = peek_packet(fd, umad, room);
     if (got != -EAGAIN || timeout_ms == 0)
         return got;
     for (int i = 0; got == -EAGAIN && i < spins; i++)
-        got = peek(fd, umad, room);
+        got = peek_packet(fd, umad, room);
     if (got != -EAGAIN) {
         spins = spins * 2 < SPINS_MOST ? spins * 2 : SPINS_MOST;
         return got;
     }
     spins = spins / 2 > SPINS_LEAST ? spins / 2 : SPINS_LEAST;
     int result = umad_poll(fd, timeout_ms);
-    return result < 0 ? result : peek(fd, umad, room);
+    return result < 0 ? result : peek_packet(fd, umad, room);
 }
 
-/* Takes the packet at hand, with the memory that came along if the message is a long one. */
-static int take_packet(int fd, struct mad_head *head, size_t length)
+/* Reads the next packet, and the memory of its descriptor if the message is a long one. */
+static int read_packet(int fd, struct mad_head *head, size_t length)
 {
     union descriptor_buffer control;
     struct iovec piece = {head, MESSAGE_PACKET_BYTES};
@@ -479,7 +479,7 @@ static int take_packet(int fd, struct mad_head *head, size_t length)
     return whole ? 0 : -EIO;
 }
 
-static int receive_failed(int error)
+static int fail_with(int error)
 {
     errno = error;
     return -error;
@@ -490,27 +490,28 @@ WEFT_EXPORT int umad_recv(int fd, void *umad, int *length, int timeout_ms)
     struct mad_head *head = umad;
     errno = 0;
     if (!umad || !length || *length < 0)
-        return receive_failed(EINVAL);
+        return fail_with(EINVAL);
     size_t room = (size_t)*length < MESSAGE_INLINE ? (size_t)*length : MESSAGE_INLINE;
     ssize_t got = await_packet(fd, umad, sizeof *head + room, timeout_ms);
     if (got == -EPIPE) {
-        /* Programs that receive in a loop, OpenSM for one, would spin on a dead connection. */
+        /* Programs that receive in a loop, such as OpenSM, would busy-wait on a closed connection.
+         */
         bool longer = timeout_ms < 0 || timeout_ms > DEAD_SERVER_PAUSE_MS;
         long pause_ms = longer ? DEAD_SERVER_PAUSE_MS : timeout_ms;
         nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000L}, NULL);
-        return receive_failed(EIO);
+        return fail_with(EIO);
     }
     if (got < 0)
-        return receive_failed((int)-got);
+        return fail_with((int)-got);
     size_t needed = head->length - sizeof *head;
     if (needed > (size_t)*length) {
         bool first_fits = *length >= MESSAGE_INLINE;
         *length = (int)needed;
-        return receive_failed(first_fits ? ENOSPC : EINVAL);
+        return fail_with(first_fits ? ENOSPC : EINVAL);
     }
-    int result = take_packet(fd, head, needed);
+    int result = read_packet(fd, head, needed);
     if (result < 0)
-        return receive_failed(-result);
+        return fail_with(-result);
     *length = (int)needed;
     return (int)head->agent;
 }

@@ -1,11 +1,13 @@
 #include "base/err.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 int err_at_column(struct err *err, int code, const char *file, unsigned line, unsigned column,
                   const char *format, ...)
 {
+    assert(code >= 0); /* an errno, not a negative status */
     va_list arguments;
     if (!err)
         return -code;

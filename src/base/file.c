@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ int file_read(const char *path, size_t limit, struct text *text, struct err *err
 
 int file_write(const char *path, const struct text *text, struct err *err)
 {
+    assert(text->data || !text->length);
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
     if (!file)
         return err_at(err, errno, path, 0, "%s", strerror(errno));

@@ -76,6 +76,7 @@ static int split_word(struct line_reader *reader, struct cursor *cursor, char *c
 {
     const char *line = reader->line;
     size_t length = reader->line_length;
+    assert(*at < length);
     bool quoted = line[*at] == '"';
     size_t start = *at + quoted, end = start;
     struct word word = {copy + start, cursor->end.line, (unsigned)*at + 1};
@@ -174,6 +175,7 @@ int word_unknown(struct cursor *cursor, const struct word *word, const char *wha
 
 bool cursor_is_done(const struct cursor *cursor)
 {
+    assert(cursor->at <= cursor->count);
     return cursor->status || cursor->at == cursor->count;
 }
 

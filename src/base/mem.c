@@ -127,6 +127,7 @@ size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes)
 
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
+    assert(bytes <= SIZE_MAX - ARENA_BLOCK_BYTES);
     size_t need = (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
     struct arena_block *block = arena->head;
     if (!block || block->size - block->used < need) {

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static void put_unit(char *buffer, size_t size, const char *prefix, const struct
 
 const char *quantity_number(double value, unsigned decimals, char buffer[QUANTITY_BYTES])
 {
+    assert(decimals < QUANTITY_BYTES / 2);
     char digits[QUANTITY_BYTES];
     if (!isfinite(value))
         return strcpy(buffer, isnan(value) ? "–" : value > 0 ? "∞" : "−∞");

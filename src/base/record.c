@@ -23,6 +23,7 @@ void record_begin_list(struct record *record, const char *key)
 
 void record_end_list(struct record *record)
 {
+    assert(!record->as_json || record->json.depth > 0);
     if (record->as_json)
         json_end_array(&record->json);
 }

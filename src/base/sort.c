@@ -8,7 +8,7 @@ int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int compare_u64(const void *a, const void *b)
+static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);

@@ -7,7 +7,6 @@
 
 /* For qsort() and bsearch(). */
 int compare_u32(const void *a, const void *b);
-int compare_u64(const void *a, const void *b);
 
 /* The array may be NULL if it is empty. */
 void sort_u32(uint32_t *items, size_t count);

@@ -106,6 +106,7 @@ void text_put_padded(struct text *text, const char *string, size_t width, bool i
 void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
 {
     enum { COLUMNS = 80 };
+    assert(indent < COLUMNS);
     struct text all = {0};
     va_list arguments;
     va_start(arguments, format);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,8 +29,8 @@ int command_error(const char *command, const struct err *err)
     return EXIT_USAGE;
 }
 
-/* The option that an argument names, and where in the argument its value begins (NULL: it is the
- * next argument). NULL: there is no such option. */
+/* Returns the option that an argument names, or NULL. `value` is the value in the same argument;
+ * NULL: it is the next argument. */
 static const struct option_spec *find_option(const struct option_spec *specs, const char *argument,
                                              const char **value)
 {
@@ -47,6 +48,7 @@ static const struct option_spec *find_option(const struct option_spec *specs, co
 
 static int take_value(const char *command, const struct option_spec *spec, const char *value)
 {
+    assert(spec->values || spec->value || spec->number);
     if (spec->values)
         vec_push(spec->values, value);
     if (spec->value)
@@ -61,7 +63,7 @@ static int take_value(const char *command, const struct option_spec *spec, const
                          (unsigned long long)spec->low, (unsigned long long)spec->high);
 }
 
-/* Handles the option at argv[at]; returns how many arguments it took, or -1. */
+/* Reads the option at argv[at]. Returns the number of arguments it consists of, or -1. */
 static int take_option(const char *command, int argc, char **argv, int at,
                        const struct option_spec *specs)
 {

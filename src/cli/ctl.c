@@ -13,49 +13,50 @@
 static const char help[] =
     "usage: weft ctl [--socket PATH] [--json] [--] COMMAND ...\n"
     "\n"
-    "Talks to the fabric that 'weft fabric' serves: at PATH, or where WEFT_SOCKET\n"
-    "says, or where a fabric without --socket listens. NODE is a name, a description\n"
-    "or a GUID (0x...).\n"
+    "Sends a command to a fabric that 'weft fabric' serves. The socket is PATH, else\n"
+    "the value of WEFT_SOCKET, else the default path of 'weft fabric'. NODE is a\n"
+    "name, a description or a GUID (0x...).\n"
     "\n"
-    "  status                           what is up, what passed, who is attached\n"
+    "  status                           nodes and links, packets, attached programs\n"
     "  counters [NODE [PORT]]           performance counters\n"
-    "  link down|up NODE PORT           cut a cable, plug it in again\n"
-    "  switch down|up NODE              switch a switch off and on; it comes back\n"
-    "                                   blank\n"
+    "  link down|up NODE PORT           disconnect a cable, connect it again\n"
+    "  switch down|up NODE              turn a switch off or on; it comes back with\n"
+    "                                   its initial state\n"
     "  node down|up NODE                the same for any node\n"
-    "  flap NODE PORT                   a link goes down and trains again\n"
+    "  flap NODE PORT                   the link goes down and trains again\n"
     "  drop P% [NODE PORT] [attribute NAME|0x..]\n"
-    "                                   lose SMPs: on all links or one, of all\n"
-    "                                   attributes or one; 0% takes the rule back\n"
-    "  agent slow NODE TIME             an agent answers that much later (50ms, 2s)\n"
-    "  agent mute|heal NODE             never, or as it used to\n"
+    "                                   drop SMPs: on all links or one, of all\n"
+    "                                   attributes or one; 0% removes the rule\n"
+    "  agent slow NODE TIME             delay the responses of an agent (50ms, 2s)\n"
+    "  agent mute|heal NODE             stop its responses; restore them\n"
     "  guid NODE GUID                   give a node another GUID\n"
-    "  errors NODE PORT COUNT           bit errors, as this port sees them\n"
+    "  errors NODE PORT COUNT           make this port see bit errors\n"
     "  stop                             end the server\n"
     "\n"
     "At the control socket of a manager ('weft sm --control PATH') the commands are:\n"
     "\n"
-    "  status                           master or not, what it manages, SMPs\n"
-    "  topology | routes | events       end ports, confirmed tables, what happened\n"
-    "                                   lately\n"
-    "  reroute | sweep                  compute routes anew; look at everything anew\n"
-    "  handover                         to a standby, and give way to it\n"
+    "  status                           state, port, size of the subnet, SMPs\n"
+    "  topology | routes | events       end ports; acknowledged tables; recent events\n"
+    "  reroute | sweep                  compute all routes again; discover the whole\n"
+    "                                   subnet again\n"
+    "  handover                         hand mastership over to a standby\n"
     "  dump                             write the files of --dump now\n"
-    "  vm create NAME [--on HOST]       a virtual machine gets a function of a\n"
-    "                                   hypervisor\n"
+    "  vm create NAME [--on HOST]       assign a function of a hypervisor's adapter\n"
+    "                                   to a virtual machine\n"
     "  vm migrate NAME [--to HOST] [--mode balanced|minimal]\n"
-    "                                   it moves, and its addresses with it\n"
-    "  vm destroy NAME                  it gives its function back\n"
-    "  vm list | vm show NAME           which there are; where one is\n"
-    "  vm ticket NUMBER                 how a request went that nobody waited for\n"
+    "                                   move it, with its GUID and LID\n"
+    "  vm destroy NAME                  release its function\n"
+    "  vm list | vm show NAME           print all machines, or one\n"
+    "  vm ticket NUMBER                 print the result of a request that was made\n"
+    "                                   with --no-wait\n"
     "\n"
-    "HOST is a hypervisor's name or GUID, or auto (the default): the one with the\n"
-    "fewest machines, for a move at the same leaf switch if possible. NAME may be a\n"
-    "GUID (0x...). These wait until all is done, for at most --timeout (60s), unless\n"
-    "there is --no-wait. Behind '--' words are no options, whatever they begin with.\n"
+    "HOST is a hypervisor's name or GUID, or auto (the default): the hypervisor with\n"
+    "the fewest machines, for a migration at the same leaf switch if possible. NAME\n"
+    "may be a GUID (0x...). These commands wait until every switch has acknowledged,\n"
+    "for at most --timeout (60s), unless --no-wait is given. '--' ends the options.\n"
     "\n"
-    "exit status: 0 done, 1 a request for a machine failed or is not done yet, 2 bad\n"
-    "usage, or nobody listens.\n"
+    "exit status: 0 success, 1 a request for a machine failed or is not finished, 2\n"
+    "bad usage, or no server.\n"
     "\n"
     "examples:\n"
     "  weft ctl link down leaf3 12\n"
@@ -66,11 +67,11 @@ enum { PENDING = 1, POLL_MS = 10 };
 
 /* Sends the words to the socket (NULL: the default one). Returns 0 with the server's result and
  * text, or -errno if there was no answer. */
-static int ask(const char *path, const struct option_values *words, bool json, struct text *out,
-               int *result, struct err *err)
+static int send_command(const char *path, const struct option_values *words, bool json,
+                        struct text *out, int *result, struct err *err)
 {
     struct request request = {
-        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CTL, .json = json};
+        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
     struct sockaddr_un address;
     struct answer answer;
     char packet[64 * 1024];
@@ -78,7 +79,7 @@ static int ask(const char *path, const struct option_values *words, bool json, s
     for (size_t i = 0; i < words->count; i++) {
         size_t length = strlen(words->items[i]) + 1;
         if (length == 1)
-            return err_set(err, EINVAL, "an empty word says nothing");
+            return err_set(err, EINVAL, "a word of the command is empty");
         if (used + length >= sizeof request.text)
             return err_set(err, EINVAL, "the command is too long");
         memcpy(request.text + used, words->items[i], length);
@@ -86,11 +87,13 @@ static int ask(const char *path, const struct option_values *words, bool json, s
     }
     int fd = endpoint_connect(path, &address);
     if (fd < 0)
-        return err_set(err, -fd, "nobody listens at '%s': %s", address.sun_path, strerror(-fd));
+        return err_set(err, -fd, "no server at '%s': %s", address.sun_path, strerror(-fd));
     ssize_t got = send(fd, &request, sizeof request, MSG_NOSIGNAL);
     if (got > 0)
         got = recv(fd, packet, sizeof packet, 0);
-    int status = got < (ssize_t)sizeof answer ? err_set(err, EIO, "the server hung up") : 0;
+    int status = got < (ssize_t)sizeof answer
+                     ? err_set(err, EIO, "the server closed the connection without an answer")
+                     : 0;
     if (status == 0) {
         memcpy(&answer, packet, sizeof answer);
         *result = answer.result;
@@ -120,18 +123,18 @@ static int wait_for_ticket(const char *path, bool json, double until, struct tex
     while (*result == PENDING) {
         if (clock_seconds() > until)
             return err_set(err, ETIMEDOUT,
-                           "not done yet: it goes on; 'weft ctl vm ticket %s' tells how", ticket);
+                           "not finished yet: 'weft ctl vm ticket %s' prints the result", ticket);
         nanosleep(&pause, NULL);
         text_clear(out);
-        int status = ask(path, &question, json, out, result, err);
+        int status = send_command(path, &question, json, out, result, err);
         if (status < 0)
             return status;
     }
     return 0;
 }
 
-/* For a terminal: of control characters only ends of lines and tabs pass. An answer is one line, or
- * several that end in one. */
+/* Prints an answer for a terminal, with control characters other than newlines and tabs escaped,
+ * and one newline at its end. */
 static void print_answer(FILE *to, struct text *text)
 {
     while (text->length && text->data[text->length - 1] == '\n')
@@ -147,15 +150,15 @@ static void print_answer(FILE *to, struct text *text)
         putc('\n', to);
 }
 
-/* What goes behind the words of 'vm': "on HOST" or "to HOST", "mode MODE". */
+/* Appends the options of 'vm' to the command: "on HOST" or "to HOST", "mode MODE". */
 static int add_machine_options(struct option_values *words, const char *place, const char *mode)
 {
     const char *verb = words->count > 1 ? words->items[1] : "";
     bool creates = strcmp(verb, "create") == 0, migrates = strcmp(verb, "migrate") == 0;
     if (words->count > 3)
-        return command_usage("ctl", "one machine at a time: what is '%s'?", words->items[3]);
+        return command_usage("ctl", "'%s' is one argument too many", words->items[3]);
     if ((place || mode) && !creates && !migrates)
-        return command_usage("ctl", "'vm %s' goes without a place and a mode", verb);
+        return command_usage("ctl", "'vm %s' takes no --on, --to or --mode", verb);
     if (place) {
         vec_push(words, creates ? "on" : "to");
         vec_push(words, place);
@@ -167,7 +170,7 @@ static int add_machine_options(struct option_values *words, const char *place, c
     return EXIT_HOLDS;
 }
 
-static int run(int argc, char **argv)
+static int run_ctl(int argc, char **argv)
 {
     const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
     bool json = false, no_wait = false, ended = false;
@@ -194,14 +197,15 @@ static int run(int argc, char **argv)
     if (!words.count)
         status = command_usage("ctl", "no command");
     else if (!vm && (on || to || mode || timeout || no_wait))
-        status = command_usage("ctl", "--on, --to, --mode, --timeout and --no-wait go with 'vm'");
+        status =
+            command_usage("ctl", "--on, --to, --mode, --timeout and --no-wait are options of 'vm'");
     else if (timeout && !time_parse_ns(timeout, &patience))
-        status = command_usage("ctl", "'%s' is no time such as 30s", timeout);
+        status = command_usage("ctl", "--timeout %s: expected a time such as 30s", timeout);
     else if (vm)
         status = add_machine_options(&words, on ? on : to, mode);
     double until = clock_seconds() + (double)patience / NS_PER_S;
     if (status == EXIT_HOLDS)
-        status = ask(path, &words, json, &out, &result, &err);
+        status = send_command(path, &words, json, &out, &result, &err);
     if (status == 0 && result == PENDING && !no_wait)
         status = wait_for_ticket(path, json, until, &out, &result, &err);
     if (status < 0) {
@@ -221,7 +225,7 @@ static int run(int argc, char **argv)
 
 const struct command command_ctl = {
     .name = "ctl",
-    .summary = "ask a running fabric or manager, break and mend",
+    .summary = "control a running fabric or subnet manager",
     .help = help,
-    .run = run,
+    .run = run_ctl,
 };

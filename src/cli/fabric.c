@@ -1,8 +1,8 @@
-/* weft fabric: serve a simulated fabric to real tools.
+/* weft fabric: serves a simulated fabric to real tools.
  *
- * With a command, the command runs attached to the fabric and its end is ours; without one, the
- * fabric stays until somebody stops it. This file reads the options and sets the stage: a private
- * directory, the socket's path, the environment of the command. The rest is in src/host. */
+ * With a command, the fabric is served until the command ends; else until it is stopped. This file
+ * reads the options and prepares the private directory, the socket's path and the environment of
+ * the command. src/host/server has the server. */
 #include "base/line_reader.h"
 #include "cli/command.h"
 #include "host/server/runtime_dir.h"
@@ -30,12 +30,12 @@ static const char help[] =
     "Serves a simulated InfiniBand fabric to real tools: opensm, ibnetdiscover,\n"
     "saquery and every other program that uses libibumad. NET is a file in\n"
     "ibnetdiscover's or ibsim's format. With COMMAND, runs it attached to the fabric\n"
-    "and exits with its status; daemons that it leaves behind are ended with it.\n"
+    "and exits with its status; daemons that it leaves running are ended too.\n"
     "Without, prints how to reach the fabric and serves until interrupted, or until\n"
     "'weft ctl stop'.\n"
     "\n"
-    "  --attach NODE[:PORT]  where programs sit: a name, a description or a GUID; a\n"
-    "                        switch means its port 0 (default: the first adapter;\n"
+    "  --attach NODE[:PORT]  the port of programs: a name, a description or a GUID;\n"
+    "                        of a switch, port 0 (default: the first adapter;\n"
     "                        WEFT_ATTACH overrides it)\n"
     "  --socket PATH         listen there (default: private with COMMAND, else in the\n"
     "                        user's runtime directory)\n"
@@ -47,8 +47,8 @@ static const char help[] =
     "                        switches:mtu=2048, adapters:data_vls=1, 'S1*:traps=no';\n"
     "                        may be repeated\n"
     "  --attributes          list all attributes with value, range and meaning\n"
-    "  --seed N              of everything random (default: 1)\n"
-    "  --pcap FILE           write every packet on every link there\n"
+    "  --seed N              seed of the random numbers (default: 1)\n"
+    "  --pcap FILE           write every packet on every link to FILE\n"
     "\n"
     "examples:\n"
     "  weft fabric cluster.net -- ibnetdiscover\n"
@@ -59,12 +59,12 @@ static const char help[] =
 struct fabric_arguments {
     const char *net, *attach, *socket, *pace, *preset, *pcap;
     struct option_values settings;
-    bool attributes; /* only list them */
+    bool attributes; /* list them and exit */
     char **command;  /* NULL: none */
     uint64_t seed, pace_millionths;
 };
 
-static int parse_arguments(struct fabric_arguments *arguments, int argc, char **argv)
+static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, char **argv)
 {
     *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = 1};
     const struct option_spec specs[] = {{.name = "attach", .value = &arguments->attach},
@@ -83,10 +83,10 @@ static int parse_arguments(struct fabric_arguments *arguments, int argc, char **
         return argc > 1 ? command_usage("fabric", "--attributes takes no network: '%s'", argv[1])
                         : 0;
     if (argc < 2 || strcmp(argv[1], "--") == 0)
-        return command_usage("fabric", "which network?");
+        return command_usage("fabric", "expected a network");
     arguments->net = argv[1];
     if (argc > 2 && strcmp(argv[2], "--") != 0)
-        return command_usage("fabric", "'%s' is one argument too many; a command stands after '--'",
+        return command_usage("fabric", "'%s' is one argument too many; a command follows '--'",
                              argv[2]);
     if (argc == 3)
         return command_usage("fabric", "no command after '--'");
@@ -96,7 +96,7 @@ static int parse_arguments(struct fabric_arguments *arguments, int argc, char **
     const char *rest;
     if (factor == 0 && strcmp(arguments->pace, "fast") != 0 &&
         (!parse_decimal(arguments->pace, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6))
-        return command_usage("fabric", "'%s' is no pace: 'fast', 'real' or a factor",
+        return command_usage("fabric", "--pace %s: expected 'fast', 'real' or a factor",
                              arguments->pace);
     arguments->pace_millionths = (uint64_t)(factor * 1e6 + 0.5);
     return 0;
@@ -121,7 +121,7 @@ static int make_options(const struct fabric_arguments *arguments, struct fabric_
 
 /* ---- the command ---- */
 
-/* The preload library: as told, beside this program in its build directory, or as installed. */
+/* The path of the preload library: WEFT_PRELOAD, in the build directory, or installed. */
 static void find_preload(char *path, size_t size)
 {
     const char *given = getenv("WEFT_PRELOAD");
@@ -142,7 +142,7 @@ static void find_preload(char *path, size_t size)
     snprintf(path, size, "%s", WEFT_PRELOAD_PATH);
 }
 
-/* Debian's users have no directory with opensm and ibnetdiscover in their PATH. */
+/* Adds the directories of opensm and ibnetdiscover, which Debian's default PATH of users lacks. */
 static void extend_path(void)
 {
     static const char *const directories[] = {":/usr/sbin:", ":/sbin:"};
@@ -165,7 +165,7 @@ static void prepare_environment(const char *preload, const struct runtime_dir *d
              preload);
     setenv("LD_PRELOAD", text, 1);
     setenv(WEFT_SOCKET_VARIABLE, dir->socket, 1);
-    /* OpenSM keeps its files in /var otherwise, which takes root and outlives the fabric. */
+    /* By default OpenSM writes to /var, which needs root and outlives the fabric. */
     setenv("OSM_CACHE_DIR", dir->scratch, 0);
     setenv("OSM_TMP_DIR", dir->scratch, 0);
     extend_path();
@@ -198,9 +198,10 @@ static void block_signals(sigset_t *before)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- all together ---- */
+/* ---- main ---- */
 
-static int serve(const struct fabric_arguments *arguments, struct fabric *fabric, struct err *err)
+static int serve_fabric(const struct fabric_arguments *arguments, struct fabric *fabric,
+                        struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths};
     struct server *server = NULL;
@@ -238,8 +239,8 @@ static int serve(const struct fabric_arguments *arguments, struct fabric *fabric
     return result;
 }
 
-static int run_fabric(const struct fabric_arguments *arguments,
-                      const struct fabric_options *options, struct err *err)
+static int simulate_fabric(const struct fabric_arguments *arguments,
+                           const struct fabric_options *options, struct err *err)
 {
     struct topology topology;
     struct pcap *pcap = NULL;
@@ -250,7 +251,7 @@ static int run_fabric(const struct fabric_arguments *arguments,
     if (result == 0) {
         struct fabric *fabric = fabric_new(&topology, options, arguments->seed);
         fabric_set_pcap(fabric, pcap);
-        result = serve(arguments, fabric, err);
+        result = serve_fabric(arguments, fabric, err);
         fabric_free(fabric);
     }
     int closed = pcap_close(pcap);
@@ -260,20 +261,20 @@ static int run_fabric(const struct fabric_arguments *arguments,
     return result;
 }
 
-static int run(int argc, char **argv)
+static int run_fabric(int argc, char **argv)
 {
     struct fabric_arguments arguments;
     struct fabric_options options;
     struct text list = {0};
     struct err err = {0};
-    int result = parse_arguments(&arguments, argc, argv);
+    int result = parse_fabric_arguments(&arguments, argc, argv);
     if (result == 0)
         result = make_options(&arguments, &options, &err);
     if (result == 0 && arguments.attributes) {
         fabric_options_list(&options, &list);
         result = command_print("fabric", &list);
     } else if (result == 0) {
-        result = run_fabric(&arguments, &options, &err);
+        result = simulate_fabric(&arguments, &options, &err);
     }
     vec_release(&arguments.settings);
     return result < 0 ? command_error("fabric", &err) : result;
@@ -283,5 +284,5 @@ const struct command command_fabric = {
     .name = "fabric",
     .summary = "serve a simulated fabric to real tools",
     .help = help,
-    .run = run,
+    .run = run_fabric,
 };

@@ -1,4 +1,4 @@
-/* weft: the front door. One table of commands; everything else is in their files. */
+/* weft: the table of commands, and the help. */
 #include "cli/command.h"
 
 #include <stdio.h>
@@ -16,10 +16,10 @@ static void print_help(FILE *out)
           out);
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n'weft COMMAND --help' explains a command; 'man weft' has the whole.\n", out);
+    fputs("\n'weft COMMAND --help' explains a command; see also weft(1).\n", out);
 }
 
-static bool asks_help(int argc, char **argv)
+static bool has_help_option(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) != 0)
             continue;
-        if (help || asks_help(argc - 1, argv + 1)) {
+        if (help || has_help_option(argc - 1, argv + 1)) {
             fputs(commands[i]->help, stdout);
             if (commands[i]->print_more)
                 commands[i]->print_more(stdout);

@@ -1,5 +1,5 @@
-/* weft report: what runs measured, as tables, CSV, plots and a page. src/experiment/report/report.h
- * does the work; here is only what goes where. */
+/* weft report: tables, CSV, plots and pages of measured runs. src/experiment/report makes them;
+ * this file writes them to their files. */
 #include "experiment/report/report.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,26 +16,26 @@ static const char help[] =
     "\n"
     "Reports on a run (a directory that 'weft sim --out' made) or on the runs of a\n"
     "store that 'weft sweep' filled. Prints the verdict, or a table of the sweep's\n"
-    "points. A run's page goes to RUN-DIR/report.html unless another output is asked\n"
-    "for; it needs no network and no other file.\n"
+    "points. Without an output option, the page of a run is written to\n"
+    "RUN-DIR/report.html; it needs no network and no other file.\n"
     "\n"
-    "  --html FILE      write the page there\n"
-    "  --csv FILE       write the data: of a run its figures and series, of a sweep\n"
-    "                   its points\n"
-    "  --plot FILE      draw by gnuplot, in the style of papers; FILE ends in .svg or\n"
-    "                   .png\n"
+    "  --html FILE      write the page to FILE\n"
+    "  --csv FILE       write the data: the figures and series of a run, or the\n"
+    "                   points of a sweep\n"
+    "  --plot FILE      plot with gnuplot, in the style of papers; FILE ends in .svg\n"
+    "                   or .png\n"
     "  --keep           keep gnuplot's script as FILE.gp\n"
-    "  --out DIR        all of these: report.html, data.csv, plot.svg\n"
+    "  --out DIR        write report.html, data.csv and plot.svg to DIR\n"
     "  --json           print one JSON object instead of text\n"
     "\n"
-    "of a sweep:\n"
+    "options for a sweep:\n"
     "  --x NAME         a parameter or a figure (default: the parameter with the most\n"
-    "                   numbers)\n"
-    "  --y FIGURE       may be repeated (default: what people look for first)\n"
-    "  --by PARAMETER   a curve for each of its values (default: for all else that\n"
-    "                   varies)\n"
+    "                   numeric values)\n"
+    "  --y FIGURE       may be repeated (default: the most important figures)\n"
+    "  --by PARAMETER   one curve for each of its values (default: for each\n"
+    "                   combination of the other parameters)\n"
     "\n"
-    "exit status: 0 the report is made, 2 it cannot be.\n"
+    "exit status: 0 success, 2 the report cannot be made.\n"
     "\n"
     "examples:\n"
     "  weft sim death.weft --out death && weft report death\n"
@@ -49,10 +49,10 @@ struct report_arguments {
     struct option_values y;
     struct report_choice choice;
     struct arena arena;
-    bool plot_may_fail; /* it is one of several things that --out asks for */
+    bool plot_may_fail; /* the plot is one of several outputs of --out */
 };
 
-static int parse_arguments(struct report_arguments *arguments, int argc, char **argv)
+static int parse_report_arguments(struct report_arguments *arguments, int argc, char **argv)
 {
     enum chart_format format;
     const struct option_spec specs[] = {{.name = "html", .value = &arguments->html},
@@ -69,11 +69,11 @@ static int parse_arguments(struct report_arguments *arguments, int argc, char **
     if (argc < 0)
         return EXIT_USAGE;
     if (argc < 2)
-        return command_usage("report", "of which run or store?");
+        return command_usage("report", "expected a run directory or a store");
     if (argc > 2)
         return command_usage("report", "'%s' is one argument too many", argv[2]);
     if (arguments->plot && !chart_format_of(arguments->plot, &format))
-        return command_usage("report", "--plot %s: expected a name in .svg or .png",
+        return command_usage("report", "--plot %s: expected a name that ends in .svg or .png",
                              arguments->plot);
     arguments->path = argv[1];
     arguments->choice.y = arguments->y.items;
@@ -81,9 +81,9 @@ static int parse_arguments(struct report_arguments *arguments, int argc, char **
     return 0;
 }
 
-/* ---- where things are, and go ---- */
+/* ---- paths ---- */
 
-static int settle_paths(struct report_arguments *arguments, struct err *err)
+static int choose_paths(struct report_arguments *arguments, struct err *err)
 {
     struct stat found;
     bool directory = stat(arguments->path, &found) == 0 && S_ISDIR(found.st_mode);
@@ -107,15 +107,15 @@ static int settle_paths(struct report_arguments *arguments, struct err *err)
     return 0;
 }
 
-/* ---- what there is to write ---- */
+/* ---- output ---- */
 
 struct outputs {
     struct text csv, text;
     struct page page;
 };
 
-/* `status` is that of the plot, which comes first, since it may fail: what --out asks for beside it
- * is made even where there is no gnuplot. */
+/* Writes all outputs. `status` is the result of the plot: with --out, the other outputs are written
+ * even if gnuplot is not installed. */
 static int write_outputs(struct report_arguments *arguments, struct outputs *outputs, int status,
                          struct err *err)
 {
@@ -191,7 +191,7 @@ static int report_many(struct report_arguments *arguments, struct result_store *
     return write_outputs(arguments, &outputs, status, err);
 }
 
-/* ---- all together ---- */
+/* ---- main ---- */
 
 static int report_store(struct report_arguments *arguments, struct err *err)
 {
@@ -205,7 +205,7 @@ static int report_store(struct report_arguments *arguments, struct err *err)
     if (status == 0) {
         bool chosen = choice->x || choice->by || choice->y_count;
         if (runs.items.count == 0)
-            status = err_at(err, ENODATA, arguments->store, 0, "there is no run in this store yet");
+            status = err_at(err, ENODATA, arguments->store, 0, "the store has no run");
         else if (runs.items.count == 1 && !chosen)
             status = report_one(arguments, store, &runs.items.items[0], err);
         else
@@ -216,13 +216,13 @@ static int report_store(struct report_arguments *arguments, struct err *err)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_report(int argc, char **argv)
 {
     struct report_arguments arguments = {0};
     struct err err = {0};
-    int status = parse_arguments(&arguments, argc, argv);
+    int status = parse_report_arguments(&arguments, argc, argv);
     if (status == 0)
-        status = settle_paths(&arguments, &err);
+        status = choose_paths(&arguments, &err);
     if (status == 0)
         status = report_store(&arguments, &err);
     vec_release(&arguments.y);
@@ -235,5 +235,5 @@ const struct command command_report = {
     .name = "report",
     .summary = "tables, plots and a page of what runs measured",
     .help = help,
-    .run = run,
+    .run = run_report,
 };

@@ -1,5 +1,5 @@
-/* weft reproduce: the papers' figures, run again, and what they claim, checked. src/reproduce does
- * the work; here is what goes where. */
+/* weft reproduce: runs the experiments of the papers' figures and checks their claims.
+ * src/reproduce does the work. */
 #include "reproduce/reproduce.h"
 #include "base/mem.h"
 #include "base/record.h"
@@ -20,19 +20,19 @@ static const char help[] =
     "experiment ('001-fig26'), the beginning of some ('001'), or a pattern; without\n"
     "one all are run.\n"
     "\n"
-    "Results stay in the output folder. The same command goes on where it was\n"
-    "interrupted, and a whole run takes over what a quick one has done.\n"
+    "Results are kept in the output folder. The same command continues after an\n"
+    "interruption, and a full run uses the results of a quick one.\n"
     "\n"
-    "  --quick            a look in a minute or so: fewer sizes, fewer points\n"
+    "  --quick            fewer sizes and points; takes about a minute\n"
     "  --out DIR          for stores, plots and index.html (default: reproduce-out)\n"
-    "  -j, --jobs N       runs at a time (default: one a processor)\n"
-    "  --retry            run once more what failed earlier\n"
-    "  --list             show the experiments; run none\n"
-    "  --experiments DIR  where they are (default: experiments here, then beside the\n"
-    "                     program, then where weft is installed)\n"
+    "  -j, --jobs N       number of parallel runs (default: one for each processor)\n"
+    "  --retry            repeat runs that failed earlier\n"
+    "  --list             list the experiments; run none\n"
+    "  --experiments DIR  directory of the experiments (default: ./experiments, else\n"
+    "                     the one next to the program, else the installed one)\n"
     "  --json             print one JSON object instead of text\n"
     "\n"
-    "exit status: 0 all claims turned out as experiments/expected says, 1 some did\n"
+    "exit status: 0 all claims have the result in experiments/expected, 1 some have\n"
     "not or runs failed, 2 bad usage, 130 interrupted.\n"
     "\n"
     "examples:\n"
@@ -45,13 +45,13 @@ enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130, TITLE_BYTES = 256 };
 struct reproduce_arguments {
     const char *experiments, *out;
     uint64_t jobs;
-    bool quick, retry, list, json;
-    char path[4096]; /* of the experiments, if nobody said */
+    bool quick, retry, list_experiments, json;
+    char path[4096]; /* of the experiments, if not given */
 };
 
 /* ---- arguments ---- */
 
-/* Here, beside the program (build/weft and experiments/), or as installed. */
+/* In this directory, next to the program (build/weft and experiments/), or installed. */
 static const char *find_experiments(char path[4096])
 {
     char program[4000];
@@ -71,14 +71,14 @@ static const char *find_experiments(char path[4096])
     return reproduce_installed_path;
 }
 
-static int parse_arguments(struct reproduce_arguments *arguments, int argc, char **argv)
+static int parse_reproduce_arguments(struct reproduce_arguments *arguments, int argc, char **argv)
 {
     const struct option_spec specs[] = {
         {.name = "quick", .flag = &arguments->quick},
         {.name = "out", .value = &arguments->out},
         {.name = "jobs", .letter = 'j', .number = &arguments->jobs, .low = 1, .high = MOST_JOBS},
         {.name = "retry", .flag = &arguments->retry},
-        {.name = "list", .flag = &arguments->list},
+        {.name = "list", .flag = &arguments->list_experiments},
         {.name = "json", .flag = &arguments->json},
         {.name = "experiments", .value = &arguments->experiments},
         {0}};
@@ -95,8 +95,8 @@ static int parse_arguments(struct reproduce_arguments *arguments, int argc, char
 
 /* ---- the list ---- */
 
-static int list(const struct reproduce_arguments *arguments, const char *const *names, size_t count,
-                struct err *err)
+static int list_experiments(const struct reproduce_arguments *arguments, const char *const *names,
+                            size_t count, struct err *err)
 {
     struct recipes recipes = {0};
     struct text out = {0};
@@ -129,15 +129,15 @@ static int list(const struct reproduce_arguments *arguments, const char *const *
     return status;
 }
 
-/* ---- while it works ---- */
+/* ---- progress ---- */
 
-static void tell_begin(void *context, const struct recipe *recipe, const char *sweep)
+static void begin_sweep(void *context, const struct recipe *recipe, const char *sweep)
 {
     const char *slash = strrchr(sweep, '/');
     snprintf(context, TITLE_BYTES, "%s %s", recipe->name, slash ? slash + 1 : sweep);
 }
 
-static void tell_progress(void *context, const struct sweep_counts *counts)
+static void show_sweep_progress(void *context, const struct sweep_counts *counts)
 {
     const char *title = context; /* "000-fig07 removal.sweep" */
     size_t done = counts->there + counts->done;
@@ -148,7 +148,7 @@ static void tell_progress(void *context, const struct sweep_counts *counts)
         progress_show("%s: %zu/%zu runs", title, done, counts->total);
 }
 
-static void tell_failure(void *context, const struct sweep *sweep, const struct sweep_run *run)
+static void print_failure(void *context, const struct sweep *sweep, const struct sweep_run *run)
 {
     struct text command = {0};
     (void)context;
@@ -158,21 +158,21 @@ static void tell_failure(void *context, const struct sweep *sweep, const struct 
     text_release(&command);
 }
 
-static void tell_note(void *context, const char *text)
+static void print_note(void *context, const char *text)
 {
     (void)context;
     progress_clear();
     fprintf(stderr, "weft reproduce: no plots: %s\n", text);
 }
 
-/* ---- all together ---- */
+/* ---- main ---- */
 
-static int show(const struct reproduce_arguments *arguments,
-                const struct reproduction *reproduction)
+static int print_result(const struct reproduce_arguments *arguments,
+                        const struct reproduction *reproduction)
 {
     struct text out = {0};
     if (reproduction->interrupted) {
-        fputs("interrupted; the same command goes on from here\n", stderr);
+        fputs("interrupted; the same command continues\n", stderr);
         return EXIT_INTERRUPTED;
     }
     if (arguments->json) {
@@ -183,7 +183,7 @@ static int show(const struct reproduce_arguments *arguments,
                     reproduction->runs, reproduction->there, reproduction->failed,
                     reproduction->seconds, reproduction->page);
         if (reproduction->broken)
-            text_printf(&out, "%zu runs have checks that do not hold\n", reproduction->broken);
+            text_printf(&out, "checks failed in %zu runs\n", reproduction->broken);
     }
     command_print("reproduce", &out);
     bool bad = reproduction->failed || reproduction->broken ||
@@ -191,8 +191,8 @@ static int show(const struct reproduce_arguments *arguments,
     return bad ? EXIT_FAILS : EXIT_HOLDS;
 }
 
-static int work(const struct reproduce_arguments *arguments, const char *const *names, size_t count,
-                struct err *err)
+static int run_experiments(const struct reproduce_arguments *arguments, const char *const *names,
+                           size_t count, struct err *err)
 {
     struct reproduction reproduction;
     char title[TITLE_BYTES] = "";
@@ -203,30 +203,30 @@ static int work(const struct reproduce_arguments *arguments, const char *const *
                                         .quick = arguments->quick,
                                         .retry = arguments->retry,
                                         .jobs = (unsigned)arguments->jobs,
-                                        .begin = tell_begin,
-                                        .progress = tell_progress,
-                                        .failure = tell_failure,
-                                        .note = tell_note,
+                                        .begin = begin_sweep,
+                                        .progress = show_sweep_progress,
+                                        .failure = print_failure,
+                                        .note = print_note,
                                         .context = title};
     int status = reproduce(&options, &reproduction, err);
     progress_clear();
     if (status == 0)
-        status = show(arguments, &reproduction);
+        status = print_result(arguments, &reproduction);
     reproduction_release(&reproduction);
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_reproduce(int argc, char **argv)
 {
     struct reproduce_arguments arguments = {0};
     struct err err = {0};
-    argc = parse_arguments(&arguments, argc, argv);
+    argc = parse_reproduce_arguments(&arguments, argc, argv);
     if (argc < 0)
         return EXIT_USAGE;
     const char *const *names = (const char *const *)argv + 1;
     size_t count = (size_t)argc - 1;
-    int status = arguments.list ? list(&arguments, names, count, &err)
-                                : work(&arguments, names, count, &err);
+    int status = arguments.list_experiments ? list_experiments(&arguments, names, count, &err)
+                                            : run_experiments(&arguments, names, count, &err);
     fflush(stdout);
     return status < 0 ? command_error("reproduce", &err) : status;
 }
@@ -235,5 +235,5 @@ const struct command command_reproduce = {
     .name = "reproduce",
     .summary = "run the papers' figures and check their claims",
     .help = help,
-    .run = run,
+    .run = run_reproduce,
 };

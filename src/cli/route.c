@@ -1,8 +1,7 @@
-/* weft route: computes forwarding tables for a fabric and says how good they are.
+/* weft route: computes forwarding tables and measures their quality.
  *
- * Time and memory are those of the engine alone; quality comes from the independent checker, which
- * runs afterwards, so every set of tables that this command writes has been verified. Comparing
- * engines is in route_compare.c. */
+ * Time and memory are those of the engine alone. All tables are checked before they are written.
+ * route_compare.c compares engines. */
 #include "cli/route.h"
 #include "base/line_reader.h"
 #include "base/record.h"
@@ -15,6 +14,7 @@
 #include "routing/files/update_plan_text.h"
 #include "routing/update/make_plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,52 +27,54 @@ static const char help[] =
     "       weft route --engines\n"
     "\n"
     "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard\n"
-    "input. LIDs are those of the file; ports without one get the next free, breadth\n"
-    "first from the first node, where the manager sits.\n"
+    "input. LIDs are those of the file; ports without a LID get the next free one,\n"
+    "breadth-first from the first node, which is the manager's.\n"
     "\n"
-    "  --engine E          the engine; of several the first that does not refuse;\n"
+    "  --engine E          the engine, or several: the first that does not refuse;\n"
     "                      --engines lists them\n"
     "  --lfts FILE         write the tables as OpenSM dumps them (opensm-lfts.dump)\n"
-    "  --path-sl FILE      and the service levels of paths, as ibdmchk reads them\n"
+    "  --path-sl FILE      write the SLs of paths, as ibdmchk reads them\n"
     "  --provisional FILE  write the first tables of a hybrid engine\n"
     "  --threads N         compute with N threads; the tables are the same for any N\n"
     "  --root R            up*-down* roots, and the top of ftree: GUIDs\n"
     "                      (0x...,0x...), manager, centre or detect\n"
     "  --lmc N             give every adapter port 2^N LIDs, new ones (dr and\n"
     "                      pira+dr: default 2)\n"
-    "  --max-vls N         virtual lanes that engines may use (default 8)\n"
-    "  --first FILE        GUIDs of adapter ports that are served before all others\n"
+    "  --max-vls N         VLs that engines may use (default 8)\n"
+    "  --first FILE        GUIDs of adapter ports that are routed before all others\n"
     "                      (minhop, updn), or numbered without counting the others\n"
     "                      (ftree)\n"
-    "  --scatter SEED      another order of equal ways at each switch (sssp, dfsssp,\n"
+    "  --scatter SEED      order of equal next hops at each switch (sssp, dfsssp,\n"
     "                      nue: of destinations)\n"
-    "  --weights FILE      lines \"SWITCH PORT WEIGHT\"; 2 gets half as much as 1\n"
-    "  --user-routes FILE  lay entries \"SWITCH LID PORT\" over the tables\n"
-    "  --seed-balance      and count them as load before the engine spreads its own\n"
+    "  --weights FILE      lines \"SWITCH PORT WEIGHT\"; weight 2 gets half the load\n"
+    "                      of weight 1\n"
+    "  --user-routes FILE  replace table entries by those in FILE: \"SWITCH LID PORT\"\n"
+    "  --seed-balance      count user routes as load before balancing\n"
     "  --allow-cycles      minhop: accept tables that could deadlock\n"
-    "  --reversible        dfsssp, nue: both directions of every pair on one lane, or\n"
+    "  --reversible        dfsssp, nue: both directions of every pair on one VL, or\n"
     "                      no tables\n"
     "  --from FILE         plan the update from these tables to the new ones\n"
     "  --from-path-sl FILE\n"
-    "                      which have these service levels (default: SL 0)\n"
+    "                      the SLs of the tables of --from (default: SL 0)\n"
     "  --first-path-sl FILE\n"
-    "                  let service levels change first, and write those\n"
-    "  --order FILE        and write the plan, for 'weft verify --transition'\n"
-    "  --json              for programs\n"
+    "                      let SLs change before the tables, and write these SLs\n"
+    "  --order FILE        write the plan, for 'weft verify --transition'\n"
+    "  --json              print JSON\n"
     "\n"
-    "  --compare E,...     one line for each engine: time, memory, lanes, hops, link\n"
+    "  --compare E,...     one line for each engine: time, memory, VLs, hops, link\n"
     "                      load, effective bisection bandwidth, contention in shift\n"
     "                      permutations\n"
-    "  --lfts FILE         with --compare: also judge these tables, as OpenSM dumps\n"
+    "  --lfts FILE         with --compare: also measure these tables, as OpenSM dumps\n"
     "                      them\n"
-    "  --samples N         random pairings, and at most so many shifts (default 1000)\n"
-    "  --seed N            of the pairings (default 1)\n"
-    "  --plot FILE         draw it, too (.svg or .png)\n"
-    "  --repeat N          compute and check N times; the best times count (default\n"
+    "  --samples N         number of random pairings, and of shifts at most (default\n"
+    "                      1000)\n"
+    "  --seed N            seed of the pairings (default 1)\n"
+    "  --plot FILE         also plot the comparison (.svg or .png)\n"
+    "  --repeat N          compute and check N times, report the best times (default\n"
     "                      1)\n"
     "\n"
     "Exit status 1: the engine refuses, because its tables would not deliver or could\n"
-    "deadlock, or because the network is not of its kind.\n"
+    "deadlock, or because it does not support the network.\n"
     "\n"
     "examples:\n"
     "  weft route net --engine updn --lfts net.lfts\n"
@@ -89,7 +91,7 @@ struct options {
 };
 
 struct result {
-    const struct engine *engine; /* that gave the tables */
+    const struct engine *engine; /* that computed the tables */
     const struct network *network;
     unsigned threads;
     struct routes routes;
@@ -109,6 +111,7 @@ static void put_result(struct record *record, const struct result *result)
     const struct routes *routes = &result->routes;
     const struct update_plan *plan = &result->plan;
     struct route_entries entries = route_count_entries(network, routes);
+    assert(result->engine && routes->ports);
     record_begin(record, NULL);
     record_string(record, "engine", "engine        %s", result->engine->name);
     record_text(record, routes->note[0] ? " (%s)\n" : "%s\n", routes->note);
@@ -128,7 +131,7 @@ static void put_result(struct record *record, const struct result *result)
     record_real(record, "compute_s", NULL, result->cost.seconds);
     record_real(record, "verify_s", NULL, result->cost.verify_seconds);
     record_number(record, "peak_bytes", NULL, result->cost.peak_bytes);
-    record_number(record, "vls", "\nlanes         %llu\n", report->vls);
+    record_number(record, "vls", "\nVLs           %llu\n", report->vls);
     if (result->engine->renames)
         record_text(record, "LMC needed    %u\n", routes->lmc_needed);
     record_real(record, "hops_mean", "hops          %.3f on average",
@@ -149,8 +152,8 @@ static void put_result(struct record *record, const struct result *result)
     if (result->engine->renames)
         record_number(record, "lmc_needed", NULL, routes->lmc_needed);
     record_string(record, "note", NULL, routes->note);
-    record_flag(record, "verified", NULL, verify_holds(report));
-    record_text(record, "verified      %s, in %.3f ms\n", verify_holds(report) ? "yes" : "NO",
+    record_flag(record, "verified", NULL, verify_passes(report));
+    record_text(record, "verified      %s, in %.3f ms\n", verify_passes(report) ? "yes" : "NO",
                 result->cost.verify_seconds * 1e3);
     for (size_t i = 0; i < report->findings.count; i++)
         record_text(record, "              %s\n", report->findings.items[i]);
@@ -162,10 +165,9 @@ static void put_result(struct record *record, const struct result *result)
         record_number(record, "changed_blocks", " in %llu blocks", result->difference.blocks);
         record_number(record, "waves", ": %llu waves", plan->waves.count);
         record_number(record, "drains", ", %llu drains", update_plan_drains(plan));
-        record_text(record, "%s\n",
-                    plan->stuck_lanes ? "; NO safe order unless lanes are held" : "");
+        record_text(record, "%s\n", plan->stuck_vls ? "; NO safe order unless VLs are held" : "");
         record_number(record, "stuck", NULL, plan->stuck.count);
-        record_number(record, "held_lanes", NULL, plan->stuck_lanes);
+        record_number(record, "held_lanes", NULL, plan->stuck_vls);
     }
     record_end(record);
 }
@@ -209,7 +211,7 @@ static int plan_update(struct result *result, const struct options *options, str
         update_plan_keep_levels(result->network, &before, &result->routes);
         update_plan_make(&result->plan, result->network, &before, &result->routes);
     }
-    if (before.service_levels) { /* those of the new tables may have changed */
+    if (before.service_levels) { /* the plan may have changed the new SLs */
         verify_report_release(&result->report);
         verify_routes(result->network, &result->routes,
                       &(struct verify_options){.reversible = result->routes.reversible},
@@ -243,7 +245,7 @@ static int route(const struct network *network, const struct engine_list *engine
     struct text text = {0};
     struct err err;
     int rc = 0, status = EXIT_HOLDS;
-    if (provisional.items[0]) /* a hybrid's first tables */
+    if (provisional.items[0]) /* the first tables of a hybrid engine */
         rc = route_compute(&provisional, network, wanted, &result.provisional, NULL,
                            &result.provisional_cost, &ignored, &err);
     verify_report_release(&ignored);
@@ -273,7 +275,7 @@ static int route(const struct network *network, const struct engine_list *engine
     return status;
 }
 
-/* What the files named by options hold. */
+/* The content of files that options name. */
 struct inputs {
     struct root_list roots;
     struct user_routes user;
@@ -299,7 +301,7 @@ static int read_inputs(const struct options *options, struct inputs *inputs,
     return EXIT_HOLDS;
 }
 
-/* What cannot be meant. */
+/* Rejects invalid combinations. */
 static int check_options(const struct options *options, struct engine_list *engines,
                          struct root_list *roots)
 {
@@ -313,7 +315,7 @@ static int check_options(const struct options *options, struct engine_list *engi
     if (engine_list_parse(engines, names, &err))
         return command_usage("route", "%s; --engines lists them", err.message);
     if ((options->order || options->from_path_sl || options->first_path_sl) && !options->from)
-        return command_usage("route", "%s needs --from: the tables that are in place",
+        return command_usage("route", "%s needs --from, the present tables",
                              options->order          ? "--order"
                              : options->from_path_sl ? "--from-path-sl"
                                                      : "--first-path-sl");
@@ -328,7 +330,7 @@ static int check_options(const struct options *options, struct engine_list *engi
     return EXIT_HOLDS;
 }
 
-static int run_with(const char *net, const struct options *options)
+static int route_file(const char *net, const struct options *options)
 {
     struct engine_options wanted = {.seed_balance = options->seed_balance,
                                     .allow_cycles = options->allow_cycles,
@@ -341,7 +343,7 @@ static int run_with(const char *net, const struct options *options)
                                       .seed = options->seed,
                                       .samples = options->samples,
                                       .repeat = options->repeat};
-    struct engine_list engines;
+    struct engine_list engines = {0};
     struct inputs inputs = {0};
     struct network network;
     bool renames = false;
@@ -385,7 +387,7 @@ static int run_route(int argc, char **argv)
         {.name = "first", .value = &options.first},
         {.name = "scatter", .number = &options.scatter},
         {.name = "weights", .value = &options.weights},
-        {.name = "max-vls", .number = &options.vls, .low = 1, .high = LANES_DISCARD},
+        {.name = "max-vls", .number = &options.vls, .low = 1, .high = VL_MAP_DISCARD},
         {.name = "user-routes", .value = &options.user},
         {.name = "from", .value = &options.from},
         {.name = "from-path-sl", .value = &options.from_path_sl},
@@ -408,12 +410,12 @@ static int run_route(int argc, char **argv)
     }
     if (argc != 2)
         return command_usage("route", "expected one net file");
-    return run_with(argv[1], &options);
+    return route_file(argv[1], &options);
 }
 
 const struct command command_route = {
     .name = "route",
-    .summary = "compute forwarding tables and say how good they are",
+    .summary = "compute forwarding tables and measure their quality",
     .help = help,
     .run = run_route,
 };

@@ -1,20 +1,21 @@
-/* What 'weft route' and its comparison of engines share: one computation, measured and checked. */
+/* One measured and checked computation, for 'weft route' and its comparison of engines. */
 #ifndef WEFT_CLI_ROUTE_H
 #define WEFT_CLI_ROUTE_H
 
 #include "routing/check/verify.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
-/* What one computation cost, and its check. */
+/* The cost of a computation and its check. */
 struct route_cost {
     double seconds, verify_seconds;
     uint64_t peak_bytes;
-    uint64_t repeat; /* set by the caller: how often to compute and check, the best times count */
+    uint64_t
+        repeat; /* input: number of computations and checks, of which the best times are kept */
 };
 
-/* Computes with the first engine that does not refuse, then verifies. Time and memory of the tables
- * are those of the engines alone, unless one of a list had to prove its tables before the next
- * could be left out. The report is released by the caller in any case. */
+/* Computes with the first engine that does not refuse, and checks the tables. Time and memory are
+ * those of the engines, and of the checks that decided between engines of a list. The caller
+ * releases the report in any case. */
 int route_compute(const struct engine_list *engines, const struct network *network,
                   const struct engine_options *options, struct routes *routes,
                   const struct engine **chosen, struct route_cost *cost,
@@ -25,17 +26,17 @@ void route_verify(const struct network *network, const struct routes *routes,
                   struct verify_report *report);
 
 struct route_entries {
-    uint64_t all, explicit, defaults; /* explicit ones and default ports of PIRa */
+    uint64_t all, explicit, defaults; /* explicit entries and default ports of PIRa */
 };
 struct route_entries route_count_entries(const struct network *network,
                                          const struct routes *routes);
 
-double route_ratio(uint64_t sum, uint64_t count); /* 0 of nothing */
-/* Refusals are answers (1), all else is bad input (2). */
+double route_ratio(uint64_t sum, uint64_t count); /* 0 if `count` is 0 */
+/* 1 if the engine refused, 2 for other errors. */
 int route_exit_status(int rc);
 
-/* weft route --compare: an exit status. `lfts` (may be NULL) names a file of tables that are
- * measured beside those of the engines; `plot` a picture to be drawn. */
+/* weft route --compare. `lfts` names a file of tables to measure too, `plot` the plot to write;
+ * both may be NULL. Returns an exit status. */
 struct compare_options {
     const char *lfts, *plot;
     uint64_t seed, samples, repeat;

@@ -1,7 +1,7 @@
-/* weft route --compare: the same network, several engines, one line each.
+/* weft route --compare: compares engines on one network, one line for each.
  *
- * Every engine is measured, its tables are verified and then judged by what they do to traffic
- * (routing/check/quality.h). An engine that refuses has its reason in its line. */
+ * The tables of every engine are checked, and their quality is measured (routing/check/quality.h).
+ * For an engine that refuses, the line has the reason. */
 #include "cli/route.h"
 
 #include "cli/command.h"
@@ -17,14 +17,14 @@
 /* One engine's line. */
 struct compared {
     const char *name;
-    bool refused, given; /* given: tables of a file, not computed here */
+    bool refused, given; /* given: the tables are from a file */
     int rc;
     struct route_cost cost;
     struct route_entries entries;
     struct verify_report report;
     struct quality quality;
     unsigned vls;
-    uint64_t table_bytes, digest; /* of the tables and service levels */
+    uint64_t table_bytes, digest; /* of the tables and SLs */
     char note[sizeof((struct routes *)0)->note];
     char reason[sizeof((struct err *)0)->message];
 };
@@ -36,7 +36,7 @@ struct comparison {
     VEC(struct compared) lines;
 };
 
-/* Tables are the same if this is, as far as anybody will ever see. */
+/* FNV-1a over tables and SLs. */
 static uint64_t digest_of(const struct routes *routes)
 {
     size_t bytes = (size_t)routes->switch_count * routes->stride;
@@ -48,8 +48,8 @@ static uint64_t digest_of(const struct routes *routes)
     return digest;
 }
 
-static void judge(const struct comparison *comparison, const struct routes *routes,
-                  struct compared *line)
+static void measure_quality(const struct comparison *comparison, const struct routes *routes,
+                            struct compared *line)
 {
     uint32_t *order = tree_shift_order(comparison->network);
     struct quality_options options = {
@@ -80,7 +80,7 @@ static void compare_engine(struct comparison *comparison, const struct engine *e
     if (line.refused)
         memcpy(line.reason, err.message, sizeof line.reason);
     else
-        judge(comparison, &routes, &line);
+        measure_quality(comparison, &routes, &line);
     routes_release(&routes);
     vec_push(&comparison->lines, line);
 }
@@ -96,14 +96,14 @@ static int compare_file(struct comparison *comparison)
         return command_error("route", &err);
     route_verify(comparison->network, &routes, comparison->options->workers, &line.cost,
                  &line.report);
-    judge(comparison, &routes, &line);
+    measure_quality(comparison, &routes, &line);
     snprintf(line.note, sizeof line.note, "%s", comparison->wanted->lfts);
     routes_release(&routes);
     vec_push(&comparison->lines, line);
     return EXIT_HOLDS;
 }
 
-static void put_line(struct json *json, const struct compared *line)
+static void put_compared(struct json *json, const struct compared *line)
 {
     const struct quality *quality = &line->quality;
     json_begin_object(json, NULL);
@@ -119,7 +119,7 @@ static void put_line(struct json *json, const struct compared *line)
         json_unsigned(json, "peak_bytes", line->cost.peak_bytes);
     }
     json_double(json, "verify_s", line->cost.verify_seconds);
-    json_bool(json, "verified", verify_holds(&line->report));
+    json_bool(json, "verified", verify_passes(&line->report));
     json_unsigned(json, "vls", line->vls);
     json_double(json, "hops_mean", route_ratio(quality->hops_sum, quality->pairs));
     json_unsigned(json, "hops_max", line->report.hops_max);
@@ -140,7 +140,7 @@ static void put_line(struct json *json, const struct compared *line)
     json_end_object(json);
 }
 
-static void print_json(const struct comparison *comparison)
+static void print_comparison_json(const struct comparison *comparison)
 {
     struct text text = {0};
     struct json json = {.out = &text, .pretty = true};
@@ -152,13 +152,13 @@ static void print_json(const struct comparison *comparison)
     json_unsigned(&json, "pairings", comparison->wanted->samples);
     json_begin_array(&json, "engines");
     for (size_t i = 0; i < comparison->lines.count; i++)
-        put_line(&json, &comparison->lines.items[i]);
+        put_compared(&json, &comparison->lines.items[i]);
     json_end_array(&json);
     json_end_object(&json);
     command_print("route", &text);
 }
 
-static void print_line(const struct compared *line)
+static void print_compared(const struct compared *line)
 {
     const struct quality *quality = &line->quality;
     if (line->refused) {
@@ -177,11 +177,11 @@ static void print_line(const struct compared *line)
            quality->hops_over_max, line->report.load_max,
            route_ratio(line->report.load_sum, line->report.channels), quality->bandwidth_mean,
            quality->bandwidth_low, quality->shift_load_max, quality->shift_load_mean,
-           line->entries.all, verify_holds(&line->report) ? "" : "DOES NOT HOLD",
-           verify_holds(&line->report) || !line->note[0] ? "" : "; ", line->note);
+           line->entries.all, verify_passes(&line->report) ? "" : "DOES NOT HOLD",
+           verify_passes(&line->report) || !line->note[0] ? "" : "; ", line->note);
 }
 
-static void print_table(const struct comparison *comparison)
+static void print_comparison(const struct comparison *comparison)
 {
     printf("%zu switches, %zu adapter ports; %" PRIu64 " random pairings, seed %" PRIu64 "\n\n",
            comparison->network->switches.count, comparison->network->terminals.count,
@@ -192,11 +192,11 @@ static void print_table(const struct comparison *comparison)
            "ms", "MiB", "VLs", "mean", "max", "mean", "max", "max", "mean", "mean", "5%", "max",
            "mean", "entries");
     for (size_t i = 0; i < comparison->lines.count; i++)
-        print_line(&comparison->lines.items[i]);
+        print_compared(&comparison->lines.items[i]);
 }
 
-/* A panel of bars, an engine each. */
-static void draw_panel(const struct comparison *comparison, struct chart *chart, const char *label,
+/* A bar chart with a bar for each engine. */
+static void make_panel(const struct comparison *comparison, struct chart *chart, const char *label,
                        const char *unit, double (*value)(const struct compared *line))
 {
     chart_init(chart, "");
@@ -226,23 +226,23 @@ static double bandwidth_of(const struct compared *line)
     return line->quality.bandwidth_mean;
 }
 
-static int draw(const struct comparison *comparison)
+static int write_plot(const struct comparison *comparison)
 {
     struct chart charts[3];
     struct err err;
     if (!comparison->wanted->plot)
         return EXIT_HOLDS;
-    draw_panel(comparison, &charts[0], "time of the tables", "s", seconds_of);
-    draw_panel(comparison, &charts[1], "largest link load (pairs)", "", load_of);
-    draw_panel(comparison, &charts[2], "effective bisection bandwidth", "", bandwidth_of);
+    make_panel(comparison, &charts[0], "time of the tables", "s", seconds_of);
+    make_panel(comparison, &charts[1], "largest link load (pairs)", "", load_of);
+    make_panel(comparison, &charts[2], "effective bisection bandwidth", "", bandwidth_of);
     int rc = chart_gnuplot(charts, 3, comparison->wanted->plot, false, &err);
     for (int i = 0; i < 3; i++)
         chart_release(&charts[i]);
     return rc ? command_error("route", &err) : EXIT_HOLDS;
 }
 
-/* A mistake (such as roots that are not there) is no refusal: it ends the comparison. */
-static int check_mistakes(const struct comparison *comparison)
+/* An error in the input, such as unknown roots, is no refusal: it ends the comparison. */
+static int check_errors(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->lines.count; i++) {
         const struct compared *line = &comparison->lines.items[i];
@@ -261,15 +261,15 @@ int route_compare(const struct engine_list *engines, const struct network *netwo
     struct comparison comparison = {.network = network, .options = options, .wanted = wanted};
     for (size_t i = 0; i < engines->count; i++)
         compare_engine(&comparison, engines->items[i]);
-    int status = check_mistakes(&comparison);
+    int status = check_errors(&comparison);
     if (status == EXIT_HOLDS)
         status = compare_file(&comparison);
     if (status == EXIT_HOLDS)
-        status = draw(&comparison);
+        status = write_plot(&comparison);
     if (status == EXIT_HOLDS && wanted->json)
-        print_json(&comparison);
+        print_comparison_json(&comparison);
     else if (status == EXIT_HOLDS)
-        print_table(&comparison);
+        print_comparison(&comparison);
     for (size_t i = 0; i < comparison.lines.count; i++)
         verify_report_release(&comparison.lines.items[i].report);
     vec_release(&comparison.lines);

@@ -1,4 +1,4 @@
-/* One computation of tables with its cost. */
+/* Computes tables and measures the cost. */
 #include "cli/route.h"
 
 #include "cli/command.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line of /proc/self/status, in bytes; 0 if it is not there. */
+/* The value of a line of /proc/self/status in bytes; 0: no such line. */
 static uint64_t memory_status(const char *key)
 {
     char line[128];
@@ -23,7 +23,7 @@ static uint64_t memory_status(const char *key)
     return bytes;
 }
 
-/* Lets the kernel's peak start again from here, without what earlier computations left. */
+/* Resets the kernel's peak of the resident memory, after freed memory was returned. */
 static void reset_memory_peak(void)
 {
     malloc_trim(0);
@@ -44,7 +44,7 @@ void route_verify(const struct network *network, const struct routes *routes,
     cost->verify_seconds = clock_seconds() - start;
 }
 
-/* The same again, for the sake of the times. */
+/* Repeats the computation to find its best time. */
 static void repeat_tables(const struct engine_list *engines, const struct network *network,
                           const struct engine_options *options, struct route_cost *cost)
 {
@@ -79,7 +79,7 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
                   struct verify_report *report, struct err *err)
 {
     struct engine_options wanted = *options;
-    wanted.leave_proof = true;
+    wanted.caller_verifies = true;
     *report = (struct verify_report){0};
     *cost = (struct route_cost){.repeat = cost->repeat};
     reset_memory_peak();
@@ -98,7 +98,7 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
         repeat_check(network, routes, options->workers, cost);
         return 0;
     }
-    if (engines->count > 1) { /* say who refused before */
+    if (engines->count > 1) { /* the note has the engines that refused before */
         struct err last = *err;
         err_set(err, -rc, "%.200s, refused: %.400s", routes->note, last.message);
     }

@@ -1,4 +1,4 @@
-/* What the commands about routing share: the network of a file, and the names of roots. */
+/* Functions of the routing commands: reading a network, names of roots, the list of engines. */
 #ifndef WEFT_CLI_ROUTING_H
 #define WEFT_CLI_ROUTING_H
 
@@ -12,13 +12,13 @@ struct root_list {
 /* "0x1,0x2", "manager", "centre" or "detect"; NULL is the default. */
 bool root_list_parse(struct root_list *roots, const char *text);
 
-/* Reads a file into a network; `lmc` as the option was given, or NULL. Engines that rename want an
- * LMC of 2 unless the file has LIDs or the user says otherwise. Prints errors; an exit status. The
- * network is released even after an error. */
+/* Reads a network from a file. `lmc` is the value of --lmc or NULL. `renames`: an engine gives
+ * ports several LIDs, so the default LMC is 2 unless the file has LIDs. Prints errors and returns
+ * an exit status. The caller releases the network in any case. */
 int load_network(const char *command, const char *path, const char *lmc, bool renames,
                  struct network *network);
 
-/* All engines, one after the other, in lines that fit a terminal. */
+/* Prints all engines with their summaries, in lines of 80 columns. */
 void print_engines(FILE *out, int indent);
 
 #endif

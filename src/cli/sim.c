@@ -1,5 +1,4 @@
-/* weft sim: one deterministic run of a scenario. What it can say is in src/experiment and in
- * weft-scenario(5). */
+/* weft sim: runs a scenario. weft-scenario(5) describes the language. */
 #include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
@@ -17,24 +16,24 @@
 static const char help[] =
     "usage: weft sim FILE [OPTION ...]\n"
     "\n"
-    "Runs a scenario in virtual time: a fabric, managers, traffic, faults, and what\n"
-    "must hold. Prints a timeline, then tables and pictures: the managers' changes by\n"
-    "phase, what became of the traffic, the checks. The same file and seed give the\n"
-    "same run, and the same trace hash, everywhere.\n"
+    "Runs a scenario in virtual time: a fabric, managers, traffic, faults and checks.\n"
+    "Prints a timeline, then tables and charts: the managers' changes by phase, the\n"
+    "traffic, the checks. The same file and seed give the same run, and the same\n"
+    "trace hash, on every machine.\n"
     "\n"
-    "  --seed N         of everything random (default: the file's, else 1)\n"
-    "  --set KEY=VALUE  one setting over the file's: an attribute of the fabric\n"
+    "  --seed N         seed of the random numbers (default: the file's, else 1)\n"
+    "  --set KEY=VALUE  override a setting of the file: an attribute of the fabric\n"
     "                   (mtu=2048, 'S1*:traps=no'), of all managers (sm.engine=fera),\n"
     "                   of traffic (traffic.rate=20e3, traffic.2.size=64), of a\n"
     "                   generated topology (topology.switches=64), or preset=paper;\n"
     "                   may be repeated\n"
-    "  --pcap FILE      write every packet on every link there\n"
-    "  --out DIR        also write everything there: report.html, run.json, CSV, a\n"
-    "                   result store\n"
+    "  --pcap FILE      write every packet on every link to FILE\n"
+    "  --out DIR        also write report.html, run.json, CSV files and a result\n"
+    "                   store to DIR\n"
     "  --json           print one JSON object instead of text\n"
     "  --quiet          print only checks that fail, and the last line\n"
     "\n"
-    "exit status: 0 all checks hold, 1 one does not, 2 the scenario is wrong.\n"
+    "exit status: 0 all checks passed, 1 a check failed, 2 the scenario is invalid.\n"
     "\n"
     "a scenario:\n"
     "  topology clos 3 1 4\n"
@@ -55,10 +54,10 @@ struct sim_arguments {
     bool json, quiet;
     struct option_values settings;
     struct run_options play;
-    double begin, shown; /* on the clock */
+    double begin, shown; /* times: start, last progress line */
 };
 
-static int parse_arguments(struct sim_arguments *arguments, int argc, char **argv)
+static int parse_sim_arguments(struct sim_arguments *arguments, int argc, char **argv)
 {
     const struct option_spec specs[] = {
         {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
@@ -72,14 +71,14 @@ static int parse_arguments(struct sim_arguments *arguments, int argc, char **arg
     if (argc < 0)
         return EXIT_USAGE;
     if (argc < 2)
-        return command_usage("sim", "which scenario?");
+        return command_usage("sim", "expected a scenario");
     if (argc > 2)
         return command_usage("sim", "'%s' is one argument too many", argv[2]);
     arguments->file = argv[1];
     return 0;
 }
 
-/* A few times a second. */
+/* Shows the progress five times a second. */
 static void show_progress(void *context, uint64_t now, uint64_t until)
 {
     struct sim_arguments *arguments = context;
@@ -108,7 +107,7 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
-static void print_end(const struct sim_arguments *arguments, const struct run_record *record)
+static void print_results(const struct sim_arguments *arguments, const struct run_record *record)
 {
     struct text text = {0};
     if (arguments->json)
@@ -123,16 +122,17 @@ static void print_end(const struct sim_arguments *arguments, const struct run_re
     }
     fputs(from, stdout);
     if (arguments->out && !arguments->json && !arguments->quiet)
-        printf("all of it is in %s: report.html is the page to look at\n", arguments->out);
+        printf("all results are in %s: open report.html\n", arguments->out);
     text_release(&text);
 }
 
-/* ---- all together ---- */
+/* ---- main ---- */
 
-static int play(struct sim_arguments *arguments, struct scenario *scenario, struct err *err)
+static int run_with_options(struct sim_arguments *arguments, struct scenario *scenario,
+                            struct err *err)
 {
     struct run_record record = {.tell = print_event, .context = arguments};
-    /* Pictures need a terminal that shows more than ASCII. */
+    /* Charts use characters beyond ASCII. */
     setlocale(LC_CTYPE, "");
     record.plain = strcmp(nl_langinfo(CODESET), "UTF-8") != 0 && isatty(STDOUT_FILENO);
     int status = arguments->out ? run_folder_make(arguments->out, err) : 0;
@@ -157,14 +157,14 @@ static int play(struct sim_arguments *arguments, struct scenario *scenario, stru
     if (status == 0 && arguments->out)
         status = run_folder_write(arguments->out, &folder, err);
     if (status == 0) {
-        print_end(arguments, &record);
+        print_results(arguments, &record);
         status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
     }
     run_record_release(&record);
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_sim(int argc, char **argv)
 {
     struct text topology = {0};
     struct sim_arguments arguments = {.play.topology = &topology, .begin = clock_seconds()};
@@ -174,11 +174,11 @@ static int run(int argc, char **argv)
         arguments.play.progress = show_progress;
         arguments.play.context = &arguments;
     }
-    int status = parse_arguments(&arguments, argc, argv);
+    int status = parse_sim_arguments(&arguments, argc, argv);
     if (status == 0) {
         status = scenario_read(&scenario, arguments.file, &err);
         if (status == 0) {
-            status = play(&arguments, &scenario, &err);
+            status = run_with_options(&arguments, &scenario, &err);
             scenario_release(&scenario);
         }
     }
@@ -192,5 +192,5 @@ const struct command command_sim = {
     .name = "sim",
     .summary = "run a scenario in virtual time",
     .help = help,
-    .run = run,
+    .run = run_sim,
 };

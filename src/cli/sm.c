@@ -1,6 +1,4 @@
-/* weft sm: the subnet manager, in the foreground. What it does is in src/sm and
- * src/host/daemon/daemon.c.
- */
+/* weft sm: runs the subnet manager in the foreground (src/host/daemon/daemon.c). */
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/routing.h"
@@ -11,39 +9,38 @@ static const char help[] =
     "usage: weft sm [OPTION ...]\n"
     "\n"
     "Runs a subnet manager on an InfiniBand port of this machine, in the foreground:\n"
-    "brings the subnet up, keeps it up, and logs one line for each thing that\n"
-    "happens. Uses libibumad, so it runs on hardware, on ibsim ('ibsim-run weft sm')\n"
-    "and on a weft fabric ('weft fabric NET -- weft sm').\n"
+    "brings the subnet up, keeps it up, and logs one line for each event. Uses\n"
+    "libibumad, so it runs on hardware, on ibsim ('ibsim-run weft sm') and on a weft\n"
+    "fabric ('weft fabric NET -- weft sm').\n"
     "\n"
     "  --once           end when the subnet is up: 0 if it is, 1 if it could not be\n"
     "                   brought up, or a file of --dump or --state not be written\n"
     "  --engine E[,E ...]\n"
-    "                   how to route (default: updn); of several engines the first\n"
-    "                   that does not refuse its task: see below\n"
-    "  --config FILE    'key value' lines, explained in weft-sm.conf(5); options here\n"
-    "                   go before it\n"
+    "                   routing engine (default: updn); of several engines, the\n"
+    "                   first that does not refuse: see below\n"
+    "  --config FILE    'key value' lines, see weft-sm.conf(5); options override it\n"
     "  --guid G         the port with this GUID\n"
     "  --ca NAME        a port of this adapter\n"
     "  --port N         the port with this number (default: the first InfiniBand port\n"
     "                   that is up)\n"
     "  --priority N     0 to 15: the highest of several managers is master (default:\n"
     "                   0)\n"
-    "  --lmc N          2^N addresses for each adapter port (default: 0)\n"
-    "  --sweep TIME     how often switches are asked for changes, or 'never'\n"
-    "                   (default: 10s)\n"
+    "  --lmc N          2^N LIDs for each adapter port (default: 0)\n"
+    "  --sweep TIME     interval at which switches are queried for changes, or\n"
+    "                   'never' (default: 10s)\n"
     "  --partitions FILE\n"
-    "                   partitions in OpenSM's format (default: none, all may talk\n"
-    "                   with all)\n"
-    "  --control PATH   answer 'weft ctl --socket PATH' there\n"
-    "  --state DIR      keep addresses (guid2lid) and what clients registered\n"
-    "                   (opensm-sa.dump) there over restarts, in OpenSM's formats\n"
+    "                   partitions in OpenSM's format (default: none, all ports\n"
+    "                   can communicate)\n"
+    "  --control PATH   listen at PATH for 'weft ctl --socket PATH'\n"
+    "  --state DIR      preserve LIDs (guid2lid) and the registrations of clients\n"
+    "                   (opensm-sa.dump) over restarts, in OpenSM's formats\n"
     "  --dump DIR       after each change write opensm-lfts.dump, opensm-subnet.lst,\n"
-    "                   opensm.fdbs, opensm-sl2vl.dump and opensm.mcfdbs there\n"
+    "                   opensm.fdbs, opensm-sl2vl.dump and opensm.mcfdbs to DIR\n"
     "  --log FILE       append the log to this file (default: standard output)\n"
-    "  --json           log JSON objects, one a line\n"
+    "  --json           log one JSON object per line\n"
     "\n"
     "signals: SIGTERM and SIGINT hand over and end, SIGHUP reads the configuration\n"
-    "again, SIGUSR1 looks at the whole subnet again.\n"
+    "again, SIGUSR1 discovers the whole subnet again.\n"
     "\n"
     "examples:\n"
     "  weft sm --engine fera --dump /var/lib/weft/dump\n"
@@ -57,9 +54,9 @@ static void print_more(FILE *out)
 
 enum { SETTING_COUNT = 12 };
 
-static int run(int argc, char **argv)
+static int run_sm(int argc, char **argv)
 {
-    /* The options whose names are keys of the configuration. */
+    /* Options with the names of configuration keys. */
     struct daemon_setting settings[SETTING_COUNT + 1] = {
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
@@ -92,5 +89,5 @@ const struct command command_sm = {
     .summary = "run the subnet manager",
     .help = help,
     .print_more = print_more,
-    .run = run,
+    .run = run_sm,
 };

@@ -1,5 +1,5 @@
-/* weft sweep: a scenario over a grid of parameters, many runs at a time, into one result store.
- * What a sweep's file can say is in src/experiment/sweep.c and in weft-sweep(5). */
+/* weft sweep: runs a scenario over a grid of parameters, in parallel, into one result store.
+ * weft-sweep(5) describes the file, src/experiment/sweep reads it. */
 #include "cli/sweep.h"
 
 #include "base/mem.h"
@@ -7,6 +7,7 @@
 #include "experiment/report/run_text.h"
 #include "experiment/sweep/sweep_play.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,39 +16,37 @@ static const char help[] =
     "       weft sweep FILE --slurm [OPTION ...] [-- SBATCH-OPTION ...]\n"
     "       weft sweep merge STORE ... -o STORE\n"
     "\n"
-    "Runs a scenario once for every point of a grid of parameters, each run in a\n"
-    "process of its own, and keeps what they measure in a result store (SQLite). Runs\n"
-    "that the store has are not run again: the same command goes on after an\n"
-    "interrupt, and runs only what is new when values or repetitions were added. A\n"
-    "run that crashes, or takes too long, is kept apart as failed, with the command\n"
-    "that plays it again.\n"
+    "Runs a scenario once for every point of a grid of parameters, each run in its\n"
+    "own process, and stores the results in a result store (SQLite). Runs that are in\n"
+    "the store are not repeated: the same command continues after an interruption,\n"
+    "and executes only new runs if values or repetitions were added. A run that\n"
+    "crashes or takes too long is stored as failed, with the command that repeats it.\n"
     "\n"
-    "  -j, --jobs N       runs at a time (default: one a processor)\n"
+    "  -j, --jobs N       number of parallel runs (default: one for each processor)\n"
     "  --store FILE       the result store (default: the file's, else its name with\n"
     "                     .db)\n"
     "  --repeat N         repetitions of each point (default: the file's, else 1)\n"
-    "  --seed N           of the first repetition; others follow from it (file's,\n"
-    "                     else 1)\n"
-    "  --only PATTERN     only points that fit, such as 'traffic.rate=2* data_vls=1'\n"
-    "  --retry            run once more what failed earlier\n"
-    "  --list             show the runs and whether they are there; run none\n"
-    "  --replay POINT     play one point here and now and tell its story; keep\n"
-    "                     nothing\n"
+    "  --seed N           of the first repetition; the others are derived from it\n"
+    "                     (default: the file's, else 1)\n"
+    "  --only PATTERN     only matching points, such as 'traffic.rate=2* data_vls=1'\n"
+    "  --retry            repeat runs that failed earlier\n"
+    "  --list             list the runs and their state; run none\n"
+    "  --replay POINT     run one point now and print its timeline; store nothing\n"
     "  --repetition N     of --replay (default: 1)\n"
     "  --json             print one JSON object instead of text\n"
     "\n"
     "On a cluster:\n"
     "  --slurm            write a job array, DIR/array.sh, and submit it with sbatch;\n"
-    "                     what follows '--' are options of sbatch\n"
-    "  --tasks N          tasks of the array (default: one a run, at most 64)\n"
-    "  --write-only       write it, but do not submit it\n"
+    "                     options of sbatch follow '--'\n"
+    "  --tasks N          tasks of the array (default: one for each run, at most 64)\n"
+    "  --write-only       write the job array, but do not submit it\n"
     "  --dir DIR          for the script, and the tasks' stores and logs\n"
     "                     (default: the file's name with .slurm)\n"
-    "  --task I/N         run the I-th of N shares; what an array's task does\n"
-    "  --skip STORE       leave out what is in STORE already\n"
+    "  --task I/N         run the I-th of N shares, as a task of the array does\n"
+    "  --skip STORE       omit runs that are in STORE\n"
     "\n"
-    "exit status: 0 all runs are there and all their checks hold, 1 not so, 2 the\n"
-    "sweep is wrong, 130 interrupted.\n"
+    "exit status: 0 all runs are done and all checks passed, 1 otherwise, 2 the sweep\n"
+    "is invalid, 130 interrupted.\n"
     "\n"
     "a sweep:\n"
     "  scenario load.weft\n"
@@ -75,24 +74,24 @@ static bool parse_share(const char *text, uint64_t *task, uint64_t *tasks)
     return parse_bounded(slash + 1, 1, MOST_TASKS, tasks) && parse_bounded(first, 1, *tasks, task);
 }
 
-static int check_arguments(const struct sweep_arguments *arguments, int argc, char **argv)
+static int check_sweep_arguments(const struct sweep_arguments *arguments, int argc, char **argv)
 {
     if (argc < 2)
-        return command_usage("sweep", "which sweep?");
+        return command_usage("sweep", "expected a sweep file");
     if (argc > 2 && strcmp(argv[2], "--") != 0)
         return command_usage("sweep", "'%s' is one argument too many", argv[2]);
     if (argc > 2 && !arguments->slurm)
-        return command_usage("sweep", "what follows '--' are options of sbatch: use --slurm");
+        return command_usage("sweep", "options of sbatch after '--' need --slurm");
     if (arguments->slurm && arguments->task)
         return command_usage("sweep", "--slurm writes the array, --task runs a part of it");
     if (arguments->tasks && !arguments->task && !arguments->slurm)
-        return command_usage("sweep", "--tasks belongs to --slurm");
+        return command_usage("sweep", "--tasks needs --slurm");
     if (arguments->task && !arguments->store)
-        return command_usage("sweep", "a task needs a store of its own: use --store");
+        return command_usage("sweep", "--task needs its own store: use --store");
     return 0;
 }
 
-static int parse_arguments(struct sweep_arguments *arguments, int argc, char **argv)
+static int parse_sweep_arguments(struct sweep_arguments *arguments, int argc, char **argv)
 {
     enum { MOST_REPETITIONS = 100000 };
     bool submit = false;
@@ -124,7 +123,7 @@ static int parse_arguments(struct sweep_arguments *arguments, int argc, char **a
         return command_usage("sweep", "--submit or --write-only, not both");
     if (share && !parse_share(share, &arguments->task, &arguments->tasks))
         return command_usage("sweep", "'%s' is no share: expected I/N, such as 3/8", share);
-    int status = check_arguments(arguments, argc, argv);
+    int status = check_sweep_arguments(arguments, argc, argv);
     if (status)
         return status;
     arguments->file = argv[1];
@@ -145,7 +144,7 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
-static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
+static int replay_point(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
     struct run_record record = {.tell = print_event, .context = arguments};
     struct sweep_plan plan;
@@ -155,11 +154,12 @@ static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct
     int status = sweep_plan_make(&plan, sweep, &choice, err);
     if (status)
         return status;
+    assert(plan.runs.count > 0);
     struct sweep_run run = plan.runs.items[0];
     run.repetition = (uint32_t)arguments->repetition;
     run.seed = sweep_seed(sweep->seed, run.repetition);
     if (plan.runs.count > 1) {
-        status = command_usage("sweep", "%zu points fit '%s': name one", plan.runs.count,
+        status = command_usage("sweep", "%zu points match '%s': expected one", plan.runs.count,
                                arguments->replay);
     } else {
         status = sweep_play(sweep, &run, &record, NULL, err);
@@ -177,9 +177,9 @@ static int replay(struct sweep_arguments *arguments, struct sweep *sweep, struct
     return status;
 }
 
-/* ---- all together ---- */
+/* ---- main ---- */
 
-static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
+static int execute_sweep(struct sweep_arguments *arguments, struct sweep *sweep, struct err *err)
 {
     struct sweep_plan plan;
     struct sweep_choice choice = {arguments->only, arguments->task,
@@ -187,7 +187,7 @@ static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct e
     struct sweep_report report = {.arguments = arguments, .sweep = sweep, .plan = &plan};
     struct sweep_counts counts;
     if (arguments->replay)
-        return replay(arguments, sweep, err);
+        return replay_point(arguments, sweep, err);
     if (!arguments->store)
         arguments->store = sweep->store;
     struct sweep_options options = {.store = arguments->store,
@@ -216,22 +216,22 @@ static int work(struct sweep_arguments *arguments, struct sweep *sweep, struct e
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_sweep(int argc, char **argv)
 {
     struct sweep_arguments arguments = {.jobs = count_processors(), .repetition = 1};
     struct sweep sweep;
     struct err err = {0};
     if (argc > 1 && strcmp(argv[1], "merge") == 0)
         return sweep_merge(argc - 1, argv + 1);
-    int status = parse_arguments(&arguments, argc, argv);
+    int status = parse_sweep_arguments(&arguments, argc, argv);
     if (status == 0)
         status = sweep_read(&sweep, from_file(arguments.file, &err));
-    if (status == 0) { /* the command line goes before the file */
+    if (status == 0) { /* the command line overrides the file */
         if (arguments.repeat)
             sweep.repeat = arguments.repeat;
         if (arguments.seed_text)
             sweep.seed = arguments.seed;
-        status = work(&arguments, &sweep, &err);
+        status = execute_sweep(&arguments, &sweep, &err);
         sweep_release(&sweep);
     }
     fflush(stdout);
@@ -242,5 +242,5 @@ const struct command command_sweep = {
     .name = "sweep",
     .summary = "run a scenario over a grid of parameters",
     .help = help,
-    .run = run,
+    .run = run_sweep,
 };

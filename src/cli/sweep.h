@@ -1,4 +1,4 @@
-/* What the parts of `weft sweep` share. */
+/* Shared by the files of `weft sweep`. */
 #ifndef WEFT_CLI_SWEEP_H
 #define WEFT_CLI_SWEEP_H
 
@@ -7,13 +7,13 @@
 
 struct sweep_arguments {
     const char *file, *store, *only, *skip, *replay, *folder;
-    const char *seed_text;                                /* NULL: as the file says */
-    uint64_t jobs, seed, repeat, task, tasks, repetition; /* repeat: 0 if the file says */
+    const char *seed_text;                                /* NULL: the seed of the file */
+    uint64_t jobs, seed, repeat, task, tasks, repetition; /* repeat 0: of the file */
     bool retry, list, json, slurm, write_only;
-    char **sbatch; /* its options, ended by NULL */
+    char **sbatch; /* options of sbatch, NULL-terminated */
 };
 
-/* All that was said about one sweep. */
+/* The context of the callbacks. */
 struct sweep_report {
     const struct sweep_arguments *arguments;
     const struct sweep *sweep;
@@ -23,12 +23,12 @@ struct sweep_report {
 /* Hooks of struct sweep_options; the context is a struct sweep_report. */
 void sweep_show_progress(void *context, const struct sweep_counts *counts);
 void sweep_show_failure(void *context, const struct sweep_run *run);
-/* The last line, or the JSON object; an exit status. */
+/* Prints the last line, or the JSON object. Returns an exit status. */
 int sweep_show_end(struct sweep_report *report, const struct sweep_counts *counts);
 void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep *sweep,
                      const struct sweep_plan *plan);
 
-/* --slurm. An exit status. */
+/* --slurm. Returns an exit status. */
 int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sweep,
                  const struct sweep_plan *plan);
 /* weft sweep merge. */

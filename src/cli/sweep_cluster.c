@@ -1,4 +1,4 @@
-/* weft sweep beyond one machine: the job array that goes out, and the stores that come back. */
+/* weft sweep on a cluster: submits the job array, and merges the stores of its tasks. */
 #include "base/mem.h"
 #include "base/record.h"
 #include "cli/sweep.h"
@@ -23,18 +23,18 @@ static int absolute(const char *path, char out[PATH_MAX], struct err *err)
     return realpath(path, out) ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
 }
 
-/* Of a file that need not be there yet. */
+/* Of a file that may not exist yet. */
 static int absolute_new(const char *path, char out[PATH_MAX], struct err *err)
 {
     char here[PATH_MAX];
     if (!getcwd(here, sizeof here))
-        return err_set(err, errno, "where is this? %s", strerror(errno));
+        return err_set(err, errno, "cannot read the working directory: %s", strerror(errno));
     int length = path[0] == '/' ? snprintf(out, PATH_MAX, "%s", path)
                                 : snprintf(out, PATH_MAX, "%s/%s", here, path);
     return length < PATH_MAX ? 0 : err_at(err, ENAMETOOLONG, path, 0, "the path is too long");
 }
 
-static int submit(const char *script, struct err *err)
+static int submit_script(const char *script, struct err *err)
 {
     char *const arguments[] = {"sbatch", (char *)script, NULL};
     pid_t pid;
@@ -63,14 +63,14 @@ static void print_submission(const struct sweep_arguments *arguments, const stru
     record_number(&record, "tasks", NULL, job->tasks);
     record_number(&record, "missing", NULL, missing);
     record_flag(&record, "submitted", NULL, !arguments->write_only);
-    record_string(&record, "merge", "\nwhen they are through: %s", merge.data);
+    record_string(&record, "merge", "\nwhen all tasks have ended: %s", merge.data);
     record_end(&record);
     text_putc(&out, '\n');
     command_print("sweep", &out);
     text_release(&merge);
 }
 
-/* Absolute, since tasks may run anywhere. */
+/* Absolute paths, since tasks run in other directories. */
 struct paths {
     char program[PATH_MAX], sweep[PATH_MAX], folder[PATH_MAX], store[PATH_MAX],
         script[PATH_MAX + 16];
@@ -128,7 +128,7 @@ int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sw
         status = command_write(paths->script, &script, &err);
     }
     if (status == 0 && !arguments->write_only)
-        status = submit(paths->script, &err);
+        status = submit_script(paths->script, &err);
     if (status == 0)
         print_submission(arguments, &job, missing, paths->script, paths->store);
     mem_free(paths);
@@ -148,7 +148,7 @@ static int merge_all(const char *output, int count, char **stores, size_t *added
 {
     struct result_store *store;
     size_t more = 0;
-    /* All must be stores before one is made of them. */
+    /* Checks all stores before the output is created. */
     for (int i = 0; i < count; i++) {
         int status = result_store_open(&store, stores[i], RESULT_STORE_READ, err);
         result_store_close(store);
@@ -179,9 +179,9 @@ int sweep_merge(int argc, char **argv)
     if (argc < 0)
         return EXIT_USAGE;
     if (!output)
-        return command_usage("sweep", "merge into which store? use -o STORE");
+        return command_usage("sweep", "merge: expected -o STORE");
     if (argc < 2)
-        return command_usage("sweep", "merge which stores?");
+        return command_usage("sweep", "merge: expected the stores to merge");
     if (merge_all(output, argc - 1, argv + 1, &added, &err) < 0)
         return command_error("sweep", &err);
     struct record record = record_to(&out, json, true);

@@ -1,4 +1,4 @@
-/* What `weft sweep` shows: a line on the terminal while it works, a line at the end, or JSON. */
+/* The output of `weft sweep`: a progress line, and a summary or JSON at the end. */
 #include "base/text.h"
 #include "cli/sweep.h"
 #include "experiment/sweep/sweep_play.h"
@@ -26,7 +26,7 @@ static const char *seconds_text(double seconds, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- while it works ---- */
+/* ---- progress ---- */
 
 void sweep_show_progress(void *context, const struct sweep_counts *counts)
 {
@@ -52,7 +52,7 @@ void sweep_show_failure(void *context, const struct sweep_run *run)
 
 /* ---- at the end ---- */
 
-static void write_run(const struct sweep *sweep, const struct sweep_run *run, struct json *json)
+static void put_sweep_run(const struct sweep *sweep, const struct sweep_run *run, struct json *json)
 {
     struct text command = {0};
     sweep_replay_command(sweep, run, &command);
@@ -68,7 +68,7 @@ static void write_run(const struct sweep *sweep, const struct sweep_run *run, st
     text_release(&command);
 }
 
-static void print_json(struct sweep_report *report, const struct sweep_counts *counts)
+static void print_sweep_json(struct sweep_report *report, const struct sweep_counts *counts)
 {
     struct text out = {0};
     struct json json = {.out = &out, .pretty = true};
@@ -86,14 +86,15 @@ static void print_json(struct sweep_report *report, const struct sweep_counts *c
     json_begin_array(&json, "failures");
     for (size_t i = 0; i < report->plan->runs.count; i++)
         if (report->plan->runs.items[i].state == SWEEP_FAILED)
-            write_run(report->sweep, &report->plan->runs.items[i], &json);
+            put_sweep_run(report->sweep, &report->plan->runs.items[i], &json);
     json_end_array(&json);
     json_end_object(&json);
     text_putc(&out, '\n');
     command_print("sweep", &out);
 }
 
-static void print_line(const struct sweep_report *report, const struct sweep_counts *counts)
+static void print_sweep_summary(const struct sweep_report *report,
+                                const struct sweep_counts *counts)
 {
     char took[32];
     size_t failed = counts->failed + counts->left_failed;
@@ -105,11 +106,11 @@ static void print_line(const struct sweep_report *report, const struct sweep_cou
     if (counts->left_failed)
         printf(" (%zu of them earlier: --retry runs them again)", counts->left_failed);
     if (counts->broken)
-        printf("; checks do not hold in %zu", counts->broken);
+        printf("; checks failed in %zu", counts->broken);
     printf("; %s; %s\n", seconds_text(counts->seconds, took, sizeof took),
            report->arguments->store);
     if (counts->interrupted)
-        printf("interrupted: %zu of %zu runs are there; the same command goes on from here\n",
+        printf("interrupted: %zu of %zu runs are done; the same command continues\n",
                counts->there + counts->done, counts->total);
 }
 
@@ -117,9 +118,9 @@ int sweep_show_end(struct sweep_report *report, const struct sweep_counts *count
 {
     progress_clear();
     if (report->arguments->json)
-        print_json(report, counts);
+        print_sweep_json(report, counts);
     else
-        print_line(report, counts);
+        print_sweep_summary(report, counts);
     if (counts->interrupted)
         return EXIT_INTERRUPTED;
     return counts->failed || counts->left_failed || counts->broken ? EXIT_FAILS : EXIT_HOLDS;
@@ -139,7 +140,7 @@ void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep
     for (size_t i = 0; i < plan->runs.count; i++) {
         const struct sweep_run *run = &plan->runs.items[i];
         if (arguments->json)
-            write_run(sweep, run, &json);
+            put_sweep_run(sweep, run, &json);
         else
             text_printf(&out, "%-8s %4" PRIu32 " %20" PRIu64 "  %s\n", states[run->state],
                         run->repetition, run->seed, run->name);

@@ -1,7 +1,7 @@
-/* weft topo: makes, inspects, draws and converts topologies.
+/* weft topo: generates, inspects, draws and converts topologies.
  *
- * Whatever comes out as ibnetdiscover text is a fabric for every other command, for ibsim and for
- * the scripts that people have. Layout of drawings is graphviz's work, run as a child. */
+ * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read.
+ * Drawings are made by graphviz. */
 #include "base/line_reader.h"
 #include "base/record.h"
 #include "cli/command.h"
@@ -23,28 +23,28 @@ static const char help[] =
     "       weft topo draw NET [-o FILE] [--hosts N]\n"
     "       weft topo convert NET --to FORMAT [-o FILE]\n"
     "\n"
-    "gen writes a new fabric to standard output; info prints counts, levels and what\n"
-    "the fabric looks like; draw makes SVG, PNG, PDF or dot, by FILE's name; convert\n"
-    "writes ibnetdiscover, dot, json or slurm.\n"
+    "gen writes a new fabric to standard output; info prints counts, levels and the\n"
+    "detected kind; draw makes SVG, PNG, PDF or dot, by FILE's name; convert writes\n"
+    "ibnetdiscover, dot, json or slurm.\n"
     "\n"
     "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard\n"
     "input.\n"
     "\n"
-    "  --seed N     for the kinds that are random (default 1); the same seed, the\n"
-    "               same fabric\n"
-    "  --json       for programs\n"
-    "  -o FILE      where to write; default: standard output (draw then writes dot)\n"
-    "  --hosts N    draw hosts one by one if there are no more than N (default 80)\n"
-    "  --to FORMAT  slurm is topology.conf of the tree plugin\n"
-    "  --vfs N      gen, convert: make a hypervisor with N virtual functions of\n"
-    "               every host\n"
+    "  --seed N     seed of random kinds (default 1); the same seed gives the same\n"
+    "               fabric\n"
+    "  --json       print JSON\n"
+    "  -o FILE      output file (default: standard output; draw then writes dot)\n"
+    "  --hosts N    draw single hosts if there are at most N (default 80)\n"
+    "  --to FORMAT  output format; slurm is topology.conf of the tree plugin\n"
+    "  --vfs N      gen, convert: make every host a hypervisor with N virtual\n"
+    "               functions\n"
     "  --hypervisors N\n"
-    "               the same of no more than the first N\n"
+    "               only the first N hosts become hypervisors\n"
     "  --kinds      list the kinds of fabric and their parameters\n"
     "\n"
-    "Bare values are taken in the order in which --kinds lists the parameters. Every\n"
-    "kind also takes width=4x, speed=SDR and length=20m for its links, and vfs= and\n"
-    "hypervisors=, which mean the same as the options.\n"
+    "Values without a name are assigned in the order in which --kinds lists the\n"
+    "parameters. Every kind also has width=4x, speed=SDR and length=20m of its links,\n"
+    "and vfs= and hypervisors=, which mean the same as the options.\n"
     "\n"
     "examples:\n"
     "  weft topo gen fattree 648 speed=HDR >net      36 leaves, 18 spines, 648 hosts\n"
@@ -61,7 +61,7 @@ struct options {
     bool json, kinds;
 };
 
-/* To standard output, or the file that -o names. */
+/* Writes to standard output, or to the file of -o. */
 static int put_text(struct text *text, const char *path)
 {
     struct err err;
@@ -69,7 +69,7 @@ static int put_text(struct text *text, const char *path)
     return status ? command_error("topo", &err) : EXIT_HOLDS;
 }
 
-/* Hosts become hypervisors, if that is asked for. */
+/* Makes hosts hypervisors, with --vfs. */
 static int virtualise(struct topology *topology, const struct options *options)
 {
     uint32_t most = options->hypervisors ? (uint32_t)options->hypervisors : UINT32_MAX;
@@ -176,7 +176,7 @@ static void put_summary(struct record *record, const struct topology *topology,
     record_end(record);
 }
 
-/* Of cables and boxes: what is inside a hypervisor's adapter has no shape of its own. */
+/* Summarises the physical topology, without the virtual functions of hypervisors. */
 static int run_info(const struct topology *topology, const struct options *options)
 {
     struct graph graph;
@@ -202,12 +202,12 @@ static int run_graphviz(const char *program, const char *format, const char *pat
     enum { MOST = 1 << 20 };
     char option[16];
     const char *const argv[] = {program, option, "-o", path, NULL};
-    struct text said = {0};
+    struct text output = {0};
     struct err err;
     snprintf(option, sizeof option, "-T%s", format);
-    int status = program_run(argv, "graphviz", text, MOST, &said, &err);
+    int status = program_run(argv, "graphviz", text, MOST, &output, &err);
     text_release(text);
-    text_release(&said);
+    text_release(&output);
     return status ? command_error("topo", &err) : EXIT_HOLDS;
 }
 
@@ -222,7 +222,8 @@ static int run_draw(const struct topology *topology, const struct options *optio
     for (size_t i = 0; format && i < sizeof formats / sizeof formats[0]; i++)
         known |= strcmp(format + 1, formats[i]) == 0;
     if (!known)
-        return command_usage("topo", "draw: -o %s: expected a name in .svg, .png, .pdf or .dot",
+        return command_usage("topo",
+                             "draw: -o %s: expected a name that ends in .svg, .png, .pdf or .dot",
                              options->out);
     limits.host_limit = (uint32_t)options->hosts;
     graph_init(&graph, topology);
@@ -240,7 +241,7 @@ static int run_convert(const struct topology *topology, const struct options *op
     int status = EXIT_HOLDS;
     graph_init(&graph, topology);
     if (!options->to)
-        status = command_usage("topo", "convert: --to ibnetdiscover, dot, json or slurm?");
+        status = command_usage("topo", "convert: expected --to ibnetdiscover, dot, json or slurm");
     else if (strcmp(options->to, "ibnetdiscover") == 0)
         topology_write_ibnetdiscover(topology, &text);
     else if (strcmp(options->to, "json") == 0)
@@ -258,7 +259,7 @@ static int run_convert(const struct topology *topology, const struct options *op
     return status;
 }
 
-/* info, draw and convert begin alike. */
+/* info, draw and convert read a topology first. */
 static int run_on_net(const char *verb, int argc, char **argv, const struct options *options)
 {
     static const struct {

@@ -1,5 +1,4 @@
-/* weft verify: checks forwarding tables, or an update from one set to another, independently of
- * whoever computed them. */
+/* weft verify: checks forwarding tables, or the update from one set to another. */
 #include "routing/check/verify.h"
 #include "base/line_reader.h"
 #include "base/record.h"
@@ -8,10 +7,10 @@
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
-#include "routing/files/lanes_read.h"
 #include "routing/files/lfts.h"
 #include "routing/files/path_levels.h"
 #include "routing/files/update_plan_text.h"
+#include "routing/files/vl_map_read.h"
 #include "routing/search/roots.h"
 
 #include <inttypes.h>
@@ -24,37 +23,39 @@ static const char help[] =
     "usage: weft verify NET --lfts FILE [option ...]\n"
     "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
     "\n"
-    "All pairs of ports must be delivered, no entry may lead into a loop, and on no\n"
-    "virtual lane may packets wait for each other in a circle. With --transition the\n"
-    "same must hold for circles in every state on the way from the tables OLD to NEW,\n"
-    "written in the given ORDER.\n"
+    "Checks that packets between all pairs of ports are delivered, that no entry\n"
+    "leads into a loop, and that no VL has a cycle of channel dependencies. With\n"
+    "--transition, checks for cycles in every state of the update from the tables OLD\n"
+    "to NEW, written in the given ORDER.\n"
     "\n"
     "NET is the output of ibnetdiscover or a net file of ibsim. LIDs are those of the\n"
-    "file, or given as 'weft route' gives them. Tables are in the format of OpenSM's\n"
+    "file, or assigned as by 'weft route'. Tables are in the format of OpenSM's\n"
     "opensm-lfts.dump.\n"
     "\n"
-    "  --path-sl FILE  service levels of paths, in the format that ibdmchk reads\n"
-    "                  (default: SL 0)\n"
-    "  --sl2vl FILE    lanes of service levels, the same (default: lane = SL)\n"
-    "  --old-path-sl FILE    service levels of OLD; --path-sl has those of NEW then\n"
+    "  --path-sl FILE  SLs of paths, in the format that ibdmchk reads (default: SL 0)\n"
+    "  --sl2vl FILE    SL-to-VL tables, in the format that ibdmchk reads (default:\n"
+    "                  VL = SL)\n"
+    "  --old-path-sl FILE\n"
+    "                  SLs of OLD; --path-sl has those of NEW then\n"
     "  --first-path-sl FILE\n"
-    "                  by which sources send before the first update, in place of\n"
-    "                  those\n"
-    "  --reversible    packets may also use the service level of the way back, as\n"
-    "                  those of a reversible path do\n"
+    "                  SLs that sources use before the first update, instead of those\n"
+    "                  of OLD\n"
+    "  --reversible    packets may also use the SL of the opposite direction, as on a\n"
+    "                  reversible path\n"
     "  --root R        also count down-up transitions with these roots: GUIDs\n"
     "                  (0x...,0x...), manager, centre or detect\n"
-    "  --lmc N         LIDs as 'weft route --lmc N' gives them\n"
+    "  --lmc N         LIDs as 'weft route --lmc N' assigns them\n"
     "  --threads N     use N threads\n"
     "  --links         print the load of every link between switches\n"
-    "  --json          for programs\n"
+    "  --json          print JSON\n"
     "\n"
-    "ORDER has one statement a line: 'update SWITCH-GUID [LID[-LID]]' writes entries,\n"
-    "'wait' waits for all acknowledgements, 'drain' also until no packet from before\n"
-    "is left in the fabric. After 'hold LANE ...' sources do not send on these lanes\n"
-    "until all is written. 'weft route --from OLD --order ORDER' makes one.\n"
+    "ORDER has one statement per line: 'update SWITCH-GUID [LID[-LID]]' writes\n"
+    "entries, 'wait' waits for all acknowledgements, 'drain' also until no earlier\n"
+    "packet is left in the fabric. After 'hold VL ...' sources do not send on these\n"
+    "VLs until all entries are written. 'weft route --from OLD --order ORDER' makes\n"
+    "such a file.\n"
     "\n"
-    "Exit status: 0 all holds, 1 it does not, 2 bad usage or input.\n"
+    "Exit status: 0 all checks passed, 1 a check failed, 2 bad usage or input.\n"
     "\n"
     "examples:\n"
     "  weft verify net --lfts opensm-lfts.dump\n"
@@ -125,7 +126,7 @@ static void put_report(struct record *record, const struct network *network,
 {
     bool delivers = verify_delivers(report);
     record_begin(record, NULL);
-    record_flag(record, "holds", NULL, verify_holds(report));
+    record_flag(record, "holds", NULL, verify_passes(report));
     record_number(record, "pairs", "pairs         %llu of adapter ports\n", report->pairs);
     record_text(record, "delivered     %s", delivers ? "all\n" : "NO: ");
     record_number(record, "undelivered", delivers ? NULL : "%llu pairs", report->undelivered);
@@ -134,7 +135,7 @@ static void put_report(struct record *record, const struct network *network,
     record_number(record, "loops", delivers ? NULL : ", %llu entries into loops\n", report->loops);
     record_number(record, "alias_holes", NULL, report->alias_holes);
     record_text(record, "credit loops  %s", report->cycle.count ? "YES" : "none");
-    record_number(record, "vls", report->vls == 1 ? ", %llu lane" : ", %llu lanes", report->vls);
+    record_number(record, "vls", report->vls == 1 ? ", %llu VL" : ", %llu VLs", report->vls);
     record_number(record, "dependencies", ", %llu dependencies\n", report->dependencies);
     put_cycle(record, network, report);
     if (options->root)
@@ -161,16 +162,16 @@ static int check_tables(const struct network *network, const struct options *opt
                         struct verify_options wanted)
 {
     struct routes routes;
-    struct lanes lanes;
+    struct vl_map lanes;
     struct verify_report report;
     struct text text = {0};
     struct err err;
     if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
-    lanes_init(&lanes, network);
+    vl_map_init(&lanes, network);
     int status = EXIT_HOLDS;
-    if ((options->path_sl && lanes_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
-        (options->sl2vl && lanes_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
+    if ((options->path_sl && vl_map_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
+        (options->sl2vl && vl_map_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
         wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
@@ -178,10 +179,10 @@ static int check_tables(const struct network *network, const struct options *opt
         struct record record = record_to(&text, options->json, true);
         put_report(&record, network, &report, options);
         command_print("verify", &text);
-        status = verify_holds(&report) ? EXIT_HOLDS : EXIT_FAILS;
+        status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
     }
-    lanes_release(&lanes);
+    vl_map_release(&lanes);
     routes_release(&routes);
     return status;
 }
@@ -197,13 +198,13 @@ static void print_transition(const struct network *network, const struct transit
     record_number(&record, "updates", "update        %llu writes", plan->updates.count);
     record_number(&record, "waves", " in %llu waves", plan->waves.count);
     record_number(&record, "drains", ", %llu drains\n", report->drains);
-    if (plan->stuck_lanes)
-        record_text(&record, "hold          lanes");
+    if (plan->stuck_vls)
+        record_text(&record, "hold          VLs");
     for (unsigned vl = 0; vl < UPDATE_PLAN_VLS; vl++)
-        if (plan->stuck_lanes >> vl & 1)
+        if (plan->stuck_vls >> vl & 1)
             record_text(&record, " %u", vl);
-    record_number(&record, "held_lanes", NULL, plan->stuck_lanes);
-    record_number(&record, "held_updates", plan->stuck_lanes ? ", for %llu writes\n" : NULL,
+    record_number(&record, "held_lanes", NULL, plan->stuck_vls);
+    record_number(&record, "held_updates", plan->stuck_vls ? ", for %llu writes\n" : NULL,
                   plan->stuck.count);
     record_text(&record, "safe          %s\n", report->safe ? "in every state" : "NO");
     record_number(&record, "left_out",
@@ -273,7 +274,7 @@ static int find_roots(struct roots *roots, const struct network *network, const 
     return rc ? command_error("verify", &err) : EXIT_HOLDS;
 }
 
-static int run_with(int argc, char **argv, const struct options *options)
+static int verify_file(int argc, char **argv, const struct options *options)
 {
     struct network network;
     struct verify_options wanted = {0};
@@ -286,10 +287,10 @@ static int run_with(int argc, char **argv, const struct options *options)
     if (!options->transition && !options->lfts)
         return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
     if (options->transition && (options->reversible || options->sl2vl))
-        return command_usage("verify", "%s goes with --lfts",
+        return command_usage("verify", "%s needs --lfts",
                              options->reversible ? "--reversible" : "--sl2vl");
     if (!options->transition && (options->old_path_sl || options->first_path_sl))
-        return command_usage("verify", "%s goes with --transition",
+        return command_usage("verify", "%s needs --transition",
                              options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
     workers = workers_of_threads((unsigned)options->threads);
     wanted.workers = &workers;
@@ -328,7 +329,7 @@ static int run_verify(int argc, char **argv)
     argc = command_options("verify", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
-    return run_with(argc - 1, argv + 1, &options);
+    return verify_file(argc - 1, argv + 1, &options);
 }
 
 const struct command command_verify = {

@@ -1,24 +1,23 @@
-/* A team of threads that stay: a batch of jobs may take less than starting a thread does.
+/* A pool of persistent threads: a batch of jobs may be shorter than the start of a thread.
  *
- * A member that has nothing to do looks for the next batch for some microseconds before it goes to
- * sleep, since batches mostly follow each other closely. Whoever brings a batch works on it too,
- * and once all jobs are handed out waits for those members only that took some: one that the
- * scheduler lets sleep delays nobody.
+ * An idle thread polls for the next batch for some microseconds before it sleeps, since batches
+ * usually follow each other closely. The caller works on its batch too, and then waits only for
+ * threads that took jobs: a thread that is not scheduled delays no batch.
  *
- * There is one team in a process, for one batch at a time; a batch that finds it busy (a job that
- * brings jobs of its own, or another thread of the program) is done by its own thread alone. */
+ * A process has one pool, which runs one batch at a time. A batch that finds the pool busy (of a
+ * nested job, or of another thread) is run by its caller alone. */
 #include "cli/workers.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { LOOKS = 10000, RUNS = 16, APART = 128 };
+enum { POLLS = 10000, RUNS = 16, APART = 128 };
 
-/* Every thread has a share of the jobs, always the same part of them: what one batch leaves in its
- * cache is what it needs in the next. Who has finished his own helps the others. Jobs are taken in
- * runs, so that short ones do not spend their time on the counter, which has a cache line of its
- * own. */
+/* Each thread has a share of the jobs, the same part in every batch, so that its cache stays
+ * useful. A thread that has finished its share continues with the others'. Jobs are taken in runs,
+ * to reduce contention for the counter, which has its own cache line. */
 struct share {
     _Alignas(APART) atomic_size_t next;
     size_t end;
@@ -32,29 +31,29 @@ struct batch {
     struct share *shares;
 };
 
-static struct team {
-    pthread_mutex_t busy; /* held by who has a batch */
-    pthread_mutex_t lock; /* of the rest */
+static struct pool {
+    pthread_mutex_t busy; /* held while a batch runs */
+    pthread_mutex_t lock; /* protects the other fields */
     pthread_cond_t more, done;
-    struct batch *batch; /* NULL: none that is open */
+    struct batch *batch; /* NULL: none */
     struct share shares[WORKERS_LIMIT];
-    unsigned members;  /* threads that were started */
-    unsigned places;   /* how many of them may still join the batch */
-    atomic_uint round; /* counts batches */
+    unsigned members;  /* started threads */
+    unsigned places;   /* threads that may still join the batch */
+    atomic_uint round; /* number of batches */
     atomic_uint at_work;
-} team = {.busy = PTHREAD_MUTEX_INITIALIZER,
+} pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .more = PTHREAD_COND_INITIALIZER,
           .done = PTHREAD_COND_INITIALIZER};
 
-static void take_a_breath(void)
+static void cpu_relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
 }
 
-static void work_on(const struct batch *batch, struct share *share)
+static void run_share(const struct batch *batch, struct share *share)
 {
     for (;;) {
         size_t first = atomic_fetch_add(&share->next, batch->run);
@@ -66,84 +65,85 @@ static void work_on(const struct batch *batch, struct share *share)
     }
 }
 
-static void work(const struct batch *batch, unsigned thread)
+static void run_shares(const struct batch *batch, unsigned thread)
 {
     for (unsigned i = 0; i < batch->threads; i++)
-        work_on(batch, &batch->shares[(thread + i) % batch->threads]);
+        run_share(batch, &batch->shares[(thread + i) % batch->threads]);
 }
 
-/* Returns the batch to work on, and as which of its threads, or NULL if it is over or full. */
-static struct batch *join_round(unsigned *seen, unsigned *thread)
+/* Waits for the next batch. Returns it with the number of this thread in it, or NULL if it has
+ * ended or has enough threads. */
+static struct batch *join_batch(unsigned *seen, unsigned *thread)
 {
-    for (unsigned i = 0; i < LOOKS && atomic_load(&team.round) == *seen; i++)
-        take_a_breath();
-    pthread_mutex_lock(&team.lock);
-    while (atomic_load(&team.round) == *seen)
-        pthread_cond_wait(&team.more, &team.lock);
-    *seen = atomic_load(&team.round);
-    struct batch *batch = team.places ? team.batch : NULL;
+    for (unsigned i = 0; i < POLLS && atomic_load(&pool.round) == *seen; i++)
+        cpu_relax();
+    pthread_mutex_lock(&pool.lock);
+    while (atomic_load(&pool.round) == *seen)
+        pthread_cond_wait(&pool.more, &pool.lock);
+    *seen = atomic_load(&pool.round);
+    struct batch *batch = pool.places ? pool.batch : NULL;
     if (batch) {
-        *thread = team.places--;
-        atomic_fetch_add(&team.at_work, 1);
+        *thread = pool.places--;
+        atomic_fetch_add(&pool.at_work, 1);
     }
-    pthread_mutex_unlock(&team.lock);
+    pthread_mutex_unlock(&pool.lock);
     return batch;
 }
 
-static void *be_member(void *argument)
+static void *run_thread(void *argument)
 {
     (void)argument;
-    unsigned thread,
-        seen = 0; /* before the first: what is under way when it starts is meant for it, too */
+    unsigned thread, seen = 0; /* joins also a batch that runs when the thread starts */
     while (true) {
-        struct batch *batch = join_round(&seen, &thread);
+        struct batch *batch = join_batch(&seen, &thread);
         if (batch) {
-            work(batch, thread);
-            pthread_mutex_lock(&team.lock);
-            if (atomic_fetch_sub(&team.at_work, 1) == 1)
-                pthread_cond_signal(&team.done);
-            pthread_mutex_unlock(&team.lock);
+            run_shares(batch, thread);
+            pthread_mutex_lock(&pool.lock);
+            if (atomic_fetch_sub(&pool.at_work, 1) == 1)
+                pthread_cond_signal(&pool.done);
+            pthread_mutex_unlock(&pool.lock);
         }
     }
     return NULL;
 }
 
-static void open_round(struct batch *batch, unsigned helpers)
+static void start_batch(struct batch *batch, unsigned helpers)
 {
-    pthread_mutex_lock(&team.lock);
-    team.batch = batch;
-    team.places = helpers;
-    atomic_fetch_add(&team.round, 1);
-    pthread_cond_broadcast(&team.more);
-    pthread_mutex_unlock(&team.lock);
+    pthread_mutex_lock(&pool.lock);
+    assert(!pool.batch && helpers < WORKERS_LIMIT);
+    pool.batch = batch;
+    pool.places = helpers;
+    atomic_fetch_add(&pool.round, 1);
+    pthread_cond_broadcast(&pool.more);
+    pthread_mutex_unlock(&pool.lock);
     pthread_attr_t detached;
     pthread_t thread;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    while (team.members < helpers && pthread_create(&thread, &detached, be_member, NULL) == 0)
-        team.members++;
+    while (pool.members < helpers && pthread_create(&thread, &detached, run_thread, NULL) == 0)
+        pool.members++;
     pthread_attr_destroy(&detached);
 }
 
-static void close_round(void)
+static void finish_batch(void)
 {
-    pthread_mutex_lock(&team.lock);
-    team.batch = NULL;
-    pthread_mutex_unlock(&team.lock);
-    for (unsigned i = 0; i < LOOKS && atomic_load(&team.at_work); i++)
-        take_a_breath();
-    pthread_mutex_lock(&team.lock);
-    while (atomic_load(&team.at_work))
-        pthread_cond_wait(&team.done, &team.lock);
-    pthread_mutex_unlock(&team.lock);
+    pthread_mutex_lock(&pool.lock);
+    pool.batch = NULL;
+    pthread_mutex_unlock(&pool.lock);
+    for (unsigned i = 0; i < POLLS && atomic_load(&pool.at_work); i++)
+        cpu_relax();
+    pthread_mutex_lock(&pool.lock);
+    while (atomic_load(&pool.at_work))
+        pthread_cond_wait(&pool.done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
 }
 
 static void run_threads(const struct workers *workers, size_t jobs,
                         void (*job)(void *context, size_t index), void *context)
 {
-    struct batch batch = {.job = job, .context = context, .shares = team.shares};
+    struct batch batch = {.job = job, .context = context, .shares = pool.shares};
     batch.threads = workers->count < jobs ? workers->count : (unsigned)jobs;
-    if (batch.threads < 2 || pthread_mutex_trylock(&team.busy) != 0) {
+    if (batch.threads < 2 || pthread_mutex_trylock(&pool.busy) != 0) {
         for (size_t i = 0; i < jobs; i++)
             job(context, i);
         return;
@@ -153,10 +153,10 @@ static void run_threads(const struct workers *workers, size_t jobs,
         atomic_store(&batch.shares[i].next, jobs * i / batch.threads);
         batch.shares[i].end = jobs * (i + 1) / batch.threads;
     }
-    open_round(&batch, batch.threads - 1);
-    work(&batch, 0);
-    close_round();
-    pthread_mutex_unlock(&team.busy);
+    start_batch(&batch, batch.threads - 1);
+    run_shares(&batch, 0);
+    finish_batch();
+    pthread_mutex_unlock(&pool.busy);
 }
 
 struct workers workers_of_threads(unsigned count)

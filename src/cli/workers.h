@@ -1,4 +1,4 @@
-/* Threads for commands that compute: lends them to the cores, which own none. */
+/* Threads for commands that compute. The protocol cores create no threads themselves. */
 #ifndef WEFT_CLI_WORKERS_H
 #define WEFT_CLI_WORKERS_H
 
@@ -6,7 +6,7 @@
 
 enum { WORKERS_LIMIT = 256 };
 
-/* `count` threads, this one among them. The others are started when first needed, and stay. */
+/* `count` threads, with the caller. They are started at first use and persist. */
 struct workers workers_of_threads(unsigned count);
 
 #endif

@@ -147,7 +147,7 @@ static bool handle_is_live(const struct des *des, des_handle handle)
     return des->cells.items[handle_index(handle)].generation == handle_generation(handle);
 }
 
-static des_handle handle_take(struct des *des)
+static inline des_handle handle_take(struct des *des)
 {
     uint32_t index = des->free_cell;
     if (index == NO_CELL) {
@@ -280,7 +280,6 @@ static void drop_first(struct des *des, unsigned level, unsigned digit)
 {
     struct slot *slot = &des->slots[level][digit];
     struct chunk *chunk = slot->head;
-    assert(chunk->begin < chunk->end);
     if (++chunk->begin == chunk->end) {
         if (!chunk->next)
             detach_slot(des, level, digit);
@@ -370,18 +369,6 @@ void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event 
     des->live++;
 }
 
-static void fifo_pop(struct des *des, unsigned index, struct event *event)
-{
-    struct fifo *fifo = &des->fifos[index];
-    const struct fifo_entry *entry = &fifo->ring[fifo->head];
-    *event = entry->event;
-    des->now = entry->time;
-    des->live--;
-    des->fifo_popped = index;
-    fifo->head = (fifo->head + 1) & (fifo->size - 1);
-    des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
-}
-
 /* The lowest FIFO with the earliest event. */
 static unsigned fifo_first(const struct des *des)
 {
@@ -459,15 +446,14 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
     unsigned level, digit;
     const struct slot *slot;
     while ((slot = find_next(des, &level, &digit)) && slot->earliest <= until) {
-        bool has_few = slot->head->end - slot->head->begin <= FEW && !slot->head->next;
-        if (level == 0 || has_few) {
+        uint32_t count = slot->head->end - slot->head->begin;
+        if (level == 0 || (count <= FEW && !slot->head->next)) {
             struct entry entry = level == 0 ? *slot_first(slot) : take_earliest(des, level, digit);
             if (level == 0) {
-                if (slot->head->end - slot->head->begin > LOOKAHEAD)
+                if (count > LOOKAHEAD)
                     handle_prefetch(des, slot_first(slot)[LOOKAHEAD].handle);
                 drop_first(des, level, digit);
             }
-            assert(entry.time >= des->now && des->live > 0);
             *event = entry.event;
             des->now = entry.time;
             des->live--;
@@ -484,12 +470,18 @@ static bool slots_pop(struct des *des, uint64_t until, struct event *event)
 
 bool des_pop(struct des *des, uint64_t until, struct event *event)
 {
-    unsigned fifo = fifo_first(des);
-    if (slots_next(des) <= des->fifo_next[fifo]) {
+    unsigned index = fifo_first(des);
+    if (slots_next(des) <= des->fifo_next[index]) {
         if (slots_pop(des, until, event))
             return true;
-    } else if (des->fifo_next[fifo] <= until) {
-        fifo_pop(des, fifo, event);
+    } else if (des->fifo_next[index] <= until) {
+        struct fifo *fifo = &des->fifos[index];
+        *event = fifo->ring[fifo->head].event;
+        des->now = des->fifo_next[index];
+        des->live--;
+        des->fifo_popped = index;
+        fifo->head = (fifo->head + 1) & (fifo->size - 1);
+        des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
         return true;
     }
     if (until != TIME_NEVER && until > des->now)

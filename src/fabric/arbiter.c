@@ -25,6 +25,7 @@ static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls)
 {
+    assert(entries <= ARBITER_ENTRIES && vls >= 1 && vls <= 15);
     struct arbiter_tables tables;
     memset(&tables, 0, sizeof tables); /* memcmp() compares the padding, too */
     uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);
@@ -51,20 +52,7 @@ void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_p
         return;
     *arbiter = (struct arbiter){.tables = loaded};
     for (unsigned table = 0; table < TABLES; table++)
-        arbiter->left[table] = loaded->weight[table][0] * BLOCK_BYTES;
-}
-
-/* Advances the table to an entry whose VL is ready, which must exist, and returns the VL. */
-static int pick_from_table(struct arbiter *arbiter, unsigned table, unsigned ready)
-{
-    const struct arbiter_tables *tables = arbiter->tables;
-    unsigned at = arbiter->at[table];
-    while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
-        at = at + 1u < tables->count[table] ? at + 1 : 0;
-        arbiter->left[table] = tables->weight[table][at] * BLOCK_BYTES;
-    }
-    arbiter->at[table] = (uint8_t)at;
-    return tables->vl[table][at];
+        arbiter->left[table] = loaded->weight[table][0] * CREDIT_BYTES;
 }
 
 int arbiter_pick(struct arbiter *arbiter, unsigned ready)
@@ -74,12 +62,19 @@ int arbiter_pick(struct arbiter *arbiter, unsigned ready)
     bool spent = arbiter->high_sent && arbiter->high_sent >= tables->high_limit_bytes;
     if (!high && !low)
         return -1;
-    arbiter->picked = high && !(spent && low) ? PRIORITY_HIGH : PRIORITY_LOW;
-    return pick_from_table(arbiter, arbiter->picked, ready);
+    unsigned table = high && !(spent && low) ? PRIORITY_HIGH : PRIORITY_LOW;
+    unsigned at = arbiter->at[table];
+    while (arbiter->left[table] <= 0 || !(ready >> tables->vl[table][at] & 1)) {
+        at = at + 1u < tables->count[table] ? at + 1 : 0;
+        arbiter->left[table] = tables->weight[table][at] * CREDIT_BYTES;
+    }
+    arbiter->at[table] = (uint8_t)at;
+    arbiter->picked = (uint8_t)table;
+    return tables->vl[table][at];
 }
 
 void arbiter_charge(struct arbiter *arbiter, unsigned bytes)
 {
-    arbiter->left[arbiter->picked] -= (int32_t)(blocks_of(bytes) * BLOCK_BYTES);
+    arbiter->left[arbiter->picked] -= (int32_t)(blocks_of(bytes) * CREDIT_BYTES);
     arbiter->high_sent = arbiter->picked == PRIORITY_HIGH ? arbiter->high_sent + bytes : 0;
 }

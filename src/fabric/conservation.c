@@ -9,6 +9,7 @@
 
 struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
+    assert(port < fabric->port_count);
     struct vl_view view = {0};
     if (!fabric->data || vl >= 1u << fabric->data->lane_shift)
         return view;
@@ -17,8 +18,8 @@ struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl
     unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
     view.sent_packets = output->packets;
     view.sent_bytes = output->bytes;
-    view.input_bytes = (uint64_t)fabric->data->inputs[lane].used * BLOCK_BYTES;
-    view.output_bytes = (uint64_t)output->used * BLOCK_BYTES;
+    view.input_bytes = (uint64_t)fabric->data->inputs[lane].used * CREDIT_BYTES;
+    view.output_bytes = (uint64_t)output->used * CREDIT_BYTES;
     view.credit_blocks = credits;
     return view;
 }

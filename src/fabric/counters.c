@@ -9,6 +9,7 @@
  * the time of four bytes on its link. */
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { VCRC_BYTES = 2, WORD_BYTES = 4 }; /* data counters: 32-bit words, VCRC not counted */
@@ -55,19 +56,6 @@ void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t lane)
     uint64_t since = later(fabric->ports[port].free_at, fabric->data->outputs[lane].head_since);
     if (since < now)
         fabric->data->counts[port].wait_ps += now - since;
-}
-
-/* Includes the wait that has not ended yet. */
-static uint64_t total_wait_ps(const struct fabric *fabric, uint32_t index)
-{
-    const struct port *port = &fabric->ports[index];
-    uint64_t now = des_now(fabric->network), since = now;
-    for (unsigned vl = 0; vl < port->vls && !port->ready; vl++) {
-        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
-        if (output->queue.head != NONE && later(port->free_at, output->head_since) < since)
-            since = later(port->free_at, output->head_since);
-    }
-    return fabric->data->counts[index].wait_ps + now - since;
 }
 
 static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
@@ -117,6 +105,7 @@ static void add_to_agent(struct sma_counters *counters, struct link_counts *repo
 
 void counters_fold_port(const struct fabric *fabric, uint32_t index)
 {
+    assert(fabric->data && index < fabric->port_count);
     static const enum sma_counter xmit[] = {COUNTER_XMIT_DATA, COUNTER_XMIT_PACKETS,
                                             COUNTER_MULTICAST_XMIT, COUNTER_UNICAST_XMIT};
     static const enum sma_counter rcv[] = {COUNTER_RCV_DATA, COUNTER_RCV_PACKETS,
@@ -127,7 +116,13 @@ void counters_fold_port(const struct fabric *fabric, uint32_t index)
     struct link_counts sent = sent_by(fabric, index), received = received_by(fabric, index);
     add_to_agent(counters, &counts->sent, &sent, xmit);
     add_to_agent(counters, &counts->received, &received, rcv);
-    uint64_t wait = total_wait_ps(fabric, index), tick = later(port->ps_per_8_bytes / 2, 1);
+    uint64_t now = des_now(fabric->network), since = now, tick = later(port->ps_per_8_bytes / 2, 1);
+    for (unsigned vl = 0; vl < port->vls && !port->ready; vl++) { /* a wait that has not ended */
+        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
+        if (output->queue.head != NONE && later(port->free_at, output->head_since) < since)
+            since = later(port->free_at, output->head_since);
+    }
+    uint64_t wait = counts->wait_ps + now - since;
     if (wait / tick > counts->reported_wait_ps / tick) {
         counters->total[COUNTER_XMIT_WAIT] += wait / tick - counts->reported_wait_ps / tick;
         counts->reported_wait_ps = wait;

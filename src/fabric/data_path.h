@@ -30,7 +30,7 @@
 enum {
     DATA_HEADER_BYTES = 20, /* a switch can route once it has these */
     CREDIT_PACKET_BYTES = 6,
-    BLOCK_BYTES = 64,
+    CREDIT_BYTES = 64,
     CREDIT_MODULUS = 4096, /* of FCTBS and FCCL: 12 bits */
     ARBITER_ENTRIES = 64,  /* of each table */
 };
@@ -175,7 +175,7 @@ struct data {
 
 static inline unsigned blocks_of(unsigned bytes)
 {
-    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    return (bytes + CREDIT_BYTES - 1) / CREDIT_BYTES;
 }
 
 static inline void free_blocks(uint16_t *used, unsigned blocks)
@@ -199,8 +199,8 @@ uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
 void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);
 void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
 void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
-void output_vl_serve_waiting(struct fabric *fabric,
-                             uint32_t output); /* there is room, or the crossbar is free */
+/* There is room, or the crossbar is free. */
+void output_vl_serve_waiting(struct fabric *fabric, uint32_t output);
 /* Removes an input VL from the queue of those that wait for an output VL. */
 void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t output);
 /* Discards the head of an input VL. output_port: its destination in the switch, or NONE. */
@@ -211,8 +211,8 @@ void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss caus
 void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane); /* of its head */
 
 /* routing_unit.c */
-void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core,
-                          uint32_t lane); /* `lane` has a new head */
+/* `lane` has a new head. */
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane);
 void routing_unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
 /* Delay of a VL15 look-up, including the wait for the unit. */
 uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node);
@@ -231,22 +231,23 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t port);
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls);
 int arbiter_pick(struct arbiter *arbiter, unsigned ready); /* one of these VLs, or -1 */
-/* Charges the VL picked last for what it has sent. */
+/* Charges the VL picked last for the bytes sent. */
 void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
 
 /* credits.c */
 void credits_reset(struct fabric *fabric, uint32_t port);
 void credits_update(struct fabric *fabric, uint32_t lane); /* a packet arrived or left */
 void credits_update_all(struct fabric *fabric);
-uint64_t credits_send(struct fabric *fabric, uint32_t port,
-                      uint64_t at); /* returns when they are sent */
+/* Sends the new limits from `at` on; returns the end of their transmission. */
+uint64_t credits_send(struct fabric *fabric, uint32_t port, uint64_t at);
 void credits_receive(struct fabric *fabric, uint32_t port, uint64_t what);
 /* Schedules the periodic repetition of this port's limits; sends it. */
 void credits_refresh(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 
 /* sender.c */
-void sender_offer(struct fabric *fabric, uint32_t sender); /* sends what is due and fits */
+void sender_offer(struct fabric *fabric,
+                  uint32_t sender); /* sends the packets that are due and fit */
 void sender_due(struct fabric *fabric, uint32_t sender);
 void sender_retry(struct fabric *fabric, uint32_t data_packet);
 /* Moves a sender with its VM to another port, or to NONE. */
@@ -269,8 +270,8 @@ void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum
 /* data_port_state.c */
 void data_start(struct fabric *fabric);
 void data_release(struct fabric *fabric);
-void data_port_refresh(struct fabric *fabric,
-                       uint32_t port); /* copies the settings from the agent */
+/* Copy the settings of a port or a node from the agent. */
+void data_port_refresh(struct fabric *fabric, uint32_t port);
 void data_port_refresh_node(struct fabric *fabric, uint32_t node);
 /* A manager has written this attribute of the node. */
 void data_port_written(struct fabric *fabric, uint32_t node, unsigned attribute);

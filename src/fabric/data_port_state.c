@@ -115,6 +115,7 @@ static void lose_waiting_packets(struct fabric *fabric, uint32_t lane, bool is_s
 
 static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enum loss cause)
 {
+    assert(first < 1u << fabric->data->lane_shift);
     bool is_switch = node_of(fabric, index)->is_switch;
     for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++) {
         struct output_vl *output = output_at(fabric, lane_of(fabric, index, vl));
@@ -155,7 +156,7 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
     uint64_t queue_life_before = port->queue_life_ps;
     unsigned vls_before = port->vls;
     port->internal_ps_per_8_bytes = port->ps_per_8_bytes * 100 / node->options.internal_percent;
-    port->room = (uint16_t)(node->options.buffer_bytes / BLOCK_BYTES);
+    port->room = (uint16_t)(node->options.buffer_bytes / CREDIT_BYTES);
     port->peer_is_switch = port->peer != NONE && node_of(fabric, port->peer)->is_switch;
     port->queue_life_ps = TIME_NEVER;
     port->vls = (uint8_t)(vls < node->options.agent.data_vls ? vls : node->options.agent.data_vls);
@@ -183,22 +184,6 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
     if (port->open != was_open && observer->port_changed &&
         !(node->is_switch && port->peer_is_switch))
         observer->port_changed(observer->context, des_now(fabric->network), index, port->open);
-}
-
-/* Most switches have the same mapping for all pairs of ports: one word then replaces the table. */
-static void refresh_sl2vl(struct switch_core *switch_core)
-{
-    size_t rows = switch_core->is_switch
-                      ? (switch_core->port_count + 1u) * (switch_core->port_count + 1u)
-                      : 1;
-    switch_core->uniform_sl2vl = true;
-    for (size_t i = 1; i < rows && switch_core->uniform_sl2vl; i++)
-        switch_core->uniform_sl2vl =
-            memcmp(switch_core->sl2vl[i], switch_core->sl2vl[0], sizeof switch_core->sl2vl[0]) == 0;
-    switch_core->common_sl2vl = 0;
-    for (unsigned sl = 0; sl < 16; sl++)
-        switch_core->common_sl2vl |=
-            (uint64_t)(switch_core->sl2vl[0][sl / 2] >> (sl % 2 ? 0 : 4) & 15) << sl * 4;
 }
 
 void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute)
@@ -236,7 +221,17 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
     switch_core->sl2vl = (const uint8_t(*)[8])sma->sl2vl;
     uint64_t life_before = switch_core->life_time_ps;
     switch_core->life_time_ps = TIME_NEVER;
-    refresh_sl2vl(switch_core);
+    /* Most switches have the same mapping for all pairs of ports: one word then replaces the table.
+     */
+    size_t rows = node->is_switch ? (sma->port_count + 1u) * (sma->port_count + 1u) : 1;
+    switch_core->uniform_sl2vl = true;
+    for (size_t i = 1; i < rows && switch_core->uniform_sl2vl; i++)
+        switch_core->uniform_sl2vl =
+            memcmp(sma->sl2vl[i], sma->sl2vl[0], sizeof sma->sl2vl[0]) == 0;
+    switch_core->common_sl2vl = 0;
+    for (unsigned sl = 0; sl < 16; sl++)
+        switch_core->common_sl2vl |= (uint64_t)(sma->sl2vl[0][sl / 2] >> (sl % 2 ? 0 : 4) & 15)
+                                     << sl * 4;
     if (!node->is_switch)
         return;
     switch_core->linear_top = (uint16_t)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
@@ -249,7 +244,7 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
 
 /* ---- links and nodes ---- */
 
-/* Called for each end; the second call sees both ends up. */
+/* For one end of a link; both ends are up. */
 void data_port_link_up(struct fabric *fabric, uint32_t index)
 {
     data_port_refresh(fabric, index);
@@ -277,6 +272,7 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
     struct node *node = &fabric->nodes[index];
+    assert(!node->up);
     uint32_t first = lane_of(fabric, node->first_port, 0);
     uint32_t count = (node->sma.port_count + 1u) << data->lane_shift;
     for (uint32_t lane = first; lane < first + count; lane++) {

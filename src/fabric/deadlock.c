@@ -2,8 +2,8 @@
  *
  * An output VL of a switch is blocked when the input VL at the peer has no room for its head. That
  * input VL is blocked when its head waits for room in an output VL of its switch. VLs are FIFOs, so
- * each waits for at most one other VL, and a cycle of blocked VLs can never move again by itself: a
- * report is a proof, not a suspicion. Anything that still moves (a packet on the crossbar or the
+ * each waits for at most one other VL, and a cycle of blocked VLs can never move again by itself:
+ * there are no false reports. Anything that still moves (a packet on the crossbar or the
  * link, a look-up) breaks the chain. Only lifetime limits can end a deadlock.
  *
  * The check runs periodically while packets are in the fabric. */
@@ -45,8 +45,7 @@ static uint32_t blocked_by(struct fabric *fabric, uint32_t lane)
 static uint32_t find_cycle(struct fabric *fabric)
 {
     uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
-    uint32_t *chain =
-        mem_zalloc(lanes, sizeof *chain); /* 0: not visited, else the number of the chain */
+    uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 1 + its number; 0: not visited */
     uint32_t found = NONE;
     for (uint32_t start = 0; start < lanes && found == NONE; start++) {
         uint32_t lane = start;

@@ -147,16 +147,19 @@ void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap)
 
 void fabric_attach(struct fabric *fabric, uint32_t port)
 {
+    assert(port < fabric->port_count);
     fabric->ports[port].consumers++;
 }
 
 void fabric_detach(struct fabric *fabric, uint32_t port)
 {
+    assert(port < fabric->port_count && fabric->ports[port].consumers > 0);
     fabric->ports[port].consumers--;
 }
 
 void fabric_set_manager(struct fabric *fabric, uint32_t index, bool manager)
 {
+    assert(index < fabric->port_count);
     struct port *port = &fabric->ports[index];
     bool before = port->managers > 0;
     if (!manager && !before)
@@ -393,11 +396,13 @@ uint64_t fabric_trace_hash(const struct fabric *fabric)
 
 bool fabric_link_is_up(const struct fabric *fabric, uint32_t port)
 {
+    assert(port < fabric->port_count);
     return fabric->ports[port].up;
 }
 
 bool fabric_node_is_up(const struct fabric *fabric, uint32_t node)
 {
+    assert(node < fabric->node_count);
     return fabric->nodes[node].up;
 }
 

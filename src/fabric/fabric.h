@@ -33,8 +33,8 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
                           uint64_t seed);
 void fabric_free(struct fabric *fabric);
 const struct topology *fabric_topology(const struct fabric *fabric);
-void fabric_set_pcap(struct fabric *fabric,
-                     struct pcap *pcap); /* records every packet on every link */
+/* Records every management packet on every link. */
+void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap);
 
 /* Consumers are programs at QP0 or QP1 of a port. Agents answer "unsupported" to requests for which
  * no consumer is attached. `manager` also sets IsSM in the port's capability mask. Attachments are

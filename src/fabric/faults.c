@@ -3,6 +3,7 @@
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <errno.h>
 
 static int check_port(const struct fabric *fabric, uint32_t port, struct err *err)
@@ -47,6 +48,7 @@ int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
 static void restart_node(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
+    assert(!node->up);
     sma_release(&node->sma);
     fabric_init_node(fabric, index);
     fabric_join_device(fabric, index);
@@ -67,6 +69,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     struct node *node = &fabric->nodes[index];
     if (node->up == up)
         return;
+    assert(!up || fabric->totals.nodes_down > 0);
     if (up) {
         fabric->totals.nodes_down--;
         restart_node(fabric, index);
@@ -84,25 +87,18 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
     node_service_agent(fabric, index);
 }
 
-/* The virtual switch of a node that is one, or that is its physical function; else NONE. */
-static uint32_t device_of(const struct fabric *fabric, uint32_t index)
-{
-    const struct sma *sma = &fabric->nodes[index].sma;
-    if (sma->device)
-        return index;
-    if (!sma->host || sma->host_port != VSWITCH_PF)
-        return NONE;
-    uint32_t own = fabric->nodes[index].first_port + sma->own_port;
-    return fabric->ports[fabric->ports[own].peer].node;
-}
-
 /* A fault of a virtual switch or of its physical function affects the whole hypervisor. */
 int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
 {
     int status = check_node(fabric, index, err);
     if (status)
         return status;
-    uint32_t device = device_of(fabric, index);
+    const struct sma *sma = &fabric->nodes[index].sma;
+    uint32_t device = sma->device ? index : NONE;
+    if (sma->host && sma->host_port == VSWITCH_PF) {
+        uint32_t own = fabric->nodes[index].first_port + sma->own_port;
+        device = fabric->ports[fabric->ports[own].peer].node;
+    }
     if (device == NONE) {
         set_node(fabric, index, up);
         return 0;

@@ -136,7 +136,7 @@ struct fabric {
     POOL(struct multicast_copies) multicasts;
     uint32_t hop_limit; /* a LID-routed packet beyond it is in a loop */
     VEC(struct fabric_delivery) deliveries;
-    size_t taken; /* deliveries at the front that the consumers have; empty if they have all */
+    size_t taken; /* consumed deliveries at the front of the list */
     VEC(struct loss_rule) losses;
     struct pcap *pcap;
     struct fabric_totals totals;
@@ -150,8 +150,8 @@ uint32_t packet_copy(struct fabric *fabric, uint32_t packet);
 void packet_drop(struct fabric *fabric, uint32_t packet);
 uint32_t multicast_start(struct fabric *fabric); /* counts one copy */
 void multicast_add_copy(struct fabric *fabric, uint32_t multicast);
-void multicast_drop_copy(struct fabric *fabric,
-                         uint32_t multicast); /* frees it with the last copy */
+/* Frees it with the last copy. */
+void multicast_drop_copy(struct fabric *fabric, uint32_t multicast);
 bool multicast_may_forward(struct fabric *fabric, uint32_t multicast);
 static inline struct packet *packet_at(struct fabric *fabric, uint32_t packet)
 {

@@ -51,14 +51,6 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
     return at + whole;
 }
 
-/* Whether a packet or a waiting input needs an event when the output is free. */
-static bool needs_wake_up(const struct fabric *fabric, const struct port *port)
-{
-    return port->management.count || port->data.count || port->ready || port->new_limits ||
-           (port->sent_lane != NONE &&
-            fabric->data->outputs[port->sent_lane].first_waiting != NONE);
-}
-
 static void wake_when_free(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
@@ -88,7 +80,10 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
     port->free_at = send_management(fabric, index, at);
     if (port->free_at == at && port->ready)
         output_vl_send(fabric, index, at);
-    if (port->free_at > now && needs_wake_up(fabric, port))
+    bool is_needed =
+        port->management.count || port->data.count || port->ready || port->new_limits ||
+        (port->sent_lane != NONE && output_at(fabric, port->sent_lane)->first_waiting != NONE);
+    if (port->free_at > now && is_needed)
         wake_when_free(fabric, index);
 }
 
@@ -154,7 +149,7 @@ void link_try_training(struct fabric *fabric, uint32_t index)
                      (struct event){EVENT_TRAINED, index < peer ? index : peer, 0});
 }
 
-/* From slow to fast; WIDTH_2X has a higher bit than wider ones. */
+/* From narrow to wide, unlike the bits: that of WIDTH_2X is the highest. */
 static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
 
 static unsigned highest_bit(unsigned bits)
@@ -199,6 +194,7 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
 static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
 {
     uint32_t ends[2] = {index, fabric->ports[index].peer};
+    assert(ends[1] != NONE);
     if (!can_train(fabric, ends[0], ends[1]))
         return;
     struct terms terms = negotiate(fabric, ends[0], ends[1]);

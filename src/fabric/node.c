@@ -259,22 +259,6 @@ static void arrive_at_lid(struct fabric *fabric, struct node *node, uint32_t num
         deliver_locally(fabric, node, number, end_port);
 }
 
-/* SMPs go to QP0 and to one port, the general services' MADs to QP1 and not to the permissive LID.
- */
-static bool is_well_addressed(const struct packet *packet)
-{
-    if (mad_is_smp(packet->mad))
-        return packet->header.dest_qp == QP_SMI && !lid_is_multicast(packet->header.dlid);
-    return packet->header.dest_qp == QP_GSI && packet->header.dlid != LID_PERMISSIVE;
-}
-
-/* A directed SMP whose route has no LID-routed part on this side. */
-static bool starts_directed(const uint8_t *mad)
-{
-    enum wire_field side = wire_get(mad, SMP_DIRECTION) ? SMP_DR_DLID : SMP_DR_SLID;
-    return mad_is_directed(mad) && wire_get(mad, side) == LID_PERMISSIVE;
-}
-
 /* Whether a packet to this LID stays in the node. Packets for a virtual switch that shares the LID
  * leave. */
 static bool stays_here(const struct node *node, unsigned port, const struct packet *packet)
@@ -299,9 +283,14 @@ void node_inject(struct fabric *fabric, uint32_t port, uint32_t number)
     fabric->totals.smps_sent += mad_is_smp(packet->mad);
     if (lid_is_multicast(packet->header.dlid))
         packet->multicast = multicast_start(fabric);
-    if (!node->up || !is_well_addressed(packet)) {
+    /* SMPs go to QP0 and to one port, other MADs to QP1 and not to the permissive LID. */
+    bool is_valid = mad_is_smp(packet->mad)
+                        ? packet->header.dest_qp == QP_SMI && !lid_is_multicast(packet->header.dlid)
+                        : packet->header.dest_qp == QP_GSI && packet->header.dlid != LID_PERMISSIVE;
+    enum wire_field own_part = wire_get(packet->mad, SMP_DIRECTION) ? SMP_DR_DLID : SMP_DR_SLID;
+    if (!node->up || !is_valid) {
         packet_drop(fabric, number);
-    } else if (starts_directed(packet->mad)) {
+    } else if (mad_is_directed(packet->mad) && wire_get(packet->mad, own_part) == LID_PERMISSIVE) {
         run_smi(fabric, node, number, 0, port);
     } else if (node->is_switch) {
         route_by_lid(fabric, node, number, 0);

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "fabric/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -282,6 +283,7 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
                                        const char *description, bool is_switch)
 {
+    assert(options->override_count <= OVERRIDE_LIMIT);
     struct node_options node = options->node;
     for (unsigned i = 0; i < options->override_count; i++) {
         const struct fabric_override *override = &options->overrides[i];

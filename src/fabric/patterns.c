@@ -28,14 +28,6 @@ bool pattern_maps_members(enum traffic_pattern pattern)
     return maps[pattern];
 }
 
-static uint32_t reverse_bits(uint32_t number, unsigned bits)
-{
-    uint32_t reversed = 0;
-    for (unsigned i = 0; i < bits; i++)
-        reversed |= (number >> i & 1) << (bits - 1 - i);
-    return reversed;
-}
-
 static uint32_t rotate_bits_left(uint32_t number, unsigned bits, unsigned places)
 {
     uint64_t wide = (uint64_t)number << places;
@@ -50,7 +42,11 @@ static uint32_t find_partner(const struct traffic *traffic, uint32_t sender)
     while (bits < 32 && UINT64_C(1) << bits < members)
         bits++;
     switch (traffic->pattern) {
-    case PATTERN_BIT_REVERSAL: partner = reverse_bits(sender, bits); break;
+    case PATTERN_BIT_REVERSAL:
+        partner = 0;
+        for (unsigned i = 0; i < bits; i++)
+            partner |= (sender >> i & 1) << (bits - 1 - i);
+        break;
     case PATTERN_TRANSPOSE: partner = rotate_bits_left(sender, bits, bits / 2); break;
     case PATTERN_SHUFFLE: partner = rotate_bits_left(sender, bits, 1); break;
     case PATTERN_SHIFT: partner = (uint32_t)(((uint64_t)sender + traffic->shift) % members); break;
@@ -100,24 +96,20 @@ static uint32_t draw_uniform(const struct traffic *traffic, struct traffic_sourc
     return receiver + (receiver >= source->self);
 }
 
-static uint32_t next_in_turn(const struct traffic *traffic, struct traffic_source *source)
-{
-    uint32_t members = (uint32_t)traffic->receivers.count;
-    uint32_t step = source->turn + 1;
-    source->turn = step < members - 1 ? step : 0;
-    return step < members - source->sender ? source->sender + step
-                                           : source->sender - (members - step);
-}
-
 uint32_t pattern_draw_receiver(const struct traffic *traffic, struct traffic_source *source)
 {
+    uint32_t members = (uint32_t)traffic->receivers.count, step;
     switch (traffic->pattern) {
     case PATTERN_UNIFORM: return draw_uniform(traffic, source);
     case PATTERN_HOT_SPOT:
         if (traffic->hot != source->self && rng_chance(&source->rng, traffic->hot_parts))
             return traffic->hot;
         return draw_uniform(traffic, source);
-    case PATTERN_ALL_TO_ALL: return next_in_turn(traffic, source);
+    case PATTERN_ALL_TO_ALL:
+        step = source->turn + 1;
+        source->turn = step < members - 1 ? step : 0;
+        return step < members - source->sender ? source->sender + step
+                                               : source->sender - (members - step);
     default: return source->partner;
     }
 }

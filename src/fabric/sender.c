@@ -102,8 +102,7 @@ static bool schedule_retry(struct fabric *fabric, uint32_t number)
         return false;
     const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    bool multicast = lid_is_multicast(
-        data_packet->dlid); /* multicast is unreliable: other copies may have arrived */
+    bool multicast = lid_is_multicast(data_packet->dlid); /* unreliable */
     if (!traffic->retry_ps || multicast || data_packet->tries >= traffic->retries ||
         data_packet->tries == UINT8_MAX)
         return false;
@@ -115,26 +114,23 @@ static bool schedule_retry(struct fabric *fabric, uint32_t number)
     return true;
 }
 
-/* The port that discarded the packet sends trap 257 or 259. */
-static void report_key(struct fabric *fabric, const struct data_packet *data_packet, uint32_t port)
-{
-    uint32_t source =
-        data_packet->sender == NONE ? NONE : sender_at(fabric, data_packet->sender)->port;
-    struct sma_key_violation violation = {.dlid = data_packet->dlid,
-                                          .key = data_packet->p_key,
-                                          .sl = data_packet->sl,
-                                          .slid = source == NONE ? 0 : fabric->ports[source].lid};
-    sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
-    node_service_agent(fabric, fabric->ports[port].node);
-}
-
 void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t port)
 {
     struct data *data = fabric->data;
     const struct data_packet *data_packet = data_packet_at(data, number);
     data->travelling--;
-    if (cause == LOSS_P_KEY)
-        report_key(fabric, data_packet, port);
+    if (cause == LOSS_P_KEY) { /* the port that discards the packet sends trap 257 or 259 */
+        uint32_t sender = data_packet->sender;
+        uint32_t source = sender == NONE ? NONE : sender_at(fabric, sender)->port;
+        struct sma_key_violation violation = {
+            .dlid = data_packet->dlid,
+            .key = data_packet->p_key,
+            .sl = data_packet->sl,
+            .slid = source == NONE ? 0 : fabric->ports[source].lid,
+        };
+        sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
+        node_service_agent(fabric, fabric->ports[port].node);
+    }
     add_to_trace_hash(fabric, data_packet, (uint64_t)cause << 56 | port);
     if (schedule_retry(fabric, number))
         return;
@@ -150,22 +146,6 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
 }
 
 /* ---- sending ---- */
-
-/* The VL for a packet that starts here; NONE and the cause if there is none. */
-static uint32_t select_first_vl(struct fabric *fabric, uint32_t index, unsigned sl,
-                                enum loss *cause)
-{
-    const struct port *port = &fabric->ports[index];
-    const uint8_t *row = node_of(fabric, index)->sma.sl2vl[port->number];
-    unsigned vl = row[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
-    if (!port->open)
-        *cause = cause_of_closed_port(fabric, index);
-    else if (vl >= port->vls)
-        *cause = LOSS_NO_VL;
-    else
-        return lane_of(fabric, index, vl);
-    return NONE;
-}
 
 /* Queues a sender for an output VL: at the end, or at the front if it was first already. */
 static void queue_sender(struct fabric *fabric, uint32_t number, uint32_t lane, bool in_front)
@@ -204,22 +184,6 @@ static void unqueue_sender(struct fabric *fabric, uint32_t number)
     sender->waiting_for = NONE;
 }
 
-static void enter_output_vl(struct fabric *fabric, uint32_t data_packet_number, uint32_t lane)
-{
-    struct data *data = fabric->data;
-    struct data_packet *data_packet = data_packet_at(data, data_packet_number);
-    uint64_t now = des_now(fabric->network);
-    data_packet->entered = data_packet->since = data_packet->tail = now;
-    data_packet->vl = (uint8_t)lane_vl(fabric, lane);
-    data_packet->hops = 0;
-    struct output_vl *output = &data->outputs[lane];
-    output->used = (uint16_t)(output->used + blocks_of(data_packet->bytes));
-    data->travelling++;
-    data->totals.entered++;
-    deadlock_watch(fabric);
-    output_vl_push(fabric, lane, data_packet_number);
-}
-
 enum outcome { ENTERED, REFUSED, QUEUED };
 
 /* Puts a packet into its VL, or loses it. Queues the sender if there is no room, or if other
@@ -229,21 +193,32 @@ static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
 {
     struct data *data = fabric->data;
     struct data_packet *data_packet = data_packet_at(data, data_packet_number);
-    uint32_t port = sender_at(fabric, number)->port;
-    enum loss cause = LOSS_NO_ROUTE;
-    uint32_t lane = select_first_vl(fabric, port, data_packet->sl, &cause);
-    if (lane == NONE) {
+    uint32_t index = sender_at(fabric, number)->port;
+    const struct port *port = &fabric->ports[index];
+    unsigned sl = data_packet->sl, blocks = blocks_of(data_packet->bytes);
+    unsigned vl = node_of(fabric, index)->sma.sl2vl[port->number][sl / 2] >> (sl % 2 ? 0 : 4) & 15;
+    if (!port->open || vl >= port->vls) {
         data->travelling++;
         data_packet->entered = des_now(fabric->network);
-        data_lose(fabric, data_packet_number, cause, port);
+        data_lose(fabric, data_packet_number,
+                  port->open ? LOSS_NO_VL : cause_of_closed_port(fabric, index), index);
         return REFUSED;
     }
-    bool others_wait = data->outputs[lane].first_waiting != NONE && lane != turn;
-    if (others_wait || !output_vl_has_room(fabric, lane, blocks_of(data_packet->bytes))) {
+    uint32_t lane = lane_of(fabric, index, vl);
+    struct output_vl *output = output_at(fabric, lane);
+    bool others_wait = output->first_waiting != NONE && lane != turn;
+    if (others_wait || !output_vl_has_room(fabric, lane, blocks)) {
         queue_sender(fabric, number, lane, lane == turn);
         return QUEUED;
     }
-    enter_output_vl(fabric, data_packet_number, lane);
+    data_packet->entered = data_packet->since = data_packet->tail = des_now(fabric->network);
+    data_packet->vl = (uint8_t)vl;
+    data_packet->hops = 0;
+    output->used = (uint16_t)(output->used + blocks);
+    data->travelling++;
+    data->totals.entered++;
+    deadlock_watch(fabric);
+    output_vl_push(fabric, lane, data_packet_number);
     return ENTERED;
 }
 
@@ -393,6 +368,7 @@ void sender_due(struct fabric *fabric, uint32_t number)
 
 void sender_retry(struct fabric *fabric, uint32_t data_packet)
 {
+    assert(fabric->data->retrying > 0);
     uint32_t number = data_packet_at(fabric->data, data_packet)->sender;
     struct sender *sender = sender_at(fabric, number);
     data_packet_push(fabric->data, &sender->retries, data_packet);
@@ -417,6 +393,7 @@ void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths)
 static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
 {
     struct data *data = fabric->data;
+    assert(traffic < data->traffics.count && member < data->traffics.items[traffic].senders.count);
     const struct traffic *of = &data->traffics.items[traffic];
     uint32_t number = (uint32_t)data->senders.count;
     struct sender sender = {.traffic = traffic,
@@ -471,7 +448,7 @@ int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traf
         if (payload > options->agent.mtu)
             return err_set(err, EINVAL, "packets of %u bytes are larger than the MTU of %u at '%s'",
                            payload, options->agent.mtu, name);
-        if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / BLOCK_BYTES)
+        if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / CREDIT_BYTES)
             return err_set(err, EINVAL,
                            "packets of %u bytes and their headers do not fit into the buffers of "
                            "%u bytes at '%s'",

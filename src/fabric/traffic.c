@@ -179,26 +179,20 @@ static int check_trace(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
-static int check_any_sender(const struct traffic *traffic, struct err *err)
-{
-    for (uint32_t i = 0; i < traffic->senders.count; i++) {
-        struct traffic_source source = {.sender = i};
-        if (pattern_prepare(traffic, &source))
-            return 0;
-    }
-    return err_set(err, EINVAL, "%s traffic in which no sender has a receiver",
-                   traffic_pattern_names[traffic->pattern]);
-}
-
 int traffic_check(const struct traffic *traffic, struct err *err)
 {
     static int (*const checks[])(const struct traffic *, struct err *) = {
-        check_pattern, check_times, check_sizes, check_service, check_trace, check_any_sender,
+        check_pattern, check_times, check_sizes, check_service, check_trace,
     };
     int status = 0;
     for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !status; i++)
         status = checks[i](traffic, err);
-    return status;
+    for (uint32_t i = 0; i < traffic->senders.count && !status; i++)
+        if (pattern_prepare(traffic, &(struct traffic_source){.sender = i}))
+            return 0;
+    return status ? status
+                  : err_set(err, EINVAL, "%s traffic in which no sender has a receiver",
+                            traffic_pattern_names[traffic->pattern]);
 }
 
 void traffic_source_init(struct traffic_source *source, const struct traffic *traffic,

@@ -17,6 +17,7 @@ uint32_t fabric_add_vm(struct fabric *fabric)
 
 const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm)
 {
+    assert(fabric->data && vm >= DATA_VM && vm - DATA_VM < fabric->data->vms.count);
     return &vm_at(fabric->data, vm)->view;
 }
 

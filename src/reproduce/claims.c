@@ -1,5 +1,6 @@
 #include "reproduce/claims.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,13 +22,12 @@ const struct claim *claim_at(size_t index)
 struct finding claim_evaluate(const struct claim *claim, const struct evidence *evidence,
                               enum claim_preset preset)
 {
+    assert(preset < CLAIM_PRESETS);
     struct finding finding = {.measured = "not measured"};
     claim->measure(
         &(struct claim_case){evidence, claim_preset_names[preset], claim->detail, &finding});
     return finding;
 }
-
-/* ---- looking ---- */
 
 enum { WHERE_BYTES = 256 };
 
@@ -52,8 +52,8 @@ size_t claim_values(const struct claim_case *c, const char *parameter, const cha
 }
 
 struct claim_range claim_over_sizes(const struct claim_case *c,
-                                    double (*look)(const struct claim_case *c, const char *size,
-                                                   const void *context),
+                                    double (*value_of)(const struct claim_case *c, const char *size,
+                                                       const void *context),
                                     const void *context)
 {
     struct claim_range range = {
@@ -62,8 +62,8 @@ struct claim_range claim_over_sizes(const struct claim_case *c,
     double sum = 0;
     range.count = claim_values(c, "switches", &sizes, "");
     for (size_t i = 0; i < range.count; i++) {
-        double value = look(c, sizes[i], context);
-        range.least = fmin(range.least, value); /* what is no number loses */
+        double value = value_of(c, sizes[i], context);
+        range.least = fmin(range.least, value); /* ignores NaN */
         range.most = fmax(range.most, value);
         range.first = i == 0 ? value : range.first;
         range.rising &= i == 0 || value > range.last;
@@ -99,8 +99,6 @@ struct claim_range claim_compare(const struct claim_case *c, const char *figure,
     return claim_over_sizes(c, ratio_of_size, &(struct ratio){figure, over, under});
 }
 
-/* ---- finding ---- */
-
 void claim_finds(const struct claim_case *c, bool holds, const char *format, ...)
 {
     struct finding *finding = c->finding;
@@ -109,7 +107,7 @@ void claim_finds(const struct claim_case *c, bool holds, const char *format, ...
     vsnprintf(finding->measured, sizeof finding->measured, format, arguments);
     va_end(arguments);
     finding->outcome = holds ? OUTCOME_HOLDS : OUTCOME_DIFFERS;
-    /* printf writes numbers that are none as "nan": nothing was measured there. */
+    /* printf() writes NaN as "nan": a value was not measured. */
     if (strstr(finding->measured, "nan"))
         *finding = (struct finding){.measured = "not measured"};
 }

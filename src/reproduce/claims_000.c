@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-static double mean_of(const struct claim_case *c, const char *size, const char *change,
-                      const char *figure)
+static double mean_of_change(const struct claim_case *c, const char *size, const char *change,
+                             const char *figure)
 {
     return claim_mean(c, figure, "switches=%s change=%s", size, change);
 }
@@ -42,9 +42,10 @@ static void measure_low_load(const struct claim_case *c)
 static double computing_share(const struct claim_case *c, const char *size, const void *context)
 {
     (void)context;
-    return (mean_of(c, size, "addition", "fault.compute.time") +
-            mean_of(c, size, "removal", "fault.compute.time")) /
-           (mean_of(c, size, "addition", "fault.time") + mean_of(c, size, "removal", "fault.time"));
+    return (mean_of_change(c, size, "addition", "fault.compute.time") +
+            mean_of_change(c, size, "removal", "fault.compute.time")) /
+           (mean_of_change(c, size, "addition", "fault.time") +
+            mean_of_change(c, size, "removal", "fault.time"));
 }
 
 static void measure_computing_share(const struct claim_case *c)
@@ -62,11 +63,11 @@ static void measure_share_growth(const struct claim_case *c)
 
 /* ---- Fig. 8 ---- */
 
-/* Of the first set of tables, when all switches were there. "Size" is the number of switches. */
+/* Of the first computation, with all switches present. "Size" is the number of switches. */
 static void measure_exponent(const struct claim_case *c)
 {
-    double large = mean_of(c, "32", "removal", "change.1.compute.time");
-    double small = mean_of(c, "8", "removal", "change.1.compute.time");
+    double large = mean_of_change(c, "32", "removal", "change.1.compute.time");
+    double small = mean_of_change(c, "8", "removal", "change.1.compute.time");
     double power = log(large / small) / log(32.0 / 8);
     claim_finds(c, fabs(power - 2) < 0.4, "power %.2f", power);
 }
@@ -89,9 +90,9 @@ static void measure_entries_of_used(const struct claim_case *c)
 static double share_of_two_tasks(const struct claim_case *c, const char *size, const void *context)
 {
     (void)context;
-    return (mean_of(c, size, "removal", "fault.discover.smps") +
-            mean_of(c, size, "removal", "fault.distribute.smps")) /
-           mean_of(c, size, "removal", "fault.smps");
+    return (mean_of_change(c, size, "removal", "fault.discover.smps") +
+            mean_of_change(c, size, "removal", "fault.distribute.smps")) /
+           mean_of_change(c, size, "removal", "fault.smps");
 }
 
 static void measure_two_tasks(const struct claim_case *c)
@@ -105,8 +106,8 @@ static void measure_two_tasks(const struct claim_case *c)
 static double removal_causes(const struct claim_case *c, const char *size, const void *context)
 {
     (void)context;
-    return mean_of(c, size, "removal", "lost.before") /
-           fmax(1, mean_of(c, size, "removal", "lost.inactive-port"));
+    return mean_of_change(c, size, "removal", "lost.before") /
+           fmax(1, mean_of_change(c, size, "removal", "lost.inactive-port"));
 }
 
 static void measure_dominance(const struct claim_case *c)
@@ -126,7 +127,7 @@ static void measure_inactive(const struct claim_case *c)
 static double removal_losses(const struct claim_case *c, const char *size, const void *context)
 {
     (void)context;
-    return mean_of(c, size, "removal", "lost");
+    return mean_of_change(c, size, "removal", "lost");
 }
 
 static void measure_loss_growth(const struct claim_case *c)
@@ -184,7 +185,7 @@ const struct claim claims_000[] = {
      measure_two_tasks, NULL},
     {"000-fig09", "addition", "adding a switch takes more SMPs than removing it", "more",
      measure_addition, "fault.smps"},
-    {"000-fig10", "dominance", "removal: losses without a way exceed those at closed ports",
+    {"000-fig10", "dominance", "removal: losses without a path exceed those at closed ports",
      "they dominate", measure_dominance, NULL},
     {"000-fig10", "inactive", "closed ports lose as many in additions as in removals",
      "a little more", measure_inactive, NULL},

@@ -1,14 +1,13 @@
 /* Claims of "Modeling InfiniBand with OPNET" (Bermudez, Casado, Quiles, Pinkston and Duato, 2003).
  *
- * "About" is taken as a third more or less where the paper's own network decides (it cannot be read
- * from its picture), and as a tenth of throughput where the paper says that something matters
- * little. */
+ * "About" means within a third where the value depends on the network of the paper, which is not
+ * published, and within a tenth of the throughput where the paper claims little effect. */
 #include "reproduce/claims.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LINK_BITS 2e9 /* of a 1X link, after coding */
+#define LINK_BITS 2e9 /* data rate of a 1X link */
 enum { GRID_RUNS = 104, DISTRIBUTION_SMPS = 360 };
 
 /* ---- Fig. 6 ---- */
@@ -16,7 +15,7 @@ enum { GRID_RUNS = 104, DISTRIBUTION_SMPS = 360 };
 static void measure_bandwidth(const struct claim_case *c)
 {
     double most = claim_summary(c, "accepted.bits", CLAIM_ALL).most;
-    /* A packet that began before the window counts whole: one in a thousand or so. */
+    /* Packets that started before the window count completely: about 0.1 %. */
     claim_finds(c, most <= LINK_BITS * 1.001, "%.3f Gbit/s", most / 1e9);
 }
 
@@ -43,23 +42,22 @@ static void measure_grid(const struct claim_case *c)
 
 /* ---- Figs. 23 to 25 ---- */
 
-/* How much more the network carries at the most, whatever the load, with one setting than with
- * another. */
-static double gain(const struct claim_case *c, const char *with, const char *without)
+/* The relative gain in peak throughput of one setting over another. */
+static double throughput_gain(const struct claim_case *c, const char *with, const char *without)
 {
     return claim_summary(c, "accepted", "%s", with).most /
                claim_summary(c, "accepted", "%s", without).most -
            1;
 }
 
-static void measure_lanes(const struct claim_case *c)
+static void measure_vls(const struct claim_case *c)
 {
-    double more = gain(c, "vls=2", "vls=1");
+    double more = throughput_gain(c, "vls=2", "vls=1");
     claim_finds(c, more > 0.02, "%+.1f %%", 100 * more);
 }
 
-/* Latency where one lane still carries everything. */
-static void measure_lane_latency(const struct claim_case *c)
+/* Latency at a load that one VL can carry. */
+static void measure_vl_latency(const struct claim_case *c)
 {
     double one = claim_mean(c, "latency.mean", "vls=1 rate=220000");
     double two = claim_mean(c, "latency.mean", "vls=2 rate=220000");
@@ -69,7 +67,7 @@ static void measure_lane_latency(const struct claim_case *c)
 static void measure_small_gain(const struct claim_case *c)
 {
     const char *const *settings = c->detail;
-    double more = gain(c, settings[0], settings[1]);
+    double more = throughput_gain(c, settings[0], settings[1]);
     claim_finds(c, more < 0.1, "%+.1f %%", 100 * more);
 }
 
@@ -107,7 +105,7 @@ static void measure_stop(const struct claim_case *c)
 
 struct growth {
     const char *figure;
-    double factor; /* to what is shown */
+    double factor; /* from the figure to the shown unit */
 };
 
 static void measure_growth(const struct claim_case *c)
@@ -123,10 +121,9 @@ const struct claim claims_001[] = {
      "at most 2 Gbit/s", measure_bandwidth, NULL},
     {"001-fig06", "delivery", "up to there all that is sent arrives", "all of it", measure_delivery,
      NULL},
-    {"001-fig22", "grid", "13 rates, 4 buffer sizes, 2 numbers of lanes", "104 runs", measure_grid,
-     NULL},
-    {"001-fig23", "lanes", "two lanes carry clearly more than one", "more", measure_lanes, NULL},
-    {"001-fig23", "latency", "two lanes delay packets less than one", "less", measure_lane_latency,
+    {"001-fig22", "grid", "13 rates, 4 buffer sizes, 1 and 2 VLs", "104 runs", measure_grid, NULL},
+    {"001-fig23", "lanes", "two VLs carry clearly more than one", "more", measure_vls, NULL},
+    {"001-fig23", "latency", "two VLs delay packets less than one", "less", measure_vl_latency,
      NULL},
     {"001-fig24", "buffers", "buffers of 64 KiB carry hardly more than of 4", "hardly more",
      measure_small_gain, (const char *const[]){"buffer=65536", "buffer=4096"}},

@@ -39,7 +39,7 @@ static void measure_count(const struct claim_case *c)
 
 struct computing {
     const char *engine;
-    double times; /* that PIRa's time is about in it */
+    double times; /* claimed ratio to the time of PIRa */
 };
 
 static void measure_computing(const struct claim_case *c)
@@ -114,7 +114,7 @@ static void measure_patterns(const struct claim_case *c)
 
 /* ---- Fig. 14 ---- */
 
-/* The most that an engine's routes carry, on networks of one size. */
+/* The ratio of the peak throughputs of two engines on networks of one size. */
 static double ratio_of_peaks(const struct claim_case *c, const char *size, const void *context)
 {
     const char *const *engines = context;
@@ -132,7 +132,7 @@ static void measure_lowest(const struct claim_case *c)
 {
     struct claim_range fera = compare_peaks(c, "pira", "fera");
     struct claim_range dr = compare_peaks(c, "pira", "dr");
-    /* A hundredth is what two runs of the same may differ by. */
+    /* Two identical runs may differ by 1 %. */
     claim_finds(c, fera.most < 1.01 && dr.most < 1.01 && fera.mean < 1, "%.0f to %.0f %% of FERa",
                 100 * fera.least, 100 * fera.most);
 }

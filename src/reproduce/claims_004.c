@@ -1,6 +1,6 @@
 /* Claims of "Towards the InfiniBand SR-IOV vSwitch Architecture" (Tasoulas, Gran, Johnsen, Begnum
- * and Skeie, 2015): table 1, and what a migration costs; first on tables alone, then on the wire of
- * simulated fabrics where machines move. */
+ * and Skeie, 2015): table 1, and the cost of a migration, first computed from tables, then measured
+ * on simulated fabrics. */
 #include "reproduce/claims.h"
 
 #include "base/text.h"
@@ -17,14 +17,14 @@ static const struct {
 } trees[TREES] = {
     {"324", 36, 216}, {"648", 54, 594}, {"5832", 972, 104004}, {"11664", 1620, 336960}};
 
-/* What a figure must be, or be at most, on each tree. */
+/* The value, or the limit, of a figure on each tree. */
 struct tree_claim {
     const char *figure;
-    const char *where; /* which runs are meant; NULL: any */
+    const char *where; /* condition on the runs; NULL: all */
     enum { EXACTLY, AT_MOST } how;
-    bool is_full;    /* the SMPs of a full distribution, … */
-    double a_switch; /* … so many for each of its switches, … */
-    double on_all;   /* … or the same on all trees */
+    bool is_full;    /* the SMPs of a full distribution */
+    double a_switch; /* SMPs for each switch of the tree */
+    double on_all;   /* a constant for all trees */
 };
 
 static double limit_of(const struct tree_claim *claim, unsigned tree)
@@ -33,20 +33,20 @@ static double limit_of(const struct tree_claim *claim, unsigned tree)
                           : claim->a_switch * trees[tree].switches + claim->on_all;
 }
 
-static double of_tree(const struct claim_case *c, unsigned tree, const char *where,
-                      const char *figure)
+static double figure_of_tree(const struct claim_case *c, unsigned tree, const char *where,
+                             const char *figure)
 {
     return claim_mean(c, figure, "hosts=%s %s", trees[tree].hosts, where ? where : "");
 }
 
-/* Of as many trees as there is something about: a quick look runs two. */
+/* All trees with evidence: a quick run has two. */
 static void measure_trees(const struct claim_case *c)
 {
     const struct tree_claim *claim = c->detail;
     struct text found = {0};
     bool holds = true;
     for (unsigned i = 0; i < TREES; i++) {
-        double value = of_tree(c, i, claim->where, claim->figure);
+        double value = figure_of_tree(c, i, claim->where, claim->figure);
         if (isnan(value))
             continue;
         text_printf(&found, "%s%.0f", found.length ? ", " : "", value);
@@ -57,11 +57,11 @@ static void measure_trees(const struct claim_case *c)
     text_release(&found);
 }
 
-/* The blocks that a simulated manager writes when it brings the two smaller trees up. */
+/* The LFT blocks that a simulated manager writes to bring up the two smaller trees. */
 static void measure_written(const struct claim_case *c)
 {
-    double small = of_tree(c, 0, NULL, "change.1.blocks");
-    double large = of_tree(c, 1, NULL, "change.1.blocks");
+    double small = figure_of_tree(c, 0, NULL, "change.1.blocks");
+    double large = figure_of_tree(c, 1, NULL, "change.1.blocks");
     claim_finds(c, small == trees[0].full && large == trees[1].full, "%.0f, %.0f", small, large);
 }
 
@@ -75,24 +75,27 @@ static void measure_limits(const struct claim_case *c)
 
 /* ---- machines on simulated fabrics ---- */
 
-/* How many times fewer SMPs across the largest tree, whose full distribution is of plain hosts. */
+/* The ratio of SMPs on the largest tree; the full distribution is that of plain hosts. */
 static void measure_fewer(const struct claim_case *c)
 {
     const unsigned largest = TREES - 1;
-    double all = of_tree(c, largest, "what=plain", "change.1.blocks");
-    double swap = of_tree(c, largest, "what=cost lids=prepopulated", "vm.far-balanced.smps.tables");
-    double copy = of_tree(c, largest, "what=cost lids=dynamic", "vm.far-balanced.smps.tables");
+    double all = figure_of_tree(c, largest, "what=plain", "change.1.blocks");
+    double swap =
+        figure_of_tree(c, largest, "what=cost lids=prepopulated", "vm.far-balanced.smps.tables");
+    double copy =
+        figure_of_tree(c, largest, "what=cost lids=dynamic", "vm.far-balanced.smps.tables");
     claim_finds(c, all >= 100 * swap && all >= 200 * copy, "%.0f, %.0f times", all / swap,
                 all / copy);
 }
 
-/* The time of one SMP to the farthest hypervisor, there and back: k by LID, k + r by directed
- * route. */
+/* The round-trip time of one SMP to the farthest hypervisor: k by LID, k + r by directed route. */
 static void measure_directed(const struct claim_case *c)
 {
     for (unsigned i = TREES; i-- > 0;) {
-        double directed = of_tree(c, i, "what=route lids=prepopulated lid_route=no", "vm.far.time");
-        double by_lid = of_tree(c, i, "what=route lids=prepopulated lid_route=yes", "vm.far.time");
+        double directed =
+            figure_of_tree(c, i, "what=route lids=prepopulated lid_route=no", "vm.far.time");
+        double by_lid =
+            figure_of_tree(c, i, "what=route lids=prepopulated lid_route=yes", "vm.far.time");
         if (isnan(directed) || isnan(by_lid))
             continue;
         claim_finds(c, directed > by_lid, "k %.1f us, r %.1f us at %s hosts", by_lid * 1e6,
@@ -101,8 +104,8 @@ static void measure_directed(const struct claim_case *c)
     }
 }
 
-/* The same for one SMP to a switch: what a start with a copied LID takes longer than one without
- * tables, for each table. */
+/* The same for one SMP to a switch: the additional time of a start that writes tables, divided by
+ * their number. */
 static double time_of_table(const struct claim_case *c, unsigned tree, const char *route)
 {
     char more[64];
@@ -110,9 +113,9 @@ static double time_of_table(const struct claim_case *c, unsigned tree, const cha
     for (unsigned i = 0; i < 2; i++) {
         snprintf(more, sizeof more, "what=route lids=%s lid_route=%s",
                  i ? "dynamic" : "prepopulated", route);
-        times[i] = of_tree(c, tree, more, "vm.far.time");
+        times[i] = figure_of_tree(c, tree, more, "vm.far.time");
     }
-    return (times[1] - times[0]) / of_tree(c, tree, more, "vm.far.smps.tables");
+    return (times[1] - times[0]) / figure_of_tree(c, tree, more, "vm.far.smps.tables");
 }
 
 static void measure_tables(const struct claim_case *c)
@@ -133,37 +136,37 @@ static void measure_tables(const struct claim_case *c)
 
 enum { PEERS = 100 };
 
-static double of_model(const struct claim_case *c, const char *model, const char *figure)
+static double figure_of_model(const struct claim_case *c, const char *model, const char *figure)
 {
     return claim_mean(c, figure, "what=model model=%s", model);
 }
 
 static void measure_queries(const struct claim_case *c)
 {
-    double shared = of_model(c, "shared-port", "vm.queries");
-    bool own =
-        isnan(of_model(c, "vswitch", "vm.queries")) && of_model(c, "vswitch", "vm.one.moves") == 1;
+    double shared = figure_of_model(c, "shared-port", "vm.queries");
+    bool own = isnan(figure_of_model(c, "vswitch", "vm.queries")) &&
+               figure_of_model(c, "vswitch", "vm.one.moves") == 1;
     claim_finds(c, shared == PEERS && own, "%.0f, %d", shared, own ? 0 : -1);
 }
 
 static void measure_lost(const struct claim_case *c)
 {
-    double shared = of_model(c, "shared-port", "vm.one.lost");
-    double own = of_model(c, "vswitch", "vm.one.lost");
+    double shared = figure_of_model(c, "shared-port", "vm.one.lost");
+    double own = figure_of_model(c, "vswitch", "vm.one.lost");
     claim_finds(c, own < shared, "%.0f, %.0f packets", shared, own);
 }
 
 static void measure_others(const struct claim_case *c)
 {
-    double lost = of_model(c, "vswitch", "vm.others.lost");
-    double stopped = of_model(c, "vswitch", "vm.one.downtime");
+    double lost = figure_of_model(c, "vswitch", "vm.others.lost");
+    double stopped = figure_of_model(c, "vswitch", "vm.one.downtime");
     claim_finds(c, lost == 0, "%.0f packets; nothing arrived for %.0f us", lost, stopped * 1e6);
 }
 
 /* ---- at the limit ---- */
 
-/* The highest rate of which nine in ten moves and boots were done, with either kind of LIDs. */
-static double sustained(const struct claim_case *c, const char *hosts)
+/* The highest rate at which nine of ten moves and boots completed, for both kinds of LIDs. */
+static double sustained_rate(const struct claim_case *c, const char *hosts)
 {
     const char **rates;
     char of_hosts[64];
@@ -172,11 +175,11 @@ static double sustained(const struct claim_case *c, const char *hosts)
     size_t count = claim_values(c, "rate", &rates, of_hosts);
     for (size_t i = 0; i < count; i++) {
         static const char where[] = "what=churn hosts=%s rate=%s";
-        double asked = strtod(rates[i], NULL);
+        double requested = strtod(rates[i], NULL);
         double moves = claim_summary(c, "vm.move.rate", where, hosts, rates[i]).least;
         double boots = claim_summary(c, "vm.rate", where, hosts, rates[i]).least;
-        if (moves >= 0.9 * asked && boots >= 0.9 * asked && !(best >= asked))
-            best = asked;
+        if (moves >= 0.9 * requested && boots >= 0.9 * requested && !(best >= requested))
+            best = requested;
     }
     mem_free(rates);
     return best;
@@ -184,14 +187,14 @@ static double sustained(const struct claim_case *c, const char *hosts)
 
 static void measure_churn(const struct claim_case *c)
 {
-    double small = sustained(c, "648"), large = sustained(c, "11664");
-    if (isnan(large)) /* a quick look */
+    double small = sustained_rate(c, "648"), large = sustained_rate(c, "11664");
+    if (isnan(large)) /* quick run */
         claim_finds(c, small >= 60, "%.0f (648 hosts)", small);
     else
         claim_finds(c, small >= 60 && large >= 60, "%.0f, %.0f", small, large);
 }
 
-/* Not one hypervisor more: it would turn a plain host's one LID into 17. */
+/* Adding a hypervisor would replace one LID of a plain host by 17. */
 static void measure_capacity(const struct claim_case *c)
 {
     double hypervisors = claim_mean(c, "vm.hypervisors", "what=capacity");
@@ -255,7 +258,7 @@ const struct claim claims_004[] = {
     {"vswitch", "directed", "directed routes add to the time of an SMP to a hypervisor", "r > 0",
      measure_directed, NULL},
     {"vswitch", "tables", "and to that of an SMP to a switch", "r > 0", measure_tables, NULL},
-    {"vswitch", "queries", "new paths asked for by 100 peers: shared port, own LID", "100, 0",
+    {"vswitch", "queries", "new paths requested for by 100 peers: shared port, own LID", "100, 0",
      measure_queries, NULL},
     {"vswitch", "lost", "packets of the machine that its move costs: shared port, own LID", "fewer",
      measure_lost, NULL},

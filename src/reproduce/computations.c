@@ -1,14 +1,13 @@
-/* What needs no simulation: tables that a paper prints, entries that a change touches, blocks that
- * a migration writes.
+/* Evidence that needs no simulation: printed tables, changed entries, and blocks of migrations.
  *
- *   printed-tables    the published network of 8 switches, routed by FERa and PIRa, against the
- *                     tables that the paper prints (printed.csv in the experiment's folder)
- *   changed-entries   for each switch of the irregular networks: the entries of the remaining
- *                     tables that differ with it and without it, LIDs kept
- *   migration-blocks  on four fat trees: blocks of a full distribution, and blocks that differ
- * after a virtual machine has moved from one adapter to another
+ *   printed-tables    the published network of 8 switches, routed by FERa and PIRa, compared with
+ *                     the tables in the paper (printed.csv in the folder of the experiment)
+ *   changed-entries   for each switch of the irregular networks: the entries of the other tables
+ *                     that differ with and without it, with the same LIDs
+ *   migration-blocks  on four fat trees: blocks of a full distribution, and blocks that change
+ *                     when a virtual machine moves from one adapter to another
  *
- * The tables are those that the engines compute, whatever the preset: results count for both. */
+ * The engines compute the tables independently of the preset, so the results count for both. */
 #include "reproduce/evidence.h"
 
 #include "base/line_reader.h"
@@ -16,11 +15,12 @@
 #include "routing/engine/engine.h"
 #include "topology/generate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Both presets find the same. Releases the results. */
+/* Adds the results for both presets, and releases them. */
 static void add_for_presets(struct evidence *evidence, const char *parameters,
                             struct results *found)
 {
@@ -47,8 +47,8 @@ static int make_network(struct network *network, const char *kind, const char *c
     return status;
 }
 
-static int route(const struct network *network, const char *engine, struct routes *routes,
-                 struct err *err)
+static int compute_routes(const struct network *network, const char *engine, struct routes *routes,
+                          struct err *err)
 {
     struct engine_options options = {0};
     return engine_find(engine)->compute(network, &options, routes, err);
@@ -60,25 +60,25 @@ struct match {
     unsigned printed, same, explicit_entries, defaults;
 };
 
-static uint32_t switch_of(const struct network *network, unsigned lid)
+static uint32_t switch_of_lid(const struct network *network, unsigned lid)
 {
     uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
     return owner == NETWORK_NONE || !(owner & NETWORK_SWITCH) ? NETWORK_NONE
                                                               : owner & ~NETWORK_SWITCH;
 }
 
-/* "SWITCH,DLID,PORT" or "SWITCH,default,PORT"; what follows does not matter here. */
+/* "SWITCH,DLID,PORT" or "SWITCH,default,PORT"; further columns are ignored. */
 static void match_line(struct match *match, const struct network *network,
                        const struct routes *routes, const char *line)
 {
     unsigned lid, dlid, port;
     if (sscanf(line, "%u,default,%u", &lid, &port) == 2) {
-        uint32_t at = switch_of(network, lid);
+        uint32_t at = switch_of_lid(network, lid);
         match->printed++;
         match->same +=
             at != NETWORK_NONE && routes->default_ports && routes->default_ports[at] == port;
     } else if (sscanf(line, "%u,%u,%u", &lid, &dlid, &port) == 3) {
-        uint32_t at = switch_of(network, lid);
+        uint32_t at = switch_of_lid(network, lid);
         match->printed++;
         match->same += at != NETWORK_NONE && routes_is_explicit(routes, at, dlid) &&
                        routes_port(routes, at, dlid) == port;
@@ -105,7 +105,7 @@ static int compute_printed_tables(struct evidence *evidence, const struct recipe
     int status = make_network(&network, "figure1", NULL, 0, 1, err);
     if (status)
         return status;
-    status = route(&network, engine, &routes, err);
+    status = compute_routes(&network, engine, &routes, err);
     if (status == 0) {
         struct line_reader *reader =
             from_file(arena_printf(&evidence->arena, "%s/printed.csv", recipe->folder), err);
@@ -128,9 +128,11 @@ static int compute_printed_tables(struct evidence *evidence, const struct recipe
 
 /* ---- changed entries ---- */
 
-/* The same network without one switch and what hangs on it. Indices move up behind the gap. */
+/* The network without one switch and its terminals. The indices of later switches decrease by one.
+ */
 static void copy_without(const struct network *whole, uint32_t gone, struct network *rest)
 {
+    assert(gone < whole->switches.count && gone != whole->manager);
     uint32_t *number = mem_zalloc(whole->switches.count, sizeof *number);
     network_init(rest);
     for (uint32_t at = 0; at < whole->switches.count; at++) {
@@ -156,16 +158,16 @@ static void copy_without(const struct network *whole, uint32_t gone, struct netw
     mem_free(number);
 }
 
-struct touched {
+struct changed_entries {
     uint64_t removal, addition; /* entries that must be written */
-    uint64_t used, room;        /* entries in use with all switches there; of 1,024 a switch */
+    uint64_t used, room;        /* entries in use, and of 1,024 in each switch, with all switches */
 };
 
-/* After a removal the entries for what is gone need not be written; after an addition they do, but
- * the new switch's own table is not counted. */
+/* After a removal, entries for lost LIDs need not be written. After an addition all differences
+ * count, except the table of the new switch. */
 static void compare_tables(const struct network *whole, const struct routes *before, uint32_t gone,
                            const struct routes *after, const struct network *rest,
-                           struct touched *touched)
+                           struct changed_entries *changed)
 {
     enum { PAPER_ENTRIES = 1024 };
     uint32_t at = 0;
@@ -175,30 +177,30 @@ static void compare_tables(const struct network *whole, const struct routes *bef
         for (uint32_t lid = 1; lid <= whole->top_lid; lid++) {
             uint8_t old = routes_port(before, was, lid), new = routes_port(after, at, lid);
             bool stays = lid <= rest->top_lid && rest->owner[lid] != NETWORK_NONE;
-            touched->removal += stays && old != new;
-            touched->addition += old != new;
-            touched->used += old != PORT_NONE;
+            changed->removal += stays && old != new;
+            changed->addition += old != new;
+            changed->used += old != PORT_NONE;
         }
-        touched->room += PAPER_ENTRIES;
+        changed->room += PAPER_ENTRIES;
         at++;
     }
 }
 
-static int touch_switch(struct evidence *evidence, const struct network *whole,
-                        const struct routes *before, uint32_t gone, const char *engine,
-                        struct err *err)
+static int compare_without_switch(struct evidence *evidence, const struct network *whole,
+                                  const struct routes *before, uint32_t gone, const char *engine,
+                                  struct err *err)
 {
     struct network rest;
     struct routes after;
-    struct touched touched = {0};
+    struct changed_entries changed = {0};
     struct results found = {0};
     copy_without(whole, gone, &rest);
-    int status = route(&rest, engine, &after, err);
+    int status = compute_routes(&rest, engine, &after, err);
     if (status == 0) {
-        compare_tables(whole, before, gone, &after, &rest, &touched);
+        compare_tables(whole, before, gone, &after, &rest, &changed);
         routes_release(&after);
-        double removal = (double)touched.removal, addition = (double)touched.addition;
-        double used = (double)touched.used, room = (double)touched.room;
+        double removal = (double)changed.removal, addition = (double)changed.addition;
+        double used = (double)changed.used, room = (double)changed.room;
         results_set(&found, "entries.removal", removal, "entries");
         results_set(&found, "entries.addition", addition, "entries");
         results_set(&found, "changed.removal.used", removal / used, "share");
@@ -214,7 +216,7 @@ static int touch_switch(struct evidence *evidence, const struct network *whole,
     return status;
 }
 
-/* The networks of the removal experiments: same kind, words and seed. */
+/* The networks of the removal experiments: same generator, parameters and seed. */
 static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
                                    const char *engine, struct err *err)
 {
@@ -230,10 +232,10 @@ static int compute_changed_entries(struct evidence *evidence, const struct recip
         status = make_network(&whole, "irregular", sizes[i], 2, 1, err);
         if (status)
             break;
-        status = route(&whole, engine, &before, err);
+        status = compute_routes(&whole, engine, &before, err);
         for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
             if (at != whole.manager)
-                status = touch_switch(evidence, &whole, &before, at, engine, err);
+                status = compare_without_switch(evidence, &whole, &before, at, engine, err);
         routes_release(&before);
         network_release(&whole);
     }
@@ -242,14 +244,14 @@ static int compute_changed_entries(struct evidence *evidence, const struct recip
 
 /* ---- migrations ---- */
 
-enum { MIGRATIONS = 200 }; /* pairs of adapters looked at */
+enum { MIGRATIONS = 200 }; /* pairs of adapters */
 
 struct migration {
     uint64_t swap_most, copy_most, swap_least, copy_least; /* SMPs to switches */
     uint64_t switches, lids, blocks, full;
 };
 
-/* Blocks of one switch's table that differ once the entries of two LIDs change places. */
+/* The number of blocks of a table that change when the entries of two LIDs are swapped. */
 static unsigned count_swap(const struct routes *routes, uint32_t at, uint32_t one, uint32_t other)
 {
     if (routes_port(routes, at, one) == routes_port(routes, at, other))
@@ -262,9 +264,9 @@ static void keep_most(uint64_t *most, uint64_t value)
     *most = value > *most ? value : *most;
 }
 
-/* The VM's LID is an adapter's here: VFs would only add LIDs. */
-static void move(const struct network *network, const struct routes *routes, uint32_t from,
-                 uint32_t to, struct migration *migration)
+/* The LIDs are those of adapters: virtual functions would only add LIDs. */
+static void count_move(const struct network *network, const struct routes *routes, uint32_t from,
+                       uint32_t to, struct migration *migration)
 {
     const struct network_terminal *one = &network->terminals.items[from];
     const struct network_terminal *other = &network->terminals.items[to];
@@ -276,7 +278,7 @@ static void move(const struct network *network, const struct routes *routes, uin
     keep_most(&migration->swap_most, swap);
     keep_most(&migration->copy_most, copy);
     if (one->at == other->at) {
-        /* Inside one leaf nobody else needs to know, if balance is left as it is. */
+        /* Inside one leaf, only that switch must change if the balance is kept. */
         swap = count_swap(routes, one->at, one->lid, other->lid);
         migration->swap_least = swap < migration->swap_least ? swap : migration->swap_least;
         migration->copy_least = 1;
@@ -312,17 +314,17 @@ static void set_migration(struct results *results, const struct migration *migra
     results_set(results, "computed", 0, "paths");
 }
 
-static void look_at_migrations(const struct network *network, const struct routes *routes,
-                               struct migration *migration)
+static void count_moves(const struct network *network, const struct routes *routes,
+                        struct migration *migration)
 {
     struct rng rng;
     uint32_t count = (uint32_t)network->terminals.count;
     rng_seed(&rng, 1, 0);
     for (int i = 0; i < MIGRATIONS; i++) {
         uint32_t from = (uint32_t)rng_below(&rng, count), to = (uint32_t)rng_below(&rng, count - 1);
-        move(network, routes, from, to + (to >= from), migration);
-        /* and one to a neighbour, which is at the same leaf but for the last of each */
-        move(network, routes, from, from + 1 < count ? from + 1 : from - 1, migration);
+        count_move(network, routes, from, to + (to >= from), migration);
+        /* and a move to a neighbour, usually at the same leaf */
+        count_move(network, routes, from, from + 1 < count ? from + 1 : from - 1, migration);
     }
 }
 
@@ -340,10 +342,10 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
         if (status)
             break;
-        status = route(&network, engine, &routes, err);
+        status = compute_routes(&network, engine, &routes, err);
         if (status == 0) {
             count_full(&network, &routes, &migration);
-            look_at_migrations(&network, &routes, &migration);
+            count_moves(&network, &routes, &migration);
             set_migration(&found, &migration);
             add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
             routes_release(&routes);

@@ -43,7 +43,7 @@ void conditions_release(struct conditions *conditions)
     vec_release(conditions);
 }
 
-static bool fits(const struct condition *condition, const char *value)
+static bool matches_value(const struct condition *condition, const char *value)
 {
     for (size_t i = 0; i < condition->count; i++)
         if (fnmatch(condition->values[i], value, 0) == 0)
@@ -56,7 +56,7 @@ bool conditions_fit(const struct conditions *conditions, const struct result_par
 {
     for (size_t i = 0; i < conditions->count; i++) {
         const char *value = result_parameter(parameters, count, conditions->items[i].name);
-        if (value ? !fits(&conditions->items[i], value) : !absent_fits)
+        if (value ? !matches_value(&conditions->items[i], value) : !absent_fits)
             return false;
     }
     return true;

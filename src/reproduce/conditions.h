@@ -10,20 +10,20 @@
 
 struct condition {
     const char *name;
-    const char **values; /* any of them */
+    const char **values; /* alternatives */
     size_t count;
 };
 struct conditions {
     VEC(struct condition);
 };
 
-/* One NAME=VALUE[,VALUE...]; false if it is not of that form. Texts go to the arena. */
+/* Adds one NAME=VALUE[,VALUE...]; false if the form is wrong. Texts go to the arena. */
 bool conditions_add(struct conditions *conditions, const char *text, struct arena *arena);
-/* Several with blanks between; the text must be right. */
+/* Adds several, separated by blanks; the form must be right. */
 void conditions_parse(struct conditions *conditions, const char *text, struct arena *arena);
 void conditions_release(struct conditions *conditions);
 
-/* Whether all conditions hold; `absent_fits`: also those on parameters that are not there. */
+/* Whether all conditions hold. `absent_fits`: a condition on a missing parameter holds. */
 bool conditions_fit(const struct conditions *conditions, const struct result_parameter *parameters,
                     size_t count, bool absent_fits);
 

@@ -1,13 +1,12 @@
-/* Figures that follow from others.
+/* Derived figures.
  *
- * fault.*        the same as change.N.*, N being the change that answers the scenario's last action
- *                (the last one that a run ties to any), its series of updated tables, too. A
- *                manager may need several changes for it (a second sweep finds what the first had
- *                not seen): fault.changes counts those from then on.
- * offered.bits,  what was offered, on the wire, by all senders and by one: runs count packets, and
- * offered.node.bits  all packets of a run have one size.
- * lost.before    packets lost for another reason than a port that a manager had closed.
- * lost.share     of the packets made. */
+ * fault.*            copies of change.N.* and of its series of updated tables, N being the last
+ *                    change that the run ties to an action. A manager may need several changes:
+ *                    fault.changes counts those from N on.
+ * offered.bits,      the offered traffic on the wire, of all senders and of one. All packets of
+ * offered.node.bits  a run have one size.
+ * lost.before        packets lost for other causes than a port that a manager closed.
+ * lost.share         lost packets divided by packets made. */
 #include "reproduce/evidence.h"
 
 #include <math.h>
@@ -23,14 +22,14 @@ static double change_figure(const struct results *results, unsigned number, cons
     return results_value(results, name);
 }
 
-/* 0: none. */
-static unsigned find_answer(const struct results *results)
+/* The number of the last change after a fault; 0: none. */
+static unsigned find_fault_change(const struct results *results)
 {
-    unsigned answer = 0;
+    unsigned fault_change = 0;
     for (unsigned number = 1; !isnan(change_figure(results, number, "time")); number++)
         if (!isnan(change_figure(results, number, "detect.time")))
-            answer = number;
-    return answer;
+            fault_change = number;
+    return fault_change;
 }
 
 static void copy_change(struct results *results, unsigned number)
@@ -39,7 +38,7 @@ static void copy_change(struct results *results, unsigned number)
     size_t count = results->figures.count;
     snprintf(prefix, sizeof prefix, "change.%u.", number);
     for (size_t i = 0; i < count; i++) {
-        struct figure figure = results->figures.items[i]; /* setting may move them */
+        struct figure figure = results->figures.items[i]; /* a copy: results_set() may move them */
         if (strncmp(figure.name, prefix, strlen(prefix)) != 0)
             continue;
         snprintf(name, sizeof name, "fault.%s", figure.name + strlen(prefix));
@@ -54,7 +53,8 @@ static void copy_updates(struct results *results, unsigned number)
     if (!results_find_series(results, name))
         return;
     size_t copy = results_series(results, "fault.updated", "share");
-    const struct series *series = results_find_series(results, name); /* it may have moved */
+    const struct series *series =
+        results_find_series(results, name); /* results_series() may have moved it */
     for (size_t i = 0; i < series->points.count; i++)
         results_add_point(results, copy, series->points.items[i].time,
                           series->points.items[i].value);
@@ -86,14 +86,14 @@ static void derive_losses(struct results *results)
 void derive_figures(struct observation *observation)
 {
     struct results *results = &observation->results;
-    unsigned answer = find_answer(results);
-    if (answer) {
-        copy_change(results, answer);
-        unsigned next = answer;
+    unsigned fault_change = find_fault_change(results);
+    if (fault_change) {
+        copy_change(results, fault_change);
+        unsigned next = fault_change;
         while (!isnan(change_figure(results, next, "time")))
             next++;
-        results_set(results, "fault.changes", next - answer, "changes");
-        copy_updates(results, answer);
+        results_set(results, "fault.changes", next - fault_change, "changes");
+        copy_updates(results, fault_change);
     }
     derive_bits(results);
     derive_losses(results);

@@ -1,12 +1,12 @@
-/* Drawing: curves and bars over parameters or figures, and series over time.
+/* Draws plots: curves and bars over parameters or figures, and series over time.
  *
- * Curves and bars: observations with the same group and the same place on the x axis become one
- * point, their mean. Where x is a parameter they share a place if it has the same value (so that
- * "each switch of the subnet" is averaged over); where it is a figure, if all their parameters are
- * the same, and a point is hollow when most of its runs were saturated. Error bars are drawn for
- * repetitions of the same run only.
+ * Observations with the same group and x become one point, their mean. If x is a parameter, x is
+ * its value, so that a plot can average over other parameters; if x is a figure, the observations
+ * must have the same parameters, and a point is hollow if most of its runs were saturated. Only
+ * repetitions of the same run have error bars.
  *
- * Over time: one run, its series above each other, with the manager's phases as bands. */
+ * A plot over time shows the series of one run, one panel each, with the phases of the manager as
+ * bands. */
 #include "reproduce/draw.h"
 
 #include "base/time.h"
@@ -36,7 +36,7 @@ static bool belongs(const struct drawing *drawing, const struct observation *obs
 
 /* ---- curves and bars ---- */
 
-/* "2 data lanes", "FERa", "discovery": the value of `by`, and which y where there are several. */
+/* The value of `by`, and the figure if there are several: "2 data VLs", "FERa". */
 static const char *group_name(struct drawing *drawing, const struct observation *observation,
                               const char *figure)
 {
@@ -87,7 +87,7 @@ static void add_observation(struct drawing *drawing, const struct observation *o
     }
 }
 
-/* Of a figure, wherever it occurs; "" for parameters. */
+/* The unit of a figure; "" for parameters. */
 static const char *unit_of(const struct drawing *drawing, const char *figure)
 {
     for (size_t i = 0; i < drawing->evidence->items.count; i++) {
@@ -104,7 +104,7 @@ static void name_axes(const struct drawing *drawing, struct chart *chart)
     const struct plot *plot = drawing->plot;
     chart_set_axis(chart, &chart->x, recipe_label(drawing->recipe, plot->x),
                    unit_of(drawing, plot->x));
-    /* Several y's have names of their own in the key; the axis has the plot's. */
+    /* The key names several figures; then the axis has the name of the plot. */
     chart_set_axis(chart, &chart->y,
                    recipe_label(drawing->recipe, plot->y_count > 1 ? plot->name : plot->y[0]),
                    unit_of(drawing, plot->y[0]));
@@ -150,7 +150,7 @@ static void add_bands(struct chart *chart, const struct observation *observation
     }
 }
 
-/* What is counted is nothing before its first point and stays where it is after the last. */
+/* A counter is 0 before its first point and constant after the last. */
 static void add_series_points(struct chart *chart, size_t group, const struct plot *plot,
                               const struct series *series)
 {
@@ -169,7 +169,7 @@ static void add_series_points(struct chart *chart, size_t group, const struct pl
         chart_add_point(chart, group, time_seconds(plot->to), last);
 }
 
-/* Latencies are one point a packet, all else holds until the next. */
+/* Latencies are one point for each packet; other values are valid until the next point. */
 static void draw_series(struct drawing *drawing, const struct observation *observation,
                         const char *name, struct charts *charts)
 {

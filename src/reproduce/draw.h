@@ -1,4 +1,4 @@
-/* Plots of an experiment: from evidence to charts. */
+/* Plots of an experiment, made from its evidence. */
 #ifndef WEFT_REPRODUCE_DRAW_H
 #define WEFT_REPRODUCE_DRAW_H
 
@@ -10,7 +10,7 @@ struct charts {
     size_t count, capacity;
 };
 
-/* Adds the charts of a plot, as far as there is evidence; `preset` may be NULL: all of it. */
+/* Adds the charts of a plot for which there is evidence; `preset` NULL: any preset. */
 void draw_plot(const struct recipe *recipe, const struct plot *plot,
                const struct evidence *evidence, const char *preset, struct charts *charts);
 void charts_release(struct charts *charts);

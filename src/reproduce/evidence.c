@@ -5,7 +5,7 @@
 
 /* ---- reading ---- */
 
-/* The run's own parameters, and those that the recipe gives all runs of the sweep. */
+/* The parameters of the run, and those that the recipe adds to all runs of the sweep. */
 static void copy_parameters(struct evidence *evidence, struct observation *observation,
                             const struct result_run *run, const struct conditions *as)
 {
@@ -73,10 +73,9 @@ int evidence_read(struct evidence *evidence, const struct recipe *recipe, const 
     int status = 0;
     *evidence = (struct evidence){0};
     for (size_t i = 0; i < recipe->sweeps.count && status == 0; i++) {
-        struct text path = {0};
-        text_printf(&path, "%s/%s.db", folder, recipe->sweeps.items[i].store);
-        status = read_store(evidence, &recipe->sweeps.items[i], path.data, quick, err);
-        text_release(&path);
+        const struct recipe_sweep *sweep = &recipe->sweeps.items[i];
+        const char *path = arena_printf(&evidence->arena, "%s/%s.db", folder, sweep->store);
+        status = read_store(evidence, sweep, path, quick, err);
     }
     if (status)
         evidence_release(evidence);
@@ -124,7 +123,8 @@ bool observation_is_saturated(const struct observation *observation)
 
 /* ---- many ---- */
 
-static bool fits(const struct observation *observation, const struct conditions *where)
+static bool matches_conditions(const struct observation *observation,
+                               const struct conditions *where)
 {
     return conditions_fit(where, observation->parameters, observation->parameter_count, false);
 }
@@ -139,11 +139,11 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
     conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
         double value = observation_figure(&evidence->items.items[i], figure);
-        if (isnan(value) || !fits(&evidence->items.items[i], &conditions))
+        if (isnan(value) || !matches_conditions(&evidence->items.items[i], &conditions))
             continue;
         vec_push(&values, value);
         summary.sum += value;
-        summary.least = fmin(summary.least, value); /* what is no number loses */
+        summary.least = fmin(summary.least, value); /* ignores NaN */
         summary.most = fmax(summary.most, value);
     }
     struct quantity_mean mean = quantity_mean(values.items, values.count);
@@ -165,7 +165,7 @@ size_t evidence_values(const struct evidence *evidence, const char *where, const
     conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
         const char *value = observation_value(&evidence->items.items[i], parameter);
-        if (*value && fits(&evidence->items.items[i], &conditions))
+        if (*value && matches_conditions(&evidence->items.items[i], &conditions))
             vec_push(&found, value);
     }
     conditions_release(&conditions);

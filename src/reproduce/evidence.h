@@ -1,9 +1,8 @@
-/* Evidence: what the runs of an experiment measured, in memory, for claims and plots to ask.
+/* Evidence: the results of the runs of an experiment, in memory.
  *
- * An observation is a finished run: its parameters (those of the sweep, and what the recipe's
- * `sweep ... as` adds), its figures and its series. Beside the figures that runs report themselves
- * there are derived ones (derive.c), such as "fault.compute.time": of the change that answers the
- * scenario's fault, whatever its number. */
+ * An observation is a finished run: its parameters (of the sweep, and of `sweep ... as` in the
+ * recipe), figures and series. derive.c adds figures such as "fault.compute.time": of the change
+ * that a fault caused, whatever its number. */
 #ifndef WEFT_REPRODUCE_EVIDENCE_H
 #define WEFT_REPRODUCE_EVIDENCE_H
 
@@ -21,29 +20,28 @@ struct observation {
 
 struct evidence {
     VEC(struct observation) items;
-    size_t failed, broken; /* runs without an end, and runs whose checks do not hold */
+    size_t failed, broken; /* failed runs, and runs whose checks do not hold */
     struct arena arena;
 };
 
-/* What lies in the stores under `folder`. With `quick` only what a quick look would have run,
- * whatever else there is. Stores that are not there hold nothing. */
+/* Reads the stores under `folder`; missing stores are empty. `quick` ignores runs that are not part
+ * of a quick run. */
 int evidence_read(struct evidence *evidence, const struct recipe *recipe, const char *folder,
                   bool quick, struct err *err);
 void evidence_release(struct evidence *evidence);
-/* Something that was not found by a run: the caller fills in its results. Parameters as in
- * "engine=fera preset=paper". The address lasts until the next one. */
+/* Adds an observation that is not a run; the caller fills in its results. Parameters as in
+ * "engine=fera preset=paper". The address is valid until the next call. */
 struct observation *evidence_add(struct evidence *evidence, const char *parameters);
 
-/* "" if it has none of that name. */
+/* "" if there is none. */
 const char *observation_value(const struct observation *observation, const char *parameter);
-/* NaN if it has none of that name. */
+/* NaN if there is none. */
 double observation_figure(const struct observation *observation, const char *figure);
-/* Or not steady for another reason: its latencies depend on how long was measured. */
+/* Saturated or not steady: the latency depends on the length of the measurement. */
 bool observation_is_saturated(const struct observation *observation);
 
-/* Over all observations that fit ("switches=8 change=removal"): mean and confidence interval of a
- * figure, its extremes and its sum. Those that have no such figure do not count; NaN if none has.
- */
+/* Mean, confidence interval, extremes and sum of a figure over the matching observations
+ * ("switches=8 change=removal") that have it; NaN if none has. */
 struct evidence_summary {
     size_t count;
     double mean, half_width, least, most, sum;
@@ -51,14 +49,14 @@ struct evidence_summary {
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
                                            const char *figure);
 
-/* The different values of a parameter among those that fit, sorted as numbers are. The array is
- * the caller's to free. */
+/* The different values of a parameter among the matching observations, sorted. The caller frees the
+ * array. */
 size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,
                        const char ***values);
 
 /* Adds the derived figures (derive.c). */
 void derive_figures(struct observation *observation);
-/* Adds what the computation of that name finds (computations.c). */
+/* Adds the results of the computation of that name (computations.c). */
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
                      struct err *err);
 

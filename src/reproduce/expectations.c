@@ -1,9 +1,7 @@
-/* What is known not to hold: experiments/expected. One line a claim and preset, with the reason
- * that the table of claims shows:
+/* experiments/expected: claims that are known not to hold. One line for a claim and preset, with
+ * the reason that the table of claims shows:
  *
- *   001-fig26/detection today differs "traps tell of a change at once"
- *   000-fig08/quadratic paper unknown quick "a quick look has two sizes only"
- */
+ *   001-fig26/detection today differs "traps report a change at once" */
 #include "base/line_reader.h"
 #include "reproduce/claims.h"
 

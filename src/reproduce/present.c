@@ -1,6 +1,7 @@
-/* The table of claims for a terminal, in 80 columns, and everything as JSON. */
+/* Writes the table of claims for a terminal of 80 columns, and all data as JSON. */
 #include "reproduce/reproduce.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,30 +47,31 @@ static const char *holds_text(const struct verdict *verdict)
 
 const char *verdict_reason(const struct verdict *verdict, enum claim_preset preset)
 {
+    assert(preset < CLAIM_PRESETS);
     const struct expectation *expected = verdict->expected[preset];
     return expected && verdict->findings[preset].outcome != OUTCOME_HOLDS ? expected->reason : NULL;
 }
 
-size_t exhibit_count_reason(const struct exhibit *exhibit, enum claim_preset preset,
-                            const char *reason, size_t *first)
+size_t experiment_count_reason(const struct experiment *experiment, enum claim_preset preset,
+                               const char *reason, size_t *first)
 {
     size_t count = 0;
-    for (size_t i = 0; i < exhibit->verdicts.count; i++) {
-        const char *other = verdict_reason(&exhibit->verdicts.items[i], preset);
+    for (size_t i = 0; i < experiment->verdicts.count; i++) {
+        const char *other = verdict_reason(&experiment->verdicts.items[i], preset);
         if (other && strcmp(other, reason) == 0 && count++ == 0)
             *first = i;
     }
     return count;
 }
 
-/* Reasons that several claims have are told once, after them. */
-static void put_common_reasons(struct text *out, const struct exhibit *exhibit)
+/* Writes reasons that several claims share once, after them. */
+static void put_common_reasons(struct text *out, const struct experiment *experiment)
 {
-    for (size_t i = 0; i < exhibit->verdicts.count; i++)
+    for (size_t i = 0; i < experiment->verdicts.count; i++)
         for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-            const char *reason = verdict_reason(&exhibit->verdicts.items[i], p);
+            const char *reason = verdict_reason(&experiment->verdicts.items[i], p);
             size_t first = 0,
-                   claims = reason ? exhibit_count_reason(exhibit, p, reason, &first) : 0;
+                   claims = reason ? experiment_count_reason(experiment, p, reason, &first) : 0;
             if (claims < 2 || first != i)
                 continue;
             text_puts(out, "      ");
@@ -77,8 +79,8 @@ static void put_common_reasons(struct text *out, const struct exhibit *exhibit)
         }
 }
 
-/* Once if both presets have the same reason. */
-static void put_reasons(struct text *out, const struct exhibit *exhibit,
+/* Writes a reason once if both presets share it. */
+static void put_reasons(struct text *out, const struct experiment *experiment,
                         const struct verdict *verdict)
 {
     const struct expectation *const *expected = verdict->expected;
@@ -86,7 +88,8 @@ static void put_reasons(struct text *out, const struct exhibit *exhibit,
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
         const char *reason = verdict_reason(verdict, p);
         size_t first;
-        if (!reason || (same && p > 0) || exhibit_count_reason(exhibit, p, reason, &first) > 1)
+        if (!reason || (same && p > 0) ||
+            experiment_count_reason(experiment, p, reason, &first) > 1)
             continue;
         text_puts(out, "      ");
         text_put_wrapped(out, 6, "%s: %s", same ? "both" : claim_preset_names[p], reason);
@@ -109,12 +112,12 @@ static void put_unexpected(struct text *out, const struct verdict *verdict)
 struct tally reproduction_count(const struct reproduction *reproduction)
 {
     struct tally tally = {0};
-    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
-        const struct exhibit *exhibit = &reproduction->exhibits.items[e];
-        tally.claims += exhibit->verdicts.count;
-        for (size_t i = 0; i < exhibit->verdicts.count; i++)
+    for (size_t e = 0; e < reproduction->experiments.count; e++) {
+        const struct experiment *experiment = &reproduction->experiments.items[e];
+        tally.claims += experiment->verdicts.count;
+        for (size_t i = 0; i < experiment->verdicts.count; i++)
             for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-                const struct verdict *verdict = &exhibit->verdicts.items[i];
+                const struct verdict *verdict = &experiment->verdicts.items[i];
                 tally.holds[p] += verdict->findings[p].outcome == OUTCOME_HOLDS;
                 tally.unexpected += !verdict_is_expected(verdict, (enum claim_preset)p);
             }
@@ -128,23 +131,23 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
                                                   "holds"};
     struct tally tally = reproduction_count(reproduction);
     put_row(out, headings);
-    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
-        const struct exhibit *exhibit = &reproduction->exhibits.items[e];
-        text_printf(out, "%s  %s\n", exhibit->recipe->name, exhibit->recipe->title);
-        for (size_t i = 0; i < exhibit->verdicts.count; i++) {
-            const struct verdict *verdict = &exhibit->verdicts.items[i];
+    for (size_t e = 0; e < reproduction->experiments.count; e++) {
+        const struct experiment *experiment = &reproduction->experiments.items[e];
+        text_printf(out, "%s  %s\n", experiment->recipe->name, experiment->recipe->title);
+        for (size_t i = 0; i < experiment->verdicts.count; i++) {
+            const struct verdict *verdict = &experiment->verdicts.items[i];
             put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
                                                       verdict->findings[PRESET_PAPER].measured,
                                                       verdict->findings[PRESET_TODAY].measured,
                                                       holds_text(verdict)});
-            put_reasons(out, exhibit, verdict);
+            put_reasons(out, experiment, verdict);
         }
-        put_common_reasons(out, exhibit);
+        put_common_reasons(out, experiment);
     }
     text_putc(out, '\n');
-    for (size_t e = 0; e < reproduction->exhibits.count; e++)
-        for (size_t i = 0; i < reproduction->exhibits.items[e].verdicts.count; i++)
-            put_unexpected(out, &reproduction->exhibits.items[e].verdicts.items[i]);
+    for (size_t e = 0; e < reproduction->experiments.count; e++)
+        for (size_t i = 0; i < reproduction->experiments.items[e].verdicts.count; i++)
+            put_unexpected(out, &reproduction->experiments.items[e].verdicts.items[i]);
     text_printf(out, "%zu claims: %zu hold with preset paper, %zu with preset today%s\n",
                 tally.claims, tally.holds[PRESET_PAPER], tally.holds[PRESET_TODAY],
                 reproduction->quick ? " (a quick look)" : "");
@@ -171,22 +174,22 @@ static void write_verdict(struct json *json, const struct verdict *verdict)
     json_end_object(json);
 }
 
-static void write_exhibit(struct json *json, const struct exhibit *exhibit)
+static void write_experiment(struct json *json, const struct experiment *experiment)
 {
     json_begin_object(json, NULL);
-    json_string(json, "name", exhibit->recipe->name);
-    json_string(json, "title", exhibit->recipe->title);
-    json_unsigned(json, "observations", exhibit->observations);
-    json_unsigned(json, "failed", exhibit->failed);
-    json_unsigned(json, "checks_do_not_hold", exhibit->broken);
+    json_string(json, "name", experiment->recipe->name);
+    json_string(json, "title", experiment->recipe->title);
+    json_unsigned(json, "observations", experiment->observations);
+    json_unsigned(json, "failed", experiment->failed);
+    json_unsigned(json, "checks_do_not_hold", experiment->broken);
     json_begin_array(json, "plots");
-    for (size_t i = 0; i < exhibit->pictures.count; i++)
-        if (exhibit->pictures.items[i].file)
-            json_string(json, NULL, exhibit->pictures.items[i].file);
+    for (size_t i = 0; i < experiment->pictures.count; i++)
+        if (experiment->pictures.items[i].file)
+            json_string(json, NULL, experiment->pictures.items[i].file);
     json_end_array(json);
     json_begin_array(json, "claims");
-    for (size_t i = 0; i < exhibit->verdicts.count; i++)
-        write_verdict(json, &exhibit->verdicts.items[i]);
+    for (size_t i = 0; i < experiment->verdicts.count; i++)
+        write_verdict(json, &experiment->verdicts.items[i]);
     json_end_array(json);
     json_end_object(json);
 }
@@ -207,8 +210,8 @@ void reproduction_write_json(const struct reproduction *reproduction, struct tex
     json_unsigned(&json, "hold_with_preset_today", tally.holds[PRESET_TODAY]);
     json_unsigned(&json, "unexpected", tally.unexpected);
     json_begin_array(&json, "experiments");
-    for (size_t e = 0; e < reproduction->exhibits.count; e++)
-        write_exhibit(&json, &reproduction->exhibits.items[e]);
+    for (size_t e = 0; e < reproduction->experiments.count; e++)
+        write_experiment(&json, &reproduction->experiments.items[e]);
     json_end_array(&json);
     json_end_object(&json);
     text_putc(out, '\n');

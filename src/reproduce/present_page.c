@@ -1,7 +1,6 @@
-/* The page: what the papers say beside what was found, then every figure with its story.
+/* The page: claims of the papers and outcomes, then every figure with its description.
  *
- * The story of a figure is its README.md: paragraphs with blank lines between, headings left out
- * (the page has its own). */
+ * The description is the README.md of the experiment: paragraphs without headings. */
 #include "base/line_reader.h"
 #include "experiment/report/page.h"
 #include "reproduce/reproduce.h"
@@ -9,15 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_claims(struct page *page, const struct exhibit *exhibit)
+static void put_claims(struct page *page, const struct experiment *experiment)
 {
     static const char *const headings[] = {
         "claim", "paper", "weft, preset paper", "", "weft, preset today", ""};
-    if (exhibit->verdicts.count == 0)
+    if (experiment->verdicts.count == 0)
         return;
     page_begin_table(page, headings, 6);
-    for (size_t i = 0; i < exhibit->verdicts.count; i++) {
-        const struct verdict *verdict = &exhibit->verdicts.items[i];
+    for (size_t i = 0; i < experiment->verdicts.count; i++) {
+        const struct verdict *verdict = &experiment->verdicts.items[i];
         page_cell(page, "%s", verdict->claim->text);
         page_cell(page, "%s", verdict->claim->paper);
         for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
@@ -33,18 +32,18 @@ static void put_claims(struct page *page, const struct exhibit *exhibit)
     page_end_table(page);
 }
 
-/* Once where several claims, or both presets of one, have the same reason. */
-static void put_reasons(struct page *page, const struct exhibit *exhibit)
+/* Writes a reason once if several claims, or both presets, share it. */
+static void put_reasons(struct page *page, const struct experiment *experiment)
 {
-    for (size_t i = 0; i < exhibit->verdicts.count; i++) {
-        const struct verdict *verdict = &exhibit->verdicts.items[i];
+    for (size_t i = 0; i < experiment->verdicts.count; i++) {
+        const struct verdict *verdict = &experiment->verdicts.items[i];
         const struct expectation *const *expected = verdict->expected;
         bool same =
             expected[0] && expected[1] && strcmp(expected[0]->reason, expected[1]->reason) == 0;
         for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
             const char *reason = verdict_reason(verdict, p);
             size_t first = i,
-                   claims = reason ? exhibit_count_reason(exhibit, p, reason, &first) : 0;
+                   claims = reason ? experiment_count_reason(experiment, p, reason, &first) : 0;
             if (claims > 1 && first == i)
                 page_note(page, "%zu claims, preset %s: %s.", claims, claim_preset_names[p],
                           reason);
@@ -55,7 +54,7 @@ static void put_reasons(struct page *page, const struct exhibit *exhibit)
     }
 }
 
-/* Without the marks for code. */
+/* Appends a line without backquotes. */
 static void put_line(struct text *paragraph, const char *line)
 {
     if (paragraph->length)
@@ -92,34 +91,35 @@ static void put_picture(struct page *page, const struct picture *picture)
     page_chart(page, picture->charts.items, picture->charts.count, caption);
 }
 
-/* The two presets of a plot stand side by side. */
-static void put_pictures(struct page *page, const struct exhibit *exhibit)
+/* Puts both presets of a plot side by side. */
+static void put_pictures(struct page *page, const struct experiment *experiment)
 {
-    for (size_t i = 0; i < exhibit->pictures.count;) {
-        const struct plot *plot = exhibit->pictures.items[i].plot;
+    for (size_t i = 0; i < experiment->pictures.count;) {
+        const struct plot *plot = experiment->pictures.items[i].plot;
         page_begin_columns(page);
-        put_picture(page, &exhibit->pictures.items[i++]);
-        for (; i < exhibit->pictures.count && exhibit->pictures.items[i].plot == plot; i++) {
+        put_picture(page, &experiment->pictures.items[i++]);
+        for (; i < experiment->pictures.count && experiment->pictures.items[i].plot == plot; i++) {
             page_next_column(page);
-            put_picture(page, &exhibit->pictures.items[i]);
+            put_picture(page, &experiment->pictures.items[i]);
         }
         page_end_columns(page);
     }
 }
 
-static void put_exhibit(struct page *page, const struct exhibit *exhibit)
+static void put_experiment(struct page *page, const struct experiment *experiment)
 {
     char heading[256];
-    snprintf(heading, sizeof heading, "%s: %s", exhibit->recipe->name, exhibit->recipe->title);
+    snprintf(heading, sizeof heading, "%s: %s", experiment->recipe->name,
+             experiment->recipe->title);
     page_section(page, heading);
-    put_readme(page, exhibit->recipe);
-    put_claims(page, exhibit);
-    put_reasons(page, exhibit);
-    put_pictures(page, exhibit);
-    if (exhibit->failed || exhibit->broken)
+    put_readme(page, experiment->recipe);
+    put_claims(page, experiment);
+    put_reasons(page, experiment);
+    put_pictures(page, experiment);
+    if (experiment->failed || experiment->broken)
         page_note(page,
                   "Of this experiment's runs %zu failed, and %zu have checks that do not hold.",
-                  exhibit->failed, exhibit->broken);
+                  experiment->failed, experiment->broken);
 }
 
 static void put_summary(struct page *page, const struct reproduction *reproduction)
@@ -151,8 +151,8 @@ int reproduction_write_page(const struct reproduction *reproduction, const char 
     page_begin(&page, "The papers' figures, reproduced",
                reproduction->quick ? "A quick look: fewer sizes, fewer points" : "");
     put_summary(&page, reproduction);
-    for (size_t e = 0; e < reproduction->exhibits.count; e++)
-        put_exhibit(&page, &reproduction->exhibits.items[e]);
+    for (size_t e = 0; e < reproduction->experiments.count; e++)
+        put_experiment(&page, &reproduction->experiments.items[e]);
     int status = page_write(&page, path, err);
     page_release(&page);
     return status;

@@ -1,8 +1,7 @@
-/* A recipe: one figure of a paper, as a folder under experiments/ describes it.
+/* A recipe: one figure of a paper, described by a folder under experiments/.
  *
- * The folder holds a README.md (what the paper did, what is done here, what differs), scenarios and
- * sweeps, and a file called `figure`, which this module reads. It has one statement a line, in the
- * words of scenarios (experiments/README.md describes them):
+ * The folder has a README.md, scenarios and sweeps, and a file `figure`, which this module reads.
+ * Each line has one statement (experiments/README.md describes them):
  *
  *   title  "One and two virtual lanes"
  *   sweep  lanes.sweep [as NAME=VALUE ...] [quick NAME=VALUE,... ...]
@@ -10,7 +9,7 @@
  *   plot   NAME KIND "TITLE" [x NAME] [y NAME ...] [by NAME] [where NAME=VALUE ...] [from T to T]
  *   label  NAME "WORDS"
  *
- * The claims about a figure are C (claims.h): they compare numbers, and every one is different. */
+ * The claims about a figure are C functions (claims.h). */
 #ifndef WEFT_REPRODUCE_RECIPE_H
 #define WEFT_REPRODUCE_RECIPE_H
 
@@ -20,17 +19,17 @@
 #include <stdint.h>
 
 struct recipe_sweep {
-    const char *path;        /* of the sweep's file */
+    const char *path;        /* file of the sweep */
     const char *store;       /* name of its result store: "000-fig07-removal" */
-    struct conditions as;    /* what its runs are known by beside their parameters */
-    struct conditions quick; /* which runs a quick look takes */
+    struct conditions as;    /* parameters that it adds to its runs */
+    struct conditions quick; /* runs of a quick run */
 };
 
 enum plot_kind {
     PLOT_LINES,   /* a curve for each value of `by` */
     PLOT_POINTS,  /* the same without lines */
     PLOT_BARS,    /* a bar for each value of `by`, or each y, side by side */
-    PLOT_STACKED, /* the y's on top of each other */
+    PLOT_STACKED, /* figures stacked */
     PLOT_TIME,    /* series over time, one panel each */
     PLOT_KINDS,
 };
@@ -51,7 +50,7 @@ struct recipe_label {
 };
 
 struct recipe {
-    const char *name;   /* the folder's: "001-fig26" */
+    const char *name;   /* name of the folder: "001-fig26" */
     const char *folder; /* its path */
     const char *title;
     VEC(struct recipe_sweep) sweeps;
@@ -64,10 +63,10 @@ struct recipe {
 /* Reads FOLDER/figure. On error nothing needs to be released. */
 int recipe_read(struct recipe *recipe, const char *folder, struct err *err);
 void recipe_release(struct recipe *recipe);
-/* What a figure or parameter is called in plots: its label, or its name. */
+/* The label of a figure or parameter in plots, by default its name. */
 const char *recipe_label(const struct recipe *recipe, const char *name);
 
-/* All folders under `path` that have a `figure`, by name. */
+/* Recipes of all folders under `path` with a file `figure`, sorted by name. */
 struct recipes {
     VEC(struct recipe);
 };

@@ -10,14 +10,14 @@
 
 const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
 
-/* ---- which ---- */
+/* ---- choice of experiments ---- */
 
-static bool is_meant(const char *pattern, const char *name)
+static bool matches_name(const char *pattern, const char *name)
 {
     return fnmatch(pattern, name, 0) == 0 || strncmp(pattern, name, strlen(pattern)) == 0;
 }
 
-static int refuse_name(const struct recipes *recipes, const char *name, struct err *err)
+static int unknown_name_error(const struct recipes *recipes, const char *name, struct err *err)
 {
     VEC(const char *) names = {0};
     for (size_t i = 0; i < recipes->count; i++)
@@ -36,40 +36,40 @@ int reproduce_choose(const struct recipes *recipes, const char *const *names, si
     for (size_t n = 0; n < count; n++) {
         size_t found = 0;
         for (size_t i = 0; i < recipes->count; i++)
-            if (is_meant(names[n], recipes->items[i].name)) {
+            if (matches_name(names[n], recipes->items[i].name)) {
                 chosen[i] = true;
                 found++;
             }
         if (found == 0)
-            return refuse_name(recipes, names[n], err);
+            return unknown_name_error(recipes, names[n], err);
     }
     return 0;
 }
 
-/* ---- running ---- */
+/* ---- runs ---- */
 
-struct failure_teller {
+struct sweep_context {
     const struct reproduce_options *options;
     const struct sweep *sweep;
 };
 
-static void tell_failure(void *context, const struct sweep_run *run)
+static void report_failure(void *context, const struct sweep_run *run)
 {
-    struct failure_teller *teller = context;
-    if (teller->options->failure)
-        teller->options->failure(teller->options->context, teller->sweep, run);
+    const struct sweep_context *of = context;
+    if (of->options->failure)
+        of->options->failure(of->options->context, of->sweep, run);
 }
 
-static void tell_progress(void *context, const struct sweep_counts *counts)
+static void report_progress(void *context, const struct sweep_counts *counts)
 {
-    struct failure_teller *teller = context;
-    if (teller->options->progress)
-        teller->options->progress(teller->options->context, counts);
+    const struct sweep_context *of = context;
+    if (of->options->progress)
+        of->options->progress(of->options->context, counts);
 }
 
-/* Leaves out of a plan what a quick look does not take. */
-static void thin_out(struct sweep_plan *plan, const struct sweep *sweep,
-                     const struct conditions *quick)
+/* Removes runs that are not part of a quick run. */
+static void keep_quick_runs(struct sweep_plan *plan, const struct sweep *sweep,
+                            const struct conditions *quick)
 {
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     size_t kept = 0;
@@ -81,7 +81,7 @@ static void thin_out(struct sweep_plan *plan, const struct sweep *sweep,
     plan->runs.count = kept;
 }
 
-/* Experiments share sweeps; each counts once. */
+/* Experiments share sweeps; each sweep counts once. */
 static void count_runs(struct reproduction *reproduction, const char *store,
                        const struct sweep_counts *counts)
 {
@@ -102,13 +102,13 @@ static int run_plan(const struct reproduce_options *options, struct reproduction
                     const struct sweep *sweep, struct sweep_plan *plan, const char *store,
                     struct err *err)
 {
-    struct failure_teller teller = {options, sweep};
+    struct sweep_context sweep_context = {options, sweep};
     struct sweep_options running = {.store = store,
                                     .jobs = options->jobs,
                                     .retry = options->retry,
-                                    .progress = tell_progress,
-                                    .failure = tell_failure,
-                                    .context = &teller};
+                                    .progress = report_progress,
+                                    .failure = report_failure,
+                                    .context = &sweep_context};
     struct sweep_counts counts = {0};
     int status = sweep_plan_compare(plan, sweep, store, err);
     if (status == 0)
@@ -123,7 +123,6 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
 {
     struct sweep sweep;
     struct sweep_plan plan;
-    struct text store = {0};
     if (options->begin)
         options->begin(options->context, recipe, which->path);
     int status = sweep_read(&sweep, from_file(which->path, err));
@@ -132,62 +131,63 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
     status = sweep_plan_make(&plan, &sweep, &(struct sweep_choice){0}, err);
     if (status == 0) {
         if (options->quick)
-            thin_out(&plan, &sweep, &which->quick);
-        text_printf(&store, "%s/stores/%s.db", options->out, which->store);
-        status = run_plan(options, reproduction, &sweep, &plan, store.data, err);
+            keep_quick_runs(&plan, &sweep, &which->quick);
+        const char *store =
+            arena_printf(&reproduction->arena, "%s/stores/%s.db", options->out, which->store);
+        status = run_plan(options, reproduction, &sweep, &plan, store, err);
         sweep_plan_release(&plan);
     }
-    text_release(&store);
     sweep_release(&sweep);
     return status;
 }
 
-/* ---- looking ---- */
+/* ---- evaluation ---- */
 
-static void judge(struct exhibit *exhibit, const struct evidence *evidence,
-                  const struct expectations *expectations, bool quick)
+static void evaluate_claims(struct experiment *experiment, const struct evidence *evidence,
+                            const struct expectations *expectations, bool quick)
 {
     const struct claim *claim;
     for (size_t i = 0; (claim = claim_at(i)); i++) {
         struct verdict verdict = {.claim = claim};
-        if (strcmp(claim->experiment, exhibit->recipe->name) != 0)
+        if (strcmp(claim->experiment, experiment->recipe->name) != 0)
             continue;
         for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
             verdict.findings[p] = claim_evaluate(claim, evidence, (enum claim_preset)p);
             verdict.expected[p] =
                 expectation_find(expectations, claim, (enum claim_preset)p, quick);
         }
-        vec_push(&exhibit->verdicts, verdict);
+        vec_push(&experiment->verdicts, verdict);
     }
 }
 
-static void add_picture(struct exhibit *exhibit, const struct plot *plot,
+static void add_picture(struct experiment *experiment, const struct plot *plot,
                         const struct evidence *evidence, const char *preset)
 {
     struct picture picture = {.plot = plot, .preset = preset};
-    draw_plot(exhibit->recipe, plot, evidence, preset, &picture.charts);
+    draw_plot(experiment->recipe, plot, evidence, preset, &picture.charts);
     if (picture.charts.count)
-        vec_push(&exhibit->pictures, picture);
+        vec_push(&experiment->pictures, picture);
 }
 
-static void draw(struct exhibit *exhibit, const struct evidence *evidence)
+static void draw_plots(struct experiment *experiment, const struct evidence *evidence)
 {
     const char **presets;
     size_t count = evidence_values(evidence, "", "preset", &presets);
-    for (size_t i = 0; i < exhibit->recipe->plots.count; i++) {
-        const struct plot *plot = &exhibit->recipe->plots.items[i];
+    for (size_t i = 0; i < experiment->recipe->plots.count; i++) {
+        const struct plot *plot = &experiment->recipe->plots.items[i];
         for (unsigned p = 0; p < CLAIM_PRESETS && count; p++)
-            add_picture(exhibit, plot, evidence, claim_preset_names[p]);
+            add_picture(experiment, plot, evidence, claim_preset_names[p]);
         if (count == 0)
-            add_picture(exhibit, plot, evidence, NULL);
+            add_picture(experiment, plot, evidence, NULL);
     }
     mem_free(presets);
 }
 
-static int look(const struct reproduce_options *options, struct reproduction *reproduction,
-                const struct recipe *recipe, struct err *err)
+static int evaluate_experiment(const struct reproduce_options *options,
+                               struct reproduction *reproduction, const struct recipe *recipe,
+                               struct err *err)
 {
-    struct exhibit exhibit = {.recipe = recipe};
+    struct experiment experiment = {.recipe = recipe};
     struct evidence evidence;
     const char *stores = arena_printf(&reproduction->arena, "%s/stores", options->out);
     int status = evidence_read(&evidence, recipe, stores, options->quick, err);
@@ -196,12 +196,12 @@ static int look(const struct reproduce_options *options, struct reproduction *re
     for (size_t i = 0; i < recipe->computations.count && status == 0; i++)
         status = compute_evidence(&evidence, recipe->computations.items[i], recipe, err);
     if (status == 0) {
-        judge(&exhibit, &evidence, &reproduction->expectations, options->quick);
-        draw(&exhibit, &evidence);
-        exhibit.observations = evidence.items.count;
-        exhibit.failed = evidence.failed;
-        exhibit.broken = evidence.broken;
-        vec_push(&reproduction->exhibits, exhibit);
+        evaluate_claims(&experiment, &evidence, &reproduction->expectations, options->quick);
+        draw_plots(&experiment, &evidence);
+        experiment.observations = evidence.items.count;
+        experiment.failed = evidence.failed;
+        experiment.broken = evidence.broken;
+        vec_push(&reproduction->experiments, experiment);
     }
     evidence_release(&evidence);
     return status;
@@ -210,39 +210,39 @@ static int look(const struct reproduce_options *options, struct reproduction *re
 /* ---- pictures on disk ---- */
 
 static int write_picture(const struct reproduce_options *options, struct reproduction *reproduction,
-                         const struct exhibit *exhibit, struct picture *picture, struct err *err)
+                         const struct experiment *experiment, struct picture *picture,
+                         struct err *err)
 {
     static const char *const endings[] = {"svg", "png"};
-    struct text file = {0}, path = {0};
+    struct arena *arena = &reproduction->arena;
+    const char *file =
+        arena_printf(arena, "%s/%s%s%s", experiment->recipe->name, picture->plot->name,
+                     picture->preset ? "-" : "", picture->preset ? picture->preset : "");
     int status = 0;
-    text_printf(&file, "%s/%s%s%s", exhibit->recipe->name, picture->plot->name,
-                picture->preset ? "-" : "", picture->preset ? picture->preset : "");
-    for (unsigned i = 0; i < 2 && status == 0; i++) {
-        text_clear(&path);
-        text_printf(&path, "%s/%s.%s", options->out, file.data, endings[i]);
-        status = chart_gnuplot(picture->charts.items, picture->charts.count, path.data, false, err);
-    }
+    for (unsigned i = 0; i < 2 && status == 0; i++)
+        status = chart_gnuplot(picture->charts.items, picture->charts.count,
+                               arena_printf(arena, "%s/%s.%s", options->out, file, endings[i]),
+                               false, err);
     if (status == 0)
-        picture->file = arena_strdup(&reproduction->arena, file.data);
-    text_release(&file);
-    text_release(&path);
+        picture->file = file;
     return status;
 }
 
-/* Without gnuplot there are still the page's own pictures. */
+/* Without gnuplot only the page has pictures. */
 static int write_pictures(const struct reproduce_options *options,
                           struct reproduction *reproduction, struct err *err)
 {
     int status = 0;
-    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
-        struct exhibit *exhibit = &reproduction->exhibits.items[e];
-        if (exhibit->pictures.count == 0)
+    for (size_t e = 0; e < reproduction->experiments.count; e++) {
+        struct experiment *experiment = &reproduction->experiments.items[e];
+        if (experiment->pictures.count == 0)
             continue;
         status = run_folder_make(
-            arena_printf(&reproduction->arena, "%s/%s", options->out, exhibit->recipe->name), err);
-        for (size_t i = 0; i < exhibit->pictures.count && status == 0; i++)
-            status =
-                write_picture(options, reproduction, exhibit, &exhibit->pictures.items[i], err);
+            arena_printf(&reproduction->arena, "%s/%s", options->out, experiment->recipe->name),
+            err);
+        for (size_t i = 0; i < experiment->pictures.count && status == 0; i++)
+            status = write_picture(options, reproduction, experiment,
+                                   &experiment->pictures.items[i], err);
         if (status == -ENOENT) {
             if (options->note)
                 options->note(options->context, err->message);
@@ -254,10 +254,10 @@ static int write_pictures(const struct reproduce_options *options,
     return 0;
 }
 
-/* ---- all together ---- */
+/* ---- reproduction ---- */
 
-static int prepare(const struct reproduce_options *options, struct reproduction *reproduction,
-                   struct err *err)
+static int read_inputs(const struct reproduce_options *options, struct reproduction *reproduction,
+                       struct err *err)
 {
     const char *expected = arena_printf(&reproduction->arena, "%s/expected", options->experiments);
     int status = recipes_read(&reproduction->recipes, options->experiments, err);
@@ -285,7 +285,8 @@ static int run_all(const struct reproduce_options *options, struct reproduction 
     for (size_t i = 0; i < reproduction->recipes.count && status == 0 && !reproduction->interrupted;
          i++)
         if (chosen[i])
-            status = look(options, reproduction, &reproduction->recipes.items[i], err);
+            status =
+                evaluate_experiment(options, reproduction, &reproduction->recipes.items[i], err);
     return status;
 }
 
@@ -293,7 +294,7 @@ int reproduce(const struct reproduce_options *options, struct reproduction *repr
               struct err *err)
 {
     *reproduction = (struct reproduction){.quick = options->quick};
-    int status = prepare(options, reproduction, err);
+    int status = read_inputs(options, reproduction, err);
     if (status)
         return status;
     bool *chosen = mem_zalloc(reproduction->recipes.count, sizeof *chosen);
@@ -313,14 +314,14 @@ int reproduce(const struct reproduce_options *options, struct reproduction *repr
 
 void reproduction_release(struct reproduction *reproduction)
 {
-    for (size_t e = 0; e < reproduction->exhibits.count; e++) {
-        struct exhibit *exhibit = &reproduction->exhibits.items[e];
-        for (size_t i = 0; i < exhibit->pictures.count; i++)
-            charts_release(&exhibit->pictures.items[i].charts);
-        vec_release(&exhibit->pictures);
-        vec_release(&exhibit->verdicts);
+    for (size_t e = 0; e < reproduction->experiments.count; e++) {
+        struct experiment *experiment = &reproduction->experiments.items[e];
+        for (size_t i = 0; i < experiment->pictures.count; i++)
+            charts_release(&experiment->pictures.items[i].charts);
+        vec_release(&experiment->pictures);
+        vec_release(&experiment->verdicts);
     }
-    vec_release(&reproduction->exhibits);
+    vec_release(&reproduction->experiments);
     vec_release(&reproduction->stores);
     recipes_release(&reproduction->recipes);
     expectations_release(&reproduction->expectations);

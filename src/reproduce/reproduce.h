@@ -1,8 +1,9 @@
-/* Reproduction: runs the experiments, looks at what they found, and puts it beside the papers.
+/* Reproduces the figures of the papers: runs the experiments, evaluates the claims and writes a
+ * page.
  *
- * Everything goes into one folder: the result stores under stores/ (kept, so that the same command
- * goes on where it was stopped, and a whole run takes over what a quick one has done), a folder of
- * plots for each experiment, and index.html with all of it. */
+ * The output folder has the result stores under stores/, a folder of plots for each experiment, and
+ * index.html. Stores are kept: an interrupted command continues, and a full run reuses the runs of
+ * a quick one. */
 #ifndef WEFT_REPRODUCE_REPRODUCE_H
 #define WEFT_REPRODUCE_REPRODUCE_H
 
@@ -12,7 +13,7 @@
 
 struct reproduce_options {
     const char *experiments, *out; /* folders */
-    const char *const *names;      /* of experiments, or how they begin, or patterns; none: all */
+    const char *const *names;      /* names, prefixes or patterns of experiments; none: all */
     size_t name_count;
     bool quick, retry;
     unsigned jobs;
@@ -35,11 +36,11 @@ struct verdict {
 struct picture {
     const struct plot *plot;
     const char *preset; /* NULL: all */
-    const char *file;   /* under the folder, without its ending; NULL: there is none */
+    const char *file;   /* path under the output folder, without extension; NULL: not written */
     struct charts charts;
 };
 
-struct exhibit { /* what there is to see of one experiment */
+struct experiment { /* results of one experiment */
     const struct recipe *recipe;
     VEC(struct picture) pictures;
     VEC(struct verdict) verdicts;
@@ -49,8 +50,8 @@ struct exhibit { /* what there is to see of one experiment */
 struct reproduction {
     struct recipes recipes;
     struct expectations expectations;
-    VEC(struct exhibit) exhibits;
-    VEC(const char *) stores;                 /* of the sweeps that were run */
+    VEC(struct experiment) experiments;
+    VEC(const char *) stores;                 /* stores of the sweeps that were executed */
     size_t runs, there, done, failed, broken; /* of all sweeps */
     double seconds;
     bool quick, interrupted;
@@ -58,15 +59,15 @@ struct reproduction {
     struct arena arena;
 };
 
-/* Where the experiments are once weft is installed. */
+/* Where the experiments of an installed weft are. */
 extern const char reproduce_installed_path[];
 
-/* The recipes that are meant by names; an error names what is not there. */
+/* Marks the recipes that the names select. An error names an unknown one. */
 int reproduce_choose(const struct recipes *recipes, const char *const *names, size_t count,
                      bool *chosen, struct err *err);
 
-/* All of it. What was found is in *reproduction even if runs failed or claims do not hold; an error
- * means that there is nothing to see. Release it in either case. */
+/* Executes everything. Failed runs and claims that do not hold are no error. Release *reproduction
+ * also after an error. */
 int reproduce(const struct reproduce_options *options, struct reproduction *reproduction,
               struct err *err);
 void reproduction_release(struct reproduction *reproduction);
@@ -74,16 +75,16 @@ void reproduction_release(struct reproduction *reproduction);
 bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset);
 struct tally {
     size_t claims, holds[CLAIM_PRESETS];
-    size_t unexpected; /* outcomes that are not those on record */
+    size_t unexpected; /* outcomes that differ from experiments/expected */
 };
 struct tally reproduction_count(const struct reproduction *reproduction);
 
 /* present.c, present_page.c: the table of claims in 80 columns, all as JSON, and the page. */
-/* Why a claim does not hold; NULL: it does, or nobody knows. How many of an exhibit's claims have
- * this reason with a preset, and which is the first: it is told once for all of them. */
+/* The reason why a claim does not hold, or NULL. How many claims of an experiment have this reason
+ * with a preset, and the index of the first. */
 const char *verdict_reason(const struct verdict *verdict, enum claim_preset preset);
-size_t exhibit_count_reason(const struct exhibit *exhibit, enum claim_preset preset,
-                            const char *reason, size_t *first);
+size_t experiment_count_reason(const struct experiment *experiment, enum claim_preset preset,
+                               const char *reason, size_t *first);
 void reproduction_write_table(const struct reproduction *reproduction, struct text *out);
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out);
 int reproduction_write_page(const struct reproduction *reproduction, const char *path,

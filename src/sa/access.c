@@ -1,13 +1,12 @@
-/* Partitions: who may know of whom (15.4.1).
+/* Visibility of ports by partition (15.4.1).
  *
- * Two ports share a partition if both have its key and at least one is a full member; nobody is
- * told of a port with which it shares none, unless it knows the SM_Key. What counts are the keys
- * that ports are known to have (subnet/blocks.h), not those they are to get. As long as no table
- * has been looked at, everybody is a full member of the default partition: ports are born so.
+ * Two ports share a partition if both have its P_Key and at least one is a full member. A client
+ * without the SM_Key sees only ports with which it shares a partition. The known P_Key tables
+ * (subnet/blocks.h) count, not the wanted ones. Until the manager has read a table, every port is a
+ * full member of the default partition, which is the initial state of a port.
  *
- * Fabrics have many ports and few different tables, so tables are kept once as sets, sorted by
- * partition, and what two sets have in common is computed once. Everything that depends on
- * partitions asks here. */
+ * A fabric has many ports and few different P_Key tables. Each table is kept once, as a set sorted
+ * by partition, and the common key of two sets is computed once. */
 #include "sa/internal.h"
 #include "subnet/partitions.h"
 #include "wire/packet.h"
@@ -15,8 +14,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SETS_CACHED = 1024 };    /* the square of that many answers is kept */
-enum { NOT_COMPUTED = 0x8000 }; /* a key of no partition */
+enum { SETS_CACHED = 1024 };    /* sets up to which common keys are cached */
+enum { NOT_COMPUTED = 0x8000 }; /* the P_Key of no partition */
 
 static unsigned partition_of(unsigned key)
 {
@@ -36,7 +35,7 @@ void access_release(struct access *access)
     *access = (struct access){0};
 }
 
-/* By partition, full membership before limited. */
+/* Sorts by partition, and full membership before limited. */
 static int compare_keys(const void *a, const void *b)
 {
     unsigned x = *(const uint16_t *)a, y = *(const uint16_t *)b;
@@ -45,7 +44,7 @@ static int compare_keys(const void *a, const void *b)
     return (int)(y >> 15) - (int)(x >> 15);
 }
 
-/* The keys that are behind the others become a set, unless there is one already. */
+/* Makes a set of the keys from `first` on, or returns the set that already has these keys. */
 static uint32_t make_set(struct access *access, uint32_t first)
 {
     uint16_t *keys = &access->keys.items[first];
@@ -92,18 +91,18 @@ static uint32_t set_of_port(struct access *access, const struct subnet *subnet, 
     return make_set(access, first);
 }
 
-static void build(struct access *access, const struct subnet *subnet)
+static void build_sets(struct access *access, const struct subnet *subnet)
 {
     access_release(access);
     for (uint32_t port = 0; port < subnet->ports.count; port++) {
         const struct subnet_port *p = &subnet->ports.items[port];
         bool present = subnet->nodes.items[p->node].present;
         if (!p->guid || !subnet_is_end_port(subnet, port))
-            continue; /* those who left count: others are told that they did */
+            continue; /* nodes that left stay: reports about them go to their partitions */
         uint32_t set = set_of_port(access, subnet, port);
         access->sets.items[set].present |= present;
         if (!present && map_get(&access->by_guid, p->guid) != MAP_NONE)
-            continue; /* a virtual machine's: it is somewhere else now */
+            continue; /* the GUID of a virtual machine that has moved */
         map_set(&access->by_guid, p->guid, set);
         map_set(&access->ports, p->guid, port);
     }
@@ -124,16 +123,16 @@ void access_update(struct sa *sa)
         (!keys || (subnet->generation == access->subnet_generation &&
                    sa->view.generation == access->view_generation)))
         return;
-    build(access, subnet);
+    build_sets(access, subnet);
     access->keys_generation = keys;
     access->subnet_generation = subnet->generation;
     access->view_generation = sa->view.generation;
     groups_remove_members(sa, false);
     if (sa->index.guids.count)
-        partition_groups_make(sa); /* a partition may have got its first member, or lost its last */
+        partition_groups_make(sa); /* a partition may have its first member, or no member now */
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const uint16_t *keys_of(const struct access *access, uint32_t set, uint32_t *count)
 {
@@ -141,8 +140,8 @@ static const uint16_t *keys_of(const struct access *access, uint32_t set, uint32
     return access->keys.items + access->sets.items[set].first;
 }
 
-/* The first set's key of the lowest partition that both share, 0 if there is none: of equal
- * partitions the full members come first. */
+/* The key that the first set has of the lowest partition that both sets share; 0: none. In a set,
+ * the full key of a partition precedes the limited one. */
 static uint16_t find_common(const struct access *access, uint32_t one, uint32_t other)
 {
     uint32_t count, other_count, j = 0;
@@ -170,15 +169,16 @@ unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t othe
         return 0;
     if (!access->common)
         return find_common(access, one, other);
-    uint16_t *kept = &access->common[one * access->sets.count + other];
-    if (*kept == NOT_COMPUTED)
-        *kept = find_common(access, one, other);
-    return *kept;
+    uint16_t *cached = &access->common[one * access->sets.count + other];
+    if (*cached == NOT_COMPUTED)
+        *cached = find_common(access, one, other);
+    return *cached;
 }
 
-/* Its membership in a partition: the key, full if it has both; 0: none. */
+/* The key of a partition in the set, the full one if it has both; 0: none. */
 static unsigned key_in_set(const struct access *access, uint32_t set, unsigned partition)
 {
+    assert(set < access->sets.count);
     uint32_t count;
     const uint16_t *keys = keys_of(access, set, &count);
     size_t at;
@@ -267,11 +267,11 @@ bool access_key_block(const struct sa *sa, uint32_t port, unsigned block, uint8_
     const struct subnet *subnet = sa->view.subnet;
     const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
     bool end = subnet_is_end_port(subnet, port);
-    unsigned room =
+    unsigned capacity =
         end ? node->partition_cap
             : (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
     const uint8_t *known = blocks_actual(&subnet->blocks, port, BLOCK_PARTITIONS, block);
-    if (block * PARTITION_BLOCK >= room || (!end && !known))
+    if (block * PARTITION_BLOCK >= capacity || (!end && !known))
         return false;
     memset(data, 0, WIRE_BYTES_P_KEY_TABLE);
     if (known)

@@ -1,8 +1,7 @@
-/* ClassPortInfo of the administration: what it can do, and where it is (13.4.8.1, 15.2).
+/* ClassPortInfo of the SA: capabilities and redirection (13.4.8.1, 15.2).
  *
- * The administration usually sits where the manager does. If it sits elsewhere, whoever asks here
- * is told so. saquery does not follow: it names the status and ends. So this is for simulations,
- * and for clients that do. */
+ * The SA is usually at the port of the manager. If it is at another port, it redirects its clients.
+ * saquery does not follow a redirection, so only simulations use it. */
 #include "sa/internal.h"
 
 void sa_redirect(struct sa *sa, const struct redirect *to)

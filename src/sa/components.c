@@ -1,10 +1,10 @@
 /* Component masks and selectors (15.4.4, 15.2.5.16).
  *
- * A query carries a record of the kind it asks for, and a mask that says which of its components
- * count, bit by bit in the record's order; the others are wildcards. MTU, rate and life time come
- * with a selector: greater than, less than, exactly this value, or the best there is. A path that
- * can do more than it was asked for is told as one that does what was asked for; but for exact
- * rates, which are those of links. */
+ * A query carries a record and a mask. Each bit of the mask selects a component of the record, in
+ * the order of its fields; components that are not selected match any value. MTU, rate and life
+ * time have a selector: greater than, less than, exactly, or the best value. A path that exceeds
+ * the requested MTU or life time is returned with the requested value. An exact rate must be the
+ * rate of the path. */
 #include "sa/internal.h"
 
 #include <assert.h>
@@ -65,7 +65,7 @@ bool selection_apply(const struct selection *selection, uint8_t *value)
     return false;
 }
 
-/* Rates have codes that do not follow their order. */
+/* The codes of rates are not in the order of the rates. */
 bool selection_apply_rate(const struct selection *selection, uint8_t *rate)
 {
     if (!selection->given || selection->selector == SELECT_BEST)

@@ -1,24 +1,24 @@
-/* The administration's verbs: what comes in waits in the queue, what is pulled is answered then.
+/* Entry points of the SA: received queries are queued, and answered when the owner pulls output.
  *
- * A query is checked, handed to whoever knows its attribute, and answered with what that one put
- * into the answer. Statuses follow 15.4.2: no records, too many for a Get, a method that does not
- * go with the attribute. Whoever has no LID that we know, or another SM_Key than ours, hears
- * nothing. */
+ * The handler of its attribute answers a query. The status follows 15.4.2: no records, too many
+ * records for a Get, or a method that the attribute does not support. A query from an unknown LID,
+ * or with a wrong SM_Key, is dropped. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
-enum { /* bits of methods, all of which are below 32 */
-       BY_GET = 1 << METHOD_GET,
-       BY_SET = 1 << METHOD_SET,
-       BY_TABLE = 1 << METHOD_GET_TABLE,
-       BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
-       BY_MULTI = 1 << METHOD_GET_MULTI,
-       BY_DELETE = 1 << METHOD_DELETE,
-       BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
+/* Bits of methods, all of which are below 32. */
+enum {
+    BY_GET = 1 << METHOD_GET,
+    BY_SET = 1 << METHOD_SET,
+    BY_TABLE = 1 << METHOD_GET_TABLE,
+    BY_TRACE = 1 << METHOD_GET_TRACE_TABLE,
+    BY_MULTI = 1 << METHOD_GET_MULTI,
+    BY_DELETE = 1 << METHOD_DELETE,
+    BY_ANY = BY_GET | BY_SET | BY_TABLE | BY_TRACE | BY_MULTI | BY_DELETE,
 };
 
-enum { ANSWER_WORK = 4 }; /* what an answer costs beside its records, in records */
+enum { ANSWER_WORK = 4 }; /* cost of an answer without its records, in records */
 
 static const struct handler {
     uint16_t attribute;
@@ -27,13 +27,14 @@ static const struct handler {
     query_handler *handle;
 } handlers[] = {
 #define RECORD(symbol, methods, handle)                                                            \
-    WIRE_ID_##symbol, methods, WIRE_ID_##symbol, WIRE_BYTES_##symbol, handle
+    ATTRIBUTE_##symbol, methods, ATTRIBUTE_##symbol, WIRE_BYTES_##symbol, handle
     {RECORD(PATH_RECORD, BY_GET | BY_TABLE, path_records)},
-    {WIRE_ID_PATH_RECORD, BY_TRACE, WIRE_ID_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD, trace_records},
-    {WIRE_ID_MULTI_PATH_RECORD, BY_MULTI, WIRE_ID_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
+    {ATTRIBUTE_PATH_RECORD, BY_TRACE, ATTRIBUTE_TRACE_RECORD, WIRE_BYTES_TRACE_RECORD,
+     trace_records},
+    {ATTRIBUTE_MULTI_PATH_RECORD, BY_MULTI, ATTRIBUTE_PATH_RECORD, WIRE_BYTES_PATH_RECORD,
      multi_path_records},
     {RECORD(CLASS_PORT_INFO, BY_GET, class_port_info)},
-    {WIRE_ID_INFORM_INFO, BY_SET, WIRE_ID_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
+    {ATTRIBUTE_INFORM_INFO, BY_SET, ATTRIBUTE_INFORM_INFO, WIRE_BYTES_INFORM_INFO + 4, inform_info},
     {RECORD(NODE_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(PORT_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(SWITCH_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
@@ -80,6 +81,7 @@ void sa_config_init(struct sa_config *config)
 struct sa *sa_new(const struct sa_config *config, uint64_t port_guid)
 {
     struct sa *sa = mem_zalloc(1, sizeof *sa);
+    assert(config->turn_work > 0 && config->client_limit > 0);
     sa->config = *config;
     sa->guid = port_guid;
     sa->registrations_due = TIME_NEVER;
@@ -94,8 +96,8 @@ static void close_long_query(struct long_query *query)
     *query = (struct long_query){0};
 }
 
-/* All that waits: nobody who asked another state of affairs is answered from this one. */
-static void forget_queries(struct sa *sa)
+/* Drops all queries and answers in progress. They refer to a state that is no longer valid. */
+static void drop_queries(struct sa *sa)
 {
     queue_release(&sa->queue);
     for (unsigned i = 0; i < LONG_QUERIES; i++)
@@ -109,7 +111,7 @@ void sa_free(struct sa *sa)
 {
     if (!sa)
         return;
-    forget_queries(sa);
+    drop_queries(sa);
     path_index_release(&sa->index);
     access_release(&sa->access);
     groups_release(&sa->registry.groups);
@@ -124,7 +126,7 @@ void sa_free(struct sa *sa)
     mem_free(sa);
 }
 
-/* ---- what is seen ---- */
+/* ---- the view of the subnet ---- */
 
 static void report_changes(struct sa *sa, const struct path_index *before)
 {
@@ -132,12 +134,12 @@ static void report_changes(struct sa *sa, const struct path_index *before)
     for (size_t i = 0; i < before->guids.count; i++)
         if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, before->guids.items[i]);
-            report_change(sa, WIRE_ID_TRAP_GID_OUT_OF_SERVICE, gid, 0);
+            report_change(sa, ATTRIBUTE_TRAP_GID_OUT_OF_SERVICE, gid, 0);
         }
     for (size_t i = 0; i < sa->index.guids.count; i++)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, sa->index.guids.items[i]);
-            report_change(sa, WIRE_ID_TRAP_GID_IN_SERVICE, gid, 0);
+            report_change(sa, ATTRIBUTE_TRAP_GID_IN_SERVICE, gid, 0);
             if (map_remove(&sa->expired_ports, sa->index.guids.items[i]))
                 vec_push(&sa->returned_ports, sa->index.guids.items[i]);
         }
@@ -152,7 +154,7 @@ void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
     sa->serves = view->network != NULL;
     if (!sa->serves) {
         if (served) {
-            forget_queries(sa);
+            drop_queries(sa);
             path_index_release(&sa->index);
             sa->registry_source_lid = own_lid;
         }
@@ -263,7 +265,7 @@ static void answer_begin(struct sa *sa, struct answer *answer, const struct hand
     answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
 }
 
-static void head(uint8_t *mad, const struct query *query, uint16_t status)
+static void fill_header(uint8_t *mad, const struct query *query, uint16_t status)
 {
     unsigned method = query_method(query);
     memcpy(mad, query->mad, SA_DATA_OFFSET);
@@ -272,7 +274,7 @@ static void head(uint8_t *mad, const struct query *query, uint16_t status)
              : method == METHOD_GET_TRACE_TABLE ? METHOD_GET_TABLE_RESP
                                                 : method | METHOD_RESPONSE);
     wire_set(mad, MAD_STATUS, status);
-    wire_set(mad, SA_SM_KEY, 0); /* never told */
+    wire_set(mad, SA_SM_KEY, 0); /* never sent to clients */
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
     wire_set(mad, RMPP_TYPE, RMPP_NONE);
     wire_set(mad, RMPP_FLAGS, 0);
@@ -282,22 +284,22 @@ static void head(uint8_t *mad, const struct query *query, uint16_t status)
     wire_set(mad, SA_ATTRIBUTE_OFFSET, 0);
 }
 
-/* The question comes back with the reason. */
-static void refuse(struct answer *answer, const struct query *query, uint16_t status)
+/* Returns the query with an error status. */
+static void answer_error(struct answer *answer, const struct query *query, uint16_t status)
 {
     answer->bytes = mem_reserve(answer->bytes, &answer->capacity, MAD_BYTES, 1);
     memcpy(answer->bytes, query->mad, MAD_BYTES);
-    head(answer->bytes, query, status);
+    fill_header(answer->bytes, query, status);
     answer->used = MAD_BYTES;
-    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD)
-        wire_set(answer->bytes, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
-    /* o13-13.1.1: who was not subscribed reads so */
-    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_INFORM_INFO)
+    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_MULTI_PATH_RECORD)
+        wire_set(answer->bytes, MAD_ATTRIBUTE_ID, ATTRIBUTE_PATH_RECORD);
+    /* o13-13.1.1: Subscribe is 0 if the subscription failed */
+    if (wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_INFORM_INFO)
         wire_set(answer->bytes + SA_DATA_OFFSET, INFORM_INFO_SUBSCRIBE, 0);
 }
 
-static void finish(struct sa *sa, struct answer *answer, const struct query *query,
-                   const struct handler *handler, uint16_t status)
+static void finish_answer(struct sa *sa, struct answer *answer, const struct query *query,
+                          const struct handler *handler, uint16_t status)
 {
     bool single = query_method(query) == METHOD_GET;
     if (!status && answer->over)
@@ -308,10 +310,10 @@ static void finish(struct sa *sa, struct answer *answer, const struct query *que
         status = STATUS_SA_TOO_MANY_RECORDS;
     if (status) {
         sa->counts.refusals++;
-        refuse(answer, query, status);
+        answer_error(answer, query, status);
         return;
     }
-    head(answer->bytes, query, 0);
+    fill_header(answer->bytes, query, 0);
     wire_set(answer->bytes, MAD_ATTRIBUTE_ID, handler->answer_id);
     wire_set(answer->bytes, SA_ATTRIBUTE_OFFSET, answer->count ? answer->record_bytes / 8 : 0);
     uint64_t method = wire_get(answer->bytes, MAD_METHOD);
@@ -331,17 +333,17 @@ void answer_text(struct sa *sa, const struct query *query, const struct text *te
     answer_begin(sa, &sa->out, &own);
     size_t bytes = SA_DATA_OFFSET + text->length;
     if (bytes > sa->out.limit) {
-        refuse(&sa->out, query, STATUS_SA_NO_RESOURCES);
+        answer_error(&sa->out, query, STATUS_SA_NO_RESOURCES);
         return;
     }
     sa->out.bytes = mem_reserve(sa->out.bytes, &sa->out.capacity, bytes + MAD_BYTES, 1);
     memcpy(sa->out.bytes + SA_DATA_OFFSET, text->data, text->length);
     sa->out.used = bytes;
     sa->out.count = (uint32_t)(text->length / own.record_bytes);
-    finish(sa, &sa->out, query, &own, STATUS_OK);
+    finish_answer(sa, &sa->out, query, &own, STATUS_OK);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const struct handler *find_handler(const struct query *query, uint16_t *status)
 {
@@ -359,51 +361,51 @@ static const struct handler *find_handler(const struct query *query, uint16_t *s
     return NULL;
 }
 
-/* False: all places for long ones are taken. */
+/* False if LONG_QUERIES are open already. */
 static bool open_long_query(struct sa *sa, struct query *query, const struct handler *handler)
 {
     for (unsigned i = 0; i < LONG_QUERIES; i++) {
-        struct long_query *place = &sa->long_queries[i];
-        if (place->open)
+        struct long_query *slot = &sa->long_queries[i];
+        if (slot->open)
             continue;
-        *place = (struct long_query){.open = true, .query = *query};
-        place->generation = sa->view.generation;
-        query->more = NULL; /* that is its own now */
-        assert(place->query.more == NULL || place->query.bytes > MAD_BYTES);
-        answer_begin(sa, &place->answer, handler);
+        *slot = (struct long_query){.open = true, .query = *query};
+        slot->generation = sa->view.generation;
+        query->more = NULL; /* the long query owns it now */
+        assert(slot->query.more == NULL || slot->query.bytes > MAD_BYTES);
+        answer_begin(sa, &slot->answer, handler);
         return true;
     }
     return false;
 }
 
-static void hand_out(struct sa *sa, const struct query *query, struct sa_message *message)
+static void output_answer(struct sa *sa, const struct query *query, struct sa_message *message)
 {
     *message = (struct sa_message){
         .address = query->address, .data = sa->out.bytes, .bytes = sa->out.used};
 }
 
-/* Who asks for it gets ClassPortInfo as the answer, everybody else as the reason why there is none.
- */
-static void redirect(struct sa *sa, const struct query *query)
+/* Answers Get(ClassPortInfo), and any other query with ClassPortInfo and the status REDIRECT. */
+static void redirect_client(struct sa *sa, const struct query *query)
 {
-    static const struct handler own = {.answer_id = WIRE_ID_CLASS_PORT_INFO,
+    static const struct handler own = {.answer_id = ATTRIBUTE_CLASS_PORT_INFO,
                                        .record_bytes = WIRE_BYTES_CLASS_PORT_INFO};
-    bool asked = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_CLASS_PORT_INFO;
+    bool asked = wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_CLASS_PORT_INFO;
     answer_begin(sa, &sa->out, &own);
     class_port_info(sa, query, &sa->out);
-    finish(sa, &sa->out, query, &own, STATUS_OK);
+    finish_answer(sa, &sa->out, query, &own, STATUS_OK);
     if (asked && query_method(query) == METHOD_GET)
         return;
-    head(sa->out.bytes, query, STATUS_REDIRECT);
-    wire_set(sa->out.bytes, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
-    if (sa->out.used < MAD_BYTES) /* of a table, which is not filled up */
+    fill_header(sa->out.bytes, query, STATUS_REDIRECT);
+    wire_set(sa->out.bytes, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
+    if (sa->out.used < MAD_BYTES) /* answers to GetTable are not padded */
         memset(sa->out.bytes + sa->out.used, 0, MAD_BYTES - sa->out.used);
     sa->out.used = MAD_BYTES;
 }
 
-/* True if there is an answer now; false if there is none, or it comes later. */
+/* True if there is an answer now; false if the query is dropped or answered later. */
 static bool process_query(struct sa *sa, struct query *query, struct sa_message *message)
 {
+    assert(sa->serves);
     uint16_t status;
     const struct handler *handler = find_handler(query, &status);
     bool is_long = handler && handler->handle == path_records && path_query_is_long(sa, query);
@@ -412,24 +414,24 @@ static bool process_query(struct sa *sa, struct query *query, struct sa_message 
         return false;
     }
     if (sa->redirection.lid) {
-        redirect(sa, query);
+        redirect_client(sa, query);
     } else if (!handler) {
         sa->counts.refusals++;
-        refuse(&sa->out, query, status);
+        answer_error(&sa->out, query, status);
     } else if (is_long || deferred_is_full(sa, query)) {
         if (is_long && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
-        refuse(&sa->out, query, STATUS_BUSY);
+        answer_error(&sa->out, query, STATUS_BUSY);
     } else {
         answer_begin(sa, &sa->out, handler);
         status = handler->handle(sa, query, &sa->out);
         sa->budget -= sa->out.considered;
-        finish(sa, &sa->out, query, handler, status);
+        finish_answer(sa, &sa->out, query, handler, status);
         if (deferred_keep(sa, query))
             return false;
     }
-    hand_out(sa, query, message);
+    output_answer(sa, query, message);
     return true;
 }
 
@@ -441,32 +443,33 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
             continue;
         uint16_t status;
         const struct handler *handler = find_handler(&query->query, &status);
+        assert(handler && handler->handle == path_records);
         mem_free(sa->out.bytes);
         sa->out = query->answer;
         query->answer = (struct answer){0};
-        finish(sa, &sa->out, &query->query, handler, STATUS_OK);
-        hand_out(sa, &query->query, message);
+        finish_answer(sa, &sa->out, &query->query, handler, STATUS_OK);
+        output_answer(sa, &query->query, message);
         close_long_query(query);
         return true;
     }
     return false;
 }
 
-/* ---- the verbs ---- */
+/* ---- entry points ---- */
 
-static bool next_busy(struct sa *sa, struct sa_message *message)
+static bool next_busy_answer(struct sa *sa, struct sa_message *message)
 {
     if (sa->busy_taken == sa->busy.count) {
         sa->busy.count = sa->busy_taken = 0;
         return false;
     }
-    /* Whoever may wait is answered first: half of each turn is theirs. */
+    /* Half of each turn is reserved for queries in the queue. */
     if (sa->queue.waiting && sa->budget < sa->config.turn_work / 2)
         return false;
     const struct query *query = &sa->busy.items[sa->busy_taken++];
     sa->budget -= ANSWER_WORK;
-    refuse(&sa->out, query, STATUS_BUSY);
-    hand_out(sa, query, message);
+    answer_error(&sa->out, query, STATUS_BUSY);
+    output_answer(sa, query, message);
     return true;
 }
 
@@ -477,8 +480,8 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         message->bytes >= SA_DATA_OFFSET && wire_get(message->data, MAD_CLASS) == CLASS_SUBN_ADM;
     unsigned method = valid ? (unsigned)wire_get(message->data, MAD_METHOD) : 0;
     bool own = valid && wire_get(message->data, MAD_ATTRIBUTE_ID) == SA_ATTRIBUTE_REGISTRATIONS;
-    bool sent_away = valid && wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT;
-    if ((own || sent_away) && method == METHOD_GET_TABLE_RESP) {
+    bool redirected = valid && wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT;
+    if ((own || redirected) && method == METHOD_GET_TABLE_RESP) {
         sync_receive(sa, message);
         return;
     }
@@ -522,8 +525,8 @@ void sa_expire(struct sa *sa, uint64_t now)
 {
     sa->now = now;
     sa->budget = sa->config.turn_work;
-    /* BUSY that could not be said in a turn is not said: in a storm that is more than anybody can
-     * use, and silence makes clients wait. */
+    /* BUSY answers that do not fit into a turn are dropped. A client without an answer waits longer
+     * before it repeats its query. */
     if (sa->busy_taken) {
         sa->counts.dropped += sa->busy.count - sa->busy_taken;
         sa->busy.count = sa->busy_taken = 0;
@@ -561,7 +564,7 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
         return true;
     if (!sa->serves)
         return false;
-    if (next_busy(sa, message) || deferred_next(sa, message) || reports_next(sa, message))
+    if (next_busy_answer(sa, message) || deferred_next(sa, message) || reports_next(sa, message))
         return true;
     while (sa->budget > 0 && queue_take(&sa->queue, &query)) {
         sa->budget -= ANSWER_WORK;

@@ -1,6 +1,6 @@
 /* Answers that are deferred until the registration is durable.
  *
- * A client that is told that it has joined does not register again after a failover. So the answer
+ * A client whose registration was confirmed does not register again after a failover. So the answer
  * to a Set or Delete waits until all registrations so far are in the owner's file (if it keeps one;
  * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
  * by its next poll (sync.c). One save and one poll serve all waiting answers.
@@ -9,6 +9,8 @@
  * longer than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
 #include "sa/internal.h"
 
+#include <assert.h>
+
 static const uint64_t patience = 100 * NS_PER_MS;
 
 static bool covers(const struct sa_generations *known, const struct sa_generations *needed)
@@ -16,75 +18,76 @@ static bool covers(const struct sa_generations *known, const struct sa_generatio
     return known->groups >= needed->groups && known->others >= needed->others;
 }
 
-static bool is_in_step(const struct sa *sa, const struct standby *standby)
+static bool is_in_sync(const struct sa *sa, const struct standby *standby)
 {
     return standby->instance == sa->config.instance &&
-           (standby->waits || sa->now < standby->told + patience);
+           (standby->polling || sa->now < standby->answered_at + patience);
 }
 
-static bool is_safe(const struct sa *sa, const struct sa_generations *needed)
+static bool is_durable(const struct sa *sa, const struct sa_generations *needed)
 {
     if (sa->deferred.journaled && !covers(&sa->deferred.kept, needed))
         return false;
     for (unsigned i = 0; i < STANDBYS; i++)
-        if (is_in_step(sa, &sa->standbys[i]) && !covers(&sa->standbys[i].since, needed))
+        if (is_in_sync(sa, &sa->standbys[i]) && !covers(&sa->standbys[i].since, needed))
             return false;
     return true;
 }
 
-static bool may_wait(const struct query *query)
+static bool changes_registry(const struct query *query)
 {
     return query_method(query) == METHOD_SET || query_method(query) == METHOD_DELETE;
 }
 
 bool deferred_is_full(const struct sa *sa, const struct query *query)
 {
-    return may_wait(query) &&
+    return changes_registry(query) &&
            sa->deferred.answers.count - sa->deferred.taken >= sa->config.queue_limit;
 }
 
 bool deferred_keep(struct sa *sa, const struct query *query)
 {
-    struct deferred_answers *held = &sa->deferred;
+    struct deferred_answers *deferred = &sa->deferred;
     struct deferred_answer answer = {.address = query->address,
                                      .after = sa_registry_generations(sa),
                                      .until = sa->now + patience};
-    if (!may_wait(query) || wire_get(sa->out.bytes, MAD_STATUS) != STATUS_OK ||
-        (held->taken == held->answers.count && is_safe(sa, &answer.after)))
+    if (!changes_registry(query) || wire_get(sa->out.bytes, MAD_STATUS) != STATUS_OK ||
+        (deferred->taken == deferred->answers.count && is_durable(sa, &answer.after)))
         return false;
     memcpy(answer.mad, sa->out.bytes, MAD_BYTES);
-    vec_push(&held->answers, answer);
+    vec_push(&deferred->answers, answer);
     return true;
 }
 
 bool deferred_next(struct sa *sa, struct sa_message *message)
 {
-    struct deferred_answers *held = &sa->deferred;
-    if (held->taken == held->answers.count)
+    struct deferred_answers *deferred = &sa->deferred;
+    assert(deferred->taken <= deferred->answers.count);
+    if (deferred->taken == deferred->answers.count)
         return false;
-    const struct deferred_answer *answer = &held->answers.items[held->taken];
-    if (sa->now < answer->until && !is_safe(sa, &answer->after))
+    const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
+    if (sa->now < answer->until && !is_durable(sa, &answer->after))
         return false;
-    memcpy(held->mad, answer->mad, MAD_BYTES);
+    memcpy(deferred->mad, answer->mad, MAD_BYTES);
     *message =
-        (struct sa_message){.address = answer->address, .data = held->mad, .bytes = MAD_BYTES};
-    held->taken = vec_drop_taken(&held->answers, held->taken + 1);
+        (struct sa_message){.address = answer->address, .data = deferred->mad, .bytes = MAD_BYTES};
+    deferred->taken = vec_drop_taken(&deferred->answers, deferred->taken + 1);
     return true;
 }
 
 uint64_t deferred_deadline(const struct sa *sa)
 {
-    const struct deferred_answers *held = &sa->deferred;
-    if (held->taken == held->answers.count)
+    const struct deferred_answers *deferred = &sa->deferred;
+    if (deferred->taken == deferred->answers.count)
         return TIME_NEVER;
-    const struct deferred_answer *answer = &held->answers.items[held->taken];
-    return is_safe(sa, &answer->after) ? 0 : answer->until;
+    const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
+    return is_durable(sa, &answer->after) ? 0 : answer->until;
 }
 
 bool deferred_awaits(const struct sa *sa, const struct standby *standby)
 {
-    const struct deferred_answers *held = &sa->deferred;
-    return held->taken < held->answers.count && is_in_step(sa, standby);
+    const struct deferred_answers *deferred = &sa->deferred;
+    return deferred->taken < deferred->answers.count && is_in_sync(sa, standby);
 }
 
 void sa_await_saves(struct sa *sa, bool kept)
@@ -95,9 +98,9 @@ void sa_await_saves(struct sa *sa, bool kept)
 
 bool sa_waits_for_save(const struct sa *sa)
 {
-    const struct deferred_answers *held = &sa->deferred;
-    return held->journaled && held->taken < held->answers.count &&
-           !covers(&held->kept, &held->answers.items[held->answers.count - 1].after);
+    const struct deferred_answers *deferred = &sa->deferred;
+    return deferred->journaled && deferred->taken < deferred->answers.count &&
+           !covers(&deferred->kept, &deferred->answers.items[deferred->answers.count - 1].after);
 }
 
 void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations)

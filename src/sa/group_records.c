@@ -1,12 +1,13 @@
 /* MCMemberRecord: hosts create, join, leave and look up multicast groups (15.2.5.17, 15.2.5.17.2).
  *
- * Set joins, and creates the group if there is none with this MGID and enough was said of it; an
- * MGID of zero asks for a new one. Delete leaves. A group goes with its last full member, unless it
- * is permanent. MTU, rate and life time of a new group are settled by selectors against what the
- * joining port can do. A port may be joined by another (proxy) of its partition.
+ * Set joins a group. It creates the group if no group has the MGID and the query has the required
+ * components; for an MGID of zero the SA chooses one. Delete leaves. A group is removed with its
+ * last full member, unless it is permanent. Selectors and the capabilities of the joining port
+ * determine MTU, rate and life time of a new group. Another port of the partition may join for a
+ * port (proxy join).
  *
- * A member that cannot be reached any more stays one for a while: when it was only cut off, it does
- * not know that it would have to join again. */
+ * An unreachable member stays in its groups for a while, because a host whose link fails briefly
+ * does not join again. */
 #include "sa/internal.h"
 #include "wire/packet.h"
 
@@ -66,7 +67,7 @@ static void fill_record(const struct group *group, const struct group_member *me
     wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, member->proxy);
 }
 
-/* ---- looking up ---- */
+/* ---- look-ups ---- */
 
 static const struct component group_components[] = {
     {GROUP_MGID, GROUP_MGID, MC_MEMBER_RECORD_MGID, 0},
@@ -81,9 +82,9 @@ static const struct component member_components[] = {
     NO_COMPONENT,
 };
 
-/* A group is what it is: only one that has the value already fits. */
-static bool value_fits(const struct query *query, unsigned bit, enum wire_field selector_field,
-                       unsigned has, unsigned wanted)
+/* The values of an existing group are fixed. */
+static bool value_matches(const struct query *query, unsigned bit, enum wire_field selector_field,
+                          unsigned has, unsigned wanted)
 {
     if (!query_has(query, bit))
         return true;
@@ -95,23 +96,23 @@ static bool value_fits(const struct query *query, unsigned bit, enum wire_field 
     }
 }
 
-static bool values_fit(const struct query *query, const struct group *group)
+static bool values_match(const struct query *query, const struct group *group)
 {
     const uint8_t *data = query_data(query);
-    return value_fits(query, GROUP_MTU_SELECTOR, MC_MEMBER_RECORD_MTU_SELECTOR, group->mtu,
-                      (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU)) &&
-           value_fits(query, GROUP_RATE_SELECTOR, MC_MEMBER_RECORD_RATE_SELECTOR,
-                      rate_order(group->rate),
-                      rate_order((unsigned)wire_get(data, MC_MEMBER_RECORD_RATE)));
+    return value_matches(query, GROUP_MTU_SELECTOR, MC_MEMBER_RECORD_MTU_SELECTOR, group->mtu,
+                         (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU)) &&
+           value_matches(query, GROUP_RATE_SELECTOR, MC_MEMBER_RECORD_RATE_SELECTOR,
+                         rate_order(group->rate),
+                         rate_order((unsigned)wire_get(data, MC_MEMBER_RECORD_RATE)));
 }
 
-/* Who is in a group is told to the trusted only; others learn of the group, once. They may ask
- * whether a port is in it; without a port the group counts as its maker's, a full member's. */
-static void add_group(const struct query *query, const struct group *group,
-                      const struct matcher *matcher, struct answer *answer)
+/* Only clients with the SM_Key see the members of a group. Other clients get one record per group,
+ * and may query whether a given port is a member. */
+static void add_group_record(const struct query *query, const struct group *group,
+                             const struct matcher *matcher, struct answer *answer)
 {
     const uint8_t *gid = wire_bytes_const(query_data(query), MC_MEMBER_RECORD_PORT_GID);
-    struct group_member maker = {.join_state = JOIN_FULL}, *member = &maker;
+    struct group_member creator = {.join_state = JOIN_FULL}, *member = &creator;
     if (query_has(query, GROUP_PORT_GID))
         member = group_find_member(group, gid_guid(gid));
     if (!member)
@@ -125,7 +126,7 @@ static void add_group(const struct query *query, const struct group *group,
     wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, 0);
 }
 
-static void look_up(const struct sa *sa, const struct query *query, struct answer *answer)
+static void look_up_groups(const struct sa *sa, const struct query *query, struct answer *answer)
 {
     struct matcher of_group, of_member;
     matcher_init(&of_group, group_components, query_mask(query), query_data(query));
@@ -135,10 +136,10 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
         fill_record(group, &(struct group_member){0}, record);
         if (!access_may_see_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
-            !values_fit(query, group))
+            !values_match(query, group))
             continue;
         if (!query_is_trusted(query))
-            add_group(query, group, &of_member, answer);
+            add_group_record(query, group, &of_member, answer);
         for (size_t j = 0; query_is_trusted(query) && j < group->members.count; j++) {
             fill_record(group, &group->members.items[j], answer_add(answer));
             answer_match(answer, &of_member);
@@ -148,7 +149,7 @@ static void look_up(const struct sa *sa, const struct query *query, struct answe
 
 /* ---- creating ---- */
 
-/* 4.1.1 and o15-0.1.5; IPoIB's own are left to IPoIB. */
+/* 4.1.1 and o15-0.1.5. MGIDs with a signature of IPoIB are not checked further. */
 static bool mgid_is_valid(const uint8_t *mgid)
 {
     enum { IPV4 = 0x401B, IPV6 = 0x601B, OURS = 0xA01B };
@@ -179,10 +180,10 @@ static bool make_mgid(struct sa *sa, const struct query *query, uint8_t *mgid)
     return false;
 }
 
-/* Settles MTU or rate, by their order; 0: what is wished cannot be. */
-static unsigned settle(const struct query *query, unsigned selector_bit, unsigned value_bit,
-                       enum wire_field selector_field, unsigned wanted, unsigned below,
-                       unsigned best)
+/* Applies a selector to an MTU, or to a rate in Mb/s. 0: no value meets it. */
+static unsigned apply_selector(const struct query *query, unsigned selector_bit, unsigned value_bit,
+                               enum wire_field selector_field, unsigned wanted, unsigned below,
+                               unsigned best)
 {
     if (!query_has(query, selector_bit) || !query_has(query, value_bit))
         return best;
@@ -194,23 +195,25 @@ static unsigned settle(const struct query *query, unsigned selector_bit, unsigne
     }
 }
 
-static bool settle_values(const struct sa *sa, const struct query *query, struct path_quality port,
+static bool choose_values(const struct sa *sa, const struct query *query, struct path_quality port,
                           struct group *group)
 {
     const uint8_t *data = query_data(query);
     unsigned code = (unsigned)wire_get(data, MC_MEMBER_RECORD_RATE);
-    unsigned rate = settle(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
-                           rate_order(code), rate_order(rate_below(code)), rate_order(port.rate));
+    unsigned rate =
+        apply_selector(query, GROUP_RATE_SELECTOR, GROUP_RATE, MC_MEMBER_RECORD_RATE_SELECTOR,
+                       rate_order(code), rate_order(rate_below(code)), rate_order(port.rate));
     unsigned wanted = (unsigned)wire_get(data, MC_MEMBER_RECORD_MTU);
-    unsigned mtu = settle(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR,
-                          wanted, wanted ? wanted - 1 : 0, port.mtu);
+    unsigned mtu =
+        apply_selector(query, GROUP_MTU_SELECTOR, GROUP_MTU, MC_MEMBER_RECORD_MTU_SELECTOR, wanted,
+                       wanted ? wanted - 1 : 0, port.mtu);
     struct selection life = {
         .given = query_has(query, GROUP_LIFE_SELECTOR) && query_has(query, GROUP_LIFE),
         .selector = (enum selector)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME_SELECTOR),
         .value = (uint8_t)wire_get(data, MC_MEMBER_RECORD_PACKET_LIFE_TIME)};
     group->mtu = (uint8_t)mtu;
     group->life_time = sa->config.subnet_timeout;
-    /* How long packets live is the subnet's business: a wish for more is granted by that. */
+    /* A request for a longer life time gets the value of the subnet. */
     selection_apply(&life, &group->life_time);
     group->rate = RATE_LOWEST;
     while (group->rate < RATE_COUNT && rate_order(group->rate) != rate)
@@ -222,12 +225,13 @@ static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
 {
     uint32_t point = map_get(&sa->index.by_guid, guid);
     struct path_quality quality;
+    assert(point != MAP_NONE);
     path_index_follow(sa, point, point, 0, &quality);
     return quality;
 }
 
-static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
-                       struct group **result)
+static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t guid,
+                             struct group **result)
 {
     const uint8_t *data = query_data(query);
     const uint8_t *mgid = wire_bytes_const(data, MC_MEMBER_RECORD_MGID);
@@ -250,7 +254,7 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
     } else if (!mgid_is_valid(mgid)) {
         return STATUS_SA_BAD_REQUEST;
     }
-    if (!settle_values(sa, query, quality_of_port(sa, guid), &group) ||
+    if (!choose_values(sa, query, quality_of_port(sa, guid), &group) ||
         !access_has_key(sa, guid, group.p_key))
         return STATUS_SA_BAD_REQUEST;
     group.scope = group.mgid[1] & 0xF;
@@ -262,47 +266,48 @@ static uint16_t create(struct sa *sa, const struct query *query, uint64_t guid,
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
     assert(groups_find(&sa->registry.groups, group.mgid) == *result);
-    report_change(sa, WIRE_ID_TRAP_GROUP_CREATED, group.mgid, group.p_key);
+    report_change(sa, ATTRIBUTE_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }
 
 void groups_remove_if_unused(struct sa *sa, struct group *group)
 {
+    assert(groups_at(&sa->registry.groups, group->mlid) == group);
     if (group_has_full_member(group))
         return;
     while (group->members.count)
         groups_leave(&sa->registry.groups, group, group->members.items[0].guid, 0xF);
     if (group->permanent)
         return;
-    report_change(sa, WIRE_ID_TRAP_GROUP_DELETED, group->mgid, group->p_key);
+    report_change(sa, ATTRIBUTE_TRAP_GROUP_DELETED, group->mgid, group->p_key);
     groups_remove(&sa->registry.groups, group);
 }
 
 /* ---- joining and leaving ---- */
 
-/* A member's record is changed by itself only, or, if another joined for it, by anyone of the
- * group's partition (o15-0.2.1). */
-static bool may_change(const struct sa *sa, const struct query *query, const struct group *group,
-                       const struct group_member *member)
+/* A port changes its own membership. Any port of the partition may change that of a proxy member
+ * (o15-0.2.1). */
+static bool may_change_member(const struct sa *sa, const struct query *query,
+                              const struct group *group, const struct group_member *member)
 {
     uint64_t requester = sa_requester_guid(sa, query);
     return member->proxy ? access_has_key(sa, requester, group->p_key) : requester == member->guid;
 }
 
-/* All that a record of a group says beside selectors must be so. */
+/* Whether the group fits the query and the port, and the requester may join for the port. */
 static bool can_join(const struct sa *sa, const struct query *query, const struct group *group,
                      uint64_t guid)
 {
     struct path_quality port = quality_of_port(sa, guid);
     const struct group_member *member = group_find_member(group, guid);
-    return values_fit(query, group) && port.mtu >= group->mtu &&
+    return values_match(query, group) && port.mtu >= group->mtu &&
            rate_order(port.rate) >= rate_order(group->rate) &&
            wire_get(query_data(query), MC_MEMBER_RECORD_JOIN_STATE) &&
            access_has_key(sa, guid, group->p_key) &&
-           (!member || may_change(sa, query, group, member));
+           (!member || may_change_member(sa, query, group, member));
 }
 
-static uint16_t join(struct sa *sa, const struct query *query, struct answer *answer)
+static uint16_t join_group(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
     uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
@@ -313,12 +318,12 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
     if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_may_see(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
     if (!group)
-        status = create(sa, query, guid, &group);
+        status = create_group(sa, query, guid, &group);
     if (status)
         return status;
     if (!can_join(sa, query, group, guid)) {
         if (!group->members.count)
-            groups_remove_if_unused(sa, group); /* made in vain */
+            groups_remove_if_unused(sa, group); /* it was just created */
         return STATUS_SA_BAD_REQUEST;
     }
     groups_join(&sa->registry.groups, group,
@@ -332,7 +337,7 @@ static uint16_t join(struct sa *sa, const struct query *query, struct answer *an
     return STATUS_OK;
 }
 
-static uint16_t leave(struct sa *sa, const struct query *query, struct answer *answer)
+static uint16_t leave_group(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
     uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
@@ -341,7 +346,7 @@ static uint16_t leave(struct sa *sa, const struct query *query, struct answer *a
         groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
     struct group_member *member = group ? group_find_member(group, guid) : NULL;
     if (!member || !states || (states & ~(unsigned)member->join_state) ||
-        !may_change(sa, query, group, member))
+        !may_change_member(sa, query, group, member))
         return STATUS_SA_BAD_REQUEST;
     uint8_t *record = answer_add(answer);
     fill_record(group, member, record);
@@ -356,10 +361,10 @@ uint16_t group_records(struct sa *sa, const struct query *query, struct answer *
     unsigned method = query_method(query);
     bool complete = (query_mask(query) & NEEDED_TO_JOIN) == NEEDED_TO_JOIN;
     if (method == METHOD_SET)
-        return complete ? join(sa, query, answer) : STATUS_SA_TOO_FEW_COMPONENTS;
+        return complete ? join_group(sa, query, answer) : STATUS_SA_TOO_FEW_COMPONENTS;
     if (method == METHOD_DELETE)
-        return complete ? leave(sa, query, answer) : STATUS_SA_TOO_FEW_COMPONENTS;
-    look_up(sa, query, answer);
+        return complete ? leave_group(sa, query, answer) : STATUS_SA_TOO_FEW_COMPONENTS;
+    look_up_groups(sa, query, answer);
     return STATUS_OK;
 }
 

@@ -11,10 +11,10 @@
 /* ---- queries and answers ---- */
 
 struct query {
-    uint32_t next; /* of the same client, or in the free list */
+    uint32_t next; /* query of the same client, or in the free list */
     struct sa_address address;
     size_t bytes;
-    uint8_t *more; /* the whole message if it is longer than a MAD; else NULL */
+    uint8_t *more; /* the whole message if it is longer than a MAD, or NULL */
     uint8_t mad[MAD_BYTES];
 };
 
@@ -32,7 +32,7 @@ static inline unsigned query_method(const struct query *query)
 }
 static inline bool query_is_trusted(const struct query *query)
 {
-    return wire_get(query->mad, SA_SM_KEY) != 0; /* others than ours never get this far */
+    return wire_get(query->mad, SA_SM_KEY) != 0; /* sa_receive() drops wrong SM_Keys */
 }
 static inline bool query_has(const struct query *query, unsigned component)
 {
@@ -45,21 +45,21 @@ struct answer {
     size_t used, capacity, limit;
     size_t record_bytes;
     uint32_t count;
-    uint32_t considered; /* records, those that were dropped again among them, or pairs */
-    bool over;           /* longer than the limit: nothing of it counts */
+    uint32_t considered; /* records that were added, also those dropped again, or pairs */
+    bool over;           /* it exceeds the limit; its content is not valid */
 };
-/* Room for one more record, zeroed; somewhere harmless if there is none. */
+/* Adds a record, zeroed. Beyond the limit, records overwrite each other. */
 uint8_t *answer_add(struct answer *answer);
 /* Drops the last record unless it matches. */
 bool answer_match(struct answer *answer, const struct matcher *matcher);
 
-/* A query for so many paths that it takes several turns. */
+/* A query for many paths, which is answered in several turns. */
 struct long_query {
     bool open;
     struct query query;
     struct answer answer;
     uint64_t generation;
-    uint32_t source, destination; /* cursors */
+    uint32_t source, destination; /* the next pair of end points */
 };
 enum { LONG_QUERIES = 8 };
 
@@ -68,21 +68,21 @@ enum { LONG_QUERIES = 8 };
 struct client {
     uint16_t lid;
     uint32_t head, tail, count; /* queries */
-    uint32_t next;              /* in the ring of those who wait, or in the free list */
+    uint32_t next;              /* client in the ring, or in the free list */
 };
 struct query_queue {
     POOL(struct query) queries;
     POOL(struct client) clients;
-    struct map by_lid; /* source LID → client that waits */
-    uint32_t ring;     /* the client that was answered last; the next one is next */
+    struct map by_lid; /* source LID → client with queries */
+    uint32_t ring;     /* the client that was served last */
     uint32_t waiting;
 };
 void queue_init(struct query_queue *queue);
 void queue_release(struct query_queue *queue);
-/* False: no room. */
+/* False if a limit is reached. */
 bool queue_put(struct query_queue *queue, const struct sa_config *config,
                const struct sa_message *message);
-/* Takes the next one out; its `more` is the caller's. */
+/* Removes the next query. The caller frees its `more`. */
 bool queue_take(struct query_queue *queue, struct query *query);
 
 /* ---- components.c ---- */
@@ -112,12 +112,12 @@ void matcher_init(struct matcher *matcher, const struct component *components, u
 bool matcher_accepts(const struct matcher *matcher, const uint8_t *record);
 
 enum selector { SELECT_GREATER, SELECT_LESS, SELECT_EXACTLY, SELECT_BEST };
-struct selection { /* a selector and its value */
+struct selection { /* a selector and its value in a query */
     bool given;
     enum selector selector;
     uint8_t value;
 };
-/* What a path of this best value can be used with under the wish; false: not at all. */
+/* Lowers the best value of a path to one that the selection allows. False if there is none. */
 bool selection_apply(const struct selection *selection, uint8_t *value);
 bool selection_apply_rate(const struct selection *selection, uint8_t *rate);
 
@@ -125,26 +125,26 @@ bool selection_apply_rate(const struct selection *selection, uint8_t *rate);
 
 enum { RATE_LOWEST = 2, RATE_COUNT = 25 }; /* codes of PathRecord.Rate */
 uint8_t rate_of_port(const uint8_t *port_info);
-unsigned rate_order(unsigned code); /* greater: faster; 0: no such rate */
-uint8_t rate_below(unsigned code);  /* the fastest that is slower; 0: none */
+unsigned rate_order(unsigned code); /* the rate in Mb/s; 0: the code is not defined */
+uint8_t rate_below(unsigned code);  /* code of the next lower rate; 0: none */
 
 /* ---- access.c ---- */
 
-struct key_set { /* a port's table: keys by partition */
+struct key_set { /* the keys of a P_Key table, sorted by partition */
     uint32_t first, count;
-    bool present; /* somebody who is there has it */
+    bool present; /* a port in the subnet has this set */
 };
 struct access {
-    VEC(struct key_set) sets; /* each once */
+    VEC(struct key_set) sets; /* no two are equal */
     VEC(uint16_t) keys;
     struct map by_guid, by_hash; /* port GUID, contents → set */
     struct map ports;            /* port GUID → port of the subnet */
-    uint16_t *common;            /* by two sets: the first one's key; NULL: there are too many */
-    uint64_t keys_generation, subnet_generation, view_generation; /* that it was made from */
+    uint16_t *common;            /* by pair of sets: key of the first; NULL: too many sets */
+    uint64_t keys_generation, subnet_generation, view_generation; /* of its input */
 };
-void access_update(struct sa *sa); /* whenever the subnet may have changed */
+void access_update(struct sa *sa); /* call it after a change of the subnet */
 void access_release(struct access *access);
-/* Whether it is a member, full or limited, of this key's partition. */
+/* True if the port is a full or limited member of the partition of this key. */
 bool access_has_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 bool access_partition_has_members(const struct sa *sa, unsigned partition);
 /* True if neither the known nor the wanted P_Key table of the port has this key's partition. False
@@ -152,17 +152,16 @@ bool access_partition_has_members(const struct sa *sa, unsigned partition);
 bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key);
 /* True if both ports are members of this key's partition and one is a full member. */
 bool access_shares_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid, unsigned p_key);
-/* The requester for access_may_see(): its port GUID, or ACCESS_TRUSTED if the query has the SM_Key.
+/* The requester for access_may_see(): ACCESS_TRUSTED for a query with the SM_Key, or a port GUID.
  */
 #define ACCESS_TRUSTED UINT64_MAX
 uint64_t access_requester(const struct sa *sa, const struct query *query);
 bool access_may_see(const struct sa *sa, uint64_t requester, uint64_t port_guid);
 bool access_may_see_group(const struct sa *sa, const struct query *query,
                           const struct group *group);
-/* The first one's key of a partition in which they may talk; 0: there is none. */
+/* The key of the first port in a partition in which both can communicate; 0: none. */
 unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t other_guid);
-/* A block of 32 keys of an end port, or of one that enforces; false if there is none of this
- * number. */
+/* A block of 32 keys of an end port or of an enforcing switch port; false if it does not exist. */
 bool access_key_block(const struct sa *sa, uint32_t port, unsigned block, uint8_t data[64]);
 
 /* ---- path_index.c ---- */
@@ -172,18 +171,18 @@ struct path_quality {
 };
 struct path_index {
     struct map by_guid;             /* port GUID → end point of the network */
-    VEC(uint64_t) guids;            /* all of them */
-    struct path_quality *links;     /* beside network.ports */
-    struct path_quality *terminals; /* of the adapter's own port */
+    VEC(uint64_t) guids;            /* the keys of by_guid */
+    struct path_quality *links;     /* by index in network.ports */
+    struct path_quality *terminals; /* of adapter ports, by terminal */
     uint64_t *switch_guids;         /* of port 0, by switch */
-    uint64_t *groups;   /* of the policy, by terminal and then by switch; NULL: it names none */
-    uint16_t last_mlid; /* that every switch with multicast has an entry for */
-    struct arena arena; /* owns the arrays */
+    uint64_t *groups;               /* of the QoS policy, by terminal and then by switch; or NULL */
+    uint16_t last_mlid;             /* highest MLID that fits into all multicast tables */
+    struct arena arena;             /* owns the arrays */
 };
 void path_index_build(struct path_index *index, const struct sa_view *view);
 void path_index_release(struct path_index *index);
 uint64_t path_index_guid(const struct sa *sa, uint32_t end_point);
-/* Follows the tables; false if they do not lead there. */
+/* Follows the tables to a LID of the destination. False if they do not lead there. */
 bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
                        struct path_quality *quality);
 
@@ -191,8 +190,8 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
 
 struct service {
     uint8_t record[WIRE_BYTES_SERVICE_RECORD];
-    uint64_t expires; /* TIME_NEVER: it does not */
-    uint64_t changed; /* the registry's generation then */
+    uint64_t expires; /* end of the lease, or TIME_NEVER */
+    uint64_t changed; /* generation of the registry at the last change */
     uint32_t number;
 };
 
@@ -210,15 +209,15 @@ struct registry {
     struct groups groups;
     VEC(struct service) services;
     VEC(struct subscription) subscriptions;
-    uint32_t next_service, next_subscription, next_mgid; /* counted */
-    uint64_t generation; /* of services and subscriptions; groups have one of their own */
-    uint64_t removed;    /* the generation when one of them last went */
+    uint32_t next_service, next_subscription, next_mgid; /* counters for new numbers */
+    uint64_t generation; /* counts changes of services and subscriptions, not of groups */
+    uint64_t removed;    /* generation at the last removal of a service or subscription */
 };
 
 /* A standby that polls this master. */
 struct standby {
-    bool waits;
-    uint64_t asked, told, not_before;
+    bool polling; /* a poll is to be answered */
+    uint64_t polled_at, answered_at, not_before;
     struct sa_address address;
     uint64_t instance;
     struct sa_generations since;
@@ -228,42 +227,42 @@ enum { STANDBYS = 8 };
 /* Replication state of this standby. */
 struct sync_client {
     bool active;
-    uint16_t master;             /* its LID */
-    struct redirect_trail trail; /* from there to where its registrations are */
-    bool redirect_failed;        /* in vain; said once for each master */
-    struct err error;            /* not told yet if it has a message */
-    uint64_t instance;           /* of it, and what we have of its; 0: nothing */
+    uint16_t master;             /* LID of the master */
+    struct redirect_trail trail; /* from the master to its SA */
+    bool redirect_failed;        /* reported once per master */
+    struct err error;            /* to be reported; empty message: none */
+    uint64_t instance;           /* of the master whose generations `have` has; 0: none */
     struct sa_generations have;
-    uint64_t next_at; /* when to ask (again) */
-    uint32_t tid, asked;
+    uint64_t next_at; /* time of the next poll */
+    uint32_t tid, polls;
 };
 
-/* An answer that waits (deferred_replies.c). */
+/* An answer that waits until its registration is durable (deferred_replies.c). */
 struct deferred_answer {
     struct sa_address address;
-    struct sa_generations after; /* that must be safe */
+    struct sa_generations after; /* must be durable before it is sent */
     uint64_t until;
     uint8_t mad[MAD_BYTES];
 };
 struct deferred_answers {
     VEC(struct deferred_answer) answers; /* in the order of their generations */
-    size_t taken;                        /* of them */
-    bool journaled;                      /* the owner keeps registrations … */
-    struct sa_generations kept;          /* … up to these */
-    uint8_t mad[MAD_BYTES];              /* that was handed out last */
+    size_t taken;                        /* number of answers that were sent */
+    bool journaled;                      /* the owner saves registrations */
+    struct sa_generations kept;          /* the last saved generations */
+    uint8_t mad[MAD_BYTES];              /* the last output */
 };
 
 struct report {
-    uint32_t subscription; /* its number */
+    uint32_t subscription; /* number */
     uint32_t tid;
     unsigned tries;
-    uint64_t deadline; /* 0: to be sent now */
+    uint64_t deadline; /* of the response; 0: the report must be sent */
     uint8_t notice[WIRE_BYTES_NOTICE];
 };
 enum { REPORT_WINDOW = 128 };
 struct reports {
-    VEC(struct report) pending; /* in the order in which they were made */
-    size_t taken;               /* of them */
+    VEC(struct report) pending; /* in the order of creation */
+    size_t taken;               /* number of pending reports that are in flight or done */
     struct report in_flight[REPORT_WINDOW];
     unsigned in_flight_count;
     uint32_t next_tid;
@@ -273,8 +272,8 @@ struct sa {
     struct sa_config config;
     uint64_t guid;
     struct sa_view view;
-    bool serves;                 /* there is a network */
-    struct redirect redirection; /* where we sit instead; LID 0: here */
+    bool serves;                 /* the view has a network */
+    struct redirect redirection; /* of all clients; LID 0: none */
     struct path_index index;
     struct access access;
     struct query_queue queue;
@@ -284,17 +283,17 @@ struct sa {
     struct reports reports;
     VEC(struct query) busy; /* queries to answer with BUSY */
     size_t busy_taken;
-    uint64_t now;               /* of the call that is under way */
+    uint64_t now;               /* time of the current call */
     int64_t budget;             /* work left in this turn */
-    uint64_t registrations_due; /* when a lease or an absence ends next */
-    struct answer out;          /* the message that was handed out last */
+    uint64_t registrations_due; /* earliest end of a lease or an absence */
+    struct answer out;          /* the last output */
     uint8_t report_mad[MAD_BYTES];
     struct standby standbys[STANDBYS];
     struct sync_client sync;
     struct deferred_answers deferred;
-    uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: nobody's */
-    struct map expired_ports;     /* GUIDs of ports whose registrations were given up … */
-    VEC(uint64_t) returned_ports; /* … and that came back */
+    uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: none */
+    struct map expired_ports;     /* GUIDs of absent ports whose registrations were removed */
+    VEC(uint64_t) returned_ports; /* GUIDs of such ports that are present again */
     struct sa_counts counts;
 };
 
@@ -305,16 +304,16 @@ query_handler class_port_info, port_records, path_records, multi_path_records, t
     group_records, service_records, inform_info, inform_info_records;
 
 /* core.c */
-/* The end port with this LID; SUBNET_NONE if nobody has it. */
+/* The end port with this LID, or SUBNET_NONE. */
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
-/* sa->out becomes the answer to this query, with the text for its data. */
+/* Makes sa->out the answer to this query, with the text as its data. */
 void answer_text(struct sa *sa, const struct query *query, const struct text *text);
 /* The end point with this LID in the routes in force; NETWORK_NONE: none. */
 uint32_t sa_end_point_at(const struct sa *sa, unsigned lid);
 /* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
-/* Whether a registered port has been away for too long; notes since when it is away. */
+/* True if a registered port has been absent for too long. Updates *absent_since. */
 bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since);
 static inline uint64_t gid_prefix(const uint8_t *gid)
 {
@@ -331,9 +330,9 @@ static inline void gid_set(uint8_t *gid, uint64_t prefix, uint64_t guid)
 }
 
 /* path_records.c */
-/* Goes on with a long query; true when its answer is complete. */
+/* Continues a long query. True if its answer is complete. */
 bool long_query_continue(struct sa *sa, struct long_query *query);
-/* Whether it goes through many pairs of end points and so takes several turns. */
+/* True if the query is for many pairs of end points. */
 bool path_query_is_long(const struct sa *sa, const struct query *query);
 
 /* partition_groups.c */
@@ -348,20 +347,20 @@ void groups_remove_members(struct sa *sa, bool absent);
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
 void service_put(struct sa *sa, const struct service *service);
-/* When a lease ends that has so many seconds left. One of UINT32_MAX or more never ends. */
+/* The end of a lease of so many seconds from now. A lease of UINT32_MAX seconds does not end. */
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
 void subscriptions_remove_absent(struct sa *sa);
-/* LIDs of subscribers may be others than they were. */
+/* Updates the LIDs of subscribers after a change of routes. */
 void subscriptions_update_lids(struct sa *sa);
 void subscription_put(struct sa *sa, const struct subscription *subscription);
 void subscription_drop(struct sa *sa, struct subscription *subscription);
 struct subscription *subscription_find(struct sa *sa, uint32_t number);
 
 /* persist.c, persist_read.c */
-struct registry_header { /* what weft says of the whole */
+struct registry_header { /* the first "# weft:" line */
     bool given;
-    uint16_t master; /* its LID */
+    uint16_t master; /* LID */
     uint64_t instance;
     struct sa_generations generations, since;
     uint32_t next_service, next_subscription, next_mgid;
@@ -380,9 +379,9 @@ uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 
 /* deferred_replies.c */
-/* Whether its answer would have to wait, and there is no room. */
+/* True if the answer to this query would have to wait and no more answers can. */
 bool deferred_is_full(const struct sa *sa, const struct query *query);
-/* Whether the answer in sa->out waits for something; then it is taken over. */
+/* Defers the answer in sa->out unless its registration is durable. True if it is deferred. */
 bool deferred_keep(struct sa *sa, const struct query *query);
 bool deferred_next(struct sa *sa, struct sa_message *message);
 uint64_t deferred_deadline(const struct sa *sa);
@@ -390,10 +389,10 @@ uint64_t deferred_deadline(const struct sa *sa);
 bool deferred_awaits(const struct sa *sa, const struct standby *standby);
 
 /* reports.c */
-/* Reports traps 64 to 67: a GID in or out of service, a group created or deleted. p_key: of the
- * group; 0: none. */
+/* Reports traps 64 to 67: a GID in or out of service, a group created or deleted. `p_key` is that
+ * of the group, or 0. */
 void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key);
-/* Fills in the header of an SA request of ours. */
+/* Fills in the header of a request that the SA sends. */
 void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute);
 void report_notice(struct sa *sa, const uint8_t *notice);
 void reports_receive(struct sa *sa, const struct sa_message *message);

@@ -1,26 +1,27 @@
-/* Groups that nobody has to ask for: the broadcast groups of partitions (RFC 4391), and others that
- * their file names.
+/* Multicast groups that partitions define: their broadcast groups (RFC 4391), and further ones in
+ * partitions.conf.
  *
- * A partition's groups are there as long as it has a member in the subnet. Groups that are named no
- * longer become like any other: they end with their last member. A group that hosts made before it
- * was named keeps the values that its members use.
+ * The groups of a partition exist as long as it has a member in the subnet. A group that is no
+ * longer configured becomes an ordinary one: it is removed with its last member. A group that hosts
+ * created before it was configured keeps its values.
  *
- * Where the file names no service level, and the routes use several lanes and leave one free, the
- * groups are on that lane: multicast has it to itself then, and every member can be reached
- * (routing/multicast/multicast.h). IPoIB makes all its groups like the broadcast group. */
+ * If the file gives no SL, and the routes use several VLs and leave one free, the groups use an SL
+ * that maps to that VL. Then no unicast traffic shares the VL, and every member can be reached
+ * (routing/multicast/multicast.h). IPoIB creates its groups with the SL of the broadcast group. */
 #include "sa/internal.h"
 #include "subnet/partitions.h"
 
+#include <assert.h>
+
 enum { HOP_LIMIT_MOST = 0xFF, SCOPE_LINK_LOCAL = 2 };
 
-/* The service level of a group for which nobody chose one: the first on the last lane if no route
- * uses that, else 0. */
-static uint8_t free_level(const struct sa *sa)
+/* The default SL of a group: the first SL on the last VL if no route uses that VL, else 0. */
+static uint8_t default_sl(const struct sa *sa)
 {
     const struct qos_layout *layout = &sa->view.layout;
-    unsigned used = sa->view.routes->vls, lane = layout->lanes - 1u;
+    unsigned used = sa->view.routes->vls, vl = layout->lanes - 1u;
     for (uint8_t sl = 0; used > 1 && layout->lanes > used && sl < QOS_SLS; sl++)
-        if (layout->valid >> sl & 1 && (layout->levels ? sl / layout->stride : sl) == lane)
+        if (layout->valid >> sl & 1 && (layout->levels ? sl / layout->stride : sl) == vl)
             return sl;
     return 0;
 }
@@ -30,6 +31,7 @@ static struct group *find_or_make(struct sa *sa, const struct partitions *partit
 {
     struct groups *groups = &sa->registry.groups;
     struct group *known = groups_find(groups, from->mgid);
+    assert(from->partition < partitions->all.count);
     if (known) {
         known->permanent = true;
         return known;
@@ -41,7 +43,7 @@ static struct group *find_or_make(struct sa *sa, const struct partitions *partit
         .mtu = from->mtu,
         .rate = from->rate,
         .life_time = sa->config.subnet_timeout,
-        .sl = from->sl_given ? from->sl : free_level(sa),
+        .sl = from->sl_given ? from->sl : default_sl(sa),
         .hop_limit = from->scope == SCOPE_LINK_LOCAL ? 0 : HOP_LIMIT_MOST,
         .traffic_class = from->traffic_class,
         .scope = from->scope,
@@ -52,10 +54,10 @@ static struct group *find_or_make(struct sa *sa, const struct partitions *partit
     return group.mlid ? groups_add(groups, &group) : NULL;
 }
 
-static void make_all(struct sa *sa, const struct partitions *partitions)
+static void make_groups(struct sa *sa, const struct partitions *partitions)
 {
     struct groups *groups = &sa->registry.groups;
-    struct map named = {0}; /* MLIDs of those that are to be there */
+    struct map named = {0}; /* MLIDs of the configured groups */
     for (size_t i = 0; i < partitions->groups.count; i++) {
         const struct partition_group *from = &partitions->groups.items[i];
         if (!access_partition_has_members(sa, partitions->all.items[from->partition].key))
@@ -77,12 +79,12 @@ static void make_all(struct sa *sa, const struct partitions *partitions)
 void partition_groups_make(struct sa *sa)
 {
     if (sa->config.partitions) {
-        make_all(sa, sa->config.partitions);
+        make_groups(sa, sa->config.partitions);
     } else if (sa->config.ipoib_group) {
-        struct partitions standing;
-        partitions_make_default(&standing);
-        make_all(sa, &standing);
-        partitions_release(&standing);
+        struct partitions defaults;
+        partitions_make_default(&defaults);
+        make_groups(sa, &defaults);
+        partitions_release(&defaults);
     }
 }
 

@@ -1,15 +1,15 @@
-/* End points by GUID, and what the links between them are good for.
+/* End points by GUID, and MTU and rate of links.
  *
- * Made once for each generation of routes, from the network they were computed for and from what
- * the ports say of themselves at that moment. Path records then need nothing of the live subnet: a
- * link that goes while its successor routes are under way still has the width and speed it had. */
+ * Built once for each generation of routes, from the network of the routes and the PortInfo of that
+ * moment. Path records do not read the live subnet: a link that fails keeps its MTU and rate until
+ * new routes are in force. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
-enum { HOPS_AT_MOST = 64 };
+enum { HOP_LIMIT = 64 };
 
-static struct path_quality worse(struct path_quality a, struct path_quality b)
+static struct path_quality minimum(struct path_quality a, struct path_quality b)
 {
     return (struct path_quality){
         .mtu = a.mtu < b.mtu ? a.mtu : b.mtu,
@@ -29,8 +29,8 @@ static void add_end_point(struct path_index *index, uint64_t guid, uint32_t end_
         vec_push(&index->guids, guid);
 }
 
-/* A link is as good as the worse of its ends. */
-static void add_switch(struct path_index *index, const struct sa_view *view, uint32_t at)
+/* MTU and rate of a link are the minimum of both ends. */
+static void add_switch_links(struct path_index *index, const struct sa_view *view, uint32_t at)
 {
     const struct network_switch *from = &view->network->switches.items[at];
     uint32_t node = map_get(&view->subnet->by_guid, from->guid);
@@ -44,7 +44,7 @@ static void add_switch(struct path_index *index, const struct sa_view *view, uin
         struct path_quality *link = &index->links[from->first_port + number];
         *link = quality_of(port->info);
         if (port->peer != SUBNET_NONE)
-            *link = worse(*link, quality_of(ports[port->peer].info));
+            *link = minimum(*link, quality_of(ports[port->peer].info));
         if (peer == NETWORK_NONE || peer & NETWORK_SWITCH)
             continue;
         struct path_quality end =
@@ -59,8 +59,9 @@ static void add_switch(struct path_index *index, const struct sa_view *view, uin
     add_end_point(index, index->switch_guids[at], at | NETWORK_SWITCH);
 }
 
-/* Groups that the policy knows; the subnet says what the node is called. */
-static uint64_t groups_of(const struct sa_view *view, uint64_t guid, unsigned lid)
+/* The port groups of the QoS policy with this end point; node type and description are read from
+ * the subnet. */
+static uint64_t policy_groups_of(const struct sa_view *view, uint64_t guid, unsigned lid)
 {
     const struct subnet *subnet = view->subnet;
     uint32_t port = lid < LFT_ENTRIES ? subnet->by_lid[lid] : SUBNET_NONE;
@@ -74,7 +75,7 @@ static uint64_t groups_of(const struct sa_view *view, uint64_t guid, unsigned li
     return qos_groups_of(view->qos, &endpoint);
 }
 
-static void find_groups(struct path_index *index, const struct sa_view *view)
+static void find_policy_groups(struct path_index *index, const struct sa_view *view)
 {
     const struct network *network = view->network;
     size_t terminals = network->terminals.count;
@@ -83,16 +84,17 @@ static void find_groups(struct path_index *index, const struct sa_view *view)
     index->groups =
         arena_alloc(&index->arena, (terminals + network->switches.count) * sizeof *index->groups);
     for (size_t i = 0; i < terminals; i++)
-        index->groups[i] =
-            groups_of(view, network->terminals.items[i].guid, network->terminals.items[i].lid);
+        index->groups[i] = policy_groups_of(view, network->terminals.items[i].guid,
+                                            network->terminals.items[i].lid);
     for (size_t i = 0; i < network->switches.count; i++)
         index->groups[terminals + i] =
-            groups_of(view, index->switch_guids[i], network->switches.items[i].lid);
+            policy_groups_of(view, index->switch_guids[i], network->switches.items[i].lid);
 }
 
 void path_index_build(struct path_index *index, const struct sa_view *view)
 {
     const struct network *network = view->network;
+    assert(!index->links && network->switches.count <= network->ports.count);
     index->links = arena_alloc(&index->arena, network->ports.count * sizeof *index->links);
     index->terminals =
         arena_alloc(&index->arena, network->terminals.count * sizeof *index->terminals);
@@ -100,7 +102,7 @@ void path_index_build(struct path_index *index, const struct sa_view *view)
         arena_alloc(&index->arena, network->switches.count * sizeof *index->switch_guids);
     index->last_mlid = LID_MULTICAST_LAST;
     for (uint32_t at = 0; at < network->switches.count; at++)
-        add_switch(index, view, at);
+        add_switch_links(index, view, at);
     for (uint32_t i = 0; i < network->terminals.count; i++) {
         const struct network_terminal *terminal = &network->terminals.items[i];
         uint32_t port = view->subnet->by_lid[terminal->lid];
@@ -108,7 +110,7 @@ void path_index_build(struct path_index *index, const struct sa_view *view)
             index->terminals[i] = quality_of(view->subnet->ports.items[port].info);
         add_end_point(index, terminal->guid, i);
     }
-    find_groups(index, view);
+    find_policy_groups(index, view);
 }
 
 void path_index_release(struct path_index *index)
@@ -125,7 +127,7 @@ uint64_t path_index_guid(const struct sa *sa, uint32_t end_point)
                                       : sa->view.network->terminals.items[end_point].guid;
 }
 
-/* What the end point itself can do: a terminal's port, a switch's port 0. */
+/* MTU and rate of the end point itself: the port of a terminal, port 0 of a switch. */
 static struct path_quality own_quality(const struct sa *sa, uint32_t end_point)
 {
     const struct network *network = sa->view.network;
@@ -148,23 +150,23 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
         const struct network_terminal *terminal = &network->terminals.items[source];
         const struct network_switch *first = &network->switches.items[terminal->at];
         at = terminal->at | NETWORK_SWITCH;
-        *quality = worse(*quality, sa->index.links[first->first_port + terminal->port]);
+        *quality = minimum(*quality, sa->index.links[first->first_port + terminal->port]);
         hops = 1;
     }
     while (at != destination) {
-        if (!(at & NETWORK_SWITCH) || hops++ >= HOPS_AT_MOST)
+        if (!(at & NETWORK_SWITCH) || hops++ >= HOP_LIMIT)
             return false;
         const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];
         unsigned port = routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
         if (port == 0 || port > here->port_count)
             return false;
-        *quality = worse(*quality, sa->index.links[here->first_port + port]);
+        *quality = minimum(*quality, sa->index.links[here->first_port + port]);
         if (network_leads_to(network, at & ~NETWORK_SWITCH, port, destination))
             break;
         at = network->ports.items[here->first_port + port].peer;
         if (at == NETWORK_NONE)
             return false;
     }
-    *quality = worse(*quality, own_quality(sa, destination));
+    *quality = minimum(*quality, own_quality(sa, destination));
     return true;
 }

@@ -17,7 +17,7 @@
 #include <assert.h>
 
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
-enum { MULTI_PAIRS = 4096 }; /* that one MultiPathRecord may ask for */
+enum { MULTI_PAIRS = 4096 }; /* most pairs of end points in a MultiPathRecord */
 
 /* Criteria of a PathRecord or MultiPathRecord query. */
 struct path_criteria {
@@ -28,7 +28,7 @@ struct path_criteria {
     uint16_t class;
     uint64_t service;
     uint8_t sl;
-    unsigned most; /* records for a pair */
+    unsigned most; /* records per pair */
     uint64_t requester;
 };
 
@@ -74,7 +74,7 @@ enum { PATH_DGID = 2, PATH_SGID = 3, PATH_DLID = 4, PATH_SLID = 5 };
 enum { PATH_FLOW_LABEL = 8, PATH_HOP_LIMIT = 9, PATH_TRAFFIC_CLASS = 10 };
 enum { MULTI_SGID_COUNT = 19, MULTI_DGID_COUNT = 20 };
 
-/* 0 if the query does not say it. */
+/* The value of a component; 0 if the query does not select it. */
 static uint64_t value_at(const struct query *query, const struct place *place)
 {
     return query_has(query, place->bit) ? wire_get(query_data(query), place->field) : 0;
@@ -93,7 +93,7 @@ static void read_criteria(const struct sa *sa, const struct query *query,
                           struct path_criteria *criteria)
 {
     const uint8_t *data = query_data(query);
-    bool multi = wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_MULTI_PATH_RECORD;
+    bool multi = wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_MULTI_PATH_RECORD;
     const struct criteria_fields *at = multi ? &multi_path_places : &path_places;
     *criteria = (struct path_criteria){
         .mtu = selection_at(query, &at->mtu),
@@ -267,7 +267,7 @@ static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
 
 /* ---- a pair of end points ---- */
 
-/* The engine's own LIDs, in both directions; 0 records if the query insists on others. */
+/* Adds the path with the LIDs of the engine in both directions, unless the query has other LIDs. */
 static unsigned add_renamed(const struct sa *sa, const struct path_criteria *criteria,
                             const struct end *from, const struct end *to, struct answer *answer)
 {
@@ -307,7 +307,7 @@ static unsigned add_pair(const struct sa *sa, const struct path_criteria *criter
 
 /* ---- end points of a query ---- */
 
-/* NETWORK_NONE: any. */
+/* End points; NETWORK_NONE: any. */
 struct ends {
     uint32_t source, destination;
 };
@@ -336,7 +336,7 @@ static uint16_t find_end(const struct sa *sa, const struct query *query, bool so
     if (same == NETWORK_NONE)
         return STATUS_SA_BAD_GID;
     if (*point != NETWORK_NONE && *point != same)
-        return STATUS_SA_NO_RECORDS; /* the LID is another port's */
+        return STATUS_SA_NO_RECORDS; /* the LID belongs to another port */
     *point = same;
     return STATUS_OK;
 }
@@ -355,7 +355,7 @@ static bool is_multicast(const struct query *query)
 
 /* ---- paths to a group ---- */
 
-static bool fits_group(const struct sa *sa, const struct query *query, const struct group *group)
+static bool matches_group(const struct sa *sa, const struct query *query, const struct group *group)
 {
     const uint8_t *data = query_data(query);
     uint32_t source;
@@ -378,12 +378,13 @@ static bool fits_group(const struct sa *sa, const struct query *query, const str
            (source == NETWORK_NONE || group_find_member(group, path_index_guid(sa, source)));
 }
 
-static uint16_t group_path(const struct sa *sa, const struct query *query, struct answer *answer)
+static uint16_t add_group_path(const struct sa *sa, const struct query *query,
+                               struct answer *answer)
 {
     const uint8_t *data = query_data(query);
     const struct group *group =
         groups_find(&sa->registry.groups, wire_bytes_const(data, PATH_RECORD_DGID));
-    if (!group || !access_may_see_group(sa, query, group) || !fits_group(sa, query, group))
+    if (!group || !access_may_see_group(sa, query, group) || !matches_group(sa, query, group))
         return STATUS_OK; /* without a record */
     uint8_t *record = answer_add(answer);
     memcpy(record, data, WIRE_BYTES_PATH_RECORD);
@@ -407,8 +408,7 @@ static uint16_t group_path(const struct sa *sa, const struct query *query, struc
 
 /* ---- queries ---- */
 
-/* The number of end points that `wanted` means, one or all, and the one with this number:
- * terminals, then switches. */
+/* `wanted` is one end point, or NETWORK_NONE for all of them: terminals first, then switches. */
 static uint32_t end_point_count(const struct network *network, uint32_t wanted)
 {
     return wanted == NETWORK_NONE ? (uint32_t)(network->terminals.count + network->switches.count)
@@ -418,6 +418,7 @@ static uint32_t end_point_count(const struct network *network, uint32_t wanted)
 static uint32_t end_point_at(const struct network *network, uint32_t wanted, uint32_t number)
 {
     uint32_t terminals = (uint32_t)network->terminals.count;
+    assert(number < end_point_count(network, wanted));
     if (wanted != NETWORK_NONE)
         return wanted;
     return number < terminals ? number : (number - terminals) | NETWORK_SWITCH;
@@ -436,6 +437,7 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
     const struct network *network = sa->view.network;
     struct path_criteria criteria;
     struct ends ends;
+    assert(query->open);
     if (query->generation != sa->view.generation) {
         query->generation = sa->view.generation;
         query->source = query->destination = 0;
@@ -443,7 +445,7 @@ bool long_query_continue(struct sa *sa, struct long_query *query)
         query->answer.count = 0;
     }
     if (find_ends(sa, &query->query, &ends))
-        return true; /* its port went away meanwhile: the answer ends here */
+        return true; /* its port is no longer in the network */
     read_criteria(sa, &query->query, &criteria);
     uint32_t sources = end_point_count(network, ends.source);
     uint32_t destinations = end_point_count(network, ends.destination);
@@ -465,7 +467,7 @@ uint16_t path_records(struct sa *sa, const struct query *query, struct answer *a
     struct path_criteria criteria;
     struct ends ends;
     if (is_multicast(query))
-        return group_path(sa, query, answer);
+        return add_group_path(sa, query, answer);
     uint16_t status = find_ends(sa, query, &ends);
     /* An empty table is not an error. */
     if (status)

@@ -1,4 +1,4 @@
-/* Registrations as text: what a manager writes down, and what it tells its standbys.
+/* Writes registrations as text, for the file of a manager and for its standbys.
  *
  * The format is that of OpenSM's opensm-sa.dump, so that either manager reads the other's file:
  *
@@ -7,14 +7,14 @@
  *     Service Record: id=0x… gid=0x…:0x… pkey=0x… lease=0x… key=0x…:0x… name='…' data8=… …
  *     InformInfo Record: subscriber_gid=0x…:0x… subscriber_enum=0x… InformInfo: …
  *
- * Members follow their group. A service's lease_period is what was left of its lease when the wall
- * clock showed modified_time (in seconds; 0: now). What only weft knows stands in comments that
- * begin with "# weft:": whose registrations these are, and, where only changes are told, what is
- * still there of the rest. Names that are not printable are told in hexadecimal behind the rest.
+ * Members follow their group. lease_period of a service is the rest of its lease in seconds, at
+ * modified_time of the wall clock (0: now). Comments that begin with "# weft:" hold what OpenSM
+ * does not store: the master of the registrations and, in a text with changes only, the numbers of
+ * those that still exist. Service names that are not printable are written in hexadecimal.
  *
- * Changes since a pair of generations: groups and members, services and subscriptions carry the
- * generation in which they last changed. A group that lost a member is told as a whole; when
- * something went, all that is left is listed, in ranges of MLIDs or numbers. */
+ * Groups, members, services and subscriptions have the generation of their last change. A text of
+ * changes since some generations has those that changed later. It has all members of a group that
+ * lost one. After a removal it lists the remaining MLIDs or numbers, in ranges. */
 #include "sa/internal.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static void print_groups(struct text *out, const struct groups *groups, uint64_t
 {
     for (size_t i = 0; i < groups->all.count; i++) {
         const struct group *group = groups->all.items[i];
-        bool whole = group->changed > since || group->thinned > since, named = whole;
+        bool whole = group->changed > since || group->member_removed > since, named = whole;
         if (whole) {
             text_printf(out, "# weft: all of group 0x%04x\n", group->mlid);
             print_group(out, group);
@@ -76,9 +76,10 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
     const uint8_t *name = wire_bytes_const(record, SERVICE_RECORD_NAME);
     enum { NAME_BYTES = 64 };
     unsigned length = (unsigned)strnlen((const char *)name, NAME_BYTES);
-    bool plain = true; /* printable */
+    bool printable = true;
     for (unsigned i = 0; i < NAME_BYTES; i++)
-        plain &= i < length ? name[i] >= ' ' && name[i] <= '~' && name[i] != '\'' : name[i] == 0;
+        printable &=
+            i < length ? name[i] >= ' ' && name[i] <= '~' && name[i] != '\'' : name[i] == 0;
     uint64_t left = service->expires == TIME_NEVER ? UINT32_MAX
                     : service->expires > sa->now   ? (service->expires - sa->now) / NS_PER_S
                                                    : 0;
@@ -89,10 +90,10 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
                 wire_get(record, SERVICE_RECORD_ID), word(gid, 0), word(gid, 1),
                 (unsigned)wire_get(record, SERVICE_RECORD_P_KEY),
                 (unsigned)wire_get(record, SERVICE_RECORD_LEASE), word(key, 0), word(key, 1),
-                plain ? NAME_BYTES : 0, (const char *)name, word(data, 0), word(data, 1),
+                printable ? NAME_BYTES : 0, (const char *)name, word(data, 0), word(data, 1),
                 word(data, 2), word(data, 3), word(data, 4), word(data, 5), word(data, 6),
                 word(data, 7), wall_s, left, service->number);
-    for (unsigned i = 0; !plain && i < NAME_BYTES / 8; i++)
+    for (unsigned i = 0; !printable && i < NAME_BYTES / 8; i++)
         text_printf(out, "%s0x%016" PRIx64, i ? ":" : " bytes=", word(name, i));
     text_puts(out, "\n\n");
 }
@@ -124,7 +125,7 @@ static void print_subscription(struct text *out, uint64_t prefix,
                 address->path_bits, address->qp, address->q_key, address->p_key_index, address->sl);
 }
 
-/* ---- what is left ---- */
+/* ---- remaining numbers ---- */
 
 struct ranges {
     struct text *out;
@@ -148,8 +149,8 @@ static void add_to_range(struct ranges *ranges, uint32_t number)
     ranges->last = number;
 }
 
-static void print_rest(struct text *out, const struct registry *registry,
-                       const struct sa_generations *since)
+static void print_remaining(struct text *out, const struct registry *registry,
+                            const struct sa_generations *since)
 {
     struct ranges ranges = {.out = out};
     if (registry->groups.removed > since->groups) {
@@ -173,7 +174,7 @@ static void print_rest(struct text *out, const struct registry *registry,
     text_putc(out, '\n');
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 struct sa_generations sa_registry_generations(const struct sa *sa)
 {
@@ -191,7 +192,7 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
                 registry->generation, since->groups, since->others, registry->next_service,
                 registry->next_subscription, registry->next_mgid);
     if (since->groups || since->others)
-        print_rest(out, registry, since);
+        print_remaining(out, registry, since);
     print_groups(out, &registry->groups, since->groups);
     for (size_t i = 0; i < registry->services.count; i++)
         if (registry->services.items[i].changed > since->others)

@@ -1,11 +1,11 @@
-/* Registrations read back, from a file or from the master (persist.c has the format).
+/* Reads registrations from a file or from the master, in the format of persist.c.
  *
- * In two steps, so that bad input changes nothing: every line becomes an item or an error that
- * names it, and only when all is read are the items put into the registry. Lines that begin
- * otherwise than ours, which OpenSM's files have too, are passed over. */
+ * All lines are read before the registry changes, so that a bad line changes nothing. Lines of an
+ * unknown kind, which files of OpenSM have, are ignored. */
 #include "base/line_reader.h"
 #include "sa/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 enum { VALUES = 24, NAME_BYTES = 64 };
@@ -24,7 +24,7 @@ struct item {
 struct range {
     uint32_t first, last;
 };
-struct left { /* what is there of what was not told */
+struct remaining { /* numbers of a "left" line */
     bool given;
     VEC(struct range) ranges;
 };
@@ -35,15 +35,15 @@ struct reader {
     struct line_reader *lines;
     struct registry_header header;
     VEC(struct item) items;
-    struct left groups, services, subscriptions;
+    struct remaining groups, services, subscriptions;
     bool in_group;
     uint32_t service_count, subscription_count;
 };
 
 /* ---- lines ---- */
 
-/* Goes through the pattern, in which each % is a hexadecimal number of up to 64 bits; where the
- * line goes on, or NULL if it is another one. */
+/* Matches the line with a pattern, in which % is a hexadecimal number of up to 64 bits. Returns the
+ * rest of the line, or NULL if it does not match. */
 static const char *scan(const char *line, const char *pattern, uint64_t *values)
 {
     for (; *pattern; pattern++) {
@@ -114,7 +114,7 @@ static int read_group(struct reader *reader, const char *line)
                                  "a group needs an MGID (0xff…) and an MLID (0xc000 to 0xfffe)");
     if (item.group.mtu < 1 || item.group.mtu > 5 || !rate_order(item.group.rate))
         return line_reader_error(reader->lines,
-                                 "a group's MTU is 1 to 5, and its rate one that there is");
+                                 "the MTU of a group is 1 to 5, and its rate a defined one");
     vec_push(&reader->items, item);
     reader->in_group = true;
     return 0;
@@ -136,8 +136,8 @@ static int read_member(struct reader *reader, const char *line)
                                    .proxy = v[3],
                                    .absent_since = TIME_NEVER}};
     if (!reader->in_group || !item.member.join_state || !item.member.guid)
-        return line_reader_error(
-            reader->lines, "a member follows its group, and has a port and a reason to be one");
+        return line_reader_error(reader->lines,
+                                 "a member follows its group and has a port GUID and a JoinState");
     vec_push(&reader->items, item);
     return 0;
 }
@@ -164,7 +164,7 @@ static int read_service(struct reader *reader, const char *line)
                            "key=… name='…' data8=… data16=… data32=… data64=… modified_time=… "
                            "lease_period=…'");
     if (reader->service_count++ >= reader->sa->config.service_limit)
-        return line_reader_error(reader->lines, "more services than can be kept");
+        return line_reader_error(reader->lines, "more services than the limit");
     struct item item = {.kind = ITEM_SERVICE};
     uint8_t *record = item.service.record;
     wire_set(record, SERVICE_RECORD_ID, v[0]);
@@ -178,7 +178,7 @@ static int read_service(struct reader *reader, const char *line)
     uint64_t gone_s = v[15] && reader->wall_s > v[15] ? reader->wall_s - v[15] : 0;
     uint64_t left_s = v[16] == UINT32_MAX ? v[16] : v[16] > gone_s ? v[16] - gone_s : 0;
     item.service.expires = service_lease_end(reader->sa, left_s);
-    /* What OpenSM does not write: the number, and names that are not printable. */
+    /* OpenSM does not write the number, nor names that are not printable. */
     rest = scan(rest, " number=0x%", more);
     item.service.number = rest ? (uint32_t)more[0] : 0;
     if (rest && scan(rest, " bytes=0x%:0x%:0x%:0x%:0x%:0x%:0x%:0x%", more))
@@ -206,7 +206,7 @@ static int read_subscription(struct reader *reader, const char *line)
                                  "a subscription is 'InformInfo Record: subscriber_gid=0x…:0x… "
                                  "subscriber_enum=… InformInfo: gid=… … rep_addr: lid=… …'");
     if (reader->subscription_count++ >= reader->sa->config.subscription_limit)
-        return line_reader_error(reader->lines, "more subscriptions than can be kept");
+        return line_reader_error(reader->lines, "more subscriptions than the limit");
     struct item item = {.kind = ITEM_SUBSCRIPTION,
                         .subscription = {.guid = v[1],
                                          .number = (uint32_t)v[2],
@@ -232,18 +232,18 @@ static int read_subscription(struct reader *reader, const char *line)
     return 0;
 }
 
-/* ---- what weft says beside ---- */
+/* ---- comments of weft ---- */
 
-static int read_left(struct reader *reader, struct left *left, const char *rest)
+static int read_remaining(struct reader *reader, struct remaining *remaining, const char *rest)
 {
     uint64_t v[2];
-    left->given = true;
+    remaining->given = true;
     while (*rest) {
         rest = scan(rest, " 0x%-0x%", v);
         if (!rest || v[0] > v[1] || v[1] > UINT32_MAX)
             return line_reader_error(reader->lines,
-                                     "what is left is told in ranges: ' 0x1-0x5 0x7-0x7'");
-        vec_push(&left->ranges, ((struct range){(uint32_t)v[0], (uint32_t)v[1]}));
+                                     "remaining numbers are ranges: ' 0x1-0x5 0x7-0x7'");
+        vec_push(&remaining->ranges, ((struct range){(uint32_t)v[0], (uint32_t)v[1]}));
     }
     return 0;
 }
@@ -254,7 +254,7 @@ static int read_header(struct reader *reader, const uint64_t *v)
     if (header->given || v[0] > UINT16_MAX || v[6] > UINT32_MAX || v[7] > UINT32_MAX ||
         v[8] > UINT32_MAX)
         return line_reader_error(reader->lines,
-                                 "the line that says whose registrations these are makes no sense");
+                                 "a second '# weft: registrations' line, or a number out of range");
     *header = (struct registry_header){.given = true,
                                        .master = (uint16_t)v[0],
                                        .instance = v[1],
@@ -266,11 +266,11 @@ static int read_header(struct reader *reader, const uint64_t *v)
     return 0;
 }
 
-static int read_aside(struct reader *reader, const char *line)
+static int read_comment(struct reader *reader, const char *line)
 {
     struct {
         const char *prefix;
-        struct left *left;
+        struct remaining *remaining;
     } lists[] = {{"# weft: groups left", &reader->groups},
                  {"# weft: services left", &reader->services},
                  {"# weft: subscriptions left", &reader->subscriptions}};
@@ -282,7 +282,7 @@ static int read_aside(struct reader *reader, const char *line)
         return read_header(reader, v);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (strncmp(line, lists[i].prefix, strlen(lists[i].prefix)) == 0)
-            return read_left(reader, lists[i].left, line + strlen(lists[i].prefix));
+            return read_remaining(reader, lists[i].remaining, line + strlen(lists[i].prefix));
     if (scan(line, "# weft: all of group 0x%", v) && v[0] <= UINT16_MAX)
         vec_push(&reader->items,
                  ((struct item){.kind = ITEM_ALL_OF_GROUP, .mlid = (uint32_t)v[0]}));
@@ -292,7 +292,7 @@ static int read_aside(struct reader *reader, const char *line)
 static int read_line(struct reader *reader, const char *line)
 {
     if (line[0] == '#')
-        return read_aside(reader, line);
+        return read_comment(reader, line);
     if (strncmp(line, "mcm_port:", 9) == 0)
         return read_member(reader, line);
     reader->in_group &= line[0] == 0;
@@ -305,24 +305,25 @@ static int read_line(struct reader *reader, const char *line)
     return 0;
 }
 
-/* ---- into the registry ---- */
+/* ---- updates of the registry ---- */
 
-static bool is_left(const struct left *left, uint32_t number)
+static bool is_remaining(const struct remaining *remaining, uint32_t number)
 {
-    bool found = !left->given;
-    for (size_t i = 0; i < left->ranges.count && !found; i++)
-        found = number >= left->ranges.items[i].first && number <= left->ranges.items[i].last;
+    bool found = !remaining->given;
+    for (size_t i = 0; i < remaining->ranges.count && !found; i++)
+        found =
+            number >= remaining->ranges.items[i].first && number <= remaining->ranges.items[i].last;
     return found;
 }
 
-/* One with this MGID and MLID; others that have either go. */
+/* Adds or updates the group. Removes another group with the same MGID or MLID. */
 static struct group *place_group(struct groups *groups, const struct group *group)
 {
     struct group *known = groups_find(groups, group->mgid), *other = groups_at(groups, group->mlid);
     if (known && known == other) {
         struct group fresh = *group;
         memcpy(&fresh.members, &known->members, sizeof fresh.members);
-        fresh.thinned = known->thinned;
+        fresh.member_removed = known->member_removed;
         fresh.changed = ++groups->generation;
         *known = fresh;
         return known;
@@ -359,7 +360,10 @@ static void put_items(struct reader *reader)
         switch (item->kind) {
         case ITEM_ALL_OF_GROUP: empty_group(groups, groups_at(groups, item->mlid)); break;
         case ITEM_GROUP: group = place_group(groups, &item->group); break;
-        case ITEM_MEMBER: put_member(groups, group, &item->member); break;
+        case ITEM_MEMBER:
+            assert(group); /* read_member() accepts members after a group only */
+            put_member(groups, group, &item->member);
+            break;
         case ITEM_SERVICE: service_put(sa, &item->service); break;
         case ITEM_SUBSCRIPTION: subscription_put(sa, &item->subscription); break;
         }
@@ -381,7 +385,7 @@ void registry_clear(struct sa *sa)
                           &sa->registry.subscriptions.items[sa->registry.subscriptions.count - 1]);
 }
 
-static void put(struct reader *reader)
+static void update_registry(struct reader *reader)
 {
     struct sa *sa = reader->sa;
     struct registry *registry = &sa->registry;
@@ -392,13 +396,13 @@ static void put(struct reader *reader)
         registry->next_service = registry->next_subscription = 0;
     }
     for (size_t i = groups->all.count; i-- > 0;)
-        if (!is_left(&reader->groups, groups->all.items[i]->mlid))
+        if (!is_remaining(&reader->groups, groups->all.items[i]->mlid))
             groups_remove(groups, groups->all.items[i]);
     for (size_t i = registry->services.count; i-- > 0;)
-        if (!is_left(&reader->services, registry->services.items[i].number))
+        if (!is_remaining(&reader->services, registry->services.items[i].number))
             service_drop(sa, &registry->services.items[i]);
     for (size_t i = registry->subscriptions.count; i-- > 0;)
-        if (!is_left(&reader->subscriptions, registry->subscriptions.items[i].number))
+        if (!is_remaining(&reader->subscriptions, registry->subscriptions.items[i].number))
             subscription_drop(sa, &registry->subscriptions.items[i]);
     put_items(reader);
     /* No number is assigned twice. */
@@ -408,7 +412,7 @@ static void put(struct reader *reader)
         registry->next_subscription = header->next_subscription;
     if (header->next_mgid > registry->next_mgid)
         registry->next_mgid = header->next_mgid;
-    sa->registrations_due = sa->now; /* to look at the leases */
+    sa->registrations_due = sa->now; /* check the leases */
 }
 
 int registry_read(struct sa *sa, const struct sa_registry_file *file,
@@ -423,9 +427,9 @@ int registry_read(struct sa *sa, const struct sa_registry_file *file,
         read_line(&reader, lines->copy);
     int status = lines->status;
     if (status == 0 && accept && !accept(sa, &reader.header))
-        status = err_at(err, ESTALE, file->path, 0, "not what was asked for");
+        status = err_at(err, ESTALE, file->path, 0, "not the requested generations");
     if (status == 0) {
-        put(&reader);
+        update_registry(&reader);
         *header = reader.header;
     }
     vec_release(&reader.items);

@@ -27,11 +27,11 @@ static uint16_t lid_of(const struct lookup *lookup, uint32_t end)
     return lookup->sa->view.subnet->ports.items[end].lid;
 }
 
-/* Begins a record of this end port. */
+/* Adds a record with the LID of this end port. */
 static uint8_t *add_record(const struct lookup *lookup, uint32_t end)
 {
     uint8_t *record = answer_add(lookup->answer);
-    wire_set(record, NODE_RECORD_LID, lid_of(lookup, end)); /* at the same place in all records */
+    wire_set(record, NODE_RECORD_LID, lid_of(lookup, end)); /* at the same offset in all records */
     return record;
 }
 
@@ -63,7 +63,7 @@ enum { PORT_CAPABILITIES = 7, PORT_CAPABILITIES2 = 53 };
 /* With bit 31 of the modifier, a port must have at least the capability bits of the query. */
 static bool wants_capabilities(const struct query *query)
 {
-    return wire_get(query->mad, MAD_ATTRIBUTE_ID) == WIRE_ID_PORT_INFO_RECORD &&
+    return wire_get(query->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO_RECORD &&
            wire_get(query->mad, MAD_ATTRIBUTE_MODIFIER) >> 31;
 }
 
@@ -99,7 +99,7 @@ static void add_switch_info(const struct lookup *lookup, uint32_t end, uint32_t 
                WIRE_BYTES_SWITCH_INFO);
 }
 
-/* A requester that may see one end of a link only does not see the link. */
+/* A link is visible to a client that sees both ends. */
 static void add_link(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet *subnet = lookup->sa->view.subnet;
@@ -127,7 +127,7 @@ static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port
     uint8_t *info = add_record(lookup, end) + SM_INFO_RECORD_AT_SM_INFO;
     wire_set(info, SM_INFO_GUID, p->guid);
     wire_set(info, SM_INFO_PRIORITY, own ? view->priority : p->manager_priority);
-    wire_set(info, SM_INFO_ACT_COUNT, own ? view->act_count : p->manager_acts);
+    wire_set(info, SM_INFO_ACT_COUNT, own ? view->act_count : p->manager_act_count);
     wire_set(info, SM_INFO_STATE, own ? MASTER : p->manager_state);
     answer_match(lookup->answer, &lookup->matcher);
 }
@@ -232,7 +232,7 @@ static void add_p_keys(const struct lookup *lookup, uint32_t end, uint32_t port)
     }
 }
 
-/* An adapter has one map: the query need not name its output port. */
+/* An adapter has one map, and the output port in the query is ignored. */
 static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { OUTPUT_BIT = 2 };
@@ -255,7 +255,7 @@ static void add_sl2vl_maps(const struct lookup *lookup, uint32_t end, uint32_t p
     }
 }
 
-/* The LID of an adapter identifies the port: the query need not name it. */
+/* The LID of an adapter identifies the port, and the output port in the query is ignored. */
 static void add_arbitration(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     enum { OUTPUT_BIT = 1, BLOCKS = 4 };
@@ -285,7 +285,7 @@ static const struct record_kind {
     struct component components[8];
 } kinds[] = {
 #define KIND(symbol, all_ports, add, ...)                                                          \
-    WIRE_ID_##symbol, all_ports, add,                                                              \
+    ATTRIBUTE_##symbol, all_ports, add,                                                            \
     {                                                                                              \
         __VA_ARGS__, NO_COMPONENT                                                                  \
     }
@@ -326,7 +326,7 @@ uint16_t port_records(struct sa *sa, const struct query *query, struct answer *a
     unsigned lid = named ? (unsigned)wire_get(query_data(query), NODE_RECORD_LID) : 0;
     while (kind->attribute != wire_get(query->mad, MAD_ATTRIBUTE_ID))
         kind++;
-    /* Only clients with the SM_Key may read which port is in which partition. */
+    /* Only clients with the SM_Key may read P_Key tables. */
     if (kind->add == add_p_keys && !query_is_trusted(query))
         return STATUS_SA_BAD_REQUEST;
     if (wants_capabilities(query))

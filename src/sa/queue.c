@@ -1,19 +1,19 @@
-/* Queries that wait: one queue a client, clients in turn.
+/* The queue of queries: one FIFO per client, and round robin among clients.
  *
- * A client is a source LID. Whoever sends a thousand queries at once waits for its own; the others
- * are answered after one of them each. All queries live in one pool that grows to the limit and
- * stays: there is nothing to allocate or free while hosts ask. */
+ * A client is a source LID. A client with many queries does not delay the others: each is served
+ * after one query of it. Queries are in one pool that never shrinks, so that hosts under load cause
+ * no allocation. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
-#define NOBODY UINT32_MAX
+#define NONE UINT32_MAX
 
-enum { MESSAGE_LIMIT = 8192 }; /* bytes: a MultiPathRecord with as many GIDs as it can have */
+enum { MESSAGE_LIMIT = 8192 }; /* bytes: a MultiPathRecord with the most GIDs */
 
 void queue_init(struct query_queue *queue)
 {
-    *queue = (struct query_queue){.ring = NOBODY};
+    *queue = (struct query_queue){.ring = NONE};
 }
 
 void queue_release(struct query_queue *queue)
@@ -31,8 +31,8 @@ static uint32_t new_client(struct query_queue *queue, unsigned lid)
 {
     uint32_t index = pool_take(&queue->clients);
     struct client *client = &queue->clients.items[index];
-    *client = (struct client){.lid = (uint16_t)lid, .head = NOBODY, .tail = NOBODY, .next = index};
-    if (queue->ring != NOBODY) {
+    *client = (struct client){.lid = (uint16_t)lid, .head = NONE, .tail = NONE, .next = index};
+    if (queue->ring != NONE) {
         client->next = queue->clients.items[queue->ring].next;
         queue->clients.items[queue->ring].next = index;
     }
@@ -44,6 +44,7 @@ static uint32_t new_client(struct query_queue *queue, unsigned lid)
 bool queue_put(struct query_queue *queue, const struct sa_config *config,
                const struct sa_message *message)
 {
+    assert(message->bytes >= SA_DATA_OFFSET);
     uint32_t client = map_get(&queue->by_lid, message->address.lid);
     if (queue->waiting >= config->queue_limit || message->bytes > MESSAGE_LIMIT)
         return false;
@@ -54,18 +55,18 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config,
         return false;
     uint32_t index = pool_take(&queue->queries);
     struct query *query = &queue->queries.items[index];
-    *query = (struct query){.next = NOBODY, .address = message->address, .bytes = message->bytes};
+    *query = (struct query){.next = NONE, .address = message->address, .bytes = message->bytes};
     memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
     if (message->bytes > MAD_BYTES) {
         query->more = mem_alloc(message->bytes);
         memcpy(query->more, message->data, message->bytes);
     }
-    if (from->tail == NOBODY)
+    if (from->tail == NONE)
         from->head = index;
     else
         queue->queries.items[from->tail].next = index;
     from->tail = index;
-    assert(from->head != NOBODY);
+    assert(from->head != NONE);
     from->count++;
     queue->waiting++;
     return true;
@@ -73,9 +74,9 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config,
 
 bool queue_take(struct query_queue *queue, struct query *query)
 {
-    if (queue->ring == NOBODY)
+    if (queue->ring == NONE)
         return false;
-    uint32_t before = queue->ring, index = queue->clients.items[before].next;
+    uint32_t previous = queue->ring, index = queue->clients.items[previous].next;
     struct client *client = &queue->clients.items[index];
     uint32_t taken = client->head;
     assert(client->count > 0 && queue->waiting > 0);
@@ -84,13 +85,13 @@ bool queue_take(struct query_queue *queue, struct query *query)
     client->count--;
     pool_give(&queue->queries, taken);
     queue->waiting--;
-    if (client->head != NOBODY) {
+    if (client->head != NONE) {
         queue->ring = index;
         return true;
     }
-    /* It has no more: out of the ring. */
-    queue->clients.items[before].next = client->next;
-    queue->ring = before == index ? NOBODY : before;
+    /* A client without queries leaves the ring. */
+    queue->clients.items[previous].next = client->next;
+    queue->ring = previous == index ? NONE : previous;
     map_remove(&queue->by_lid, client->lid);
     pool_give(&queue->clients, index);
     return true;

@@ -1,7 +1,6 @@
-/* Rates of links (15.2.5.16): what a port's width and speed make, and which rate is the faster one.
+/* Rates of links (15.2.5.16): the rate of a port, and the order of rates.
  *
- * The codes were given out as rates were invented, so they are in no order; the table has what they
- * stand for, in Mb/s. */
+ * The codes are not in the order of the rates. The table has the rate of each code in Mb/s. */
 #include "sa/internal.h"
 
 static const uint32_t megabits[RATE_COUNT] = {
@@ -25,7 +24,7 @@ static unsigned highest_bit(uint64_t value)
     return bit;
 }
 
-/* A port that says nothing of its link (port 0 of a switch has none) counts as the slowest. */
+/* A port without link width or speed, such as port 0 of a switch, has the lowest rate. */
 uint8_t rate_of_port(const uint8_t *port_info)
 {
     uint64_t width = wire_get(port_info, PORT_INFO_LINK_WIDTH_ACTIVE);

@@ -1,14 +1,14 @@
-/* Notices on their way to subscribers (13.4.11): Report, until ReportResp or the last retry.
+/* Reports of notices to subscribers (13.4.11), sent until ReportResp or the last retry.
  *
- * At most REPORT_WINDOW are under way; the others wait in the order in which they were made, and
- * beyond a limit what is new is dropped: subscribers that do not answer cost no more than that. A
- * subscriber that cannot be reached now is not told. */
+ * At most REPORT_WINDOW reports are in flight; the others wait in order of creation. Beyond
+ * `report_limit` new reports are dropped, which bounds the cost of subscribers that do not answer.
+ * A report to an unreachable subscriber is dropped. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
 enum { LIDS_ALL = 0xFFFF, ANY16 = 0xFFFF, ANY24 = 0xFFFFFF };
-enum { NOTICE_BY_SM = 3, PRODUCER_CLASS_MANAGER = 4 }; /* type and producer of 64 to 67 */
+enum { NOTICE_BY_SM = 3, PRODUCER_CLASS_MANAGER = 4 }; /* of traps 64 to 67 */
 
 static bool is_wanted(const uint8_t *inform, const uint8_t *notice)
 {
@@ -30,21 +30,21 @@ static bool is_wanted(const uint8_t *inform, const uint8_t *notice)
            (producer == ANY24 || producer == wire_get(notice, NOTICE_PRODUCER_TYPE));
 }
 
-/* Whom the notice is about; 0: nobody in particular. */
+/* The GUID of the port that the notice is about; 0: none. */
 static uint64_t subject_of(const uint8_t *notice)
 {
     uint64_t trap = wire_get(notice, NOTICE_TRAP_NUMBER);
     const uint8_t *details = notice + NOTICE_AT_DETAILS;
-    if (trap == WIRE_ID_TRAP_GID_IN_SERVICE || trap == WIRE_ID_TRAP_GID_OUT_OF_SERVICE)
+    if (trap == ATTRIBUTE_TRAP_GID_IN_SERVICE || trap == ATTRIBUTE_TRAP_GID_OUT_OF_SERVICE)
         return gid_guid(wire_bytes_const(details, TRAP_GID_IN_SERVICE_GID));
-    if (trap == WIRE_ID_TRAP_GROUP_CREATED || trap == WIRE_ID_TRAP_GROUP_DELETED)
+    if (trap == ATTRIBUTE_TRAP_GROUP_CREATED || trap == ATTRIBUTE_TRAP_GROUP_DELETED)
         return 0;
     return gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
 }
 
-/* To those who may know: who shares a partition with its subject, or is in that of its group
- * (p_key; 0: it is about none). */
-static void spread(struct sa *sa, const uint8_t *notice, unsigned p_key)
+/* Queues a report to each subscriber that shares a partition with the subject of the notice or, if
+ * `p_key` is not 0, is a member of that partition. */
+static void queue_reports(struct sa *sa, const uint8_t *notice, unsigned p_key)
 {
     struct reports *reports = &sa->reports;
     uint64_t subject = subject_of(notice);
@@ -74,19 +74,19 @@ void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned
     wire_set(notice, NOTICE_ISSUER_LID,
              sa->view.subnet->ports.items[sa->view.subnet->own_port].lid);
     gid_set(wire_bytes(notice, NOTICE_ISSUER_GID), sa->config.prefix, sa->guid);
-    /* 64 to 67 have the same details. */
+    /* Traps 64 to 67 have the same details. */
     memcpy(wire_bytes(notice + NOTICE_AT_DETAILS, TRAP_GID_IN_SERVICE_GID), gid, 16);
-    spread(sa, notice, p_key);
+    queue_reports(sa, notice, p_key);
 }
 
 void report_notice(struct sa *sa, const uint8_t *notice)
 {
-    uint8_t whole[WIRE_BYTES_NOTICE];
-    memcpy(whole, notice, wire_fields[NOTICE_ISSUER_GID].offset / 8);
+    uint8_t complete[WIRE_BYTES_NOTICE];
+    memcpy(complete, notice, wire_fields[NOTICE_ISSUER_GID].offset / 8);
     uint32_t port = sa_port_at(sa, (unsigned)wire_get(notice, NOTICE_ISSUER_LID));
     uint64_t guid = port == SUBNET_NONE ? 0 : sa->view.subnet->ports.items[port].guid;
-    gid_set(wire_bytes(whole, NOTICE_ISSUER_GID), sa->config.prefix, guid);
-    spread(sa, whole, 0);
+    gid_set(wire_bytes(complete, NOTICE_ISSUER_GID), sa->config.prefix, guid);
+    queue_reports(sa, complete, 0);
 }
 
 static void remove_in_flight(struct reports *reports, unsigned place)
@@ -98,7 +98,7 @@ static void remove_in_flight(struct reports *reports, unsigned place)
 void reports_receive(struct sa *sa, const struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
-    uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the upper half is the kernel's */
+    uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the kernel uses the upper half */
     for (unsigned i = 0; i < reports->in_flight_count; i++)
         if (reports->in_flight[i].tid == tid) {
             const struct subscription *subscription =
@@ -175,7 +175,7 @@ bool reports_next(struct sa *sa, struct sa_message *message)
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,
                                        .bytes = MAD_BYTES,
-                                       .patience_ns = sa->config.report_timeout_ns * 9 / 10};
+                                       .request_timeout_ns = sa->config.report_timeout_ns * 9 / 10};
         sa->counts.reports++;
         return true;
     }

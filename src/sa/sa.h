@@ -44,36 +44,36 @@
 struct sa_config {
     uint64_t key;           /* SM_Key of trusted queries */
     uint64_t prefix;        /* of GIDs */
-    uint8_t subnet_timeout; /* told as the packet life time: 4.096 us * 2^n */
+    uint8_t subnet_timeout; /* packet life time of paths: 4.096 us * 2^n */
     uint8_t response_time;  /* of ClassPortInfo */
     uint32_t queue_limit, client_limit;
-    uint32_t turn_work;  /* records considered before others get their turn */
-    size_t answer_limit; /* bytes of one answer; more is refused with NO_RESOURCES */
+    uint32_t turn_work;  /* records per turn */
+    size_t answer_limit; /* bytes of one answer; beyond it, the status is NO_RESOURCES */
     uint32_t service_limit, subscription_limit, report_limit;
     uint64_t report_timeout_ns;
     unsigned report_retries;
-    uint64_t absence_ns; /* registrations of a port that went are kept for so long */
-    bool ipoib_group;    /* make the broadcast group of the default partition */
-    const struct partitions *partitions; /* the owner's: groups to be made instead; NULL: none */
+    uint64_t absence_ns; /* time for which registrations of an absent port are kept */
+    bool ipoib_group;    /* create the broadcast group of the default partition */
+    const struct partitions *partitions; /* of the owner; its groups replace that one; or NULL */
     uint64_t instance;                   /* identifies this run of the manager to standbys */
 };
 void sa_config_init(struct sa_config *config); /* the defaults */
 
-/* What the administration sees of the subnet. Everything must stay as it is until the next call of
- * sa_update_view(); the network and routes are those in force, and `generation` is another one
- * whenever they are others. Without a network nothing is answered. */
+/* The SA's view of the subnet. It must not change until the next call of sa_update_view().
+ * `network` and `routes` are those in force; `generation` differs whenever they do. Without a
+ * network the SA answers no query. */
 struct sa_view {
     const struct subnet *subnet;
     const struct network *network;
     const struct routes *routes;
-    const struct qos *qos; /* levels of service, and how they and lanes go together; or NULL */
+    const struct qos *qos; /* QoS policy, or NULL */
     struct qos_layout layout;
     uint64_t generation;
-    uint8_t priority; /* the manager's own, for SMInfoRecord */
+    uint8_t priority; /* of the manager, for SMInfoRecord */
     uint32_t act_count;
 };
 
-/* The other end of a message. */
+/* Address of the peer of a message. */
 struct sa_address {
     uint16_t lid;
     uint8_t sl, path_bits;
@@ -84,67 +84,67 @@ struct sa_message {
     struct sa_address address;
     const uint8_t *data; /* header (56 bytes) and all of the data */
     size_t bytes;
-    uint64_t patience_ns; /* requests of ours: how long an answer is waited for; else 0 */
+    uint64_t request_timeout_ns; /* timeout of a request that the SA sends; else 0 */
 };
 
 struct sa;
 struct sa *sa_new(const struct sa_config *config, uint64_t port_guid);
 void sa_free(struct sa *sa); /* accepts NULL */
 
-/* Before sa_next_output() whenever the manager may have changed anything. */
+/* Call it before sa_next_output() after every change of the manager's state. */
 void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view);
-/* A message for the administration; its bytes are copied. */
+/* A message to the SA. It copies the bytes. */
 void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message);
-/* A notice (64 bytes, without IssuerGID) that the manager got as a trap. */
+/* A notice (64 bytes, without IssuerGID) that the manager received as a trap. */
 void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice);
 void sa_expire(struct sa *sa, uint64_t now);
-/* 0: there is work to do now. */
+/* 0 if there is work to do now. */
 uint64_t sa_deadline(const struct sa *sa);
-/* The next message to send; its bytes last until the next call. */
+/* The next message to send. Its bytes are valid until the next call. */
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
-void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in the configuration */
-/* Other partitions, and so other groups that are there without members. */
+void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in sa_config */
+/* Sets the partitions and creates their groups. */
 void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
 
-/* Redirects all clients; NULL: answers them here. */
+/* Redirects all clients; NULL: none. */
 void sa_redirect(struct sa *sa, const struct redirect *to);
 
-/* The multicast groups and their members. */
 const struct groups *sa_groups(const struct sa *sa);
 
 /* ---- registrations over restarts and fail-over ---- */
 
-/* Count changes: of groups, and of services and subscriptions. */
+/* Counters of changes: of groups, and of services and subscriptions (`others`). */
 struct sa_generations {
     uint64_t groups, others;
 };
 struct sa_generations sa_registry_generations(const struct sa *sa);
-/* All that is registered, in the format of persist.c; `wall_s` is the wall clock's time, by which
- * leases go on while nobody is there. */
+/* Prints all registrations in the format of persist.c. `wall_s` is the time of the wall clock:
+ * leases continue while no manager runs. */
 void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out);
 /* Prints only the changes since these generations. */
 void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
                                const struct sa_generations *since, struct text *out);
 struct sa_registry_file {
-    const char *path; /* for messages */
+    const char *path; /* for error messages */
     const char *content;
     size_t bytes;
     uint64_t wall_s;
 };
-/* Replaces all registrations. On error, -EINVAL and the faulty line; then nothing has changed. */
+/* Replaces all registrations. On an error, returns -EINVAL with its line and changes nothing. */
 int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file *file,
                      struct err *err);
 
-/* What a text of this format says that it is: changes of one life of a manager, from … to. */
+/* The header of a text in this format: it has the changes of one instance of a manager after
+ * `since` up to `generations`. */
 struct sa_registry_mark {
     uint64_t instance;
     struct sa_generations since, generations;
 };
 bool sa_registry_mark(const char *content, struct sa_registry_mark *mark);
 
-/* The owner saves registrations in a file, which is up to date now. From now on answers to Set and
- * Delete wait for sa_registrations_saved(). */
+/* The owner has saved all registrations in a file. From now on answers to Set and Delete wait for
+ * sa_registrations_saved(). */
 void sa_await_saves(struct sa *sa, bool kept);
 bool sa_waits_for_save(const struct sa *sa);
 void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations);

@@ -1,8 +1,7 @@
-/* ServiceRecord: services that hosts announce and look up (15.2.5.14), with leases.
+/* ServiceRecord: hosts register and look up services (15.2.5.14), with leases.
  *
- * A service is known by its ID, the GID of its port and its partition. Set makes or renews it, and
- * the lease begins again; when it runs out, the service is gone. Keys are told to the trusted only.
- */
+ * ServiceID, ServiceGID and ServiceP_Key identify a service. Set creates it or renews its lease; at
+ * the end of the lease the service is removed. Only clients with the SM_Key see service keys. */
 #include "sa/internal.h"
 
 #include <assert.h>
@@ -25,8 +24,8 @@ static const struct component service_components[] = {
     NO_COMPONENT,
 };
 
-/* Each element of the data is a component of its own. */
-static bool data_fits(const struct query *query, const uint8_t *record)
+/* Each element of the service data is a component. */
+static bool data_matches(const struct query *query, const uint8_t *record)
 {
     static const struct {
         unsigned first_bit;
@@ -57,18 +56,18 @@ static void add_service(const struct query *query, const struct service *service
         memset(wire_bytes(record, SERVICE_RECORD_KEY), 0, wire_fields[SERVICE_RECORD_KEY].count);
 }
 
-static struct service *find(struct sa *sa, const uint8_t *record)
+static struct service *find_service(struct sa *sa, const uint8_t *record)
 {
     for (size_t i = 0; i < sa->registry.services.count; i++) {
         struct service *service = &sa->registry.services.items[i];
-        /* ID, GID and P_Key stand at the beginning, one behind the other. */
+        /* A record begins with ID, GID and P_Key. */
         if (memcmp(service->record, record, wire_fields[SERVICE_RECORD_P_KEY].offset / 8 + 2) == 0)
             return service;
     }
     return NULL;
 }
 
-static bool is_allowed(const struct sa *sa, const struct query *query)
+static bool may_register(const struct sa *sa, const struct query *query)
 {
     const uint8_t *data = query_data(query);
     unsigned key = (unsigned)wire_get(data, SERVICE_RECORD_P_KEY);
@@ -86,12 +85,12 @@ uint64_t service_lease_end(const struct sa *sa, uint64_t seconds)
     return seconds >= UINT32_MAX ? TIME_NEVER : sa->now + seconds * NS_PER_S;
 }
 
-static uint16_t announce(struct sa *sa, const struct query *query, struct answer *answer)
+static uint16_t register_service(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
-    if (!query_has(query, SERVICE_ID) || !query_has(query, SERVICE_GID) || !is_allowed(sa, query))
+    if (!query_has(query, SERVICE_ID) || !query_has(query, SERVICE_GID) || !may_register(sa, query))
         return STATUS_SA_BAD_REQUEST;
-    struct service *service = find(sa, data);
+    struct service *service = find_service(sa, data);
     if (!service && sa->registry.services.count >= sa->config.service_limit)
         return STATUS_SA_NO_RESOURCES;
     if (!service) {
@@ -112,7 +111,8 @@ static uint16_t announce(struct sa *sa, const struct query *query, struct answer
 
 void service_drop(struct sa *sa, struct service *service)
 {
-    assert(service >= sa->registry.services.items);
+    assert(service >= sa->registry.services.items &&
+           service < sa->registry.services.items + sa->registry.services.count);
     vec_remove(&sa->registry.services, (size_t)(service - sa->registry.services.items));
     sa->registry.removed = ++sa->registry.generation;
 }
@@ -120,7 +120,7 @@ void service_drop(struct sa *sa, struct service *service)
 void service_put(struct sa *sa, const struct service *service)
 {
     struct registry *registry = &sa->registry;
-    struct service *known = find(sa, service->record);
+    struct service *known = find_service(sa, service->record);
     if (!known) {
         vec_push(&registry->services, *service);
         known = &registry->services.items[registry->services.count - 1];
@@ -136,10 +136,10 @@ void service_put(struct sa *sa, const struct service *service)
 uint16_t service_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
     if (query_method(query) == METHOD_SET)
-        return announce(sa, query, answer);
+        return register_service(sa, query, answer);
     if (query_method(query) == METHOD_DELETE) {
-        struct service *service = find(sa, query_data(query));
-        if (!service || !is_allowed(sa, query))
+        struct service *service = find_service(sa, query_data(query));
+        if (!service || !may_register(sa, query))
             return STATUS_SA_NO_RECORDS;
         add_service(query, service, answer);
         service_drop(sa, service);
@@ -151,7 +151,7 @@ uint16_t service_records(struct sa *sa, const struct query *query, struct answer
     for (size_t i = 0; i < sa->registry.services.count; i++) {
         const struct service *service = &sa->registry.services.items[i];
         unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
-        if (matcher_accepts(&matcher, service->record) && data_fits(query, service->record) &&
+        if (matcher_accepts(&matcher, service->record) && data_matches(query, service->record) &&
             (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
             add_service(query, service, answer);
     }

@@ -1,16 +1,15 @@
-/* InformInfo: who wants to hear of which notices (13.4.8.3, 13.4.11), and its record (15.2.5.10).
+/* InformInfo: subscriptions to notices (13.4.8.3, 13.4.11), and InformInfoRecord (15.2.5.10).
  *
- * Set subscribes and unsubscribes. A subscription is of one address (LID and queue pair); asking
- * again for what is there changes nothing. Subscribers that cannot be reached are kept for a while,
- * like members of groups. */
+ * Set subscribes and unsubscribes an address (LID and queue pair). Subscribing twice has no effect.
+ * The subscriptions of an unreachable port are kept for a while, like group memberships. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
 enum { LIDS_ALL = 0xFFFF };
 
-/* Whether both ask for the same notices. Whose GID is given need not look at LIDs. */
-static bool same_wish(const uint8_t *a, const uint8_t *b)
+/* True if both select the same notices. With a GID, the LID range has no meaning. */
+static bool selects_same_notices(const uint8_t *a, const uint8_t *b)
 {
     static const enum wire_field fields[] = {INFORM_INFO_IS_GENERIC, INFORM_INFO_TYPE,
                                              INFORM_INFO_TRAP_NUMBER, INFORM_INFO_PRODUCER_TYPE};
@@ -29,7 +28,7 @@ static bool same_wish(const uint8_t *a, const uint8_t *b)
 struct subscription *subscription_find(struct sa *sa, uint32_t number)
 {
     const struct registry *registry = &sa->registry;
-    size_t at; /* they are in the order of their numbers */
+    size_t at; /* subscriptions are sorted by number */
     lower_bound(at, registry->subscriptions.count,
                 registry->subscriptions.items[at].number < number);
     struct subscription *subscription = &registry->subscriptions.items[at];
@@ -37,8 +36,8 @@ struct subscription *subscription_find(struct sa *sa, uint32_t number)
                                                                                 : NULL;
 }
 
-/* The ports that are meant must be there, and the subscriber must be allowed to know of them. */
-static bool is_valid(const struct sa *sa, const struct query *query)
+/* The port of the GID must exist and be visible to the subscriber; LIDs must be unicast LIDs. */
+static bool is_valid_selection(const struct sa *sa, const struct query *query)
 {
     const uint8_t *inform = query_data(query), *gid = wire_bytes_const(inform, INFORM_INFO_GID);
     unsigned first = (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN);
@@ -56,12 +55,14 @@ static bool is_valid(const struct sa *sa, const struct query *query)
 
 void subscription_drop(struct sa *sa, struct subscription *subscription)
 {
+    assert(subscription >= sa->registry.subscriptions.items &&
+           subscription < sa->registry.subscriptions.items + sa->registry.subscriptions.count);
     vec_remove(&sa->registry.subscriptions,
                (size_t)(subscription - sa->registry.subscriptions.items));
     sa->registry.removed = ++sa->registry.generation;
 }
 
-/* Behind all others: their numbers are in order. */
+/* A new subscription gets the highest number, so that the list stays sorted. */
 void subscription_put(struct sa *sa, const struct subscription *subscription)
 {
     struct registry *registry = &sa->registry;
@@ -105,7 +106,7 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
     for (size_t i = 0; i < sa->registry.subscriptions.count && !known; i++) {
         struct subscription *other = &sa->registry.subscriptions.items[i];
         if (other->address.lid == query->address.lid && other->address.qp == query->address.qp &&
-            same_wish(inform, other->inform))
+            selects_same_notices(inform, other->inform))
             known = other;
     }
     switch (wire_get(inform, INFORM_INFO_SUBSCRIBE)) {
@@ -115,7 +116,7 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
         subscription_drop(sa, known);
         break;
     case 1:
-        if (!is_valid(sa, query))
+        if (!is_valid_selection(sa, query))
             return STATUS_SA_BAD_REQUEST;
         if (known)
             break;

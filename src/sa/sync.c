@@ -2,9 +2,10 @@
  *
  * A standby sends a GetTable of a private attribute in the SA class to the master's port. The query
  * carries the SM_Key, the instance of the master and the generations that the standby has. The
- * master answers as soon as something has changed, at the latest after `hold`, with the text of
- * persist.c: the changes since those generations, or everything if the instance is not its own. The
- * standby applies the answer and polls again. Without changes that is two MADs every half second.
+ * master answers as soon as something has changed, at the latest after `poll_limit`, with the text
+ * of persist.c: the changes since those generations, or everything if the instance is not its own.
+ * The standby applies the answer and polls again. Without changes that is two MADs every half
+ * second.
  *
  * Answers to one standby are at least `gap` apart, so that many joins make one large answer. While
  * clients wait (deferred_replies.c), `short_gap` applies. A master that steps down answers at once,
@@ -16,30 +17,32 @@
  * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
 #include "sa/internal.h"
 
-static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US, hold = 500 * NS_PER_MS,
-                      patience = 2 * NS_PER_S;
-enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bits, in the question's data */
-#define TID_MARK UINT32_C(0x80000000)                      /* reports count below */
+#include <assert.h>
 
-/* ---- the master's side ---- */
+static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
+                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S;
+enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bit offsets in the data of a poll */
+#define TID_MARK UINT32_C(0x80000000) /* transaction IDs of reports are below */
+
+/* ---- master ---- */
 
 static uint64_t due_at(const struct sa *sa, const struct standby *standby)
 {
     struct sa_generations now = sa_registry_generations(sa);
-    if (!standby->waits)
+    if (!standby->polling)
         return TIME_NEVER;
     if (!sa->serves)
         return 0;
     if (standby->instance == sa->config.instance && standby->since.groups == now.groups &&
         standby->since.others == now.others)
-        return standby->asked + hold;
-    return deferred_awaits(sa, standby) ? standby->told + short_gap : standby->not_before;
+        return standby->polled_at + poll_limit;
+    return deferred_awaits(sa, standby) ? standby->answered_at + short_gap : standby->not_before;
 }
 
 void sync_receive_request(struct sa *sa, const struct sa_message *message)
 {
     const uint8_t *data = message->data + SA_DATA_OFFSET;
-    struct standby *place = &sa->standbys[0];
+    struct standby *slot = &sa->standbys[0];
     if (message->bytes < MAD_BYTES || !sa->serves || !wire_get(message->data, SA_SM_KEY)) {
         sa->counts.dropped++;
         return;
@@ -47,25 +50,26 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
     for (unsigned i = 0; i < STANDBYS; i++) {
         struct standby *standby = &sa->standbys[i];
         if (standby->address.lid == message->address.lid) {
-            place = standby;
+            slot = standby;
             break;
         }
-        if (standby->not_before < place->not_before)
-            place = standby;
+        if (standby->not_before < slot->not_before)
+            slot = standby;
     }
-    if (place->address.lid != message->address.lid)
-        place->not_before = 0;
-    place->waits = true;
-    place->asked = sa->now;
-    place->address = message->address;
-    place->instance = wire_get_bits(data, AT_INSTANCE, 64);
-    place->since = (struct sa_generations){wire_get_bits(data, AT_GROUPS, 64),
-                                           wire_get_bits(data, AT_OTHERS, 64)};
-    memcpy(place->mad, message->data, MAD_BYTES);
+    if (slot->address.lid != message->address.lid)
+        slot->not_before = 0;
+    slot->polling = true;
+    slot->polled_at = sa->now;
+    slot->address = message->address;
+    slot->instance = wire_get_bits(data, AT_INSTANCE, 64);
+    slot->since = (struct sa_generations){wire_get_bits(data, AT_GROUPS, 64),
+                                          wire_get_bits(data, AT_OTHERS, 64)};
+    memcpy(slot->mad, message->data, MAD_BYTES);
 }
 
-static void tell(struct sa *sa, struct standby *standby, struct sa_message *message)
+static void send_registrations(struct sa *sa, struct standby *standby, struct sa_message *message)
 {
+    assert(standby->polling);
     struct query query = {.address = standby->address, .bytes = MAD_BYTES};
     struct text text = {0};
     bool ours = standby->instance == sa->config.instance;
@@ -77,12 +81,12 @@ static void tell(struct sa *sa, struct standby *standby, struct sa_message *mess
     *message = (struct sa_message){
         .address = standby->address, .data = sa->out.bytes, .bytes = sa->out.used};
     text_release(&text);
-    standby->waits = false;
-    standby->told = sa->now;
+    standby->polling = false;
+    standby->answered_at = sa->now;
     standby->not_before = sa->now + gap;
 }
 
-/* ---- the standby's side ---- */
+/* ---- standby ---- */
 
 void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
 {
@@ -93,7 +97,7 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
         client->active = false;
         return;
     }
-    if (!master->tells) { /* what it is told we do not hear: ours is out of date from now on */
+    if (!master->tells) { /* its registrations change without notice: ours are stale */
         client->active = false;
         sa->registry_source_lid = 0;
         registry_clear(sa);
@@ -103,7 +107,7 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
         return;
     sa->registry_source_lid = 0;
     *client = (struct sync_client){
-        .active = true, .master = master->lid, .next_at = now, .asked = client->asked};
+        .active = true, .master = master->lid, .next_at = now, .polls = client->polls};
     redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
                                                       .p_key = 0xFFFF,
                                                       .sl = master->sl,
@@ -128,8 +132,8 @@ static bool is_expected(const struct sa *sa, const struct registry_header *heade
     return header->given && (whole || next);
 }
 
-/* All of it again, in a while and from the master itself. */
-static void begin_anew(struct sa *sa)
+/* Polls for all registrations later, starting at the master. */
+static void restart_replication(struct sa *sa)
 {
     struct sync_client *client = &sa->sync;
     client->trail.count = 1;
@@ -137,7 +141,7 @@ static void begin_anew(struct sa *sa)
     client->next_at = sa->now + patience;
 }
 
-static void go_elsewhere(struct sa *sa, const struct sa_message *message)
+static void follow_redirection(struct sa *sa, const struct sa_message *message)
 {
     struct sync_client *client = &sa->sync;
     struct err err;
@@ -148,7 +152,7 @@ static void go_elsewhere(struct sa *sa, const struct sa_message *message)
     if (!client->redirect_failed)
         client->error = err;
     client->redirect_failed = true;
-    begin_anew(sa);
+    restart_replication(sa);
 }
 
 bool sa_next_sync_error(struct sa *sa, struct err *err)
@@ -171,14 +175,14 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET,
                                     .bytes = message->bytes - SA_DATA_OFFSET,
                                     .path = "the master's registrations"};
-    client->tid = 0; /* no second time */
+    client->tid = 0; /* ignore a duplicate */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
-        go_elsewhere(sa, message);
+        follow_redirection(sa, message);
         return;
     }
     if (wire_get(message->data, MAD_STATUS) ||
         registry_read(sa, &file, is_expected, &header, NULL) < 0) {
-        begin_anew(sa);
+        restart_replication(sa);
         return;
     }
     client->instance = header.instance;
@@ -187,14 +191,15 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     sa->registry_source_lid = client->master;
 }
 
-static void ask(struct sa *sa, struct sa_message *message)
+static void send_poll(struct sa *sa, struct sa_message *message)
 {
     struct sync_client *client = &sa->sync;
+    assert(client->active && !sa->serves && client->trail.count > 0);
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET;
-    if (client->tid) /* no answer: what sent us there may know better by now */
+    if (client->tid) /* no answer: the redirection may be obsolete */
         client->trail.count = 1;
     const struct redirect *to = redirect_target(&client->trail);
-    client->tid = TID_MARK | ++client->asked;
+    client->tid = TID_MARK | ++client->polls;
     client->next_at = sa->now + patience;
     request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, SA_SM_KEY, sa->config.key);
@@ -205,10 +210,10 @@ static void ask(struct sa *sa, struct sa_message *message)
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
         .bytes = MAD_BYTES,
-        .patience_ns = patience - 100 * NS_PER_MS};
+        .request_timeout_ns = patience - 100 * NS_PER_MS};
 }
 
-/* ---- both ---- */
+/* ---- output ---- */
 
 uint64_t sync_deadline(const struct sa *sa)
 {
@@ -224,11 +229,11 @@ bool sync_next(struct sa *sa, struct sa_message *message)
 {
     for (unsigned i = 0; i < STANDBYS; i++)
         if (due_at(sa, &sa->standbys[i]) <= sa->now) {
-            tell(sa, &sa->standbys[i], message);
+            send_registrations(sa, &sa->standbys[i], message);
             return true;
         }
     if (!sa->sync.active || sa->serves || sa->now < sa->sync.next_at)
         return false;
-    ask(sa, message);
+    send_poll(sa, message);
     return true;
 }

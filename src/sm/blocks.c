@@ -1,8 +1,8 @@
-/* Writing blocks: partitions, lanes, arbitration, multicast (subnet/blocks.h).
+/* Writes blocks of partition, SL to VL, arbitration and multicast tables (subnet/blocks.h).
  *
- * The planners (partitions.c, qos.c, multicast.c) say what is wanted; here it goes out, one Set for
- * each block that is not known to be there. They are written without reading them first: a manager
- * that takes over writes once what its predecessor wrote, which changes nothing. */
+ * The planners (partitions.c, qos.c, multicast.c) set the wanted contents. This file sends one Set
+ * for each block that differs from the last confirmed one. Blocks are not read first: a manager
+ * that takes over writes the same contents once more. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ static void write_block(struct sm *sm, uint32_t row)
             blocks_content(&sm->subnet.blocks, block->wanted));
 }
 
-/* A node may be there and one of its ports not: the second one of the manager's own adapter. */
+/* The second port of the manager's own adapter may be unreachable while the node is present. */
 static bool is_reachable(struct sm *sm, uint32_t port)
 {
     uint32_t end = subnet_end_port(&sm->subnet, port);
@@ -56,7 +56,7 @@ static bool is_reachable(struct sm *sm, uint32_t port)
            (end == sm->subnet.own_port || port_at(sm, end)->via != SUBNET_NONE);
 }
 
-/* Blocks of a port that is not there wait until it is back; forgetting them queues them again. */
+/* Blocks of an unreachable port are queued again by blocks_forget() when it is back. */
 void blocks_program(struct sm *sm)
 {
     if (sm_state(sm) != SM_MASTER || !sm->config.policy->services)
@@ -69,19 +69,20 @@ void blocks_program(struct sm *sm)
     }
 }
 
-/* A block is through, or given up on. */
-static void go_on(struct sm *sm, uint32_t row)
+/* A Set of a block has ended. */
+static void block_done(struct sm *sm, uint32_t row)
 {
+    assert(row < sm->subnet.blocks.rows.count && !sm->subnet.blocks.rows.items[row].writing);
     uint32_t port = sm->subnet.blocks.rows.items[row].port;
     if (blocks_port_is_settled(&sm->subnet.blocks, port))
         program_link(sm, port);
-    blocks_program(sm); /* what became wanted of this block meanwhile */
+    blocks_program(sm); /* this block may be wanted differently by now */
 }
 
 static void block_accepted(struct sm *sm, const struct request *request)
 {
-    blocks_confirm(&sm->subnet.blocks, request->about.row, request->data);
-    go_on(sm, request->about.row);
+    blocks_set_actual(&sm->subnet.blocks, request->about.row, request->data);
+    block_done(sm, request->about.row);
 }
 
 static void block_refused(struct sm *sm, const struct request *request)
@@ -91,25 +92,26 @@ static void block_refused(struct sm *sm, const struct request *request)
     sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
            (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, request->status);
     blocks_refuse(&sm->subnet.blocks, row);
-    go_on(sm, row);
+    block_done(sm, row);
 }
 
-/* Whoever does not answer is taken out, and its blocks wait until it is back. The manager's own
- * node stays: there it counts as a refusal, or it would be tried for ever. */
+/* A node that does not answer is removed, and its blocks wait until it is back. The manager's own
+ * node is never removed: there it counts as a refusal, so that the Set is not repeated for ever. */
 static void block_unanswered(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
     if (request->target != sm->subnet.own_port) {
-        blocks_confirm(&sm->subnet.blocks, row, NULL);
+        blocks_set_actual(&sm->subnet.blocks, row, NULL);
         discovery_lost_contact(sm, request->target);
         return;
     }
     sm_log(sm, SM_EVENT_WARNING,
-           "port %u of 0x%016llx, the manager's own node, does not answer to its %s: left as it is",
+           "port %u of 0x%016llx, the manager's own node, does not answer a Set of its %s: not "
+           "written",
            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
     blocks_refuse(&sm->subnet.blocks, row);
-    go_on(sm, row);
+    block_done(sm, row);
 }
 
 bool blocks_are_written(const struct sm *sm)
@@ -122,5 +124,5 @@ void blocks_requests_dropped(struct sm *sm)
 {
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
-            blocks_confirm(&sm->subnet.blocks, row, NULL);
+            blocks_set_actual(&sm->subnet.blocks, row, NULL);
 }

@@ -1,8 +1,7 @@
-/* The manager's four verbs, and when which part gets its turn.
+/* Creation of a manager, its input and output, and the order in which its parts run.
  *
- * Every input runs through the same end: advance() looks whether discovery has come to rest, and
- * lets the master's reconfiguration (reconfigure.c) or the standby's copy (standby_copy.c) go on.
- */
+ * Every input ends in advance(): when discovery is complete, it advances the reconfiguration of a
+ * master (reconfigure.c) or the copy of a standby (standby_copy.c). */
 #include "sm/internal.h"
 
 #include <stdarg.h>
@@ -41,12 +40,12 @@ void sm_config_init(struct sm_config *config)
     };
 }
 
-/* ---- what waits for the owner ---- */
+/* ---- output ---- */
 
 struct outbox {
     VEC(struct sm_event) events;
     VEC(struct sm_message) replies;
-    VEC(struct sm_fact) facts;
+    VEC(struct sm_lid_fact) facts;
     size_t events_taken, replies_taken, facts_taken;
 };
 
@@ -74,12 +73,12 @@ void sm_reply(struct sm *sm, const struct sm_message *message)
     vec_push(&sm->outbox->replies, *message);
 }
 
-void sm_persist(struct sm *sm, struct sm_fact fact)
+void sm_persist(struct sm *sm, struct sm_lid_fact fact)
 {
     vec_push(&sm->outbox->facts, fact);
 }
 
-/* Whether some of `count` items have not been taken yet; if not, the list starts from empty. */
+/* Whether the list has items that are not taken; if not, it is emptied. */
 static bool is_waiting(size_t *count, size_t *taken)
 {
     assert(*taken <= *count);
@@ -89,7 +88,7 @@ static bool is_waiting(size_t *count, size_t *taken)
     return false;
 }
 
-/* ---- birth and end ---- */
+/* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
     &outbox_part,      &transactions_part, &mastership_part,   &discovery_part,
@@ -102,12 +101,13 @@ enum { PART_COUNT = sizeof parts / sizeof *parts };
 
 struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
 {
+    assert(config->engine && config->policy);
     struct sm *sm = mem_zalloc(1, sizeof *sm);
     sm->config = *config;
     if (config->policy->limit)
         config->policy->limit(&sm->config);
     if (config->engine->renames && !config->lmc)
-        sm->config.lmc = 2; /* renamed destinations need more than one LID each */
+        sm->config.lmc = 2; /* engines that rename need several LIDs for each destination */
     sm->guid = port_guid;
     subnet_init(&sm->subnet);
     sm->subnet.functions.dynamic = sm->config.dynamic_lids;
@@ -118,7 +118,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
         if (parts[i]->init)
             parts[i]->init(sm);
     }
-    sm->config.qos = NULL; /* its owner's; was copied */
+    sm->config.qos = NULL; /* copied by init_service() */
     return sm;
 }
 
@@ -208,7 +208,7 @@ void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
         mastership_receive(sm, message);
     else if (sm_state(sm) == SM_NOT_ACTIVE)
-        return; /* until it is told to stand by */
+        return; /* until a Set(SMInfo) enables it */
     else if (method == METHOD_GET_RESP)
         transactions_receive(sm, message);
     else if (method == METHOD_TRAP && attribute == ATTRIBUTE_NOTICE)
@@ -249,7 +249,7 @@ uint64_t sm_deadline(const struct sm *sm)
     return first;
 }
 
-/* Words before deeds: who hears of a change can tell which SMPs it cost. */
+/* Events come first, so that the owner can attribute the SMPs that follow to a change. */
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     sm->now = now;
@@ -264,7 +264,7 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
         output->kind = SM_COMPUTE;
     } else if (transactions_next(sm, &output->message)) {
         output->kind = SM_SEND;
-    } else if (transactions_have_dropped(sm)) { /* requests came to an end without an input */
+    } else if (transactions_have_dropped(sm)) { /* some requests ended without input */
         advance(sm);
         return sm_next_output(sm, now, output);
     } else if (is_waiting(&outbox->facts.count, &outbox->facts_taken)) {
@@ -291,14 +291,14 @@ void sm_groups_changed(struct sm *sm, uint64_t now)
     advance(sm);
 }
 
-void sm_ask_clients(struct sm *sm, uint64_t now)
+void sm_reregister_clients(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     if (reregister_all(sm))
         advance(sm);
 }
 
-void sm_ask_client(struct sm *sm, uint64_t now, uint64_t guid)
+void sm_reregister_client(struct sm *sm, uint64_t now, uint64_t guid)
 {
     sm->now = now;
     reregister_port(sm, guid);
@@ -346,7 +346,7 @@ void sm_reroute(struct sm *sm, uint64_t now)
     reroute(sm, REASON_OPERATOR);
 }
 
-void sm_look_again(struct sm *sm, uint64_t now)
+void sm_rediscover(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     if (sm_state(sm) != SM_MASTER)
@@ -358,8 +358,8 @@ void sm_look_again(struct sm *sm, uint64_t now)
 
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 {
-    /* User routes, roots, and who comes first or weighs more, are lists in the owner's memory:
-     * other lists may hold the same, but that is not worth a comparison. */
+    /* Lists (user routes, roots, order, weights) are in the owner's memory and not compared: any
+     * list counts as a difference. */
     return a->engine == b->engine && engine_list_same(&a->others, &b->others) &&
            a->engine_options.root == b->engine_options.root &&
            a->engine_options.root_count == b->engine_options.root_count &&
@@ -381,7 +381,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     sm->config = *config;
     if (config->policy->limit)
         config->policy->limit(&sm->config);
-    sm->config.qos = NULL; /* was copied */
+    sm->config.qos = NULL; /* copied by qos_configure() */
     partitions_rules_changed(sm);
     if (sm_state(sm) != SM_MASTER)
         return;
@@ -390,5 +390,5 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (other_routes)
         reroute(sm, REASON_POLICY);
     plan_services(sm);
-    program_all(sm); /* time-outs and keys told to ports */
+    program_all(sm); /* settings of ports may have changed */
 }

@@ -1,22 +1,21 @@
-/* Discovery: who is there, and how it is connected (paper 000, section 2.2).
+/* Discovery of nodes and links (paper 000, section 2.2).
  *
- * A chain reaction: each answer asks the next questions. NodeInfo, asked through a switch's port,
- * tells who is at the other end; a new node is asked for its description, its SwitchInfo and every
- * port's PortInfo; a port that is not down is asked through in turn. Propagation order falls out of
- * this by itself; breadth- and depth-first order the questions by where they lead.
+ * Each answer causes the next requests. NodeInfo, sent through a switch port (a probe), identifies
+ * the node at the other end. The manager reads NodeDescription, SwitchInfo and every PortInfo of a
+ * new node, and sends a probe through each port that is not Down. Propagation order sends probes at
+ * once; breadth-first and depth-first order send them one by one.
  *
- * The same questions serve after a change: only the switch whose ports changed is read again, and
- * only what is new behind it is explored. A policy (policy.h) may have less read, and links
- * asked through from both of their ends. */
+ * After a change only the affected switch is read again, and only new nodes behind it are explored.
+ * A policy (policy.h) may read less, and probe links from both ends. */
 #include "sm/discovery.h"
 
 struct discovery {
-    VEC(uint32_t) frontier; /* ports to be asked through, in breadth- and depth-first order */
-    bool paths_lost;        /* a link or node went since paths were last found */
-    uint64_t explore_at;    /* when everything is explored at the latest; TIME_NEVER: it is not */
-    VEC(bool) probing;      /* by port: it is being asked through, or will be */
-    VEC(bool) avoided; /* by port: refused something or did not answer; left to the next sweep */
-    VEC(bool) stuck_change; /* by node: does not let a change be acknowledged, and that was said */
+    VEC(uint32_t) frontier; /* ports to be probed, in breadth- and depth-first order */
+    bool paths_lost;        /* a link or node was lost since directed routes were computed */
+    uint64_t explore_at;    /* latest time of a restart; TIME_NEVER: none is scheduled */
+    VEC(bool) probing;      /* by port: a probe is queued or under way */
+    VEC(bool) avoided;      /* by port: see sm_is_avoiding_port() */
+    VEC(bool) stuck_change; /* by node: it does not clear PortStateChange; logged */
 };
 
 static void init_discovery(struct sm *sm)
@@ -72,6 +71,7 @@ void discovery_lost_path(struct sm *sm)
 void discovery_restart(struct sm *sm)
 {
     sm_drop_requests(sm);
+    assert(discovery_is_complete(sm) && transactions_idle(sm));
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         subnet_remove_node(&sm->subnet, node);
     sm->discovery->avoided.count = 0;
@@ -81,8 +81,6 @@ void discovery_restart(struct sm *sm)
     discovery_start(sm);
 }
 
-/* Asks who is behind a port: at once, so that questions spread as answers come, or when its turn
- * has come. */
 void discovery_probe(struct sm *sm, uint32_t port)
 {
     bool *probing = vec_at(&sm->discovery->probing, port);
@@ -100,7 +98,7 @@ void discovery_probe_ended(struct sm *sm, uint32_t port)
     *vec_at(&sm->discovery->probing, port) = false;
 }
 
-/* What lies behind a link that went is gone, or is reached another way. */
+/* Nodes behind a lost link are unreachable, or reached by another path. */
 void discovery_update_paths(struct sm *sm)
 {
     if (!sm->discovery->paths_lost || !sm->config.policy->chases_losses)
@@ -110,7 +108,6 @@ void discovery_update_paths(struct sm *sm)
         transactions_drop_unreachable(sm);
 }
 
-/* After a change everything is discovered anew, not just the region. */
 void discovery_explore_all(struct sm *sm)
 {
     if (!discovery_explores_all(sm))

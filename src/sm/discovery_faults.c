@@ -1,26 +1,25 @@
-/* What discovery meets besides sound nodes: ports that flap, nodes that leave answers out or share
- * a GUID, links below their best. None of it may keep the others waiting, or fill the log. */
+/* Faults: nodes that do not answer, ports that flap, duplicate GUIDs, degraded links. A fault must
+ * not delay the rest of the subnet or flood the log. */
 #include "sm/discovery.h"
 
 struct port_faults {
-    bool degraded; /* runs below what both ends can do, and that was said */
-    uint64_t
-        suspected_until; /* until then it is not looked at again because of somebody behind it */
-    uint8_t timeouts;    /* of the manager's own adapter: times that it was met in vain */
-    uint8_t flaps;       /* times it came back since `flaps_since` */
+    bool degraded;            /* runs below the width or speed of both ends; logged */
+    uint64_t suspected_until; /* it is not read again for a suspicion before */
+    uint8_t timeouts;         /* of a port of the manager's own adapter */
+    uint8_t flaps;            /* since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    uint64_t excluded; /* the GUID behind it that is somewhere else, too, as was said; 0: none */
-    uint32_t claimant; /* whoever is behind it was seen behind that port, too; 0: it was not */
+    uint64_t excluded; /* duplicate GUID of the node behind it; logged; 0: none */
+    uint32_t claimant; /* another port with the same node behind it; 0: none */
 };
 
 struct node_faults {
-    uint8_t timeouts;       /* how often it was met and left an answer out since all was well … */
-    uint64_t ignored_until; /* … and is not met again */
+    uint8_t timeouts;       /* since the last change ended */
+    uint64_t ignored_until; /* discovery ignores the node */
 };
 
 struct faults {
-    VEC(struct port_faults) ports; /* beside the subnet's */
-    VEC(struct node_faults) nodes;
+    VEC(struct port_faults) ports; /* by port of the subnet */
+    VEC(struct node_faults) nodes; /* by node */
 };
 
 static void release_faults(struct sm *sm)
@@ -64,15 +63,15 @@ void faults_forget_claims(struct sm *sm)
         sm->faults->ports.items[port].claimant = 0;
 }
 
-/* ---- silence ---- */
+/* ---- time-outs ---- */
 
-/* Another port of the manager's own adapter: the adapter itself is there. */
+/* Another port of the manager's own adapter does not answer; the adapter stays present. */
 static void lose_own_port(struct sm *sm, uint32_t end)
 {
     enum { MOST_STEPS = 6 };
     struct subnet_port *port = port_at(sm, end);
     if (port->peer == SUBNET_NONE && !port->known)
-        return; /* that was seen to */
+        return; /* lost before */
     sm_begin_change(sm, "port %u of the manager's own adapter does not answer", port->number);
     if (port->peer != SUBNET_NONE) {
         uint8_t *timeouts = &faults_at(sm, end)->timeouts;
@@ -87,8 +86,8 @@ static void lose_own_port(struct sm *sm, uint32_t end)
     discovery_lost_path(sm);
 }
 
-/* A node that does not answer is as good as gone. The ports that led to it are asked again by the
- * next sweep: if it was only the way to it that failed, it is found by another one. */
+/* Removes a node that does not answer. The next sweep reads its neighbors' ports again and finds
+ * the node by another path if only the path failed. */
 void discovery_lost_contact(struct sm *sm, uint32_t end)
 {
     enum { TIMEOUTS_ALLOWED = 2, MOST_STEPS = 4 };
@@ -107,20 +106,20 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
         if (peer != SUBNET_NONE)
             discovery_avoid_port(sm, peer, true);
     }
-    /* A node that answers some questions and never others would come and go for ever. */
+    /* A node that answers only some requests would appear and vanish for ever. */
     struct node_faults *faults = faults_of(sm, index);
     faults->timeouts += faults->timeouts < TIMEOUTS_ALLOWED + MOST_STEPS;
     if (faults->timeouts > TIMEOUTS_ALLOWED) {
         unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
         faults->ignored_until = sm->now + (NS_PER_S << steps);
-        sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves answers out: left alone for %u s", kind,
-               (unsigned long long)node->guid, 1u << steps);
+        sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves requests unanswered: ignored for %u s",
+               kind, (unsigned long long)node->guid, 1u << steps);
     }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);
 }
 
-/* Asks a port for its state before anything else, unless that was done a moment ago. */
+/* Reads the state of a port at once, but not more often than once in a time-out. */
 static void suspect_port(struct sm *sm, uint32_t port)
 {
     struct port_faults *faults = faults_at(sm, port);
@@ -130,8 +129,8 @@ static void suspect_port(struct sm *sm, uint32_t port)
     discovery_read_port_now(sm, port);
 }
 
-/* A link to this switch is down: is the switch? Its other neighbours know at once, while what they
- * tell by themselves may get lost where the switch was. */
+/* A link to this switch is down: the switch may have failed. Reads the ports of its other neighbors
+ * at once, because their traps may be lost on paths through the switch. */
 void discovery_suspect_switch(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
@@ -146,8 +145,8 @@ void discovery_suspect_switch(struct sm *sm, uint32_t index)
     }
 }
 
-/* Somebody keeps silent: perhaps a link on the way is down. Every port on the way is asked at once,
- * before anything else, so that nobody waits for all those behind it one by one. */
+/* A request timed out: a link on its path may be down. Reads every port on the path at once, so
+ * that the nodes behind a broken link do not time out one by one. */
 void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
 {
     uint32_t port = through;
@@ -165,7 +164,7 @@ void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
 
 /* ---- ports ---- */
 
-/* A port that comes and goes all the time is left alone for a while, longer each time. */
+/* Damps a port that flaps, twice as long each time. */
 void faults_note_flap(struct sm *sm, uint32_t port)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
@@ -181,7 +180,7 @@ void faults_note_flap(struct sm *sm, uint32_t port)
     unsigned steps = beyond < 6 ? beyond : 6;
     work->damped_until = sm->now + (NS_PER_S << steps);
     work->flaps_since = sm->now;
-    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: left alone for %u s",
+    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: ignored for %u s",
            port_at(sm, port)->number,
            (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
 }
@@ -196,7 +195,7 @@ static bool is_degraded(const uint8_t *near, const uint8_t *far)
            speeds >= 2 * wire_get(near, PORT_INFO_LINK_SPEED_ACTIVE);
 }
 
-/* Reports links that came up below what both of their ends can do (bad cables, most likely): one
+/* Logs links that run below the width or speed of both ends, which often means a bad cable: one
  * line for all new ones. */
 void faults_change_ended(struct sm *sm)
 {
@@ -216,21 +215,21 @@ void faults_change_ended(struct sm *sm)
     }
     if (found)
         sm_log(sm, SM_EVENT_WARNING,
-               "%u links run below their best, among them port %u of 0x%016llx", found,
+               "%u links run below their width or speed, among them port %u of 0x%016llx", found,
                port_at(sm, example)->number,
                (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
 }
 
-/* ---- two nodes with one GUID ---- */
+/* ---- duplicate GUIDs ---- */
 
 static void report_shared_guid(struct sm *sm, uint64_t guid)
 {
-    sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+    sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is ignored",
            (unsigned long long)guid);
 }
 
-/* Whoever is behind this port has a GUID that is somewhere else, too. Sweeps look again: the other
- * one may go. It is said once. */
+/* The node behind this port has the GUID of another node. Sweeps probe the port again, since the
+ * other node may vanish. Logged once. */
 void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
 {
     if (through != SUBNET_NONE) {
@@ -243,8 +242,8 @@ void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
     report_shared_guid(sm, guid);
 }
 
-/* A GUID that is seen at two places at once: true. Either there are two, or it has moved and the
- * port that it left was not heard of yet; so that one is asked. */
+/* Returns true if the node behind a port is known at another port. Either there are two nodes with
+ * this GUID, or the node was moved and its old port was not read yet: reads the old port. */
 bool faults_check_claim(struct sm *sm, uint32_t through, uint32_t far)
 {
     uint32_t known = port_at(sm, far)->peer;
@@ -257,7 +256,7 @@ bool faults_check_claim(struct sm *sm, uint32_t through, uint32_t far)
     return true;
 }
 
-/* The port that was asked has answered, or does not. */
+/* The old port was read, or does not answer. */
 void faults_resolve_claim(struct sm *sm, uint32_t port)
 {
     uint32_t claimant = faults_at(sm, port)->claimant;
@@ -268,7 +267,7 @@ void faults_resolve_claim(struct sm *sm, uint32_t port)
     uint32_t peer = port_at(sm, port)->peer;
     if (!node_at(sm, p->node)->present || p->peer != SUBNET_NONE ||
         wire_get(p->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT)
-        return; /* nobody is there any more */
+        return; /* there is no node at the other port any more */
     if (peer != SUBNET_NONE)
         faults_exclude(sm, claimant, node_at(sm, port_at(sm, peer)->node)->guid);
     else
@@ -276,7 +275,7 @@ void faults_resolve_claim(struct sm *sm, uint32_t port)
 }
 
 /* A new link was found at a port. If another node was known there, two nodes have the same GUID.
- * The answer to a direct request counts; the other node is excluded off. */
+ * The answer to a direct request counts; the other node is excluded. */
 void faults_link_found(struct sm *sm, uint32_t through)
 {
     uint32_t claimed = port_at(sm, through)->peer;

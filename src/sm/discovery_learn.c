@@ -1,5 +1,5 @@
-/* What the answers of discovery mean: who is behind a port, which links there are, and what has
- * changed since the last time. Each answer may ask the next questions (discovery_read.c). */
+/* Answers of discovery: stores nodes, links and settings in the subnet, detects changes, and sends
+ * the next requests (discovery_read.c). */
 #include "sm/discovery.h"
 
 #include <string.h>
@@ -36,10 +36,10 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     if (through != SUBNET_NONE)
         discovery_probe_ended(sm, through);
     if (through != SUBNET_NONE && !node_at(sm, port_at(sm, through)->node)->present)
-        return; /* the switch that was asked through is gone meanwhile */
+        return; /* the switch that forwarded the probe is gone */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
-        sm_log(sm, SM_EVENT_WARNING, "node 0x%016llx gives an impossible NodeInfo: ignored",
+        sm_log(sm, SM_EVENT_WARNING, "node 0x%016llx has an invalid NodeInfo: ignored",
                (unsigned long long)guid);
         return;
     }
@@ -47,7 +47,7 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     bool present = known != MAP_NONE && node_at(sm, known)->present;
     if (known != MAP_NONE && !present && faults_is_ignored(sm, known)) {
         if (through != SUBNET_NONE)
-            discovery_avoid_port(sm, through, true); /* a later sweep looks again */
+            discovery_avoid_port(sm, through, true); /* a later sweep probes it */
         return;
     }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
@@ -76,7 +76,7 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     bool new_port = !port_at(sm, end)->known;
     port_at(sm, end)->guid = wire_get(data, NODE_INFO_PORT_GUID);
     if (port_at(sm, end)->via == SUBNET_NONE && end != sm->subnet.own_port) {
-        blocks_forget(&sm->subnet.blocks, end); /* written in vain, if at all, while it was away */
+        blocks_forget(&sm->subnet.blocks, end); /* it may have missed Sets */
         port_at(sm, end)->via = through;
         port_at(sm, end)->hops =
             (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
@@ -86,16 +86,16 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     if (!present || new_port)
         read_new_node(sm, node, arrival);
     else if (new_link && sm_state(sm) == SM_MASTER && sm->config.policy->reads_whole_nodes)
-        discovery_read_node(sm, node); /* it may have been off meanwhile, and blank */
+        discovery_read_node(sm, node); /* it may have been reset */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
-        discovery_probe(sm, arrival); /* does it say the same when it is asked itself? */
+        discovery_probe(sm, arrival); /* both ends must agree */
 }
 
-/* Whether to ask through a port now that its state is known. */
+/* Whether to probe a port whose state was just read. */
 static bool is_to_be_probed(struct sm *sm, uint32_t port)
 {
     if (faults_is_damped(sm, port)) {
-        discovery_avoid_port(sm, port, true); /* a later sweep looks again */
+        discovery_avoid_port(sm, port, true); /* a later sweep reads it */
         return false;
     }
     const struct subnet_port *p = port_at(sm, port);
@@ -130,7 +130,7 @@ void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const u
     tables->known[block / 64] |= bit;
 }
 
-/* It was reset, or told otherwise by somebody else: nothing that it was told counts any more. */
+/* The node was reset or configured by another manager: its tables are unknown. */
 static void forget_settings(struct sm *sm, uint32_t node)
 {
     discovery_forget_tables(sm, node);
@@ -152,10 +152,11 @@ void discovery_forget_port(struct sm *sm, uint32_t port)
     p->via = SUBNET_NONE;
 }
 
-/* Down, or down and up again meanwhile: whoever is there now must be asked for. */
+/* The link is down, or was down and may lead to another node now. */
 static void link_lost(struct sm *sm, uint32_t port, bool down)
 {
     const struct subnet_port *p = port_at(sm, port);
+    assert(p->peer != SUBNET_NONE && port_at(sm, p->peer)->peer == port);
     sm_begin_change(sm, "link at port %u of 0x%016llx %s", p->number,
                     (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
     uint32_t far = port_at(sm, p->peer)->node;
@@ -210,7 +211,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *data)
 {
     struct subnet_node *known = node_at(sm, node);
-    /* Another top than it was told. */
+    assert(known->kind == SUBNET_SWITCH);
     if (wire_get(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) !=
         wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP))
         forget_settings(sm, node);
@@ -224,6 +225,6 @@ void discovery_learn_switch_info(struct sm *sm, const struct request *request)
     program_schedule(sm);
     discovery_read_tables(sm, node);
     if (wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE) && sm_state(sm) == SM_MASTER)
-        discovery_refresh_switch(sm, node); /* else the master acknowledges it when it writes */
+        discovery_refresh_switch(sm, node); /* else the master clears it */
     standby_copy_node_read(sm, node);
 }

@@ -1,20 +1,19 @@
-/* The questions of discovery: what is asked of whom, and who takes the answer.
+/* Requests of discovery; discovery_learn.c handles most of the answers.
  *
- * Every question counts until its outcome is known: discovery is complete when none is left. Those
- * that read a part of a node count for the node, too, so that a standby's copy (standby_copy.c)
- * knows when it has all of it. What the answers mean is in discovery_learn.c. */
+ * All belong to GROUP_DISCOVERY: discovery is complete when none is under way. Reads of a node are
+ * counted for the node, too: when there are none left, a standby has copied it (standby_copy.c). */
 #include "sm/discovery.h"
 
 #include <string.h>
 
 struct node_reads {
-    uint32_t parts; /* requests under way that read a part of it */
+    uint32_t parts; /* reads of this node that are under way */
     bool switch_info;
-    bool described; /* its NodeDescription was asked for */
+    bool described; /* its NodeDescription was requested */
 };
 
 struct reads {
-    VEC(bool) ports; /* by port: its settings are being read */
+    VEC(bool) ports; /* by port: a read of it is under way */
     VEC(struct node_reads) nodes;
 };
 
@@ -55,7 +54,7 @@ static request_outcome probe_unanswered, description_unanswered, part_unanswered
     port_info_unanswered;
 static request_adjust_effort extend_probe_effort;
 
-/* Of the node behind request->through, or of the manager's own. Has no other subject. */
+/* A probe of the node behind request->through, or of the manager's own node; it has no subject. */
 static const struct request_kind get_node_info = {
     .attribute = ATTRIBUTE_NODE_INFO,
     .group = GROUP_DISCOVERY,
@@ -65,7 +64,6 @@ static const struct request_kind get_node_info = {
     .effort = extend_probe_effort,
 };
 
-/* Reads what is named by the attribute and its modifier. */
 #define READ(what, id, end, take, miss, contact)                                                   \
     {                                                                                              \
         .name = (what), .attribute = (id), .group = GROUP_DISCOVERY, .ended = (end),               \
@@ -97,7 +95,7 @@ static const struct request_kind clear_change = {
     .loses_contact = true,
 };
 
-/* Only a standby's reads have no priority. */
+/* The reads of a standby have no priority. */
 static void submit_read(struct sm *sm, struct request *request)
 {
     sm_submit(sm, request, sm_state(sm) == SM_STANDBY ? PRIORITY_NONE : PRIORITY_URGENT);
@@ -126,7 +124,6 @@ void discovery_send_probe(struct sm *sm, uint32_t port)
     submit_read(sm, request);
 }
 
-/* The state of a port before anything else. */
 void discovery_read_port_now(struct sm *sm, uint32_t port)
 {
     uint32_t target = subnet_end_port(&sm->subnet, port);
@@ -149,7 +146,6 @@ void discovery_read_port(struct sm *sm, uint32_t port)
               subnet_end_port(&sm->subnet, port), socket ? number - VSWITCH_PF : number);
 }
 
-/* By a sweep: whoever refused or kept silent is asked again. */
 void discovery_retry_port(struct sm *sm, uint32_t port)
 {
     if (!sm_is_avoiding_port(sm, port))
@@ -160,6 +156,7 @@ void discovery_retry_port(struct sm *sm, uint32_t port)
 
 void discovery_read_switch(struct sm *sm, uint32_t node)
 {
+    assert(node_at(sm, node)->kind == SUBNET_SWITCH);
     if (node_reads_at(sm, node)->switch_info)
         return;
     node_reads_at(sm, node)->switch_info = true;
@@ -172,7 +169,7 @@ void discovery_read_ports(struct sm *sm, uint32_t node)
     uint32_t first = node_at(sm, node)->first_port;
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++)
         if (!subnet_is_socket(&sm->subnet, first + number) || !port_at(sm, first + number)->known)
-            discovery_read_port(sm, first + number); /* functions do not change by themselves */
+            discovery_read_port(sm, first + number); /* only the manager changes functions */
 }
 
 void discovery_read_node(struct sm *sm, uint32_t node)
@@ -181,16 +178,17 @@ void discovery_read_node(struct sm *sm, uint32_t node)
         discovery_read_switch(sm, node);
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
-        bool told = subnet_socket_of(&sm->subnet, port) != SUBNET_NONE; /* by its vSwitch */
-        if (node_at(sm, node)->kind == SUBNET_SWITCH || (port_at(sm, port)->known && !told))
+        bool function =
+            subnet_socket_of(&sm->subnet, port) != SUBNET_NONE; /* read at its vSwitch */
+        if (node_at(sm, node)->kind == SUBNET_SWITCH || (port_at(sm, port)->known && !function))
             discovery_read_port(sm, port);
     }
 }
 
-/* The switch says that ports changed: acknowledge first, so that a change meanwhile shows again,
- * then read. */
+/* Clears PortStateChange before the ports are read, so that a later change sets it again. */
 void discovery_refresh_switch(struct sm *sm, uint32_t node)
 {
+    assert(node_at(sm, node)->kind == SUBNET_SWITCH);
     struct request *request = sm_request(sm, &clear_change, (union request_subject){.node = node},
                                          node_at(sm, node)->first_port);
     memcpy(request->data, node_at(sm, node)->switch_info, sizeof node_at(sm, node)->switch_info);
@@ -203,7 +201,7 @@ void discovery_read_tables(struct sm *sm, uint32_t node)
 {
     unsigned top = (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
     if (top == 0 || top >= LFT_ENTRIES || node_at(sm, node)->vswitch)
-        return; /* nobody has configured it yet, or it is its own business */
+        return; /* not configured yet, or a vSwitch, whose table is internal */
     for (unsigned block = 0; block <= top / LFT_BLOCK; block++)
         if (!subnet_block_known(node_at(sm, node)->tables, block))
             read_part(sm, &get_table_block, (union request_subject){.table = {node, block}},
@@ -218,13 +216,12 @@ void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end)
     submit_read(sm, sm_request(sm, &get_description, (union request_subject){.node = node}, end));
 }
 
-/* It is gone; if it comes back it may have another one. */
+/* A node that comes back may have another description. */
 void discovery_forget_description(struct sm *sm, uint32_t node)
 {
     node_reads_at(sm, node)->described = false;
 }
 
-/* The node as a whole, whatever is known of it. */
 void discovery_read_all(struct sm *sm, uint32_t node)
 {
     const bool is_switch = node_at(sm, node)->kind == SUBNET_SWITCH;
@@ -302,26 +299,24 @@ static void node_info_refused(struct sm *sm, const struct request *request)
     } else {
         const struct subnet_port *p = port_at(sm, request->through);
         sm_log(sm, SM_EVENT_WARNING,
-               "whoever is behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
+               "the node behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
                (unsigned long long)node_at(sm, p->node)->guid, request->status);
     }
     probe_unanswered(sm, request);
 }
 
-/* Whoever does not let a change be acknowledged tells the rest all the same. */
 static void change_clear_refused(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     if (discovery_note_stuck_change(sm, node))
         sm_log(sm, SM_EVENT_WARNING,
-               "switch 0x%016llx does not let its port change be acknowledged (status 0x%x): it is "
-               "read again at every sweep",
+               "switch 0x%016llx refuses to clear PortStateChange (status 0x%x): every sweep reads "
+               "its ports",
                (unsigned long long)node_at(sm, node)->guid, request->status);
     if (!discovery_explores_all(sm))
         discovery_read_ports(sm, node);
 }
 
-/* Nobody there, or nobody who talks. */
 static void probe_unanswered(struct sm *sm, const struct request *request)
 {
     if (request->through == SUBNET_NONE)
@@ -347,8 +342,7 @@ static void port_info_unanswered(struct sm *sm, const struct request *request)
     faults_resolve_claim(sm, request->about.port);
 }
 
-/* Whoever is behind a port that is Active may be sending: before it is taken for gone it is asked
- * for some time more. */
+/* A node behind an Active port may carry traffic: it gets more tries before it counts as gone. */
 static void extend_probe_effort(const struct sm *sm, const struct request *request,
                                 struct request_effort *effort)
 {

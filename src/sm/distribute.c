@@ -1,22 +1,20 @@
-/* Distribution: in which order the new tables go out (paper 002; decision rules in
- * routing/update/make_plan.h).
+/* Distribution: the order in which new tables are written (paper 002; routing/update/make_plan.h).
  *
  * Modes:
  *
- *   ordered  Traffic goes on. The plan's waves are written one after the other, each acknowledged
- *            before the next, with a drain where the plan asks for one. While entries without a
- *            safe order are written, sources are stopped (quiesce.c); where they cannot be, these
- *            entries are first set to drop, which loses the traffic to their LIDs.
+ *   ordered  Traffic continues. The waves of the plan are written one after the other; each is
+ *            acknowledged before the next, with a drain where the plan has one. While entries
+ *            without a safe order are written, sources are stopped (quiesce.c). Where that is
+ *            impossible, these entries drop packets first, which loses traffic to their LIDs.
  *   static   Traffic is stopped at every switch port, all tables are written, traffic is started.
  *            This relies on agents that accept Set(PortState = Init).
- *   naive    Everything at once, as other managers do. Safe only while there is no traffic.
+ *   naive    All tables are written at once, as other managers do: safe only without traffic.
  *
- * With blank switches there is nothing to protect, and everything goes out at once in ordered mode,
- * too.
+ * If the switches have no tables yet, ordered mode writes all tables at once, too.
  *
- * What is written is always the difference between `wanted` and `actual` (program.c); this file
- * only decides when an entry becomes wanted. When it does, and which phase follows, is in the table
- * of reconfigure.c; the actions of its phases from WAVES to START are here. */
+ * program.c writes the difference between `wanted` and `actual`; this file decides when an entry
+ * becomes wanted. The transition table is in reconfigure.c; the actions of its phases from WAVES to
+ * START are here. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -32,13 +30,13 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    uint32_t wave;       /* the next one */
-    uint32_t job;        /* the lower half of its number; 0: none */
-    uint32_t pending;    /* its Sets of port states under way */
+    uint32_t wave;       /* the next wave */
+    uint32_t job;        /* lower half of the job's number; 0: none */
+    uint32_t pending;    /* Sets of port states under way */
     uint64_t resume_at;  /* end of a drain */
-    bool drained;        /* since the last Set was confirmed */
-    bool levels_in_use;  /* sources use the first levels of the plan */
-    bool quiesced_early; /* sources wait from the start: what is under way goes by the old tables */
+    bool drained;        /* a drain has begun since the last Set was confirmed */
+    bool levels_in_use;  /* sources use the plan's first service levels */
+    bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
 };
 
 SM_PART(distribution, distribute_reset, NULL, NULL);
@@ -49,7 +47,7 @@ static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
     return node_at(sm, plan_current(sm)->nodes.items[at])->tables;
 }
 
-/* Makes a range of a switch's new table wanted; `drop` instead of the new ports if so asked. */
+/* Makes a range of the new table of a switch wanted; `drop`: entries that drop packets. */
 static void want_range(struct sm *sm, const struct table_update *update, bool drop)
 {
     struct subnet_tables *tables = tables_of(sm, update->at);
@@ -59,16 +57,16 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
             tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
 }
 
-/* Until its wave comes a switch keeps what it has; blocks that nobody knows are written at once. */
+/* A switch keeps its entries until their wave; unknown blocks are written at once. */
 static void want_actual(struct sm *sm)
 {
     const struct routes *routes = &plan_current(sm)->routes;
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
         uint32_t node = plan_current(sm)->nodes.items[at];
-        uint16_t top =
-            (uint16_t)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
-        tables->wanted_top = top > routes->top_lid ? top : routes->top_lid;
+        uint64_t top = wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
+        bool keeps = top > routes->top_lid && top < LFT_ENTRIES;
+        tables->wanted_top = keeps ? (uint16_t)top : routes->top_lid;
         for (unsigned block = 0; block < LFT_BLOCKS; block++) {
             uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
             if (subnet_block_known(tables, block))
@@ -80,10 +78,10 @@ static void want_actual(struct sm *sm)
     }
 }
 
-/* Each switch keeps a packet for the longest life of any. */
+/* Assumes the longest packet lifetime of any switch for each of them. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 {
-    enum { LIFE_LONGEST = 18 }; /* a second; from 20 on it would be for ever */
+    enum { LIFE_LONGEST = 18 }; /* a second; values from 20 on mean unlimited */
     if (sm->config.drain_ns)
         return sm->config.drain_ns;
     uint64_t longest = sm->config.life_time;
@@ -96,25 +94,24 @@ uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
     return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
 }
 
-/* Long enough for packets that pass so many switches at the most; 0: as many as any. */
+/* Waits for packets that pass at most `hops` switches; 0: the longest path. */
 static void drain(struct sm *sm, uint32_t hops)
 {
+    assert(sm->distribution->resume_at == TIME_NEVER && reconfigure_is_distributing(sm));
     if (!hops || !sm->config.policy->short_drains)
         hops = plan_current(sm)->longest;
     sm->distribution->resume_at = sm->now + sm_drain_time(sm, hops);
     sm->distribution->drained = true;
 }
 
-/* The lanes are those of routes. What is left to write waits until nothing is on them. */
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
     sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
     quiesce_begin(sm, lanes);
 }
 
-/* Sources change to other levels while the old tables are there: what is under way on both goes
- * together (routing/update/make_plan.h). The plan knows its own job's switches, the paths in force
- * theirs. */
+/* Sources change to the plan's first service levels while the old tables are in force, which is
+ * safe together (routing/update/make_plan.h). Maps switches of the plan's job to those in force. */
 static void use_first_levels(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
@@ -155,7 +152,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
     }
 }
 
-/* Nobody waits for what an earlier one has set any more. */
+/* Ignores requests of an earlier distribution. */
 static void state_ended(struct sm *sm, const struct request *request)
 {
     if (request->about.state.distribution != sm->distribution->job)
@@ -173,16 +170,14 @@ static void state_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
     if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
-        sm_log(
-            sm, SM_EVENT_ERROR,
-            "port %u of 0x%016llx refuses a state of static distribution (status 0x%x): it needs "
-            "agents that accept Init",
-            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
+        sm_log(sm, SM_EVENT_ERROR,
+               "port %u of 0x%016llx refuses a port state (status 0x%x): static distribution needs "
+               "agents that accept Init",
+               port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
 }
 
 /* ---- transitions (reconfigure.c) ---- */
 
-/* How the tables go out that were just taken. */
 enum reconfigure_event distribute_begin(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
@@ -192,7 +187,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
         return EVENT_TO_STOP;
-    if (quiesce_is_on(sm)) /* a distribution was broken off meanwhile */
+    if (quiesce_is_on(sm)) /* by a distribution that was broken off */
         d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
         d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
@@ -225,7 +220,7 @@ enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
     want_actual(sm);
     stop_sources(sm, UINT16_MAX,
                  quiesce_is_on(sm) ? "the last tables were not all written"
-                                   : "routes are broken and would be for long");
+                                   : "routes are broken, and waves would take long");
     return distribute_write_wanted(sm);
 }
 
@@ -262,8 +257,7 @@ enum reconfigure_event distribute_next_wave(struct sm *sm)
     return distribute_drained_wave(sm);
 }
 
-/* The next wave. When all are through, what is left are entries without a safe order, or levels
- * that cannot change under way. */
+/* After the last wave, entries without a safe order and changes of service levels remain. */
 enum reconfigure_event distribute_drained_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
@@ -277,29 +271,29 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
             want_range(sm, &plan->updates.items[wave->first + i], false);
         return distribute_write_wanted(sm);
     }
-    if (plan->stuck.count || plan->stuck_lanes)
+    if (plan->stuck.count || plan->stuck_vls)
         return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
     return EVENT_TO_ALL;
 }
 
-/* Of the lanes that carry what has no safe order. */
+/* Stops the VLs that carry packets without a safe order. */
 enum reconfigure_event distribute_stop_sources(struct sm *sm)
 {
     const struct update_plan *plan = &plan_current(sm)->plan;
     bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
     snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
-    stop_sources(sm, lanes ? plan->stuck_lanes : UINT16_MAX, text);
+    stop_sources(sm, lanes ? plan->stuck_vls : UINT16_MAX, text);
     return EVENT_NONE;
 }
 
-/* The way out where sources cannot be held, or turn out not to be. */
+/* If sources cannot be stopped, or one refuses to. */
 enum reconfigure_event distribute_drop_rest(struct sm *sm)
 {
     const struct update_plan *plan = &plan_current(sm)->plan;
     const char *why;
     if (quiesce_is_possible(sm, &why))
-        why = "an adapter refuses to be held";
+        why = "an adapter refuses to be stopped";
     quiesce_end(sm);
     sm_log(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
@@ -328,16 +322,17 @@ enum reconfigure_event distribute_check_quiesced(struct sm *sm)
     return quiesce_was_refused(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
 }
 
-/* Everything is there, and nothing is under way. */
+/* All tables are written, and the fabric is empty. */
 enum reconfigure_event distribute_start_sources(struct sm *sm)
 {
+    assert(quiesce_is_on(sm) && !transactions_under_way(sm, GROUP_TABLES));
     plan_serve(sm);
     qos_serve(sm);
     quiesce_end(sm);
     return EVENT_NONE;
 }
 
-/* If ports are written at any time, these are made Active as all others that are not. */
+/* Without sm_policy.ports_once, program_ports.c makes these ports Active. */
 enum reconfigure_event distribute_start_ports(struct sm *sm)
 {
     if (!sm->config.policy->ports_once)
@@ -346,7 +341,7 @@ enum reconfigure_event distribute_start_ports(struct sm *sm)
     return distribute_write_wanted(sm);
 }
 
-/* ---- what others ask ---- */
+/* ---- progress ---- */
 
 enum reconfigure_event distribute_progress(struct sm *sm)
 {

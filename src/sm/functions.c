@@ -1,9 +1,8 @@
-/* Virtual functions: read from vSwitches and written to them (wire/vswitch.h, paper 004).
+/* Reads and writes virtual functions of vSwitches (wire/vswitch.h, paper 004).
  *
- * A vSwitch is asked for each of its functions with one Get(VirtualFunction), and given what is
- * wanted of one (subnet/functions.h) with one Set. A function that comes up has the settings of its
- * physical function (PF), so nothing else has to be asked for or written. Which function should
- * have which address is decided in vswitch, not here. */
+ * One Get(VirtualFunction) reads a function, one Set writes its wanted settings
+ * (subnet/functions.h). A function that comes up has the settings of its physical function (PF), so
+ * nothing else is read or written. vswitch decides which function has which address. */
 #include "sm/internal.h"
 
 #include "vswitch/model/addresses.h"
@@ -17,15 +16,15 @@ static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 
 static void learn_function(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
-    if (!functions_learn(&sm->subnet, socket, data))
-        sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is left out",
+    if (!functions_update_known(&sm->subnet, socket, data))
+        sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is ignored",
                (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
 void functions_read(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.port;
-    if (!functions_at(&sm->subnet, socket)->held) { /* else it is older than what is written */
+    if (!functions_at(&sm->subnet, socket)->held) { /* else a newer setting is being written */
         learn_function(sm, socket, request->answer);
         program_schedule(sm);
     }
@@ -37,14 +36,14 @@ void functions_prepare(struct sm *sm)
     uint32_t socket;
     while ((socket = addresses_evict_next(&sm->subnet)) != SUBNET_NONE)
         sm_log(sm, SM_EVENT_WARNING,
-               "the machine 0x%016llx is at two places: function %u of 0x%016llx is taken back",
+               "virtual machine 0x%016llx is attached twice: function %u of 0x%016llx is detached",
                (unsigned long long)functions_at(&sm->subnet, socket)->guid,
                port_at(sm, socket)->number - VSWITCH_PF,
                (unsigned long long)vswitch_of(sm, socket)->guid);
-    functions_fill_in_all(&sm->subnet);
+    functions_copy_pf_settings(&sm->subnet);
 }
 
-/* ---- what comes with a LID ---- */
+/* ---- inherited tables ---- */
 
 static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
 {
@@ -56,13 +55,12 @@ static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
         const struct block *block = &blocks->rows.items[row];
         const uint8_t *actual = blocks_content(blocks, block->actual);
         if (actual && (block->kind == BLOCK_SL2VL || block->kind == BLOCK_ARBITRATION))
-            blocks_learn(blocks, to, block->kind, block->part, actual);
+            blocks_set_known(blocks, to, block->kind, block->part, actual);
     }
 }
 
-/* A function that came up has the maps and arbitration tables of the PF, and its socket those of
- * the PF's: they are known without being written. (Keys are read before they are written, whoever's
- * they are.) */
+/* A function that comes up has the SL to VL and arbitration tables of its PF, and its socket those
+ * of the PF's socket. Partition tables are read (partitions.c). */
 static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
 {
     uint32_t pf = subnet_pf_of(&sm->subnet, port_at(sm, socket)->node);
@@ -93,6 +91,7 @@ static const struct request_kind set_function = {
 
 void functions_program(struct sm *sm, uint32_t socket)
 {
+    assert(subnet_is_socket(&sm->subnet, socket));
     const struct subnet_port *there = port_at(sm, socket);
     struct virtual_function *function = functions_at(&sm->subnet, socket);
     struct function_setting wanted;
@@ -124,7 +123,7 @@ void sm_program_function(struct sm *sm, uint32_t socket)
     switch (functions_at(&sm->subnet, socket)->order) {
     case ORDER_SETTING: functions_program(sm, socket); break;
     case ORDER_KEYS: partitions_prepare(sm, socket); break;
-    case ORDER_NONE: /* given up: whatever it is now */
+    case ORDER_NONE: /* the order was cancelled: read the actual state */
         if (subnet_is_present(&sm->subnet, socket))
             discovery_read_port(sm, socket);
         break;
@@ -146,7 +145,7 @@ static void function_refused(struct sm *sm, const struct request *request)
     function->outcome = FUNCTION_REFUSED;
     if (!function->held)
         discovery_avoid_port(sm, socket, true);
-    sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its address (status 0x%x)",
+    sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its settings (status 0x%x)",
            port_at(sm, socket)->number - VSWITCH_PF,
            (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
 }
@@ -165,7 +164,7 @@ static void function_set(struct sm *sm, const struct request *request)
     function->outcome = FUNCTION_DONE;
     function->evicted = false;
     learn_function(sm, socket, request->answer);
-    /* Whoever asked for it will say what it means for routes. */
+    /* vswitch changes the routes itself: sm_addresses_moved(). */
     if (function->held && planned)
         reconfigure_accept_topology(sm);
     if (was_up || !function_is_up(sm, socket))
@@ -199,7 +198,6 @@ void functions_requests_dropped(struct sm *sm)
     }
 }
 
-/* Whether this is the port of a function whose address is about to be another one. */
 bool functions_is_held(struct sm *sm, uint32_t port)
 {
     const struct virtual_function *function = functions_of_port(&sm->subnet, port);

@@ -1,10 +1,9 @@
-/* Addresses: kept wherever possible (paper 003, section 6.4.3).
+/* Assignment of LIDs, which change as rarely as possible (paper 003, section 6.4.3).
  *
- * A port keeps the LID that this manager gave it before, then the one remembered from an earlier
- * run, then the one it has (set by another manager), as long as nobody else holds it; who takes
- * over from another master puts the last first. The manager's own port comes before the others.
- * What is left, ports without a LID and those in conflict, gets the lowest free one, in the order
- * of discovery. */
+ * A port keeps the LID that this manager assigned before. Else it gets the LID stored by an earlier
+ * run, or the one in its PortInfo (assigned by another manager), if no other port has it; after
+ * another master, PortInfo takes precedence. The manager's own port comes first. All other ports
+ * get the lowest free LID, in the order of discovery. */
 #include "sm/internal.h"
 #include "vswitch/model/addresses.h"
 
@@ -13,7 +12,7 @@
 
 struct lids {
     struct map remembered; /* port GUID → lid << 3 | lmc */
-    uint16_t next;         /* where the search for a free one goes on */
+    uint16_t next;         /* where the search for a free LID continues */
 };
 
 static void init_lids(struct sm *sm)
@@ -28,7 +27,7 @@ static void release_lids(struct sm *sm)
 
 SM_PART(lids, init_lids, release_lids, NULL);
 
-void sm_remember(struct sm *sm, const struct sm_fact *fact)
+void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact)
 {
     map_set(&sm->lids->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
 }
@@ -49,8 +48,8 @@ static bool reported(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
     return *lid && wire_get(info, PORT_INFO_LMC) == lmc;
 }
 
-/* A manager that has just begun finds entries for the LID in the tables: somebody may have it who
- * keeps silent now. */
+/* Before the first plan, an entry for a LID in the tables may belong to a port that does not answer
+ * at present. */
 static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
 {
     for (uint32_t node = 0; node < sm->subnet.nodes.count && !plan_current(sm); node++) {
@@ -60,7 +59,7 @@ static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
             continue;
         for (unsigned i = 0; i < span; i++)
             found |= tables->actual[lid + i] != PORT_NONE;
-        return found; /* one switch is as good as another */
+        return found; /* all switches have the same LIDs */
     }
     return false;
 }
@@ -94,7 +93,7 @@ static bool needs_lid(struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = port_at(sm, port);
     const struct subnet_node *node = node_at(sm, p->node);
-    /* A virtual function may get its LID before it is up; a vSwitch shares that of its PF. */
+    /* A virtual function may get its LID before it is up; a vSwitch has the LID of its PF. */
     bool known = p->known || subnet_socket_of(&sm->subnet, port) != SUBNET_NONE;
     return node->present && subnet_is_end_port(&sm->subnet, port) && known && !node->vswitch &&
            (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
@@ -106,7 +105,7 @@ void lids_remember(struct sm *sm, uint32_t port)
     if (!p || !p->lid)
         return;
     map_set(&sm->lids->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
-    sm_persist(sm, ((struct sm_fact){p->guid, p->lid, p->lmc}));
+    sm_persist(sm, ((struct sm_lid_fact){p->guid, p->lid, p->lmc}));
 }
 
 static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
@@ -123,7 +122,6 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
 
 enum { PASSES = 3 };
 static candidate *const passes[PASSES] = {remembered, reported, lowest_free};
-/* After another master: what it gave counts more than what we gave before. */
 static candidate *const passes_after_another[PASSES] = {reported, remembered, lowest_free};
 
 static void release_unconfirmed_lids(struct sm *sm)
@@ -136,7 +134,6 @@ static void release_unconfirmed_lids(struct sm *sm)
     }
 }
 
-/* One port as soon as it is read: in the order of discovery. */
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
     for (unsigned pass = 0; pass < PASSES; pass++)
@@ -145,10 +142,11 @@ void lids_assign_port(struct sm *sm, uint32_t port)
 
 void lids_assign(struct sm *sm, bool after_another)
 {
+    assert(discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE);
     unsigned without = 0;
     char names[128] = "";
     candidate *const *choices = after_another ? passes_after_another : passes;
-    unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby gives none */
+    unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby assigns none */
     sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
@@ -168,6 +166,6 @@ void lids_assign(struct sm *sm, bool after_another)
                      (unsigned long long)port_at(sm, port)->guid);
         }
     if (without)
-        sm_log(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports are left without:%s%s", without,
-               names, without > 5 ? " …" : "");
+        sm_log(sm, SM_EVENT_ERROR, "LIDs are exhausted: %u ports have none:%s%s", without, names,
+               without > 5 ? " …" : "");
 }

@@ -1,10 +1,9 @@
-/* Who is master: events, actions, and what a change of state means for the rest of the manager.
+/* Mastership: generates the events of the state machine in mastership_table.c from SMInfo requests
+ * and answers (14.4.1), polls and calls of the owner, performs its actions, and informs the other
+ * parts of a new state.
  *
- * The state machine is in mastership_table.c. Here requests and answers about SMInfo (14.4.1),
- * polls and the owner's wishes become its events, and its actions are carried out.
- *
- * A manager that was asked to yield says so in the upper bits of its ActCount, which a standby has
- * no other use for, so that it is not handed back to where its GUID is the lowest. */
+ * A standby that yielded sets a mark in the upper bits of its ActCount, which are unused in a
+ * standby. A master that reads the mark does not hand back to it for its GUID alone. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -18,26 +17,28 @@ enum sm_control { /* attribute modifiers of Set(SMInfo) */
                   CONTROL_COUNT,
 };
 
-/* After so many questions without an answer, a manager is not asked by so many sweeps. */
-enum { UNANSWERED_LIMIT = 2, SWEEPS_SKIPPED = 3 };
-enum { SYNC_LIMIT_S = 2 }; /* so long a standby may take to learn what was registered */
+enum {
+    UNANSWERED_LIMIT = 2, /* queries of a manager before sweeps skip it */
+    SWEEPS_SKIPPED = 3,   /* sweeps without a query of such a manager */
+    SYNC_LIMIT_S = 2, /* longest time for which a standby refuses a handover: sm_set_syncing() */
+};
 
 struct mastership {
     enum sm_state state;
-    uint32_t master_port;  /* a standby's master; SUBNET_NONE: none known */
-    uint32_t given_up;     /* the master that did not answer any more; SUBNET_NONE: none */
+    uint32_t master_port;  /* of the master of a standby; SUBNET_NONE: unknown */
+    uint32_t given_up;     /* port of a master that stopped answering polls; SUBNET_NONE: none */
     unsigned polls_failed; /* in a row */
     uint64_t next_poll;
-    uint64_t entered_at;     /* when the present state began */
+    uint64_t entered_at;     /* when the state was entered */
     bool syncing;            /* see sm_set_syncing() */
-    bool handing_over;       /* a handover was sent, and nothing came of it yet */
-    bool yielding;           /* asked to hand over, whoever outranks whom */
-    bool has_yielded;        /* … at some time: the configured priority does not count any more */
-    bool ending;             /* asked to end */
-    bool has_candidates;     /* there are managers that may succeed */
-    uint32_t smps;           /* received */
-    uint32_t number;         /* of masterships */
-    VEC(uint8_t) unanswered; /* by port of another manager: questions in a row without an answer */
+    bool handing_over;       /* HANDOVER was sent; its outcome is not known */
+    bool yielding;           /* hand over to any standby */
+    bool has_yielded;        /* the manager yielded once: its priority is 0 */
+    bool ending;             /* sm_stop() was called */
+    bool has_candidates;     /* other managers were queried for a handover */
+    uint32_t smps;           /* SMPs received */
+    uint32_t number;         /* of masterships of this manager */
+    VEC(uint8_t) unanswered; /* by port of another manager: unanswered queries in a row */
 };
 
 static void init_mastership(struct sm *sm)
@@ -60,7 +61,7 @@ static uint8_t *unanswered_at(struct sm *sm, uint32_t port)
 
 /* ---- SMInfo ---- */
 
-/* As unlikely to be another manager's count as 24 bits make it. */
+/* 24 bits that another manager's ActCount is unlikely to have. */
 static uint32_t yielded_mark(uint64_t guid)
 {
     return (uint32_t)hash_mix(~guid) & 0xFFFFFF00;
@@ -107,13 +108,12 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 
 /* ---- requests to other managers ---- */
 
-/* All four are SMInfo of the manager at the target port. */
 static request_outcome manager_is_alive, manager_answered, poll_answered, handover_accepted;
 static request_outcome manager_unanswered, poll_unanswered, handover_unanswered;
 static request_adjust_effort manager_effort, poll_effort;
-#define QUERY_MANAGER(asks)                                                                        \
+#define QUERY_MANAGER(of)                                                                          \
     {                                                                                              \
-        .attribute = ATTRIBUTE_SM_INFO, .group = (asks), .answered = manager_answered,             \
+        .attribute = ATTRIBUTE_SM_INFO, .group = (of), .answered = manager_answered,               \
         .unanswered = manager_unanswered, .effort = manager_effort                                 \
     }
 static const struct request_kind query_manager = QUERY_MANAGER(GROUP_DISCOVERY);
@@ -124,7 +124,7 @@ static const struct request_kind poll_master = {
     .unanswered = poll_unanswered,
     .effort = poll_effort,
 };
-/* Tells a manager that a change begins: a Get(SMInfo) carries that of its sender. */
+/* Announces a change: Get(SMInfo) carries the SMInfo of its sender. */
 static const struct request_kind notify_manager = {
     .attribute = ATTRIBUTE_SM_INFO,
     .answered = manager_is_alive,
@@ -150,8 +150,8 @@ void mastership_query(struct sm *sm, uint32_t port)
     send_info(sm, &query_manager, port, 0, PRIORITY_URGENT);
 }
 
-/* Who it is was said once, or is not said at all: that is no reason to put anything off. One that
- * hangs is asked now and then, so that there are times without a question under way. */
+/* Sweeps skip a manager that does not answer most of the time, so that its time-outs do not keep
+ * every sweep under way. */
 void mastership_query_in_sweep(struct sm *sm, uint32_t port)
 {
     uint8_t *unanswered = unanswered_at(sm, port);
@@ -169,7 +169,7 @@ void mastership_notify(struct sm *sm, uint32_t port)
 
 /* ---- actions ---- */
 
-struct event_details {                /* of an event */
+struct event_details {
     uint32_t port;                    /* of the other manager, or SUBNET_NONE */
     const uint8_t *info;              /* its SMInfo, or NULL */
     const struct sm_message *message; /* the Set that it sent, or NULL */
@@ -189,17 +189,19 @@ static void seek_successor(struct sm *sm)
 
 static void send_handover(struct sm *sm, const struct event_details *details)
 {
+    assert(sm_state(sm) == SM_MASTER && details->info && details->port != SUBNET_NONE);
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->handing_over = true;
     sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
-           mastership_outranks(&them, &us) ? ", which outranks us" : "");
+           mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
     send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);
 }
 
-/* Goes back the way the handover came, whether we know its sender or not. Sent once: if it is lost,
- * the other one hands over again. */
+/* Returns by the path of the handover, since the sender may be unknown. It is sent once: if it is
+ * lost, the other manager sends HANDOVER again. */
 static void acknowledge_handover(struct sm *sm, const struct event_details *details)
 {
+    assert(details->message && details->info);
     const struct sm_message *handover = details->message;
     struct sm_message message = *handover;
     standby_copy_receive_info(sm, details->info);
@@ -207,7 +209,7 @@ static void acknowledge_handover(struct sm *sm, const struct event_details *deta
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
     wire_set(mad, MAD_STATUS, 0);
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_TID, UINT32_MAX); /* nobody waits for the answer */
+    wire_set(mad, MAD_TID, UINT32_MAX); /* matches no request: the answer is ignored */
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, CONTROL_ACKNOWLEDGE);
     wire_set(mad, SMP_M_KEY, sm->config.m_key);
     if (mad_is_directed(mad)) {
@@ -238,7 +240,7 @@ static void perform(struct sm *sm, enum mastership_action action,
     case DO_SEEK_SUCCESSOR_AND_YIELD:
         seek_successor(sm);
         m->yielding = m->has_candidates;
-        m->has_yielded |= m->has_candidates; /* or it would be handed back at once */
+        m->has_yielded |= m->has_candidates; /* else the new master would hand back at once */
         break;
     case DO_SEND_HANDOVER: send_handover(sm, details); break;
     case DO_FORGET_HANDOVER: m->handing_over = false; break;
@@ -250,6 +252,7 @@ static void perform(struct sm *sm, enum mastership_action action,
     case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
     case DO_WATCH: m->master_port = details->port; break;
     case DO_SEND_POLL:
+        assert(m->master_port != SUBNET_NONE);
         m->next_poll = sm->now + sm->config.poll_ns;
         sm_submit(sm, sm_request(sm, &poll_master, (union request_subject){0}, m->master_port),
                   PRIORITY_IMMEDIATE);
@@ -277,7 +280,7 @@ static void enter_master(struct sm *sm, const char *why)
     partitions_forget(sm);
     multicast_forget(sm);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        blocks_forget(&sm->subnet.blocks, port); /* another one may have written them */
+        blocks_forget(&sm->subnet.blocks, port); /* another master may have written them */
     sm_begin_change(sm, "%s", why);
     sweep_schedule(sm);
 }
@@ -287,6 +290,7 @@ static void enter(struct sm *sm, enum sm_state state, const char *why)
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
     enum sm_state before = m->state;
+    assert(state != before && state <= SM_MASTER);
     sm_log(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
     m->state = state;
     m->handing_over = m->yielding = false;
@@ -308,7 +312,7 @@ static void enter(struct sm *sm, enum sm_state state, const char *why)
         break;
     case SM_MASTER: enter_master(sm, why); break;
     }
-    /* What was known may have changed while another one was master. */
+    /* The subnet may have changed under another master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
     if (discovers && before != SM_DISCOVERING &&
         !(before == SM_STANDBY && standby_copy_take_over(sm)))
@@ -317,7 +321,7 @@ static void enter(struct sm *sm, enum sm_state state, const char *why)
 
 /* ---- events ---- */
 
-/* False if the event is ignored in this state. */
+/* Returns false if the state ignores the event. */
 static bool handle_event(struct sm *sm, enum mastership_event event,
                          const struct event_details *details)
 {
@@ -349,7 +353,7 @@ bool mastership_yield(struct sm *sm)
     return mastership_handle(sm, ON_YIELD) && sm->mastership->yielding;
 }
 
-/* A standby is asked for and handed over to; without one it is over at once. */
+/* Queries other managers for a handover; without one the manager becomes inactive at once. */
 void mastership_end(struct sm *sm)
 {
     struct mastership *m = sm->mastership;
@@ -397,7 +401,7 @@ static void manager_answered(struct sm *sm, const struct request *request)
     manager_is_alive(sm, request);
     peer->manager_priority = (uint8_t)them.priority;
     peer->manager_state = (uint8_t)them.state;
-    peer->manager_acts = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
+    peer->manager_act_count = (uint32_t)wire_get(request->answer, SM_INFO_ACT_COUNT);
     if (us.state == SM_MASTER && peer->rival && them.state != SM_MASTER)
         event = ON_RIVAL_GONE;
     if (us.state == SM_MASTER)
@@ -405,24 +409,21 @@ static void manager_answered(struct sm *sm, const struct request *request)
     handle_event(sm, event, &(struct event_details){.port = port, .info = request->answer});
 }
 
-/* A later sweep asks again. */
 static void manager_unanswered(struct sm *sm, const struct request *request)
 {
     uint8_t *unanswered = unanswered_at(sm, request->target);
     *unanswered = *unanswered < UNANSWERED_LIMIT ? *unanswered + 1 : UNANSWERED_LIMIT;
 }
 
-/* Each poll is sent once, and waited for no longer than it takes to have time for the others
- * before the master is given up. */
+/* All polls must time out before the master is given up. */
 static void limit_to_half_poll(const struct sm *sm, struct request_effort *effort)
 {
     if (sm->config.poll_ns / 2 < effort->timeout_ns)
         effort->timeout_ns = sm->config.poll_ns / 2;
 }
 
-/* A master that has been given up is asked once more, in case that the polls were lost. A sweep
- * asks each manager once: the next one asks again, and a manager that hangs tells nothing about
- * congestion. */
+/* A master that was given up gets more tries, since only the polls may have been lost. A sweep
+ * tries once, and a time-out of it is no sign of congestion. */
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
@@ -467,8 +468,8 @@ static void poll_effort(const struct sm *sm, const struct request *request,
     effort->retries = 0;
 }
 
-/* Its acknowledgement should follow, but OpenSM sends none, and as long as it saw a master here it
- * would wait, or hand back. */
+/* Does not wait for ACKNOWLEDGE: OpenSM sends none, and waits or hands back while it sees another
+ * master. */
 static void handover_accepted(struct sm *sm, const struct request *request)
 {
     manager_is_alive(sm, request);
@@ -492,7 +493,7 @@ static uint32_t find_manager(const struct sm *sm, uint64_t guid)
     return SUBNET_NONE;
 }
 
-/* A Set of our own SMInfo; false if it is refused. */
+/* A Set of this manager's SMInfo; false: it is refused. */
 static bool handle_control(struct sm *sm, const struct sm_message *message)
 {
     static const uint8_t events[CONTROL_COUNT] = {
@@ -508,7 +509,7 @@ static bool handle_control(struct sm *sm, const struct sm_message *message)
            handle_event(sm, (enum mastership_event)events[control], &details);
 }
 
-/* Get and Set of our own SMInfo. */
+/* Get and Set of this manager's SMInfo. */
 void mastership_receive(struct sm *sm, const struct sm_message *message)
 {
     struct sm_message answer = *message;
@@ -531,7 +532,7 @@ void mastership_count_smp(struct sm *sm)
     sm->mastership->smps++;
 }
 
-/* ---- what others know of it ---- */
+/* ---- queries ---- */
 
 void sm_set_syncing(struct sm *sm, bool syncing)
 {

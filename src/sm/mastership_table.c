@@ -1,18 +1,17 @@
-/* Four states, as in SMInfo. A manager that starts discovers, and asks every other manager that it
- * finds; if one is master or outranks it, it stands by and watches that one, else it becomes
- * master. A master that meets one that outranks it hands over: HANDOVER, then the other's
- * ACKNOWLEDGE. Rank is priority first, then the lower GUID. A manager that was asked to yield has
- * the lowest priority from then on; if the others have no higher one, it is still not handed back
- * to for its GUID alone.
+/* The four states are those of SMInfo. A manager that starts discovers the subnet and queries every
+ * other manager. If one is master or has a higher rank, it becomes standby and polls that one; else
+ * it becomes master. A master that finds a standby of higher rank hands over: it sends HANDOVER,
+ * the other one sends ACKNOWLEDGE. The rank is the priority, then the lower GUID. A manager that
+ * yielded has priority 0 from then on, and a master does not hand back to it for its GUID alone.
  *
- * Events without a cell are ignored. A manager that was asked to end does not stand by: it goes to
- * SM_NOT_ACTIVE where the table says SM_STANDBY. */
+ * Events without an entry are ignored. A manager that is ending enters SM_NOT_ACTIVE where the
+ * table has SM_STANDBY. */
 #include "sm/mastership_table.h"
 
 #include <assert.h>
 
-static const char there_is_a_master[] = "there is a master";
-static const char another_outranks_us[] = "another one outranks us";
+static const char found_master[] = "there is a master";
+static const char higher_rank[] = "another manager has a higher rank";
 
 const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHIP_EVENTS] =
     {
@@ -25,12 +24,12 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
         [SM_DISCOVERING] =
             {
                 [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "asked to end"},
-                [ON_MET_LOWER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, there_is_a_master},
-                [ON_MET_HIGHER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, there_is_a_master},
-                [ON_MET_YIELDED_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, another_outranks_us},
-                [ON_MET_HIGHER_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, another_outranks_us},
-                [ON_MET_HIGHER_DISCOVERING] = {ALWAYS, DO_WATCH, SM_STANDBY, another_outranks_us},
-                [ON_DISCOVERED] = {ALWAYS, DO_MOVE, SM_MASTER, "no manager outranks us"},
+                [ON_MET_LOWER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, found_master},
+                [ON_MET_HIGHER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, found_master},
+                [ON_MET_YIELDED_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, higher_rank},
+                [ON_MET_HIGHER_STANDBY] = {ALWAYS, DO_WATCH, SM_STANDBY, higher_rank},
+                [ON_MET_HIGHER_DISCOVERING] = {ALWAYS, DO_WATCH, SM_STANDBY, higher_rank},
+                [ON_DISCOVERED] = {ALWAYS, DO_MOVE, SM_MASTER, "no manager has a higher rank"},
             },
         [SM_STANDBY] =
             {
@@ -38,14 +37,14 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
                 [ON_HANDOVER] = {UNLESS_SYNCING, DO_ACKNOWLEDGE_HANDOVER, SM_MASTER,
                                  "the master handed over"},
                 [ON_DISABLE] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "disabled by the master"},
-                [ON_DISCOVER] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "told to discover"},
+                [ON_DISCOVER] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "requested by the master"},
                 [ON_POLL_DUE] = {ALWAYS, DO_SEND_POLL, SM_STANDBY, NULL},
                 [ON_MASTER_UNKNOWN] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "no master is known"},
                 [ON_POLL_ANSWERED] = {ALWAYS, DO_RECORD_MASTER, SM_STANDBY, NULL},
                 [ON_POLL_DENIED] = {ALWAYS, DO_COUNT_FAILED_POLL, SM_STANDBY, NULL},
                 [ON_POLL_UNANSWERED] = {ALWAYS, DO_COUNT_FAILED_POLL_AND_REPEAT, SM_STANDBY, NULL},
                 [ON_MASTER_RESIGNED] = {ALWAYS, DO_MOVE, SM_DISCOVERING,
-                                        "the manager we watched is not master"},
+                                        "the polled manager is not master"},
                 [ON_MASTER_LOST] = {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING,
                                     "the master does not answer"},
             },

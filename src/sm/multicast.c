@@ -1,19 +1,17 @@
-/* Multicast: a tree for each group, and its way into the switches.
+/* Multicast: plans a tree for each group and updates the tables of switches.
  *
- * Trees are made (routing/multicast/multicast.h) whenever routes are in force that they have not
- * been made for, and for groups that changed; each is checked (routing/check/verify_multicast.h)
- * before anything of it is wanted. What becomes wanted are blocks of 32 groups for 16 ports
- * (subnet/blocks.h); a block that has a group is wanted of all switches, so that nothing of a
- * predecessor's stays.
+ * When new routes are in force, and for groups that changed, trees are computed
+ * (routing/multicast/multicast.h) and checked (routing/check/verify_multicast.h). The result are
+ * wanted blocks of 32 groups for 16 ports (subnet/blocks.h). A block with a group is wanted of all
+ * switches, which removes entries of a previous master.
  *
- * While a tree changes, no packet may come twice or go round. A tree that only grows is written as
- * it is: whatever mixture of old and new there is, is a part of the new tree. Any other change goes
- * in two steps: first what old and new have in common, which with the old makes parts of the old
- * tree; when that is acknowledged, and what was on its way by the old tree has arrived or died,
- * the new one. Changes that come meanwhile wait for the next round.
+ * During an update no packet may be duplicated or loop. A tree that only grows is written at once:
+ * any mixture of old and new entries is a part of the new tree. Any other update takes two steps,
+ * for all groups together. The first step removes entries that the new tree does not have: any
+ * mixture is a part of the old tree. When it is acknowledged and packets on the old tree have
+ * drained, the second step writes the new tree. Later changes wait for the next round.
  *
- * The two steps are of all groups that change together. What the switches may have now (`held`) is
- * kept by node of the subnet, which outlives networks. */
+ * Arms are stored by node of the subnet, because networks change from plan to plan. */
 #include "routing/multicast/multicast.h"
 #include "base/bitset.h"
 #include "routing/check/verify_multicast.h"
@@ -24,54 +22,51 @@
 
 enum { BLOCK_MLIDS = 32, MLID_BLOCKS = (MLID_COUNT + BLOCK_MLIDS - 1) / BLOCK_MLIDS };
 
-/* Arms are at nodes of the subnet here. */
 struct arms {
     VEC(struct multicast_arm) items;
 };
 struct group_tree {
-    uint64_t touched;         /* of the group that the tree is for; 0: of none */
-    uint64_t number;          /* of the round that it was made in */
-    struct arms held, wanted; /* what switches may have; what is wanted of them now … */
-    struct arms goal;         /* … and in the end */
-    uint32_t depth;           /* of the tree that is held */
+    uint64_t touched;         /* of the group when the tree was made; 0: no group */
+    uint64_t number;          /* of the round in which it was made */
+    struct arms held, wanted; /* that switches may have; that are wanted now */
+    struct arms goal;         /* of the new tree */
+    uint32_t depth;           /* of the tree of `held` */
     uint32_t goal_depth;
-    uint32_t missed;       /* members */
-    uint64_t first_missed; /* GUID */
-    bool moving;           /* the second step is to come */
+    uint32_t missed;       /* members without a path */
+    uint64_t first_missed; /* port GUID of the first of them */
+    bool moving;           /* the second step of an update is pending */
 };
 
 struct tree_base {
     unsigned lane;
-    uint32_t switches; /* that can be used: tells the sets apart, since they are nested */
-    bool refused;      /* its trees do not go together with those of others: there are none */
+    uint32_t switches; /* usable ones; identifies the set, since the sets are nested */
+    bool refused;      /* its trees could deadlock with others: it has none */
     bool *usable;
     struct multicast_base *base;
 };
 
-struct edit { /* of a block */
+struct edit { /* of an entry of a block */
     uint32_t node;
     uint16_t part, entry, mask;
 };
 
 struct multicast {
-    uint64_t job, paths, groups; /* that trees were last made for */
+    uint64_t job, paths, groups; /* of which trees were last made */
     uint64_t round;
     struct map by_guid; /* port GUID → end point */
     VEC(struct tree_base) bases;
     struct multicast_check *check;
-    VEC(struct group_tree) trees; /* by MLID, from the first one on */
+    VEC(struct group_tree) trees; /* by MLID - MLID_FIRST */
     uint64_t used[BITSET_WORDS(MLID_BLOCKS)];
-    bool moving, drains; /* some are; and not only because they shrink */
+    bool moving, drains; /* a tree is moving; one of them gains arms as well */
     uint64_t drained_at;
     VEC(struct edit) edits;
     const struct groups *owned_groups;    /* the owner's; NULL: there is no multicast */
-    uint16_t top;                         /* the last MLID that switches have to know; 0: none */
-    VEC(struct multicast_member) members; /* scratch: of one group */
-    VEC(uint64_t) guids;                  /* theirs */
-    uint64_t reported;                    /* what was last said of members that are missed */
+    uint16_t top;                         /* see multicast_top() */
+    VEC(struct multicast_member) members; /* of one group; scratch */
+    VEC(uint64_t) guids;                  /* of `members` */
+    uint64_t reported;                    /* hash of the last log line about missed members */
 };
-
-/* ---- birth ---- */
 
 static void drop_bases(struct multicast *m)
 {
@@ -108,7 +103,7 @@ static void release_multicast(struct sm *sm)
 
 SM_PART(multicast, init_multicast, release_multicast, NULL);
 
-void sm_use_groups(struct sm *sm, const struct groups *groups)
+void sm_set_groups(struct sm *sm, const struct groups *groups)
 {
     sm->multicast->owned_groups = sm->config.policy->services ? groups : NULL;
 }
@@ -118,8 +113,7 @@ uint16_t multicast_top(const struct sm *sm)
     return sm->multicast->top;
 }
 
-/* What was wanted in an earlier time as master must not go out again before there are trees for the
- * network as it is now. */
+/* Blocks that were wanted in an earlier mastership are not written again: new trees come first. */
 void multicast_forget(struct sm *sm)
 {
     struct blocks *blocks = &sm->subnet.blocks;
@@ -147,7 +141,7 @@ static void copy_arms(struct arms *to, const struct arms *from)
         vec_push(&to->items, from->items.items[i]);
 }
 
-/* What both have. True if that is all of the first. */
+/* Stores the intersection in `both`; true if `a` is a subset of `b`. */
 static bool intersect(const struct arms *a, const struct arms *b, struct arms *both)
 {
     size_t j = 0;
@@ -179,12 +173,12 @@ static void add_edit(struct multicast *m, uint32_t mlid_index, const struct mult
                             .mask = mask}));
 }
 
-/* What is wanted of the group from now on; edits of the same entry apply in their order. */
+/* Queues the edits that turn the wanted arms of a group into these. */
 static void want_arms(struct multicast *m, uint32_t mlid_index, const struct arms *arms)
 {
     struct group_tree *group_tree = &m->trees.items[mlid_index];
     size_t j = 0;
-    for (size_t i = 0; i < group_tree->wanted.items.count; i++) { /* what is not wanted any more */
+    for (size_t i = 0; i < group_tree->wanted.items.count; i++) { /* no longer wanted */
         const struct multicast_arm *arm = &group_tree->wanted.items.items[i];
         while (j < arms->items.count && comes_before(&arms->items.items[j], arm))
             j++;
@@ -234,7 +228,7 @@ static unsigned capacity_of(const struct sm *sm, uint32_t node)
     return (unsigned)wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_MULTICAST_FDB_CAP);
 }
 
-/* Switches that are not in any tree have nothing in their tables, either. */
+/* Clears the block in switches that are not in any tree. */
 static void clear_elsewhere(struct sm *sm, unsigned block)
 {
     static const uint8_t nothing[BLOCK_BYTES];
@@ -250,11 +244,11 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
     }
 }
 
-/* Tops go up before blocks are written beyond them. */
+/* Raises the top MLID of switches before blocks above it are written. */
 static void use_blocks(struct sm *sm, bool everywhere)
 {
     struct multicast *m = sm->multicast;
-    unsigned blocks = 0; /* up to the last that is used for the first time */
+    unsigned blocks = 0; /* number of the highest block with a first group, plus 1 */
     for (unsigned block = 0; block < MLID_BLOCKS; block++) {
         bool used = false;
         for (uint32_t i = block * BLOCK_MLIDS;
@@ -311,7 +305,7 @@ static const struct tree_base *base_for(struct sm *sm, uint32_t mlid_index, unsi
     return &m->bases.items[m->bases.count - 1];
 }
 
-/* Of the routes' lanes the one that a service level is on. */
+/* The VL of the routes that a service level uses. */
 static unsigned lane_of(const struct sm *sm, unsigned sl)
 {
     struct qos_layout layout;
@@ -332,7 +326,7 @@ static void gather_members(struct sm *sm, const struct group *group)
         const struct group_member *member = &group->members.items[i];
         uint32_t end_point = map_get(&m->by_guid, member->guid);
         if (end_point == MAP_NONE)
-            continue; /* it is not there now */
+            continue; /* it is not present */
         vec_push(&m->members,
                  ((struct multicast_member){end_point, group_member_receives(member)}));
         vec_push(&m->guids, member->guid);
@@ -345,7 +339,7 @@ static int compare_arms(const void *a, const void *b)
     return (int)comes_before(y, x) - (int)comes_before(x, y);
 }
 
-/* Makes the group's tree its goal; one that does not pass the check changes nothing. */
+/* Makes a new goal. A tree that does not pass the check changes nothing. */
 static void make_tree(struct sm *sm, uint32_t mlid_index, const struct group *group,
                       struct multicast_tree *tree)
 {
@@ -394,7 +388,7 @@ static void write_goal(struct multicast *m, uint32_t mlid_index)
     group_tree->moving = false;
 }
 
-/* The first step towards the goal, or the only one. */
+/* The first step towards the goal, which may be the only one. */
 static void begin_update(struct sm *sm, uint32_t mlid_index)
 {
     struct multicast *m = sm->multicast;
@@ -412,9 +406,9 @@ static void begin_update(struct sm *sm, uint32_t mlid_index)
     vec_release(&rest.items);
 }
 
-/* ---- time ---- */
+/* ---- the second step ---- */
 
-/* The second step, when its time has come; false: not yet. */
+/* Takes the second step when the fabric has drained; false: not yet. */
 static bool updates_are_done(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
@@ -422,7 +416,7 @@ static bool updates_are_done(struct sm *sm)
         return true;
     if (!blocks_are_written(sm))
         return false;
-    unsigned depth = 0; /* of the trees that packets may still be on */
+    unsigned depth = 0; /* of the old trees */
     for (size_t i = 0; i < m->trees.count; i++)
         if (m->trees.items[i].moving && m->trees.items[i].depth > depth)
             depth = m->trees.items[i].depth;
@@ -439,13 +433,15 @@ static bool updates_are_done(struct sm *sm)
     return true;
 }
 
-/* Routes have changed under way: from what the switches may have, to new goals. */
+/* New routes are in force during an update: new goals start from the arms that switches may have.
+ */
 static void break_off(struct multicast *m)
 {
     struct arms common = {0};
     for (size_t i = 0; i < m->trees.count; i++) {
         struct group_tree *group_tree = &m->trees.items[i];
-        if (group_tree->moving && m->drained_at != TIME_NEVER) { /* the first step is through */
+        if (group_tree->moving &&
+            m->drained_at != TIME_NEVER) { /* the first step is acknowledged */
             intersect(&group_tree->held, &group_tree->goal, &common);
             copy_arms(&group_tree->held, &common);
         }
@@ -471,29 +467,29 @@ bool multicast_is_settled(const struct sm *sm)
 static void report_unreached(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
-    uint64_t missed = 0, groups = 0, first = 0, told;
+    uint64_t missed = 0, groups = 0, first = 0, hash;
     for (size_t i = 0; i < m->trees.count; i++) {
         missed += m->trees.items[i].missed;
         groups += m->trees.items[i].missed != 0;
         if (!first)
             first = m->trees.items[i].first_missed;
     }
-    told = missed ? hash_mix(hash_mix(missed) + first) + groups : 0;
-    if (told == m->reported)
+    hash = missed ? hash_mix(hash_mix(missed) + first) + groups : 0;
+    if (hash == m->reported)
         return;
-    m->reported = told;
+    m->reported = hash;
     if (missed)
-        sm_log(sm, SM_EVENT_WARNING,
-               "multicast does not reach %llu members of %llu groups: switches before them cannot "
-               "carry it, or unicast leaves no safe way on its lane; the first is port 0x%016llx",
-               (unsigned long long)missed, (unsigned long long)groups, (unsigned long long)first);
+        sm_log(
+            sm, SM_EVENT_WARNING,
+            "multicast does not reach %llu members of %llu groups: a switch on the path does not "
+            "support it, or it could deadlock with unicast; the first is port 0x%016llx",
+            (unsigned long long)missed, (unsigned long long)groups, (unsigned long long)first);
     else
         sm_log(sm, SM_EVENT_CHANGE, "multicast reaches all members again");
 }
 
-/* Trees on one lane that use different sets of switches, where unicast follows no order, may wait
- * for each other in a circle. Then those with the fewest switches are given up; false: there are
- * none beside others. */
+/* Trees on one VL with different sets of switches can form a dependency cycle if unicast follows no
+ * order. Gives up the trees with the fewest switches; false: there is only one set for each VL. */
 static bool refuse_base(struct multicast *m)
 {
     struct tree_base *least = NULL;
@@ -509,7 +505,7 @@ static bool refuse_base(struct multicast *m)
     return least != NULL;
 }
 
-/* As if this round had not been; when anything changes all groups are looked at again. */
+/* Restores the goals before this round; the next change makes all trees again. */
 static void undo_round(struct multicast *m)
 {
     for (uint32_t i = 0; i < m->trees.count; i++) {
@@ -535,17 +531,18 @@ static void make_trees(struct sm *sm, bool all)
     multicast_tree_release(&tree);
 }
 
-/* Trees for groups that have none of this round, and for those that changed. */
+/* Makes trees of all groups, or of those that changed. */
 static void update_trees(struct sm *sm, bool all)
 {
     struct multicast *m = sm->multicast;
+    assert(!m->moving && !m->edits.count && m->check);
     struct err err;
     m->round++;
     for (size_t i = 0; i < m->owned_groups->all.count; i++)
         while (m->trees.count <= (size_t)(m->owned_groups->all.items[i]->mlid - MLID_FIRST))
             vec_push(&m->trees, (struct group_tree){0});
     make_trees(sm, all);
-    while (multicast_check_lanes(m->check, &err)) {
+    while (multicast_check_vls(m->check, &err)) {
         multicast_check_free(m->check);
         m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
         if (!refuse_base(m)) {
@@ -563,8 +560,8 @@ static void update_trees(struct sm *sm, bool all)
     report_unreached(sm);
 }
 
-/* Whether the last of the lanes that routes may use should be left to groups: routes that use
- * several follow no order that trees could follow (decision 012). */
+/* Whether to reserve the last VL of the routes for groups: routes on several VLs follow no order
+ * that trees could follow (decision 012). */
 bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
 {
     return sm->multicast->owned_groups && lanes > 2 && lanes == qos_lanes(sm);
@@ -585,8 +582,8 @@ void multicast_plan(struct sm *sm)
         return;
     if (!all && m->groups == m->owned_groups->generation)
         return;
-    /* Entries that machines have changed keep to the ranks; without any, trees must be tried
-     * against them all. */
+    /* Entries that virtual machines changed follow the ranks. Without ranks, trees must be checked
+     * against the new entries. */
     if (other_routes || (all && !plan_current(sm)->routes.ranks)) {
         drop_bases(m);
         m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);

@@ -1,11 +1,10 @@
 /* The manager of the papers that weft reproduces (seeds 000 to 002).
  *
- * It knows no other manager and does one thing after the other: explore everything, compute, write.
- * Discovery asks for NodeInfo and PortInfo only, through every port but the one that led to a node.
- * An end port gets its LID in the order of discovery and is activated by the same Set. The switches
- * have tables of 1,024 entries, all of which are written whenever one changes; their ports are
- * activated one by one when the tables are there. There are no partitions, levels of service or
- * multicast groups, and no repair. */
+ * It is the only manager and works sequentially: explore everything, compute, write. Discovery
+ * reads NodeInfo and PortInfo only, through every port except the one by which it reached a node.
+ * End ports get LIDs in the order of discovery and are activated by the same Set. The switches have
+ * tables of 1,024 entries, all of which are written whenever one changes; their ports are activated
+ * one by one after that. There are no partitions, service levels, multicast groups or repairs. */
 #include "sm/policy.h"
 
 static void limit_to_papers(struct sm_config *config)

@@ -1,28 +1,25 @@
-/* Partitions: which keys each port has, and which of them switches enforce (10.9, 14.2.4).
+/* Partitions: the P_Keys of every port and their enforcement by switches (10.9, 14.2.4).
  *
- * Without rules (sm_config.partitions) the tables are left as they are. With them every end port
- * gets the keys that follow, and, where enforcement is wanted, so does the switch port that it is
- * plugged into; PartitionEnforcement is turned on there when those keys have been confirmed, not
- * before, so that nothing is cut off that may pass.
+ * Without rules (sm_config.partitions) no table is written. With rules, every end port gets its
+ * keys, and so does the switch port behind which it is if enforcement is configured.
+ * PartitionEnforcement is set when those keys are confirmed, so that no allowed packet is dropped.
  *
- * Software holds indices of keys, so a key keeps its place: a port's table is read once before it
- * is first written, whoever wrote it last, and new keys go where there is room. A port whose table
- * is too small keeps the one it has; one error tells of all such ports.
+ * Software uses indices of keys, so a key keeps its index: a table is read once before it is first
+ * written, and new keys get free indices. A port whose table is too small keeps its keys; one log
+ * line covers all such ports.
  *
- * Keys are those of the port GUID. A virtual function has that of its machine, so it is planned
- * again when a machine comes or goes, and the other way round for one that is about to come: its
- * keys are written to the function first (functions_want_keys()), and only then is the machine
- * attached.
+ * Rules select ports by GUID. A virtual function has the port GUID of its virtual machine, so its
+ * keys are planned again when a machine is attached or detached. The keys of a machine are written
+ * to a function before the machine is attached (functions_want_keys()).
  *
- * Rules that are taken away again leave the default partition, of which everybody is a full member.
- */
+ * Rules that are removed leave the default partition, with all ports as full members. */
 #include "sm/internal.h"
 
 #include <string.h>
 
 struct end_port {
     enum { NOT_READ, READING, READ } table;
-    uint64_t done; /* what it was planned for; 0: nothing yet, or in vain */
+    uint64_t done; /* plan_key_of() when it was planned; 0: not planned, or it failed */
 };
 
 static request_outcome keys_read, finish_port, keys_unanswered;
@@ -36,16 +33,17 @@ static const struct request_kind get_keys = {
 };
 
 struct partitioning {
-    bool used;                         /* tables are ours to write */
-    bool rules_changed;                /* since they were planned with */
-    uint64_t generation;               /* of the subnet that was planned for */
-    uint64_t activations, holds_ended; /* … of which so many functions had come up, been let go */
-    VEC(struct end_port) ports;        /* beside the subnet's */
-    /* Scratch: of the port that is planned. */
+    bool used;                         /* this manager writes partition tables */
+    bool rules_changed;                /* since the last plan */
+    uint64_t generation;               /* of the subnet at the last plan */
+    uint64_t activations, holds_ended; /* of functions at the last plan */
+    VEC(struct end_port) ports;        /* by port of the subnet */
+    /* Of the port that is planned; scratch. */
     struct partition_keys keys;
     VEC(uint16_t) before, table;
-    struct partitions default_rules; /* what holds when there are no rules any more */
-    /* End ports with too small a table, switch ports that cannot enforce, and what was said. */
+    struct partitions default_rules; /* if rules were removed */
+    /* End ports whose table is too small; switch ports that cannot enforce; hash of the last log.
+     */
     uint32_t overfull, first_overfull, unenforced, first_unenforced;
     uint64_t reported;
 };
@@ -61,14 +59,14 @@ static struct end_port *end_port_at(struct sm *sm, uint32_t port)
     return vec_at(&sm->partitioning->ports, port);
 }
 
-/* Whose keys this port should have: its own GUID's, or those of a machine that is about to come. */
+/* The GUID whose keys the port gets: its own, or that of a virtual machine to be attached. */
 static uint64_t key_owner_of(struct sm *sm, uint32_t end)
 {
     const struct virtual_function *function = functions_of_port(&sm->subnet, end);
     return function && function->key_owner ? function->key_owner : port_at(sm, end)->guid;
 }
 
-/* What keys depend on beside the rules; never 0. */
+/* A hash of all inputs of a port's plan except the rules; never 0. */
 static uint64_t plan_key_of(struct sm *sm, uint32_t end)
 {
     return hash_mix(key_owner_of(sm, end) ^ hash_mix(port_at(sm, end)->peer)) | 1;
@@ -89,23 +87,23 @@ static unsigned key_capacity_of(struct sm *sm, uint32_t end)
     return node_at(sm, port_at(sm, end)->node)->partition_cap;
 }
 
-static unsigned blocks_of(unsigned room)
+static unsigned blocks_of(unsigned capacity)
 {
-    return (room + PARTITION_BLOCK - 1) / PARTITION_BLOCK;
+    return (capacity + PARTITION_BLOCK - 1) / PARTITION_BLOCK;
 }
 
 /* ---- tables ---- */
 
-/* As far as it is known; else what was wanted of it. */
-static void load_table(struct sm *sm, uint32_t end, unsigned room)
+/* Loads the actual blocks, or the wanted ones where the actual ones are unknown. */
+static void load_table(struct sm *sm, uint32_t end, unsigned capacity)
 {
     struct partitioning *work = sm->partitioning;
     const struct blocks *blocks = &sm->subnet.blocks;
-    size_t count = (size_t)blocks_of(room) * PARTITION_BLOCK;
+    size_t count = (size_t)blocks_of(capacity) * PARTITION_BLOCK;
     work->before.count = work->table.count = 0;
     (void)vec_at(&work->before, count); /* zeroed */
     (void)vec_at(&work->table, count);
-    for (unsigned part = 0; part < blocks_of(room); part++) {
+    for (unsigned part = 0; part < blocks_of(capacity); part++) {
         const uint8_t *block = blocks_actual(blocks, end, BLOCK_PARTITIONS, part);
         if (!block)
             block = blocks_wanted(blocks, end, BLOCK_PARTITIONS, part);
@@ -115,11 +113,11 @@ static void load_table(struct sm *sm, uint32_t end, unsigned room)
     }
 }
 
-/* Blocks that are blank and stay so are nobody's business. */
-static void want_table(struct sm *sm, uint32_t end, unsigned room)
+/* Blocks that are and stay blank are not wanted. */
+static void want_table(struct sm *sm, uint32_t end, unsigned capacity)
 {
     static const uint16_t blank[PARTITION_BLOCK];
-    for (unsigned part = 0; part < blocks_of(room); part++) {
+    for (unsigned part = 0; part < blocks_of(capacity); part++) {
         const uint16_t *keys = &sm->partitioning->table.items[part * PARTITION_BLOCK];
         const uint16_t *before = &sm->partitioning->before.items[part * PARTITION_BLOCK];
         uint8_t block[BLOCK_BYTES];
@@ -143,7 +141,7 @@ static void unwant_table(struct sm *sm, uint32_t port)
             blocks_want_nothing(blocks, port, BLOCK_PARTITIONS, blocks->rows.items[row].part);
 }
 
-/* The switch port that this end port is plugged into; SUBNET_NONE: there is none. */
+/* The switch port at the other end of an end port's link; SUBNET_NONE: none. */
 static uint32_t enforcing_port_of(struct sm *sm, uint32_t end)
 {
     uint32_t peer = port_at(sm, end)->peer;
@@ -153,24 +151,25 @@ static uint32_t enforcing_port_of(struct sm *sm, uint32_t end)
 static void plan_enforcement(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
-    uint32_t guard = enforcing_port_of(sm, end);
-    if (guard == SUBNET_NONE)
+    uint32_t enforcer = enforcing_port_of(sm, end);
+    if (enforcer == SUBNET_NONE)
         return;
-    const struct subnet_node *node = node_at(sm, port_at(sm, guard)->node);
-    unsigned room = (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
-    bool fits = work->keys.keys.count <= room;
+    const struct subnet_node *node = node_at(sm, port_at(sm, enforcer)->node);
+    unsigned capacity =
+        (unsigned)wire_get(node->switch_info, SWITCH_INFO_PARTITION_ENFORCEMENT_CAP);
+    bool fits = work->keys.keys.count <= capacity;
     if (sm->config.part_enforce == SM_ENFORCE_NOT || !fits) {
-        unwant_table(sm, guard);
-        if (sm->config.part_enforce != SM_ENFORCE_NOT && room && work->unenforced++ == 0)
-            work->first_unenforced = guard;
+        unwant_table(sm, enforcer);
+        if (sm->config.part_enforce != SM_ENFORCE_NOT && capacity && work->unenforced++ == 0)
+            work->first_unenforced = enforcer;
         return;
     }
-    for (unsigned part = 0; part < blocks_of(room); part++) {
+    for (unsigned part = 0; part < blocks_of(capacity); part++) {
         uint8_t block[BLOCK_BYTES] = {0};
         unsigned first = part * PARTITION_BLOCK;
         for (unsigned i = 0; i < PARTITION_BLOCK && first + i < work->keys.keys.count; i++)
             wire_set_at(block, P_KEY_TABLE_P_KEY, i, work->keys.keys.items[first + i]);
-        blocks_want(&sm->subnet.blocks, guard, BLOCK_PARTITIONS, part, block);
+        blocks_want(&sm->subnet.blocks, enforcer, BLOCK_PARTITIONS, part, block);
     }
 }
 
@@ -179,63 +178,63 @@ void partitions_enforce(struct sm *sm, uint32_t port, uint8_t *info)
     const struct blocks *blocks = &sm->subnet.blocks;
     if (!sm->partitioning->used || !is_switch(sm, port) || port_at(sm, port)->number == 0)
         return;
-    bool guards =
+    bool enforces =
         !is_switch(sm, port_at(sm, port)->peer) && blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0);
-    if (guards && blocks_find_missing(blocks, port, BLOCK_PARTITIONS))
+    if (enforces && blocks_find_missing(blocks, port, BLOCK_PARTITIONS))
         return;
-    unsigned how = guards ? sm->config.part_enforce : SM_ENFORCE_NOT;
+    unsigned how = enforces ? sm->config.part_enforce : SM_ENFORCE_NOT;
     wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, (how & SM_ENFORCE_IN) != 0);
     wire_set(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, (how & SM_ENFORCE_OUT) != 0);
 }
 
 /* ---- planning ---- */
 
-/* The switch first: it lets nothing new pass before the adapter knows of it. */
+/* The switch port is written first. */
 static enum function_outcome plan_port(struct sm *sm, uint32_t end)
 {
     struct partitioning *work = sm->partitioning;
     const struct partitions *rules = rules_of(sm);
-    unsigned room = key_capacity_of(sm, end);
+    unsigned capacity = key_capacity_of(sm, end);
     struct partition_port port = {.guid = key_owner_of(sm, end),
                                   .kind = node_at(sm, port_at(sm, end)->node)->kind,
                                   .self = end == sm->subnet.own_port};
-    load_table(sm, end, room);
+    load_table(sm, end, capacity);
     partitions_find_keys(rules, &port, &work->keys);
-    if (!partitions_place(rules, &work->keys, work->before.items, room, work->table.items)) {
+    if (!partitions_place(rules, &work->keys, work->before.items, capacity, work->table.items)) {
         if (work->overfull++ == 0)
             work->first_overfull = end;
         return FUNCTION_REFUSED;
     }
     uint32_t unenforced = work->unenforced;
     plan_enforcement(sm, end);
-    want_table(sm, end, room);
+    want_table(sm, end, capacity);
     if (work->unenforced == unenforced)
         end_port_at(sm, end)->done = plan_key_of(sm, end);
     return FUNCTION_DONE;
 }
 
-/* Once for the same ports. */
+/* Logs a set of ports once. */
 static void report_problems(struct sm *sm)
 {
     struct partitioning *work = sm->partitioning;
-    uint64_t trouble = hash_mix(hash_mix(work->overfull ^ (uint64_t)work->first_overfull << 32) ^
-                                (work->unenforced | (uint64_t)work->first_unenforced << 32));
-    if (trouble == work->reported)
+    uint64_t problems = hash_mix(hash_mix(work->overfull ^ (uint64_t)work->first_overfull << 32) ^
+                                 (work->unenforced | (uint64_t)work->first_unenforced << 32));
+    if (problems == work->reported)
         return;
-    work->reported = trouble;
+    work->reported = problems;
     if (work->overfull) {
         const struct subnet_port *port = port_at(sm, work->first_overfull);
         sm_log(sm, SM_EVENT_ERROR,
-               "%u ports are in more partitions than they have room for and keep the keys they "
-               "have; the first: port %u of 0x%016llx, with %u",
+               "%u ports are in more partitions than their tables can hold and keep their keys; "
+               "the first: port %u of 0x%016llx, with %u entries",
                work->overfull, port->number, (unsigned long long)node_at(sm, port->node)->guid,
                key_capacity_of(sm, work->first_overfull));
     }
     if (work->unenforced) {
         const struct subnet_port *port = port_at(sm, work->first_unenforced);
         sm_log(sm, SM_EVENT_ERROR,
-               "%u switch ports have no room for the keys of the port behind them and enforce "
-               "nothing; the first: port %u of 0x%016llx",
+               "%u switch ports cannot hold the keys of the port behind them and do not enforce "
+               "them; the first: port %u of 0x%016llx",
                work->unenforced, port->number, (unsigned long long)node_at(sm, port->node)->guid);
     }
 }
@@ -244,11 +243,12 @@ static void report_problems(struct sm *sm)
 
 static void read_block(struct sm *sm, uint32_t end, unsigned block)
 {
+    assert(block < blocks_of(key_capacity_of(sm, end)));
     end_port_at(sm, end)->table = READING;
     sm_send(sm, &get_keys, (union request_subject){.keys = {end, block}}, end, block, NULL);
 }
 
-/* The table is read, as far as the port tells it. */
+/* The table is read, or the port refuses. */
 static void finish_port(struct sm *sm, const struct request *request)
 {
     uint32_t end = request->about.keys.port;
@@ -262,12 +262,12 @@ static void finish_port(struct sm *sm, const struct request *request)
         program_port(sm, enforcing_port_of(sm, end));
 }
 
-/* Keys fill a table from the front: behind a blank block there are none. */
+/* A blank block is the end of the table: keys have the lowest indices. */
 static void keys_read(struct sm *sm, const struct request *request)
 {
     static const uint8_t blank[BLOCK_BYTES];
     uint32_t end = request->about.keys.port, block = request->about.keys.block;
-    blocks_learn(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
+    blocks_set_known(&sm->subnet.blocks, end, BLOCK_PARTITIONS, block, request->answer);
     if (memcmp(request->answer, blank, sizeof blank) != 0 &&
         block + 1 < blocks_of(key_capacity_of(sm, end)))
         read_block(sm, end, block + 1);
@@ -313,9 +313,9 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
     return port == SUBNET_NONE || end_port_at(sm, port)->table == READ;
 }
 
-/* ---- when ---- */
+/* ---- updates ---- */
 
-/* A port that comes back gets what was wanted of it without being planned again. */
+/* A port that comes back keeps its plan. */
 static void update_port(struct sm *sm, uint32_t end)
 {
     struct end_port *port = end_port_at(sm, end);
@@ -339,7 +339,7 @@ void partitions_plan(struct sm *sm)
         work->activations == activations && work->holds_ended == sm->subnet.functions.holds_ended)
         return;
     for (size_t i = 0; work->rules_changed && i < work->ports.count; i++)
-        work->ports.items[i].done = 0; /* also of those that are away */
+        work->ports.items[i].done = 0; /* absent ports included */
     work->used = true;
     work->rules_changed = false;
     work->generation = sm->subnet.generation;
@@ -356,10 +356,10 @@ void partitions_plan(struct sm *sm)
     }
     if (!transactions_under_way(sm, GROUP_KEYS))
         report_problems(sm);
-    program_schedule(sm); /* what switches enforce is a setting of their ports */
+    program_schedule(sm); /* PartitionEnforcement is in PortInfo */
 }
 
-/* ---- machines ---- */
+/* ---- virtual machines ---- */
 
 bool sm_uses_partitions(const struct sm *sm)
 {
@@ -373,7 +373,7 @@ static void forget_table(struct sm *sm, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row))
         if (blocks->rows.items[row].kind == BLOCK_PARTITIONS && !blocks->rows.items[row].writing)
-            blocks_confirm(blocks, row, NULL);
+            blocks_set_actual(blocks, row, NULL);
 }
 
 void partitions_came_up(struct sm *sm, uint32_t socket)

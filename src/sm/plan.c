@@ -1,8 +1,8 @@
-/* Planning: from what is known to what is wanted.
+/* Planning: jobs that compute forwarding tables.
  *
- * A snapshot of the subnet goes to a routing engine as a job; the host runs it, in a thread of its
- * own if it likes, and hands it back. Tables of an older job than the one last asked for are not
- * taken. What the engine gives becomes the wanted side of every switch's table. */
+ * A job contains a snapshot of the subnet and of the tables in the switches. The host runs it, in
+ * another thread if it has one, and returns it. Obsolete jobs are discarded. The job also plans the
+ * order of updates; distribute.c makes its tables wanted. */
 #include "routing/check/verify.h"
 #include "sm/internal.h"
 #include "vswitch/model/terminals.h"
@@ -10,16 +10,16 @@
 #include <errno.h>
 #include <string.h>
 
-enum { VLS_AT_MOST = 15 }; /* for data, of any link */
+enum { VLS_AT_MOST = 15 }; /* data VLs of a link */
 
 struct plan {
-    struct sm_job *outgoing; /* to be handed to the host */
-    struct sm_job *received; /* computed, and not taken yet */
-    struct sm_job *current;  /* whose tables are in force, or on their way to be */
-    struct sm_job *serving;  /* whose tables were all acknowledged; may be the current one */
-    bool broken_off;         /* not all tables of the current one will be written */
+    struct sm_job *outgoing; /* for the host */
+    struct sm_job *received; /* computed, not current yet */
+    struct sm_job *current;  /* see plan_current() */
+    struct sm_job *serving;  /* see plan_serving(); may be the current one */
+    bool broken_off;         /* the current tables will not all be written */
     uint64_t paths_generation;
-    uint64_t jobs; /* counted */
+    uint64_t jobs; /* number of the last job */
 };
 
 static void release_jobs(struct plan *plan)
@@ -77,8 +77,8 @@ static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint3
     vec_push(&job->nodes, i);
 }
 
-/* In the order of their LIDs: that of discovery depends on which answer came first, and the same
- * subnet is to have the same routes. */
+/* In the order of LIDs, so that the same subnet has the same routes: the order of discovery depends
+ * on the order of answers. */
 static void add_switches(struct sm *sm, struct sm_job *job, uint32_t *index)
 {
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
@@ -117,7 +117,7 @@ static void add_link(struct sm *sm, struct sm_job *job, const uint32_t *index, u
     add_terminal(sm, job, index[near->node], near->number, near->peer);
 }
 
-/* True if there is anything in them. */
+/* Returns true if they have any entry. */
 static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, unsigned length)
 {
     bool any = false;
@@ -128,22 +128,21 @@ static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, 
         for (unsigned lid = first; lid < first + LFT_BLOCK && !any; lid++)
             any = lid && row[lid] != PORT_NONE;
     }
-    row[0] = PORT_NONE; /* no address */
+    row[0] = PORT_NONE; /* no unicast LID */
     return any;
 }
 
-/* The tables that are in the switches now, as the order needs them. */
 static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason)
 {
     job->mode = sm->config.mode;
-    /* The final tables of a hybrid go out while traffic runs (paper 002, section 3.4). */
+    /* The final tables of a hybrid are distributed while traffic runs (paper 002, section 3.4). */
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
     job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
     job->only_adopt = sm_state(sm) == SM_STANDBY;
     if (job->mode != SM_ORDERED && !job->adopt)
         return;
-    struct network shape = job->network; /* entries for addresses that are gone may stay */
+    struct network shape = job->network; /* entries of LIDs that are gone may stay */
     if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
         plan_current(sm)->routes.top_lid > shape.top_lid)
         shape.top_lid = plan_current(sm)->routes.top_lid;
@@ -157,6 +156,7 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason)
 {
+    assert(engine && sm->subnet.own_port != SUBNET_NONE && discovery_is_complete(sm));
     struct sm_job *job = mem_zalloc(1, sizeof *job);
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
     job->number = ++sm->plan->jobs;
@@ -201,7 +201,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     return job->number;
 }
 
-/* The manager writes nothing that the independent check has not passed. */
+/* The manager only writes tables that pass the independent check. */
 int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 {
     struct verify_report report;
@@ -209,12 +209,12 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
     struct verify_options options = {
         .workers = job->options.workers, .keep = &graph, .reversible = routes->reversible};
     verify_routes(&job->network, routes, &options, &report);
-    bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_holds(&report);
+    bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_passes(&report);
     if (!fine) {
         err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
                 report.findings.count ? report.findings.items[0] : "they do not deliver");
         dependency_release(&graph);
-    } else { /* the next repair and its check start from what was found */
+    } else { /* the next repair and its check start from the results */
         uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
         dependency_release(&job->checked);
         job->checked = graph;
@@ -227,14 +227,14 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
     return fine ? 0 : -EINVAL;
 }
 
-/* What is in the fabric travels by old or new tables, or by a mixture of both. */
+/* Packets follow old or new tables, or a mixture of both. */
 static void find_longest(struct sm_job *job)
 {
     job->longest_before = routes_longest(&job->before, &job->network);
     job->longest = job->longest_before + routes_longest(&job->routes, &job->network);
 }
 
-/* Whether there are routes that lead into what is gone. */
+/* Whether an entry leads to a port without a link. */
 static bool has_broken_routes(const struct sm_job *job)
 {
     const struct network *network = &job->network;
@@ -250,13 +250,13 @@ static bool has_broken_routes(const struct sm_job *job)
     return false;
 }
 
-/* Waves that wait for drains spare those whose routes are good a stop, and cost those whose routes
- * are broken their packets all the while: with more than one, it is better if all wait for one. */
+/* During a drain packets on broken routes are lost, while intact routes carry traffic. With more
+ * than one drain it is better to quiesce all sources and drain once. */
 static void decide_urgency(struct sm_job *job)
 {
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
-    bool slow = drains > (job->plan.stuck_lanes ? 0 : 1);
-    if (job->plan.stuck_lanes || drains)
+    bool slow = drains > (job->plan.stuck_vls ? 0 : 1);
+    if (job->plan.stuck_vls || drains)
         find_longest(job);
     job->urgent = slow && has_broken_routes(job);
 }
@@ -266,8 +266,8 @@ static bool is_one_way(const struct routes *routes)
     return routes->vls > 1 && !routes->reversible;
 }
 
-/* With a lane less than there are, which is then for groups. The engines get all if the first one
- * cannot do with that, or if its levels hold both ways only so. */
+/* Computes with one VL less, which is reserved for groups. Uses all VLs if the first engine fails
+ * with fewer, or if its paths are reversible only with all of them. */
 static int compute_with_spare_vl(struct sm_job *job, const struct engine_list *engines,
                                  struct err *err)
 {
@@ -294,7 +294,7 @@ static int compute_with_spare_vl(struct sm_job *job, const struct engine_list *e
     return 0;
 }
 
-/* All tables anew, of the first engine that does not refuse. */
+/* Computes all tables with the first engine that does not refuse. */
 static int compute(struct sm_job *job, struct err *err)
 {
     uint64_t spent = job->routes.operations;
@@ -307,14 +307,14 @@ static int compute(struct sm_job *job, struct err *err)
     job->routes.operations += spent;
     bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->quiesced;
     if (ordered && !job->levels_known && job->routes.vls > 1)
-        job->before.vls = VLS_AT_MOST; /* anything may be on any lane */
+        job->before.vls = VLS_AT_MOST; /* packets may be on any VL */
     if (ordered)
         update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
     return status ? status : plan_check(job, &job->routes, err);
 }
 
-/* Keeps the tables that are there, if they are right; and if they keep to the directions that the
- * engine would give, that is remembered: repairs and machines that move can rely on it then. */
+/* Keeps the tables in the switches if they pass the check. If they also follow the ranks of the
+ * engine, the ranks are kept for repairs and for virtual machines that move. */
 static bool adopt(struct sm_job *job)
 {
     struct err unfit;
@@ -348,7 +348,7 @@ int sm_job_run(struct sm_job *job, struct err *err)
     if (status)
         status = compute(job, err);
     else
-        job->provisional = false; /* the tables that were there are final, repaired or not */
+        job->provisional = false; /* repaired tables are final */
     if (!status && job->quiesced)
         find_longest(job);
     else if (!status && job->before.ports)
@@ -377,8 +377,7 @@ void plan_take_routes(struct sm *sm)
         sm_log(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
 }
 
-/* If all was there, nothing is broken off: the tables in force stay what they are, whatever becomes
- * of the next plan. */
+/* Tables that are all acknowledged stay in force, whatever the next plan is. */
 void plan_break_off(struct sm *sm)
 {
     sm->plan->broken_off = sm->plan->current != sm->plan->serving;

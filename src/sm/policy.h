@@ -1,35 +1,35 @@
-/* How a manager goes about its work: decisions that a configuration file does not offer.
+/* Policies: decisions of a manager that are not in its configuration file.
  *
- * There are two policies: the default one, and that of the managers in the papers that weft
- * reproduces (paper_policy.c). The rest of the manager asks for a decision by its name and does not
- * know which policy it follows. */
+ * There are two: the default policy (core.c), and that of the managers in the papers that weft
+ * reproduces (paper_policy.c). The other files test single fields and are independent of the policy
+ * in use. */
 #ifndef WEFT_SM_POLICY_H
 #define WEFT_SM_POLICY_H
 
 #include "sm/sm.h"
 
 struct sm_policy {
-    /* Limits a configuration to what the policy can do; NULL: it can do all. */
+    /* Limits a configuration to what the policy supports; NULL: it supports everything. */
     void (*limit)(struct sm_config *config);
 
     /* Sequencing. */
-    bool alone;      /* there is no other manager: master from the start, and nobody to notify */
-    bool sequential; /* sweeps and traps wait for the end of a change, routes for all addresses */
-    bool no_window;  /* SMPs are sent as soon as they are due, however many are outstanding */
-    bool chases_losses; /* time-outs and lost links are looked into before discovery is complete */
-    bool short_drains;  /* a drain lasts as long as the longest path that matters, not of all */
+    bool alone;         /* there is no other manager: this one starts as master */
+    bool sequential;    /* sweeps and traps wait for the end of a change, routes for all LIDs */
+    bool no_window;     /* an SMP is sent when it is due, however many are outstanding */
+    bool chases_losses; /* time-outs and lost links are examined before discovery is complete */
+    bool short_drains;  /* a drain lasts as long as the longest affected path, not of all */
 
     /* What is read. */
     bool reads_whole_nodes; /* NodeDescription and SwitchInfo, not only NodeInfo and PortInfo */
-    bool probes_every_port; /* links are probed from both ends; else where nobody is known */
+    bool probes_every_port; /* links are probed from both ends; else if the peer is unknown */
 
     /* What is written. */
-    bool services;     /* partitions, levels of service, multicast trees */
-    bool ports_once;   /* an end port when it is first read, a switch port by static distribution;
-                          else whatever differs from what is wanted, at any time */
-    bool whole_tables; /* all blocks of a linear table each time; else those that differ, up to
-                          the top LID */
-    bool keeps_old_entries; /* those for LIDs that are gone count in the order of updates */
+    bool services;          /* partitions, levels of service, multicast trees */
+    bool ports_once;        /* an end port is written when it is first read, a switch port by static
+                               distribution; else any port whose settings differ, at any time */
+    bool whole_tables;      /* all blocks of a linear table are written each time; else blocks that
+                               differ, up to the top LID */
+    bool keeps_old_entries; /* the order of updates includes entries of LIDs that are gone */
 };
 
 #endif

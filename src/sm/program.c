@@ -1,11 +1,8 @@
-/* Programming: the difference between what is wanted and what is, written to the fabric.
+/* Writes SwitchInfo and forwarding tables that differ from the wanted ones; program_ports.c does
+ * the same for ports. The top LID of a switch is raised before its blocks are written.
  *
- * There is one way to write: compare, and send what differs. This file does it for switches, their
- * SwitchInfo and their tables; program_ports.c for ports. A switch's top LID is raised before its
- * blocks. What is right already costs nothing.
- *
- * Whoever does not take what it is told is left as it is until the next sweep, which tries again:
- * the rest of the subnet does not wait for it. That is said once. */
+ * A refused Set is not repeated before the next sweep, and the rest of the subnet does not wait for
+ * it. It is logged once. */
 #include "sm/internal.h"
 #include "vswitch/model/addresses.h"
 
@@ -24,29 +21,29 @@ static const struct request_kind set_switch = {
     .loses_contact = true,
 };
 
-enum { TRIES = 3 }; /* of what may have been refused because of something that just changed */
+enum { TRIES = 3 }; /* of a Set that may have failed because of a concurrent change */
 
-struct refusal { /* what a switch did not take; it is not sent again before the next sweep */
-    uint64_t blocks[LFT_BLOCKS / 64]; /* of its table … */
-    uint64_t contents;                /* … and a fingerprint of what is wanted there; 0: none */
-    uint64_t info;                    /* fingerprint of a SwitchInfo; 0: none */
-    uint64_t sweep;                   /* when the next one is due */
+struct refusal {                      /* by a switch; not repeated before the next sweep */
+    uint64_t blocks[LFT_BLOCKS / 64]; /* refused blocks of its table */
+    uint64_t contents;                /* hash of their wanted contents; 0: none */
+    uint64_t info;                    /* hash of the refused SwitchInfo; 0: none */
+    uint64_t sweep;                   /* sweep_deadline() when this was last reviewed */
     bool reported_blocks, reported_info;
-    uint8_t changes; /* times in a row that it did not take back that ports changed */
+    uint8_t changes; /* failed attempts in a row to clear PortStateChange */
 };
 
 struct switch_settings {
-    uint32_t writing_tables; /* requests under way */
+    uint32_t writing_tables; /* Sets under way */
     bool writing_switch;
-    bool keeps_lifetime;      /* keeps packets as long as it likes, whatever it is told */
-    bool keeps_multicast_top; /* the same for the last MLID */
-    bool too_small;           /* its table cannot hold the routes, and that was said */
+    bool keeps_lifetime;      /* does not accept LifeTimeValue */
+    bool keeps_multicast_top; /* does not accept MulticastFDBTop */
+    bool too_small;           /* its table cannot hold the routes; logged */
     struct refusal refusal;
 };
 
 struct program {
-    VEC(struct switch_settings) nodes; /* beside the subnet's */
-    bool due;                          /* all that is wanted is to be compared with what is */
+    VEC(struct switch_settings) nodes; /* by node of the subnet */
+    bool due;                          /* compare everything wanted with actual */
     uint32_t blocks_sent;
 };
 
@@ -113,7 +110,7 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
             block, n->tables->wanted + block * LFT_BLOCK);
 }
 
-/* The last multicast LID that a switch looks up; what it says itself where it cannot be told. */
+/* The wanted MulticastFDBTop; the actual one if the switch does not support it. */
 static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
 {
     enum { HAS_MULTICAST_TOP = 1 << 30 };
@@ -126,7 +123,7 @@ static unsigned multicast_top_of(const struct sm *sm, uint32_t node)
     return multicast_top(sm) < last ? multicast_top(sm) : last;
 }
 
-/* What a switch is to be told; the rest as in what it says itself. */
+/* Sets the wanted fields of a SwitchInfo. */
 static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
 {
     const struct subnet_node *n = node_at(sm, node);
@@ -138,9 +135,9 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
     wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
 }
 
-/* ---- what a switch took and what not ---- */
+/* ---- outcomes of SwitchInfo, and refusals ---- */
 
-/* A SwitchInfo, whether it acknowledges a change or not. */
+/* Independent of PortStateChange. */
 static uint64_t info_fingerprint(const uint8_t *info)
 {
     uint8_t settings[24] = {0};
@@ -154,14 +151,14 @@ static uint64_t refused_contents(struct sm *sm, uint32_t node)
     const struct refusal *refusal = &switch_settings(sm, node)->refusal;
     const struct subnet_tables *tables = node_at(sm, node)->tables;
     uint64_t hash = 1;
-    assert(tables); /* or there were no blocks to be refused */
+    assert(tables); /* else there are no blocks */
     for (unsigned block = 0; block < LFT_BLOCKS; block++)
         if (bitset_has(refusal->blocks, block))
             hash = hash_bytes(hash, tables->wanted + block * LFT_BLOCK, LFT_BLOCK);
     return hash;
 }
 
-/* What is wanted may be something else now; or it is time to try again. */
+/* Forgets refusals after a sweep, or if the wanted contents changed. */
 static void review_refusals(struct sm *sm, uint32_t node)
 {
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
@@ -200,7 +197,7 @@ static void info_refused(struct sm *sm, const struct request *request)
         wire_get(n->switch_info, random ? SWITCH_INFO_DEFAULT_PORT : SWITCH_INFO_LINEAR_FDB_TOP);
     if (!refusal->reported_info)
         sm_log(sm, SM_EVENT_ERROR,
-               "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps ask "
+               "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps try "
                "again",
                (unsigned long long)n->guid, request->status, random ? "default port" : "top LID",
                (unsigned)kept);
@@ -225,7 +222,7 @@ static void info_accepted(struct sm *sm, const struct request *request)
     refusal->changes = keeps ? refusal->changes + (refusal->changes < TRIES) : 0;
     if (refusal->changes == TRIES && discovery_note_stuck_change(sm, node))
         sm_log(sm, SM_EVENT_WARNING,
-               "switch 0x%016llx does not take back that its ports changed: every sweep reads them",
+               "switch 0x%016llx does not clear PortStateChange: every sweep reads its ports",
                (unsigned long long)node_at(sm, node)->guid);
 }
 
@@ -237,6 +234,7 @@ static void info_accepted(struct sm *sm, const struct request *request)
 static void program_switch_info(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
+    assert(n->present && n->kind == SUBNET_SWITCH && plan_current(sm));
     struct switch_settings *work = switch_settings(sm, node);
     uint8_t wanted[SMP_DATA_BYTES] = {0}, expected[sizeof n->switch_info];
     memcpy(wanted, n->switch_info, sizeof n->switch_info);
@@ -253,7 +251,7 @@ static void program_switch_info(struct sm *sm, uint32_t node)
     if (work->writing_switch || work->refusal.info == info_fingerprint(wanted) ||
         (!changed && memcmp(expected, n->switch_info, sizeof expected) == 0))
         return;
-    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* acknowledged by this, if set */
+    wire_set(n->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0); /* this Set clears it */
     work->writing_switch = true;
     sm_send(sm, &set_switch, (union request_subject){.node = node}, n->first_port, 0, wanted);
 }
@@ -265,17 +263,17 @@ bool program_first_lacks_room(struct sm *sm, uint32_t node)
     return first;
 }
 
-/* The last block that is wanted and that a switch has room for. */
+/* The last block that is wanted and that the table can hold. */
 static unsigned last_block(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
+    assert(n->tables && n->tables->wanted_top < LFT_ENTRIES);
     unsigned top = n->tables->wanted_top;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;
     if (!fits && program_first_lacks_room(sm, node))
         sm_log(sm, SM_EVENT_ERROR,
-               "switch 0x%016llx has room for LIDs up to %u only: those up to %u have no route "
-               "there",
+               "the table of switch 0x%016llx ends at LID %u: LIDs up to %u have no route there",
                (unsigned long long)n->guid, capacity - 1, top);
     if (fits)
         switch_settings(sm, node)->too_small = false;
@@ -296,16 +294,16 @@ void program_switch(struct sm *sm, uint32_t node)
     struct subnet_node *n = node_at(sm, node);
     enum phase phase = reconfigure_phase(sm);
     if (!n->present)
-        switch_settings(sm, node)->refusal = (struct refusal){0}; /* it may be another when back */
+        switch_settings(sm, node)->refusal = (struct refusal){0}; /* it may come back changed */
     if (sm_state(sm) != SM_MASTER || !n->present || !plan_current(sm) || n->kind != SUBNET_SWITCH ||
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
-        return; /* traffic is still running, or what is wanted is about to change */
+        return; /* traffic is not stopped yet, or the wanted tables are about to change */
     review_refusals(sm, node);
     bool whole = sm->config.policy->whole_tables;
     if (!whole || random_table_is_used(n))
         program_switch_info(sm, node);
     if (switch_settings(sm, node)->writing_tables || !n->tables)
-        return; /* looked at again when they are through; or nobody's business */
+        return; /* program_block_done() continues; a vSwitch has no table to write */
     if (random_table_is_used(n)) {
         random_table_program(sm, node);
         return;
@@ -371,7 +369,7 @@ void program_block_done(struct sm *sm, uint32_t node)
     }
 }
 
-/* Whoever does not answer a Set may or may not have carried it out: the block is not known. */
+/* The Set may or may not have been executed. */
 void program_block_unanswered(struct sm *sm, const struct request *request)
 {
     discovery_store_block(sm, request->about.table.node, request->about.table.block, NULL);
@@ -389,8 +387,8 @@ static void block_refused(struct sm *sm, const struct request *request)
     uint32_t node = request->about.table.node, block = request->about.table.block;
     const uint8_t *wanted = node_at(sm, node)->tables->wanted + block * LFT_BLOCK;
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
-    program_report_refused_block(sm, request, "; sweeps ask again");
-    if (memcmp(wanted, request->data, LFT_BLOCK) == 0) { /* still */
+    program_report_refused_block(sm, request, "; sweeps try again");
+    if (memcmp(wanted, request->data, LFT_BLOCK) == 0) { /* still wanted */
         review_refusals(sm, node);
         bitset_add(refusal->blocks, block);
         refusal->contents = refused_contents(sm, node);
@@ -403,12 +401,12 @@ static void switch_ended(struct sm *sm, const struct request *request)
     switch_settings(sm, request->about.node)->writing_switch = false;
 }
 
-/* What changed before the change was acknowledged may have been missed: ports are looked at again,
- * but for those that show their state when they are made Active, which comes later. */
+/* A Set that cleared PortStateChange may hide a change: reads the ports, except those that become
+ * Active later, which shows their state. */
 static void switch_written(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
-    uint8_t wanted[sizeof node_at(sm, node)->switch_info]; /* by now */
+    uint8_t wanted[sizeof node_at(sm, node)->switch_info]; /* when the answer arrives */
     memcpy(wanted, request->data, sizeof wanted);
     want_switch_info(sm, node, wanted);
     if (request->status)

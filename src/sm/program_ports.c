@@ -1,8 +1,8 @@
-/* Settings of ports: what differs from what is wanted goes out in one Set for each port.
+/* Writes PortInfo that differs from the wanted settings, with one Set for each port.
  *
- * A port's settings and its step to Armed go together; it becomes Active when the tables of its
- * switch are confirmed and the other end is at least Armed. Where traffic is running, links between
- * switches come first: no table leads over one that does not carry anything yet. */
+ * One Set writes the settings and changes the state to Armed. The port becomes Active when the
+ * tables of its switch are confirmed and the other end is at least Armed. While traffic runs, links
+ * between switches become Active before new tables use them. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -18,16 +18,16 @@ static const struct request_kind set_port = {
     .loses_contact = true,
 };
 
-enum { TRIES = 3 }; /* of what may have been refused because of something that just changed */
+enum { TRIES = 3 }; /* of a Set that may have failed because of a concurrent change */
 
 struct port_settings {
     bool writing;     /* a Set is under way */
-    uint64_t tried;   /* fingerprint of the last settings and of what the port made of them */
-    uint8_t refusals; /* Sets in a row that it did not take or that did not move it */
+    uint64_t tried;   /* hash of the last Set and its answer */
+    uint8_t refusals; /* Sets in a row that were refused or did not change the state */
 };
 
 struct port_writer {
-    VEC(struct port_settings) ports; /* beside the subnet's */
+    VEC(struct port_settings) ports; /* by port of the subnet */
     uint32_t sent;                   /* Sets */
 };
 
@@ -66,9 +66,9 @@ static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field fiel
     return x < y ? x : y;
 }
 
-/* Settings of an end port: address, keys, and where the manager is. */
 static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t *info)
 {
+    assert(port->lid && port->lid <= LID_UNICAST_LAST);
     wire_set(info, PORT_INFO_GID_PREFIX, sm->config.subnet_prefix);
     wire_set(info, PORT_INFO_LID, port->lid);
     wire_set(info, PORT_INFO_LMC, port->lmc);
@@ -80,7 +80,7 @@ static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t
     wire_set(info, PORT_INFO_SUBNET_TIME_OUT, sm->config.subnet_timeout);
 }
 
-/* Between switches, as tables know them: behind a vSwitch nobody is reached but its own. */
+/* A link between switches that tables may use; vSwitches forward to their own functions only. */
 static bool is_trunk(const struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = port_at(sm, port);
@@ -97,7 +97,7 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
     struct subnet_port *p = port_at(sm, port);
     enum phase phase = reconfigure_phase(sm);
     if (phase == PHASE_STOP || phase == PHASE_WRITE || phase == PHASE_START)
-        return PORT_STATE_NO_CHANGE; /* stopped on purpose */
+        return PORT_STATE_NO_CHANGE; /* static distribution stops the ports */
     uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
     if (state == PORT_STATE_INIT)
         return PORT_STATE_ARMED;
@@ -105,15 +105,15 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
         !partitions_are_settled(sm, port) ||
         wire_get(peer->info, PORT_INFO_PORT_STATE) < PORT_STATE_ARMED)
         return PORT_STATE_NO_CHANGE;
-    /* Waves may lead over a link between switches, and none is written before it is Active. */
+    /* Links between switches become Active before the first wave. */
     bool ready =
         (phase == PHASE_WAVES && is_trunk(sm, port)) ||
         (program_tables_are_confirmed(sm, p->node) && program_tables_are_confirmed(sm, peer->node));
     return ready ? PORT_STATE_ACTIVE : PORT_STATE_NO_CHANGE;
 }
 
-/* An agent may accept a setting and not heed it: the same is not asked of it again as long as it
- * stays as it is. Port states do not count: they are steps, not settings. */
+/* An agent may accept a setting and ignore it: the same Set is not repeated while PortInfo stays
+ * the same. Port states are excluded. */
 static uint64_t fingerprint(const uint8_t *settings, const uint8_t *outcome)
 {
     uint8_t both[2][64];
@@ -136,7 +136,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
     if (state == PORT_STATE_NO_CHANGE &&
         port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
-        return; /* it does not heed them */
+        return; /* the agent ignores them */
     assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);
     port_settings(sm, port)->writing = true;
     sm->port_writer->sent++;
@@ -144,10 +144,10 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
             subnet_end_port(&sm->subnet, port), port_at(sm, port)->number, wanted);
 }
 
-/* An adapter's port is active from then on. Switch ports are activated when tables have been
- * distributed (distribute.c). */
+/* distribute.c makes switch ports Active. */
 void program_end_port_once(struct sm *sm, uint32_t port)
 {
+    assert(subnet_is_end_port(&sm->subnet, port) && sm->config.policy->ports_once);
     struct subnet_port *p = port_at(sm, port);
     uint8_t wanted[64];
     if (!p->lid || port_settings(sm, port)->writing)
@@ -166,10 +166,10 @@ void program_port(struct sm *sm, uint32_t port)
     bool management = node->kind == SUBNET_SWITCH && p->number == 0;
     if (subnet_is_socket(&sm->subnet, port)) {
         functions_program(sm, port);
-        return; /* all else is as at the PF's */
+        return; /* all other settings are those of the PF's socket */
     }
     if (!node->present || (!management && p->peer == SUBNET_NONE))
-        work->refusals = 0; /* whoever is there next has refused nothing yet */
+        work->refusals = 0; /* the next node there has not refused anything */
     if (sm_state(sm) != SM_MASTER || !node->present || !p->known || work->writing ||
         sm_is_avoiding_port(sm, port) || sm->config.policy->ports_once ||
         functions_is_held(sm, port))
@@ -198,11 +198,11 @@ void program_port(struct sm *sm, uint32_t port)
     send_settings(sm, port, wanted, state);
 }
 
-/* Whether a link between switches is on its way to Active; one that a port refuses is not. */
+/* Ignores links whose ports refuse to become Active. */
 bool program_links_rise(struct sm *sm)
 {
     if (distribute_has_written_waves(sm))
-        return false; /* what appears from now on is for the next plan */
+        return false; /* later links belong to the next plan */
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
@@ -229,8 +229,8 @@ void program_node_ports(struct sm *sm, uint32_t node)
 
 /* ---- outcomes ---- */
 
-/* It refused a Set, or took one and did not move. Its state changed under our feet, most likely:
- * look again before trying again. */
+/* A port refused a Set, or did not change its state. Its state has probably changed since it was
+ * read: reads it before the next try. */
 static void port_set_failed(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port;
@@ -243,11 +243,10 @@ static void port_set_failed(struct sm *sm, const struct request *request)
         discovery_read_port(sm, port);
     else if (work->refusals == TRIES && request->status)
         sm_log(sm, SM_EVENT_WARNING,
-               "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps ask again",
+               "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps try again",
                p->number, guid, request->status);
     else if (work->refusals == TRIES)
-        sm_log(sm, SM_EVENT_WARNING,
-               "port %u of 0x%016llx does not become %s when it is told to: sweeps ask again",
+        sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx does not become %s: sweeps try again",
                p->number, guid,
                wire_get(request->data, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED ? "Armed"
                                                                                  : "Active");

@@ -1,22 +1,20 @@
 /* Quality of service: SL to VL maps, VL arbitration and VLHighLimit of every port (7.6.6, 7.6.9).
  *
- * They are written when levels of service or tables were asked for, or when the routes use more
- * than one lane; otherwise only SL to VL maps are, of ports whose link has fewer VLs than the port:
- * without one, the port would map some SLs to a VL that the link does not have. What they should be
- * follows from the configuration and from what each link can do (subnet/qos.h), not from the
- * routes: a map that was written stays right when routes change, and maps of a fabric with lanes
- * but no levels never change at all.
+ * Tables are written only if service levels or tables are configured, or if the routes use more
+ * than one VL. Otherwise only the SL to VL maps of ports whose link has fewer VLs than the port
+ * are: without a map such a port would use a VL that the link does not have. They depend on the
+ * configuration and on the capabilities of each link (subnet/qos.h), not on the routes: a table
+ * stays valid when routes change.
  *
- * Routes may use as many lanes as every link between switches has, once levels have got theirs
- * (qos_limit_lanes, before an engine is asked). Links to adapters may have fewer: nothing behind
- * them waits for anything, so lanes can share one there.
+ * Routes may use the VLs that every link between switches has and that service levels leave
+ * (qos_limit_lanes, before an engine runs). Links to adapters may have fewer VLs: no dependency
+ * leads from an adapter to another link, so VLs of routes can share one there.
  *
- * Order: a port becomes Active when its own tables are there (blocks_port_is_settled), and sources
- * are told of new routes or levels when all of them are (qos_is_settled, before plan_serve). While
- * other levels go out on a running fabric, packets under way may meet old and new maps. With routes
- * on one lane that costs at most priority; with routes on several, what is under way may change
- * lanes, and packets' lifetime in switches is what ends a circle should one close: it is said when
- * that is so. */
+ * A port becomes Active when its own tables are written (blocks_port_is_settled). Sources use new
+ * routes or levels when all tables are (qos_is_settled, before plan_serve). While other levels are
+ * written on a running fabric, packets pass old and new maps. With routes on one VL that only
+ * affects priorities. With routes on several VLs packets may change VLs, and only the packet
+ * lifetime resolves a dependency cycle: a log line warns of it. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -24,18 +22,18 @@
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };
 
 struct service {
-    struct qos policy, served; /* what was asked for; what sources are told */
+    struct qos policy, served; /* configured; in force */
     struct qos_layout layout, written_layout, served_layout;
-    bool written;        /* tables are ours to write */
-    bool policy_changed; /* since it was planned with */
-    bool unserved;       /* tables may be on their way */
-    bool writes_sources; /* arbitration of adapters is ours to write, whatever else is */
+    bool written;        /* this manager writes tables */
+    bool policy_changed; /* since the last plan */
+    bool unserved;       /* the plan differs from the levels in force */
+    bool writes_sources; /* this manager writes arbitration of adapters */
     uint64_t planned_generation, epoch;
-    uint64_t planned_activations; /* functions of that generation that had come up */
-    VEC(uint64_t) signatures;     /* by node: of what its tables were planned for */
+    uint64_t planned_activations; /* functions that had come up at the last plan */
+    VEC(uint64_t) signatures;     /* by node: signature_of() when it was planned */
 };
 
-/* ---- what links can do ---- */
+/* ---- capabilities of links ---- */
 
 static unsigned lanes_of_code(uint64_t code)
 {
@@ -43,7 +41,7 @@ static unsigned lanes_of_code(uint64_t code)
     return code >= CODE_15 ? 15 : code ? 1u << (code - 1) : 1;
 }
 
-/* Whether there is a link to speak of; what it can do. */
+/* Stores what both ends of a link support; false: there is no known link. */
 static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *described)
 {
     const struct subnet_port *p = port_at(sm, port);
@@ -87,7 +85,7 @@ static bool has_mixed_vls(struct sm *sm)
     return false;
 }
 
-/* The fewest of any link between switches; 0: there are no such links. */
+/* The fewest data VLs of any link between switches; 0: there is no such link. */
 static unsigned fewest_lanes(struct sm *sm)
 {
     unsigned fewest = 0;
@@ -119,7 +117,7 @@ static void update_layout(struct sm *sm)
     if (refusal.message[0] && !same)
         sm_log(sm, SM_EVENT_ERROR, "%.200s", refusal.message);
     else if (sm->service->layout.levels && !same)
-        sm_log(sm, SM_EVENT_CHANGE, "%u levels of service; routes may use %u lanes",
+        sm_log(sm, SM_EVENT_CHANGE, "%u service levels; routes may use %u VLs",
                sm->service->layout.level_count, sm->service->layout.lanes);
 }
 
@@ -142,7 +140,7 @@ static bool needs_lanes(const struct sm *sm)
     return plan_current(sm) && plan_current(sm)->routes.vls > 1;
 }
 
-/* The lanes of an adapter's link that carry what is held (quiesce.c). */
+/* The VLs of an adapter's link that carry quiesced VLs of routes (quiesce.c). */
 static unsigned quiesced_vls(struct sm *sm, const struct qos_port *described)
 {
     const struct service *work = sm->service;
@@ -159,7 +157,7 @@ static unsigned quiesced_vls(struct sm *sm, const struct qos_port *described)
     return vls;
 }
 
-/* Leaves lanes out, and a mark in the place of the first, by which others can tell. */
+/* Removes VLs from an arbitration list and puts QUIESCE_MARK_VL first. */
 static void exclude_vls(struct qos_list *list, unsigned vls)
 {
     struct qos_list all = *list;
@@ -193,8 +191,7 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
     }
 }
 
-/* A switch that can takes one map for all inputs; others want one for each that something comes in
- * by. */
+/* A switch with OptimizedSLtoVLMapping takes one map for all inputs, others one for each input. */
 static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *described)
 {
     const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
@@ -227,7 +224,7 @@ static void plan_port(struct sm *sm, uint32_t port)
     }
 }
 
-/* Of all that a node's tables depend on: most nodes are as they were after most changes. */
+/* A hash of all inputs of a node's plan: most nodes do not change. */
 static uint64_t signature_of(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
@@ -257,6 +254,7 @@ static void plan_node(struct sm *sm, uint32_t node)
 
 void qos_plan(struct sm *sm)
 {
+    assert(sm_state(sm) == SM_MASTER && sm->config.policy->services);
     struct service *work = sm->service;
     bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
@@ -271,9 +269,9 @@ void qos_plan(struct sm *sm)
     if (work->policy_changed || other || work->written != all) {
         if (other && work->written && plan_serving(sm) && plan_serving(sm)->routes.vls > 1)
             sm_log(sm, SM_EVENT_WARNING,
-                   "levels of service change under routes on several lanes: "
-                   "packets under way may change lanes");
-        work->epoch++; /* all maps are others */
+                   "service levels change under routes on several VLs: "
+                   "packets in flight may change VLs");
+        work->epoch++; /* all maps change */
     }
     work->written = all;
     work->policy_changed = false;
@@ -283,10 +281,10 @@ void qos_plan(struct sm *sm)
     work->planned_activations = activations;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
-    program_schedule(sm); /* limits are settings of ports */
+    program_schedule(sm); /* VLHighLimit is in PortInfo */
 }
 
-/* ---- what others ask ---- */
+/* ---- interface to other parts ---- */
 
 bool qos_is_source(struct sm *sm, uint32_t port)
 {
@@ -295,7 +293,7 @@ bool qos_is_source(struct sm *sm, uint32_t port)
     return node->present && node->kind != SUBNET_SWITCH && p->number && p->peer != SUBNET_NONE;
 }
 
-/* Those that are not there now are planned anew when they come. */
+/* Absent nodes are planned when they come back. */
 void qos_want_sources(struct sm *sm)
 {
     sm->service->writes_sources = true;
@@ -327,8 +325,8 @@ const struct qos *qos_served(const struct sm *sm, struct qos_layout *layout)
     return &sm->service->served;
 }
 
-/* Blocks that make sources wait may still be wanted: when they are ours to write again, all are
- * planned anew before the first goes out. */
+/* Blocks that quiesce sources may still be wanted: in the next mastership all nodes are planned
+ * again before any block is written. */
 void qos_forget(struct sm *sm)
 {
     sm->service->epoch++;
@@ -342,7 +340,6 @@ bool qos_is_settled(const struct sm *sm)
     return blocks_are_written(sm);
 }
 
-/* Levels as they are in the fabric now; with new routes, or without. */
 void qos_serve(struct sm *sm)
 {
     struct service *work = sm->service;
@@ -361,12 +358,12 @@ void qos_serve(struct sm *sm)
     work->unserved = false;
     plan_paths_changed(sm);
     if (used > 1)
-        program_all(sm); /* ports are told by which level the manager is reached */
+        program_all(sm); /* MasterSMSL of ports may change */
 }
 
 bool qos_configure(struct sm *sm, const struct qos *policy)
 {
-    sm->service->unserved = true; /* partitions may have other levels, too */
+    sm->service->unserved = true; /* service levels of partitions may have changed */
     if (!policy && !sm->service->policy.on)
         return false;
     qos_release(&sm->service->policy);
@@ -406,7 +403,7 @@ void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
                  qos_high_limit(&sm->service->policy, &sm->service->written_layout, &described));
 }
 
-/* What this port should use towards the manager: its path, like any other. */
+/* The SL of the path from a port to the manager. */
 uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port)
 {
     if (!plan_serving(sm) || plan_serving(sm)->routes.vls <= 1)

@@ -1,27 +1,26 @@
-/* Holding: sources wait while tables without a safe order are written.
+/* Quiesce: stops sources while tables without a safe order are written.
  *
- * Where old and new tables cannot be mixed in any order (routing/update/make_plan.h), nothing may
- * be under way while the rest of them is written. Adapters can be told to wait without losing
- * anything: a lane that is in neither of a port's arbitration tables sends nothing (7.6.9), and
- * what is posted to it waits in its queue. So the lanes concerned are taken out of the tables of
- * every adapter, what is in the fabric drains, the tables go out, sources learn of the new routes,
- * and the lanes come back. Lanes that are not concerned go on all the while.
+ * Some old and new tables cannot be mixed in any order (routing/update/make_plan.h): the fabric
+ * must be empty while they are written. A VL that is in neither of a port's arbitration tables
+ * sends nothing (7.6.9), and its packets wait in the adapter. So the affected VLs are removed from
+ * the arbitration tables of every adapter, the fabric drains, the tables are written, sources
+ * switch to the new routes, and the VLs are restored. Other VLs are not stopped.
  *
- * What it leaves to chance: packets that an adapter had made and not sent are of the old service
- * level, and go by the new tables. They are few (a queue's worth for each source), and what a
- * switch does not get rid of in a packet's lifetime it drops.
+ * One risk remains: packets that an adapter had queued have the old service level and follow the
+ * new tables. They are few (one queue for each source), and the packet lifetime removes those that
+ * block.
  *
- * A manager that dies in between leaves sources that wait. A standby was told that a change had
- * begun, and anyone who starts on a fabric that somebody managed before cannot know: they read the
- * tables of all adapters (quiesce_find_inherited), in which a mark tells, or write them all anyway
- * where levels of service or lanes are theirs. Ports without arbitration tables cannot be held; if
- * there is one, the entries concerned are dropped first, as they are if `hold` is off. */
+ * A manager that fails during a quiesce leaves stopped sources. A standby may have missed the
+ * change, and a manager that starts has no history. Both read the arbitration tables of all
+ * adapters and look for a mark (quiesce_find_inherited), unless they write all these tables anyway.
+ * Ports without arbitration tables cannot be quiesced. If there is one, or if `hold` is off, the
+ * affected entries drop packets first. */
 #include "sm/internal.h"
 
 struct quiesce {
-    uint16_t lanes;      /* of routes on which sources wait */
-    uint32_t count;      /* of beginnings and ends */
-    bool none_inherited; /* the last master was not in the middle of a change */
+    uint16_t lanes;      /* VLs of routes that are quiesced */
+    uint32_t count;      /* begins and ends so far */
+    bool none_inherited; /* the previous master left no source quiesced */
 };
 
 SM_PART(quiesce, NULL, NULL, NULL);
@@ -61,7 +60,7 @@ bool quiesce_is_possible(struct sm *sm, const char **why_not)
     *why_not = "not every adapter has arbitration tables";
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (qos_is_source(sm, port) &&
-            port_at(sm, port)->known && /* else it is a function without LID */
+            port_at(sm, port)->known && /* else it is a virtual function without LID */
             !wire_get(port_at(sm, port)->info, PORT_INFO_VL_ARBITRATION_LOW_CAP))
             return false;
     return true;
@@ -106,6 +105,7 @@ bool quiesce_was_refused(struct sm *sm)
 
 void quiesce_find_inherited(struct sm *sm)
 {
+    assert(sm_state(sm) == SM_MASTER && plan_current(sm));
     bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
     if (!sm->config.hold || !sm->config.policy->services || sm->quiesce->none_inherited || written)
         return;
@@ -124,7 +124,8 @@ static void source_arbitration_read(struct sm *sm, const struct request *request
         wire_get_at(request->answer, VL_ARBITRATION_TABLE_VL, 0) != QUIESCE_MARK_VL ||
         wire_get_at(request->answer, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0)
         return;
-    sm_log(sm, SM_EVENT_WARNING, "sources were left waiting by the last manager: they go on");
+    sm_log(sm, SM_EVENT_WARNING,
+           "sources were left waiting by the previous manager: they are started");
     qos_want_sources(sm);
     blocks_program(sm);
 }

@@ -1,10 +1,9 @@
-/* Random forwarding tables: for switches that have no linear one (14.2.5.12).
+/* Random forwarding tables, for switches without linear ones (14.2.5.12).
  *
- * Such a switch holds (LID, port) pairs and a default port for all other LIDs. What is wanted of it
- * is kept as for the rest, port by LID; an entry is needed wherever that is not the default port.
- * PIRa names a default port for each switch, which is what makes its tables small (paper 002); with
- * other engines there is none and every LID has its entry. An entry that is still needed keeps its
- * place, so that a change rewrites only the blocks it touches. */
+ * Such a switch holds (LID, port) pairs and a default port for all other LIDs. The wanted table is
+ * linear as for other switches; a LID needs an entry unless its port is the default port. PIRa
+ * computes default ports, which makes tables small (paper 002); with other engines every LID needs
+ * an entry. An entry keeps its index, so that a change affects few blocks. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -41,10 +40,10 @@ unsigned random_table_default(const struct sm *sm, uint32_t node)
     return NO_DEFAULT;
 }
 
-static bool needs_entry(const struct subnet_tables *tables, unsigned lid, unsigned standard)
+static bool needs_entry(const struct subnet_tables *tables, unsigned lid, unsigned default_port)
 {
     return lid && lid <= tables->wanted_top && tables->wanted[lid] != PORT_NONE &&
-           tables->wanted[lid] != standard;
+           tables->wanted[lid] != default_port;
 }
 
 static void set_entry(uint8_t *blocks, unsigned slot, unsigned lid, unsigned port)
@@ -66,14 +65,14 @@ static unsigned entry_lid(const uint8_t *blocks, unsigned slot)
     return (unsigned)wire_get_at(block, RANDOM_FORWARDING_TABLE_LID, at);
 }
 
-/* The table that is wanted, starting from the one that is there; false if it does not fit. */
-static bool build(const struct subnet_tables *tables, unsigned capacity, unsigned standard,
-                  uint8_t *blocks)
+/* Turns the actual blocks into the wanted ones; false: they do not fit. */
+static bool build_blocks(const struct subnet_tables *tables, unsigned capacity,
+                         unsigned default_port, uint8_t *blocks)
 {
     uint64_t placed[LFT_ENTRIES / 64] = {0};
     for (unsigned slot = 0; slot < capacity; slot++) {
         unsigned lid = entry_lid(blocks, slot);
-        bool stays = lid < LFT_ENTRIES && needs_entry(tables, lid, standard) &&
+        bool stays = lid < LFT_ENTRIES && needs_entry(tables, lid, default_port) &&
                      !(placed[lid / 64] >> (lid % 64) & 1);
         set_entry(blocks, slot, stays ? lid : 0, stays ? tables->wanted[lid] : 0);
         if (stays)
@@ -81,7 +80,7 @@ static bool build(const struct subnet_tables *tables, unsigned capacity, unsigne
     }
     unsigned slot = 0;
     for (unsigned lid = 1; lid <= tables->wanted_top; lid++) {
-        if (!needs_entry(tables, lid, standard) || (placed[lid / 64] >> (lid % 64) & 1))
+        if (!needs_entry(tables, lid, default_port) || (placed[lid / 64] >> (lid % 64) & 1))
             continue;
         while (slot < capacity && entry_lid(blocks, slot))
             slot++;
@@ -92,24 +91,25 @@ static bool build(const struct subnet_tables *tables, unsigned capacity, unsigne
     return true;
 }
 
-/* The view by LID was brought up to date when the blocks were sent. */
+/* random_table_program() has updated the linear table. */
 static void random_block_accepted(struct sm *sm, const struct request *request)
 {
     program_block_done(sm, request->about.table.node);
 }
 
-/* The view by LID has it that the block is there: it is not sent again before something else is
- * wanted. */
+/* The linear table has the refused entries: the block is not sent again before others are wanted.
+ */
 static void random_block_refused(struct sm *sm, const struct request *request)
 {
     program_report_refused_block(sm, request, "");
     program_block_done(sm, request->about.table.node);
 }
 
-/* Writes the blocks that differ. The view by LID is what the rest of the manager compares. */
+/* Writes the blocks that differ and updates the linear table, which other files compare. */
 void random_table_program(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
+    assert(random_table_is_used(n) && n->tables);
     struct subnet_tables *tables = n->tables;
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) /
                         BLOCK_ENTRIES * BLOCK_ENTRIES;
@@ -121,9 +121,10 @@ void random_table_program(struct sm *sm, uint32_t node)
         tables->random = mem_zalloc(1, bytes);
     uint8_t *wanted = mem_alloc(bytes);
     memcpy(wanted, tables->random, bytes);
-    if (!build(tables, capacity, random_table_default(sm, node), wanted)) {
+    if (!build_blocks(tables, capacity, random_table_default(sm, node), wanted)) {
         if (program_first_lacks_room(sm, node))
-            sm_log(sm, SM_EVENT_ERROR, "switch 0x%016llx has room for %u routes only: it gets none",
+            sm_log(sm, SM_EVENT_ERROR,
+                   "the table of switch 0x%016llx holds only %u routes: none are written",
                    (unsigned long long)n->guid, capacity);
     } else {
         for (uint32_t block = 0; block < capacity / BLOCK_ENTRIES; block++) {

@@ -1,19 +1,17 @@
-/* Reconfiguration: from a change of the subnet to tables that are in force everywhere.
+/* Reconfiguration: from a change of the subnet to new tables in force.
  *
- * A change begins when somebody reports one: a trap, a sweep, a node that does not answer, an
- * operator, a new mastership. Then the manager passes the phases of enum phase; `transitions` below
- * says, for each phase and event, what is done and which phase follows. Nothing else moves the
- * phase, and no other file writes it.
+ * A trap, a sweep, a node that does not answer, an operator or a new mastership begins a change.
+ * The table `transitions` below defines the action and the next phase for each phase and event.
+ * Nothing else changes the phase.
  *
- * Discovery runs beside the phases: what a sweep reads is no change until something differs. While
- * answers of discovery are outstanding no phase ends but COMPUTE. When it is complete, the subnet
- * is compared with the one that the tables were computed for. If there is a reason for new tables
- * (enum plan_reason), the Sets under way are awaited and a plan is made; a distribution that is
- * under way is broken off for it, and the next plan starts from the tables that are in the switches
- * by then. Tables that are being computed are awaited and taken even so.
+ * Discovery is independent of the phases, but no phase except COMPUTE ends before it is complete.
+ * Then the subnet is compared with the one of the tables in force. If there is a reason for new
+ * tables (enum plan_reason), a plan is made when the Sets under way have ended. A distribution that
+ * is under way is broken off: the next plan starts from the tables in the switches. A computation
+ * that is under way is completed and its tables are distributed first.
  *
- * Addresses, port settings, partitions, service levels and multicast do not wait for routes. They
- * are planned and written whatever the phase is (plan_services(), program.c, blocks.c). */
+ * LIDs, port settings, partitions, service levels and multicast do not wait for routes: they are
+ * planned and written in every phase (plan_services(), program.c, blocks.c). */
 #include "sm/reconfigure.h"
 #include "sm/internal.h"
 
@@ -23,12 +21,12 @@
 struct reconfigure {
     enum phase phase;
     enum plan_reason reason; /* besides the topology; REASON_NONE: none */
-    uint64_t generation;     /* of the subnet that was planned for last */
-    uint64_t job;            /* number of the job that is awaited in PHASE_COMPUTE */
-    bool refused; /* the last plan came to nothing: no engine gives tables that pass the check */
+    uint64_t generation;     /* of the subnet at the last plan */
+    uint64_t job;            /* number of the job of PHASE_COMPUTE */
+    bool refused;            /* the last job computed no tables that pass the check */
 };
 
-/* ---- what others ask ---- */
+/* ---- interface to other parts ---- */
 
 enum phase reconfigure_phase(const struct sm *sm)
 {
@@ -73,7 +71,7 @@ static enum reconfigure_event open_unreported_change(struct sm *sm)
     return EVENT_NONE;
 }
 
-/* Tables that were on their way count as they are: the next plan starts from what is there. */
+/* The next plan starts from the tables in the switches. */
 static enum reconfigure_event break_off(struct sm *sm)
 {
     distribute_reset(sm);
@@ -93,7 +91,7 @@ static enum reconfigure_event make_plan(struct sm *sm)
     report_discovered(sm);
     enum plan_reason reason = r->reason;
     if (r->generation != sm->subnet.generation && reason < REASON_TOPOLOGY)
-        reason = REASON_TOPOLOGY; /* something has happened: that comes before balance */
+        reason = REASON_TOPOLOGY; /* takes precedence over balance */
     r->reason = REASON_NONE;
     r->generation = sm->subnet.generation;
     struct sm_job *copied = standby_copy_take_routes(sm);
@@ -102,7 +100,7 @@ static enum reconfigure_event make_plan(struct sm *sm)
         plan_receive(sm, copied);
     else
         r->job = plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
-    program_schedule(sm); /* addresses and port settings need not wait for routes */
+    program_schedule(sm); /* LIDs and port settings do not wait for routes */
     return copied ? EVENT_TABLES_COMPUTED : EVENT_NONE;
 }
 
@@ -114,6 +112,7 @@ static enum reconfigure_event plan_final(struct sm *sm)
 
 static enum reconfigure_event take_tables(struct sm *sm)
 {
+    assert(sm->reconfigure->phase == PHASE_COMPUTE);
     sm->reconfigure->refused = false;
     plan_take_routes(sm);
     return distribute_begin(sm);
@@ -152,7 +151,7 @@ static enum reconfigure_event drop_routes(struct sm *sm)
 /* ---- the table ---- */
 
 struct transition {
-    reconfigure_action *action; /* NULL: nothing is done */
+    reconfigure_action *action; /* NULL: none */
     uint8_t next;
     bool defined; /* else the event cannot happen in this phase */
 };
@@ -163,7 +162,7 @@ struct transition {
     }
 #define STAY(phase) GO(phase, NULL)
 
-/* The same in every phase of a distribution: other events are taken note of when it is over. */
+/* Common to all phases of a distribution, which only a new plan interrupts. */
 #define DISTRIBUTION(phase)                                                                        \
     [EVENT_CHANGE_REPORTED] = STAY(phase), [EVENT_ANSWERS_EXHAUSTED] = STAY(phase),                \
     [EVENT_PLAN_OUTDATED] = STAY(phase), [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE, make_plan),          \
@@ -268,8 +267,7 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
             },
 };
 
-/* The phase is entered before the action is carried out: what it asks of other parts is asked in
- * the new phase. */
+/* The action runs in the new phase. */
 static void handle(struct sm *sm, enum reconfigure_event event)
 {
     struct reconfigure *r = sm->reconfigure;
@@ -282,13 +280,13 @@ static void handle(struct sm *sm, enum reconfigure_event event)
     }
 }
 
-/* ---- events from outside ---- */
+/* ---- external events ---- */
 
 void sm_begin_change(struct sm *sm, const char *cause, ...)
 {
     char text[REPORT_CAUSE_BYTES];
     if (sm_state(sm) == SM_STANDBY)
-        return; /* a standby only watches */
+        return; /* a standby changes nothing */
     if (sm->reconfigure->phase == PHASE_IDLE) {
         va_list arguments;
         va_start(arguments, cause);
@@ -320,7 +318,7 @@ void reconfigure_stand_by(struct sm *sm)
 bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *refusal)
 {
     if (sm->reconfigure->phase != PHASE_COMPUTE || job->number != sm->reconfigure->job) {
-        sm_job_free(job); /* of a time that is over */
+        sm_job_free(job); /* obsolete */
         return false;
     }
     report_computed(sm);
@@ -341,9 +339,8 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     return true;
 }
 
-/* ---- events that follow from the state of other parts ---- */
+/* ---- events derived from other parts ---- */
 
-/* What is wanted besides routes follows from the topology and from what was asked for. */
 void plan_services(struct sm *sm)
 {
     if (reconfigure_is_outdated(sm) || !sm->config.policy->services)
@@ -353,7 +350,7 @@ void plan_services(struct sm *sm)
     blocks_program(sm);
 }
 
-/* Whether all that was wanted is there. */
+/* Ends the change if everything wanted is confirmed. */
 static void settle(struct sm *sm)
 {
     const struct reconfigure *r = sm->reconfigure;
@@ -363,7 +360,7 @@ static void settle(struct sm *sm)
         plan_serve(sm);
         qos_serve(sm);
     }
-    multicast_plan(sm); /* trees go by routes that are in force */
+    multicast_plan(sm); /* trees follow the routes in force */
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
@@ -380,7 +377,7 @@ void reconfigure_advance(struct sm *sm)
     if (reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_TABLES))
         handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);
-    do { /* a wave may turn out to have nothing to write: nobody would wake us for the next */
+    do { /* an empty wave causes no answer that would continue with the next one */
         program_if_due(sm);
         if (reconfigure_is_distributing(sm))
             handle(sm, distribute_progress(sm));

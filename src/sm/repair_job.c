@@ -1,14 +1,13 @@
-/* Repair jobs: after a change, the tables that are in the switches stay as far as they serve.
+/* Repair jobs: after a change, only broken entries of the tables in the switches are rerouted.
  *
- * A job that follows tables which this manager computed and checked is a repair
- * (routing/repair/repair.h) before it is anything else: what is remembered of these tables is
- * handed on, and only what the change touched is looked at, repaired and checked. Where a repair
- * was still on its way when the next change came, the entries that it had not written yet are
- * repaired again. If there is no repair, the engine computes anew, as it does at first, when
- * somebody asks for it, with user-defined routes, and in other modes than `ordered`.
+ * A job tries a repair first (routing/repair/repair.h) if this manager computed and checked the
+ * previous tables: it examines, repairs and checks only the entries that the change affects. If the
+ * previous repair was not completely written, its missing entries are repaired again. If a repair
+ * is impossible, an engine computes all tables, as it does at first, on request, with user routes,
+ * and in modes other than `ordered`.
  *
- * Repairs cost balance. When a link carries far more than any did at the last computation, all is
- * computed anew at the next sweep, unless that would have to stop traffic. */
+ * Repairs degrade balance. If the load of a link exceeds that at the last computation too much, all
+ * tables are computed at the next sweep, unless writing them would stop traffic. */
 #include "routing/check/verify.h"
 #include "sm/internal.h"
 
@@ -18,20 +17,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- in the manager: what the job is told ---- */
+/* ---- in the manager: input of a job ---- */
 
-/* Whether there are tables that could be repaired. */
 static bool may_repair(const struct sm *sm, const struct sm_job *job, enum plan_reason reason)
 {
     const struct sm_job *last = plan_current(sm);
     const struct user_routes *user = job->options.user;
-    bool asked = reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
-    return sm->config.repair && !asked && job->mode == SM_ORDERED && job->has_before &&
+    bool requested =
+        reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
+    return sm->config.repair && !requested && job->mode == SM_ORDERED && job->has_before &&
            !job->adopt && last && last->repair_state.known && !last->provisional &&
            (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 
-/* What became of the last job's switches. */
+/* Maps switches of the last job to those of the new one. */
 static uint32_t *follow_switches(const struct sm_job *last, const struct sm_job *job,
                                  const uint32_t *index)
 {
@@ -48,7 +47,7 @@ static uint32_t *follow_switches(const struct sm_job *last, const struct sm_job 
     return to_new;
 }
 
-/* Whether the last job, a repair, found this in the switch. */
+/* Whether this entry was in the switch before the last repair. */
 static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct table_change *entries = last->repair.entries.items;
@@ -60,10 +59,11 @@ static bool was_before(const struct sm_job *last, uint32_t at, uint32_t lid, uin
     return false;
 }
 
-/* Entries of one switch that are not yet what the last job wants; false if they are something else
- * altogether. */
+/* Adds entries of one switch that the last repair has not written; false: an entry is neither old
+ * nor new. */
 static bool compare_row(const struct sm_job *last, struct sm_job *job, uint32_t old, uint32_t at)
 {
+    assert(old < last->nodes.count && at < job->nodes.count);
     const uint8_t *row = routes_row(&job->before, at), *wanted = routes_row(&last->routes, old);
     uint32_t both =
         job->before.stride < last->routes.stride ? job->before.stride : last->routes.stride;
@@ -80,8 +80,8 @@ static bool compare_row(const struct sm_job *last, struct sm_job *job, uint32_t 
     return true;
 }
 
-/* Whether the switches have what the last job gave them, or had before. What a new switch holds
- * does not matter: it carries no traffic yet. */
+/* Whether every entry is that of the last job or the one before. Ignores new switches, which carry
+ * no traffic yet. */
 static bool compare_tables(const struct sm_job *last, struct sm_job *job, const uint32_t *to_new)
 {
     uint8_t *stays = mem_zalloc(job->before.switch_count + 1u, 1);
@@ -99,7 +99,7 @@ static bool compare_tables(const struct sm_job *last, struct sm_job *job, const 
     return known;
 }
 
-/* Choices of paths that go with the tables, or that sources go by. */
+/* Copies service levels, offsets and default ports of the last tables. */
 static void keep_paths(const struct sm_job *last, struct sm_job *job, const uint32_t *to_new)
 {
     const struct routes *from = &last->routes;
@@ -132,8 +132,8 @@ static void keep_paths(const struct sm_job *last, struct sm_job *job, const uint
     }
 }
 
-/* Addresses whose entries virtual machines changed are looked at like new ones: what is remembered
- * does not have their routes. */
+/* LIDs whose entries virtual machines changed are examined like new ones: the repair state does not
+ * include them. */
 static void add_edited(const struct sm_job *last, struct sm_job *job)
 {
     struct repair *repair = &job->repair;
@@ -161,7 +161,7 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
     const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
     job->repair.tidy =
-        sm->subnet.functions.rows.count > 0; /* addresses of virtual machines are given to others */
+        sm->subnet.functions.rows.count > 0; /* LIDs of virtual machines are reused */
     bool known = compare_tables(last, job, to_new);
     size_t unwritten = job->repair.ends.count;
     if (known && repair_compare(&job->repair, &last->repair_state, &last->network, &last->routes,
@@ -178,8 +178,6 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
     mem_free(to_new);
 }
 
-/* What a job is told of the tables that are there, for mending them or for putting others in their
- * place. */
 void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
                         enum plan_reason reason)
 {
@@ -201,17 +199,18 @@ void repair_job_rebalance(struct sm *sm)
         return;
     plan_current(sm)->uneven =
         plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
-    plan_current(sm)->imbalance = 0; /* once */
+    plan_current(sm)->imbalance = 0; /* request it once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, "links are used unevenly after repairs");
 }
 
-/* Whether tables that nothing but balance was computed for are worth writing. If not, they show at
- * least how even links can be now. */
+/* Whether tables that were computed for balance are worth writing. If not, their peak load becomes
+ * the reference for the next decision. */
 bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
 {
+    assert(job->optional && plan_current(sm));
     const char *reason = NULL;
-    if (job->plan.stuck.count || job->plan.stuck_lanes)
+    if (job->plan.stuck.count || job->plan.stuck_vls)
         reason = "others have no safe order";
     else if (job->routes.vls > plan_current(sm)->routes.vls)
         reason = "others need more lanes";
@@ -227,8 +226,8 @@ bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
 
 /* ---- in the job ---- */
 
-/* What a check found becomes what repairs know of the tables; false if there is a cycle. The report
- * loses its loads. */
+/* Builds the repair state from the results of a check, and takes the loads of the report; false:
+ * there is a cycle. */
 bool repair_job_learn(struct repair_state *state, const struct network *network,
                       const struct dependency_graph *graph, struct verify_report *report,
                       const uint32_t *ranks)
@@ -241,7 +240,7 @@ bool repair_job_learn(struct repair_state *state, const struct network *network,
     return acyclic;
 }
 
-/* Default ports of random tables: those that lead somewhere. */
+/* Removes default ports without a link. */
 static void check_defaults(struct sm_job *job)
 {
     struct routes *routes = &job->routes;
@@ -259,7 +258,7 @@ static void finish_repair(struct sm_job *job)
     struct repair *repair = &job->repair;
     job->imbalance = repair_imbalance(repair);
     job->repaired = true;
-    if (!repair->patient) { /* else the full check told what to remember */
+    if (!repair->patient) { /* else the full check has stored both */
         job->repair_state = repair->state;
         repair->state = (struct repair_state){0};
         job->checked = job->change.graph;
@@ -274,13 +273,13 @@ static void finish_repair(struct sm_job *job)
     check_defaults(job);
 }
 
-/* What the change touched; without drains but for single entries. */
+/* Repairs so that at most single entries need a drain. */
 static int repair_without_drain(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
     int status = repair_tables(repair, &job->network, &job->routes, err);
     if (!status && !repair_plan(repair, &job->routes, &job->plan))
-        status = err_set(err, EDEADLK, "the new entries would wait for each other");
+        status = err_set(err, EDEADLK, "the new entries could deadlock");
     if (!status)
         status = verify_change(&job->change, &job->routes, repair->entries.items,
                                repair->entries.count, &job->plan, err);
@@ -290,7 +289,7 @@ static int repair_without_drain(struct sm_job *job, struct err *err)
     return status;
 }
 
-/* What is known of the tables without the entries that do not arrive. */
+/* Builds the repair state of the tables without broken entries. */
 static bool check_kept_tables(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
@@ -298,7 +297,7 @@ static bool check_kept_tables(struct sm_job *job, struct err *err)
     struct dependency_graph graph;
     struct verify_report report;
     uint64_t peak = repair->state.peak;
-    repair_forget(repair, &job->network, &job->routes, &kept);
+    repair_drop_broken(repair, &job->network, &job->routes, &kept);
     verify_routes(&job->network, &kept,
                   &(struct verify_options){.workers = job->options.workers, .keep = &graph},
                   &report);
@@ -314,7 +313,7 @@ static bool check_kept_tables(struct sm_job *job, struct err *err)
     return acyclic;
 }
 
-/* The same without regard to packets in flight, which are drained. */
+/* Repairs without regard to packets in flight: the plan drains them. */
 static int repair_with_drain(struct sm_job *job, struct err *err)
 {
     struct routes *routes = &job->routes;
@@ -343,12 +342,12 @@ static int repair_with_drain(struct sm_job *job, struct err *err)
     return 0;
 }
 
-/* The job's tables, by repairing those that are there; -errno if that cannot be done. */
 int repair_job_run(struct sm_job *job, struct err *err)
 {
+    assert(job->try_repair && job->before.ports && !job->routes.ports);
     struct repair *repair = &job->repair;
     struct routes held = job->before;
-    job->routes = held; /* in place: a repair that fails takes back what it did */
+    job->routes = held; /* in place; repair_undo() reverts a failed repair */
     job->before = (struct routes){0};
     int status = repair_without_drain(job, err);
     if (status) {

@@ -1,15 +1,14 @@
-/* What people are told of a change: who came and went, what the change was, how long each of its
- * phases took and what it cost. */
+/* Log lines about a change: its cause, nodes that appeared or vanished, durations and costs. */
 #include "sm/internal.h"
 
 #include <stdio.h>
 
 struct report {
-    uint64_t since, discovered, computed; /* 0: there was no such phase */
+    uint64_t since, discovered, computed; /* times; 0: the change had no such phase */
     char cause[REPORT_CAUSE_BYTES];
     uint64_t sent;          /* SMPs before the change */
     uint32_t blocks, ports; /* Sets before it */
-    VEC(bool) announced;    /* by node: it was said to be there */
+    VEC(bool) announced;    /* by node: its appearance was logged */
 };
 
 static void release_report(struct sm *sm)
@@ -52,10 +51,9 @@ void report_end(struct sm *sm, bool up)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
     faults_change_ended(sm);
     if (!up) {
-        sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: there are no routes for it as it is");
+        sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: it has no routes");
         return;
     }
-    /* A change that needed no new routes has no such phases. */
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
     sm_log(sm, SM_EVENT_UP,
@@ -69,19 +67,18 @@ void report_end(struct sm *sm, bool up)
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }
 
-/* Whether its coming or going is news. That of a virtual machine's adapter is not: its hypervisor
- * was announced. */
+/* Whether to log that a node appeared or vanished. Virtual functions are not logged. */
 static bool is_news(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
     return node->present != *vec_at(&sm->report->announced, index) && !node->virtual_function;
 }
 
-/* One by one while people can follow, else how many. */
+/* Logs single nodes if they are few, else their number. */
 void report_nodes(struct sm *sm)
 {
     enum { MANY = 100 };
-    uint32_t counts[2][2] = {{0}}; /* adapters and switches, gone and in */
+    uint32_t counts[2][2] = {{0}}; /* adapters and switches; vanished and appeared */
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (is_news(sm, i))
             counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;

@@ -1,19 +1,18 @@
-/* Clients that have to register again with subnet administration (ClientReregister, 14.2.5.6).
+/* Requests clients to register again with subnet administration (ClientReregister, 14.2.5.6).
  *
- * Registrations are the owner's business; here it is found out which ports have clients whose
- * registrations are not here. A port that was active under another master than the one whose
- * registrations the owner has is such a port. It is looked at once in each mastership, and asked
- * when the owner is ready to serve. */
+ * The owner keeps registrations (sm_set_registry_master()). A port needs ClientReregister if it was
+ * active under a master whose registrations the owner does not have. This is checked once in each
+ * mastership; ClientReregister is sent when the owner is ready. */
 #include "sm/internal.h"
 
 struct client {
-    uint32_t checked_in; /* the mastership in which the port was looked at; 0: none */
-    bool needed;         /* its clients have to register again */
+    uint32_t checked_in; /* mastership of the last check; 0: none */
+    bool needed;         /* ClientReregister has to be sent */
 };
 
 struct reregister {
-    VEC(struct client) ports; /* beside the subnet's */
-    uint32_t served_in;       /* the mastership in which clients may be asked */
+    VEC(struct client) ports; /* by port of the subnet */
+    uint32_t served_in;       /* mastership in which the owner is ready */
     uint16_t known_master;    /* LID of the master whose registrations the owner has; 0: none */
 };
 
@@ -29,8 +28,7 @@ static struct client *client_at(struct sm *sm, uint32_t port)
     return vec_at(&sm->reregister->ports, port);
 }
 
-/* A port that is up already has had another manager, and what its clients told that one may not
- * have come to us. One that we bring up ourselves has clients that see it happen. */
+/* Clients of a port that this manager activates register by themselves. */
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
     enum { CLIENT_REREGISTRATION = 1 << 25 };
@@ -61,14 +59,14 @@ void sm_set_registry_master(struct sm *sm, uint16_t master_lid)
 bool reregister_all(struct sm *sm)
 {
     struct reregister *reregister = sm->reregister;
-    unsigned asked = 0;
+    unsigned count = 0;
     if (reregister->served_in == mastership_number(sm))
         return false;
     reregister->served_in = mastership_number(sm);
     for (size_t port = 0; port < reregister->ports.count; port++)
-        asked += reregister->ports.items[port].needed;
-    if (asked)
-        sm_log(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", asked);
+        count += reregister->ports.items[port].needed;
+    if (count)
+        sm_log(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", count);
     program_schedule(sm);
     return true;
 }

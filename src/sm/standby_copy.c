@@ -1,27 +1,24 @@
-/* The standby's copy of the subnet, so that taking over rewrites nothing and reads next to nothing.
+/* A standby's copy of the subnet, with which it takes over without writes and with few reads.
  *
- * While a standby watches its master it discovers by itself, with Gets alone and at a modest pace:
- * nodes, links, port settings, addresses, tables. How long the copy holds the master tells in
- * SMInfo: its ActCount carries a token that moves on when the master begins to write (it is odd
- * from then on) and when it has come to rest (even again). The standby hears of it in the answers
- * to its polls, and before the first Set of a change the master tells every other manager (a
- * Get(SMInfo) carries its sender's SMInfo). What was read under a token is right for as long as the
- * token is the same and even; after each move everything is read again, node by node.
+ * A standby discovers the subnet itself, with Gets at a limited rate: nodes, links, port settings,
+ * LIDs, tables. The ActCount in the master's SMInfo contains a token, which the master increments
+ * when it begins to write (the token is odd then) and when a change ends (even). The standby reads
+ * it in the answers to its polls; before the first Set of a change the master also sends it to
+ * every other manager (a Get(SMInfo) carries the SMInfo of its sender). A copy is valid while the
+ * token is even and unchanged; after each change of the token every node is read again.
  *
- * A standby that takes over asks each switch for its SwitchInfo. Whoever reports a change that the
- * master did not live to see, and whoever was not read under the last token, is read again; nothing
- * else is. Whether the tables deliver and cannot deadlock was checked beforehand. If the token is
- * odd, or the master's is not one of ours, discovery starts from scratch.
+ * A standby that takes over reads SwitchInfo of each switch. It reads switches that report a change
+ * and nodes that were not read under the last token; nothing else. The tables of the copy have been
+ * checked before. If the token is odd, or the master is not a weft SM, discovery starts from
+ * scratch.
  *
- * A master that dies in the middle of a change, after its notice got lost and before the next poll,
- * leaves a copy behind that is wrong and looks right. So the new master audits
- * the copy when it is up: it reads all tables, one switch after the other, at the pace at which the
- * copy was made. A block that is not what the copy says means that the last master died in the
- * middle of a change: then routes are planned from what is really there. Ports are read by the full
- * sweep that goes with it.
+ * If a master fails during a change whose notice was lost, before the next poll, the copy is wrong
+ * although its token is even. So the new master audits the copy: it reads all tables, one switch
+ * after the other, at the rate of the copy. If a block differs, routes are planned from the tables
+ * in the switches. The full sweep that belongs to the audit reads the ports.
  *
- * ActCount, from the top: 12 bits that follow from the GUID and are never 0, by which a token is
- * known for one; 12 bits of token; 8 bits that count SMPs, as the specification wants it. */
+ * ActCount has 12 bits derived from the GUID, never 0, that identify a token; 12 bits of token; and
+ * 8 bits that count SMPs, as the specification requires. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -31,14 +28,14 @@ enum {
     TOKEN_SHIFT = 8,
     MARK_SHIFT = 20,
     TOKEN_MASK = 0xFFF,
-    LEAST_RATE = 1000, /* SMPs a second */
-    BURST = 16,        /* SMPs sent at once */
-    QUEUED_AHEAD = 32, /* requests that wait before the next node is begun */
+    LEAST_RATE = 1000, /* SMPs a second, without a configured rate */
+    BURST = 16,        /* SMPs sent in a row */
+    QUEUED_AHEAD = 32, /* queued requests above which no read of another node begins */
 };
 
 struct node_copy {
-    uint32_t reading_token; /* the token under which all of it is being read; 0: none */
-    uint32_t read_token;    /* the token under which all of it was read; 0: none */
+    uint32_t reading_token; /* token of the read that is under way; 0: none */
+    uint32_t read_token;    /* token of the last complete read; 0: none */
 };
 
 struct audit {
@@ -49,18 +46,18 @@ struct audit {
 };
 
 struct standby_copy {
-    struct audit audit;          /* as master: of the copy that it took over with */
-    uint32_t own_token;          /* of this manager, as master */
-    VEC(struct node_copy) nodes; /* beside the subnet's */
-    struct watched {             /* tokens are 0 where there is none */
+    struct audit audit;          /* of a new master */
+    uint32_t own_token;          /* of this manager as master */
+    VEC(struct node_copy) nodes; /* by node of the subnet */
+    struct watched {             /* tokens: 0 is none */
         uint64_t master;         /* port GUID */
-        uint32_t token;          /* its token when last heard of */
+        uint32_t token;          /* last token of the master */
         uint32_t round;          /* the token under which nodes are read */
         uint32_t cursor;         /* the next node to be read */
         bool complete;
         bool answered;         /* the master has answered */
-        struct sm_job *routes; /* checked; NULL: not, or not right */
-        uint64_t job;          /* number of the job that checks them; 0: none */
+        struct sm_job *routes; /* checked tables; NULL: none */
+        uint64_t job;          /* number of the job that checks tables; 0: none */
         uint32_t burst;        /* SMPs that may be sent before `next_burst` */
         uint64_t next_burst;
     } watched;
@@ -74,7 +71,7 @@ static void release_standby_copy(struct sm *sm)
 
 static void drop_standby_copy(struct sm *sm)
 {
-    sm->standby_copy->audit = (struct audit){0}; /* what it is about is read again */
+    sm->standby_copy->audit = (struct audit){0}; /* discovery reads the tables again */
     for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
         sm->standby_copy->nodes.items[i].reading_token = 0;
 }
@@ -92,12 +89,12 @@ static uint32_t mark(uint64_t guid)
     return 1 + (uint32_t)(hash_mix(guid) % MARKS);
 }
 
-/* ---- the master's side ---- */
+/* ---- master ---- */
 
 void standby_copy_start(struct sm *sm)
 {
     sm->standby_copy->own_token = (uint32_t)hash_mix(sm->now ^ sm->guid)
-                                  << 1; /* not that of an earlier run */
+                                  << 1; /* differs from an earlier run */
 }
 
 uint32_t standby_copy_act_count_bits(const struct sm *sm)
@@ -123,9 +120,9 @@ void standby_copy_end_change(struct sm *sm)
         sm->standby_copy->own_token++;
 }
 
-/* ---- the standby's side ---- */
+/* ---- standby ---- */
 
-/* With the mark in it, so that it is never 0. */
+/* Includes the identifying bits, so it is never 0 for a weft SM. */
 static uint32_t token_of(const uint8_t *info)
 {
     uint32_t count = (uint32_t)wire_get(info, SM_INFO_ACT_COUNT);
@@ -141,7 +138,7 @@ void standby_copy_discard_routes(struct sm *sm)
 {
     sm_job_free(sm->standby_copy->watched.routes);
     sm->standby_copy->watched.routes = NULL;
-    sm->standby_copy->watched.job = 0; /* nor are those wanted that are being checked */
+    sm->standby_copy->watched.job = 0; /* the result of a check that is under way is obsolete */
 }
 
 static void end_copy(struct sm *sm)
@@ -174,7 +171,7 @@ void standby_copy_receive_info(struct sm *sm, const uint8_t *info)
     if (token != sm->standby_copy->watched.token) {
         standby_copy_discard_routes(sm);
         if (sm->standby_copy->watched.token)
-            sm_drop_requests(sm); /* what is asked for is out of date, and the master is busy */
+            sm_drop_requests(sm); /* their answers are obsolete, and the master is busy */
         sm->standby_copy->watched.token = token;
         sm->standby_copy->watched.complete = false;
     }
@@ -186,7 +183,7 @@ static void read_whole(struct sm *sm, uint32_t node)
     standby_copy_node_reading(sm, node);
     discovery_forget_tables(sm, node);
     discovery_read_all(sm, node);
-    standby_copy_node_read(sm, node); /* if there is nothing to be read */
+    standby_copy_node_read(sm, node); /* there may be nothing to read */
 }
 
 void standby_copy_node_reading(struct sm *sm, uint32_t node)
@@ -217,7 +214,7 @@ static bool is_behind(struct sm *sm, uint32_t node)
            node_copy_at(sm, node)->read_token != sm->standby_copy->watched.round;
 }
 
-/* All there is has been read: addresses are taken as they are, and the tables are checked. */
+/* Everything is read: takes the LIDs and has the tables checked. */
 static void finish_copy(struct sm *sm)
 {
     unsigned switches = 0, adapters = 0;
@@ -237,6 +234,7 @@ static void finish_copy(struct sm *sm)
 void standby_copy_advance(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
+    assert(sm_state(sm) == SM_STANDBY && watched->cursor <= sm->subnet.nodes.count);
     if (!sm->config.copy_rate || !token_is_even(watched->token) || watched->complete ||
         sm->subnet.own_port == SUBNET_NONE)
         return;
@@ -252,7 +250,7 @@ void standby_copy_advance(struct sm *sm)
     if (watched->cursor < sm->subnet.nodes.count || !discovery_is_complete(sm))
         return;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
-        if (is_behind(sm, node)) { /* it came back meanwhile */
+        if (is_behind(sm, node)) { /* it came back */
             watched->cursor = node;
             read_whole(sm, node);
             return;
@@ -272,9 +270,9 @@ bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right)
     return true;
 }
 
-/* ---- pace ---- */
+/* ---- rate ---- */
 
-/* A standby without a copy still has a question now and then. */
+/* A standby without a copy still sends some requests. */
 static uint32_t copy_pace(const struct sm *sm)
 {
     return sm->config.copy_rate ? sm->config.copy_rate : LEAST_RATE;
@@ -304,10 +302,9 @@ void standby_copy_expire(struct sm *sm)
     sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / copy_pace(sm);
 }
 
-/* ---- taking over ---- */
+/* ---- takeover ---- */
 
-/* A link that is up and leads nowhere: whoever is there had been asked, and the question was
- * dropped with all others. */
+/* Whether a port with a link has no known peer: its probe was dropped with all requests. */
 static bool has_unknown_neighbor(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
@@ -337,7 +334,7 @@ bool standby_copy_take_over(struct sm *sm)
         mastership_forget_rival(sm, port);
         if (!node_at(sm, p->node)->present)
             continue;
-        /* Machines may have moved right before the master's end, faster than it could say so. */
+        /* Virtual machines may have moved without a notice right before the master failed. */
         if (sm_is_avoiding_port(sm, port) || subnet_is_socket(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
@@ -351,6 +348,7 @@ bool standby_copy_take_over(struct sm *sm)
 
 struct sm_job *standby_copy_take_routes(struct sm *sm)
 {
+    assert(sm_state(sm) == SM_MASTER);
     struct sm_job *routes = sm->standby_copy->watched.routes;
     bool fit = routes && routes->generation == sm->subnet.generation;
     if (fit)
@@ -372,6 +370,7 @@ bool audit_begin(struct sm *sm)
 {
     if (!sm->standby_copy->audit.due)
         return false;
+    assert(sm_state(sm) == SM_MASTER && !transactions_under_way(sm, GROUP_AUDIT));
     sm->standby_copy->audit = (struct audit){.running = true, .next_at = sm->now};
     return true;
 }
@@ -415,5 +414,5 @@ static void audit_block_read(struct sm *sm, const struct request *request)
     discovery_store_block(sm, index, block, request->answer);
     sm_begin_change(sm, "switch 0x%016llx has another table than the last master's copy",
                     (unsigned long long)node->guid);
-    reconfigure_request(sm, REASON_TAKE_OVER); /* what is there may still be right */
+    reconfigure_request(sm, REASON_TAKE_OVER); /* the tables may still be correct */
 }

@@ -1,15 +1,13 @@
 /* One bounded window of outstanding SMPs.
  *
- * Requests wait in two queues: those that somebody waits for go before the rest. (A few go before
- * everything, see enum request_priority.) The window grows
- * by one for every full window of answers (and by one for each answer until the first loss), and
- * halves when something is lost, at most once in a time-out. A request that is not answered is sent
- * again, each time with twice the patience, and then given up: its destination counts as gone.
+ * Requests wait in a queue for each priority. The window grows by one for every full window of
+ * answers (by one for each answer until the first loss), and halves after a loss, at most once in a
+ * time-out. An unanswered request is sent again, each time with twice the time-out, and then given
+ * up.
  *
- * The transaction id names the request's slot and the slot's generation, so that late or duplicate
- * answers find nothing. There are slots for every block of the full tables of 5,000 switches.
- *
- * What follows from an answer, a refusal or silence is up to the request's kind. */
+ * The transaction ID contains the slot of the request and the generation of the slot, so that late
+ * or duplicate answers are ignored. The slots suffice for all blocks of the full tables of 5,000
+ * switches. */
 #include "sm/internal.h"
 
 #include <string.h>
@@ -25,11 +23,9 @@ struct transactions {
     VEC(struct request) requests;
     uint32_t free;
     struct request_queue queues[PRIORITY_COUNT];
-    uint32_t under_way[GROUP_COUNT]; /* waiting or outstanding */
-    /* Outstanding ones in the order in which they were sent: all have the same time-out but for
-     * back-off, so the few later ones just wait a little longer. */
-    VEC(uint32_t) in_flight;
-    uint32_t window_256; /* in 1/256 SMPs */
+    uint32_t under_way[GROUP_COUNT]; /* queued or outstanding */
+    VEC(uint32_t) in_flight;         /* slots of outstanding requests */
+    uint32_t window_256;             /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t timeouts; /* time-outs since the last answer */
     bool dropped;      /* see transactions_have_dropped() */
@@ -94,9 +90,10 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
+    assert(slot < t->requests.count && !request->outstanding && priority < PRIORITY_COUNT);
     request->priority = (uint8_t)priority;
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
-        standby_copy_begin_change(sm); /* may move the requests */
+        standby_copy_begin_change(sm); /* may reallocate `requests` */
     enqueue(t, &t->queues[priority], slot);
 }
 
@@ -140,8 +137,8 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
     }
 }
 
-/* The key that opens a port: the one it shows, for as long as it has one of another manager's (it
- * shows that when its lease has run out), else ours. */
+/* The M_Key that a port accepts: the one in its PortInfo if it is readable (it may be that of
+ * another manager whose lease has expired), else the configured one. */
 static uint64_t key_for(const struct sm *sm, uint32_t target)
 {
     if (target == SUBNET_NONE || !port_at(sm, target)->known)
@@ -150,8 +147,8 @@ static uint64_t key_for(const struct sm *sm, uint32_t target)
     return shown ? shown : sm->config.m_key;
 }
 
-/* Tables, not the directed route, lead to the last switch before the end. Whoever got no answer,
- * and whoever looks for a link that is down, goes the directed way. */
+/* Routes by LID to the last switch before the target, which then needs one directed hop. Retries
+ * and immediate requests, which examine links, use the directed route. */
 static void route_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
                          struct sm_message *message)
 {
@@ -171,7 +168,7 @@ static void route_by_lid(const struct sm *sm, const struct request *request, uns
     message->lid = from->lid;
 }
 
-/* Fills in the MAD; false when the destination cannot be reached any more. */
+/* False: there is no path to the target. */
 static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
                       struct sm_message *message)
 {
@@ -193,7 +190,7 @@ static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_CLASS_VERSION, 1);
     wire_set(mad, MAD_METHOD, request->kind->writes ? METHOD_SET : METHOD_GET);
     wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
-    wire_set(mad, MAD_TID, id); /* the upper half belongs to hosts, as with operating systems */
+    wire_set(mad, MAD_TID, id); /* the kernel uses the upper half */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
     wire_set(mad, SMP_M_KEY, key_for(sm, request->target));
@@ -228,8 +225,7 @@ static struct request_effort effort_of(const struct sm *sm, const struct request
     return effort;
 }
 
-/* Returns the request, and counts it off before anything follows from it, since that may be to
- * drop all requests. */
+/* Releases the slot and returns a copy: the outcome may drop all requests. */
 static struct request end(struct sm *sm, uint32_t slot)
 {
     struct request request = sm->transactions->requests.items[slot];
@@ -264,8 +260,8 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
             end_unanswered(sm, slot);
             continue;
         }
-        message->patience_ns = effort_of(sm, request).timeout_ns;
-        request->deadline = sm->now + message->patience_ns;
+        message->request_timeout_ns = effort_of(sm, request).timeout_ns;
+        request->deadline = sm->now + message->request_timeout_ns;
         request->tries++;
         request->outstanding = true;
         vec_push(&t->in_flight, slot);
@@ -313,7 +309,7 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     if (!request->outstanding || (request->generation & (GENERATIONS - 1u)) != id >> SLOT_BITS ||
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
-        return; /* late, twice, or not ours */
+        return; /* late, duplicate or unknown */
     remove_in_flight(t, slot);
     grow_window(sm);
     t->timeouts = 0;
@@ -329,9 +325,8 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
         transactions_fail(sm, &answered);
 }
 
-/* One lost SMP says little about the way; if it is lost again, or several are in a row, that is
- * reason to look at it. (A port that is read is asked through, so one that was asked through for
- * the last time is left alone.) */
+/* A second time-out of a request, or several time-outs in a row, cast suspicion on the path. The
+ * port of a probe that is given up is excluded: reading it would start another probe. */
 static void time_out(struct sm *sm, uint32_t slot)
 {
     struct transactions *t = sm->transactions;
@@ -375,7 +370,7 @@ static bool has_path(const struct sm *sm, const struct request *request)
     return subnet_route(&sm->subnet, request->target, path) >= 0;
 }
 
-/* Those that wait in queues find out when their turn comes. */
+/* Queued requests are dropped by transactions_next(). */
 void transactions_drop_unreachable(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
@@ -412,6 +407,7 @@ bool transactions_idle(const struct sm *sm)
 
 uint32_t transactions_under_way(const struct sm *sm, enum request_group group)
 {
+    assert(group < GROUP_COUNT);
     return sm->transactions->under_way[group];
 }
 

@@ -1,8 +1,8 @@
-/* Routes in force that are changed without computing any, as machines that start, end and move do.
+/* Changes entries of the tables in force when virtual machines start, end or move.
  *
- * What changes is decided elsewhere (vswitch). Terminals and entries change in the network and the
- * routes in force, so that paths, checks and the next plan start from the truth, and in the wanted
- * side of tables, from where they are written like all else. */
+ * vswitch decides which. Terminals and entries change in the network and the routes in force, so
+ * that paths, checks and the next plan use them, and in the wanted tables, which program.c
+ * writes. */
 #include "sm/internal.h"
 
 #include "base/bitset.h"
@@ -30,9 +30,9 @@ void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool fol
     lids_remember(sm, functions_port(&sm->subnet, socket));
     lids_remember(sm, functions_port(&sm->subnet, other));
     if (!followed)
-        return; /* the subnet's generation tells that routes are to be planned anew */
+        return; /* the subnet's generation has changed: new routes are planned */
     reconfigure_accept_topology(sm);
-    partitions_plan(sm); /* functions that were left have nobody's keys any more */
+    partitions_plan(sm); /* unused functions lose their keys */
     blocks_program(sm);
 }
 
@@ -47,6 +47,7 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
     plan_serving(sm)->edits++;
     for (size_t i = 0; i < count; i++) {
         const struct sm_entry *entry = &entries[i];
+        assert(entry->at < routes->switch_count && entry->lid && entry->lid <= LID_UNICAST_LAST);
         struct subnet_tables *tables =
             node_at(sm, plan_serving(sm)->nodes.items[entry->at])->tables;
         routes_grow(routes, entry->lid);
@@ -56,7 +57,7 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
         if (tables->wanted_top < entry->lid)
             tables->wanted_top = entry->lid;
     }
-    /* Only now, so that entries of one block go out together. */
+    /* One Set for all entries of a block. */
     for (size_t i = 0; i < count; i++) {
         uint32_t block = entries[i].lid / LFT_BLOCK;
         if (map_add(&blocks, (uint64_t)entries[i].at << 10 | block, (uint32_t)i) != i)

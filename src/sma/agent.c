@@ -8,11 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    ATTRIBUTE_PORT_INFO_EXTENDED = 0x33,
-    ATTRIBUTE_MELLANOX_PORT_INFO = 0xFF90, /* vendor attribute that reports FDR10 */
-};
-
 static uint16_t get_description(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
     (void)port, (void)modifier;
@@ -230,6 +225,7 @@ static bool next_link_command(struct sma *sma, struct sma_output *output)
             continue;
         unsigned port = word * 32 + (unsigned)__builtin_ctz(sma->link_commands[word]);
         sma->link_commands[word] &= sma->link_commands[word] - 1;
+        assert(port <= sma->port_count);
         *output = (struct sma_output){.kind = SMA_LINK_COMMAND,
                                       .port = port,
                                       .physical_state = (unsigned)wire_get(

@@ -22,7 +22,7 @@ static unsigned vl_code(unsigned data_vls)
     return data_vls > 8 ? 5 : code;
 }
 
-static uint32_t capabilities(const struct sma *sma, unsigned port)
+static uint32_t capability_mask(const struct sma *sma, unsigned port)
 {
     if (sma->kind != KIND_SWITCH)
         return CAPABILITY_TRAP | CAPABILITY_MIGRATION | CAPABILITY_SL_MAPPING |
@@ -83,7 +83,7 @@ static void init_port_info(struct sma *sma, unsigned port)
     uint8_t *info = sma->ports[port].info;
     const struct sma_options *options = &sma->options;
     bool management = sma->kind == KIND_SWITCH && port == 0;
-    wire_set(info, PORT_INFO_CAPABILITY_MASK, capabilities(sma, port));
+    wire_set(info, PORT_INFO_CAPABILITY_MASK, capability_mask(sma, port));
     if (sma_is_end_port(sma, port)) {
         wire_set(info, PORT_INFO_GID_PREFIX, GID_PREFIX_LOCAL);
         wire_set(info, PORT_INFO_CAPABILITY_MASK2, CAPABILITY2_PORT_INFO_EXTENDED);

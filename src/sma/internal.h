@@ -1,4 +1,4 @@
-/* Shared by the files of the agent only. */
+/* Declarations shared by the files of the agent. */
 #ifndef WEFT_SMA_INTERNAL_H
 #define WEFT_SMA_INTERNAL_H
 
@@ -63,7 +63,7 @@ void sma_device_init(struct sma *sma);
 void sma_device_release(struct sma *sma);
 unsigned sma_device_route(const struct sma *sma, unsigned dlid);
 bool sma_next_function(struct sma *sma, struct sma_output *output);
-/* Whether this LID may be set at port 0, which shares it with the physical function. */
+/* True if this LID may be set at port 0, which shares it with the physical function. */
 bool sma_can_share_lid(const struct sma *sma, unsigned lid);
 /* The end port may have a new LID: sets it at the node that shares it. */
 void sma_share_lid(struct sma *sma, unsigned port);

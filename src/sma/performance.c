@@ -9,14 +9,13 @@
 #include <string.h>
 
 enum { ALL_PORTS = 0xFF };
-/* ClassPortInfo.CapabilityMask: all ports at once, the extended counters in both shapes,
- * PortXmitWait. */
+/* ClassPortInfo.CapabilityMask: PortSelect for all ports, extended counters, PortXmitWait. */
 enum {
     CAPABILITY_ALL_PORTS = 1 << 8,
     CAPABILITY_EXTENDED = 1 << 9,
     CAPABILITY_XMIT_WAIT = 1 << 12
 };
-/* CapabilityMask2: error counters in the extended set, too. */
+/* CapabilityMask2: the extended set has error counters. */
 enum { CAPABILITY2_EXTENDED_ERRORS = 1 << 1 };
 
 /* Each counter has a field in one or both sets, and a bit of CounterSelect that guards it; bits
@@ -129,12 +128,13 @@ static void show_counters(struct sma *sma, unsigned set, unsigned first, unsigne
     }
 }
 
-/* PortSelect 0 at an adapter means the port that received the MAD: tools that know only a LID send
- * that. */
+/* PortSelect 0 at an adapter means the port that received the MAD: tools that have only a LID send
+ * 0. */
 static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bool write,
                                 uint8_t *data)
 {
     unsigned select = (unsigned)wire_get(data, sets[set].port_select);
+    assert(port <= sma->port_count && (set == BASIC || set == EXTENDED));
     unsigned one = select == 0 && sma->kind != KIND_SWITCH ? port : select;
     unsigned first = select == ALL_PORTS ? 1 : one;
     unsigned last = select == ALL_PORTS ? sma->port_count : one;

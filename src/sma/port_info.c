@@ -13,8 +13,8 @@ enum { EXT_SPEEDS_NONE = 30, EXT_SPEEDS_AS_SUPPORTED = 31 };
 /* FDR, EDR, HDR and NDR are the first four extended speeds; XDR has a second set of fields. */
 enum { SPEEDS_EXT_FIRST = 0xF };
 
-/* The port that a PortInfo modifier names, or -1. Bit 31 asks for extended speeds, which are always
- * returned. */
+/* The port that a PortInfo modifier addresses, or -1. Bit 31 requests extended speeds, which are
+ * always returned. */
 static int addressed_port(const struct sma *sma, unsigned port, uint32_t modifier)
 {
     unsigned wanted = modifier & 0xFF;
@@ -58,6 +58,7 @@ void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_
                           uint8_t speeds_ext, bool fdr10)
 {
     enum { WIDTH_MASK_2X = 1 << 4, EXT_HDR = 1 << 2, EXT_NDR = 1 << 3, EXT_XDR = 1 << 4 };
+    assert(port <= sma->port_count);
     struct sma_port *state = &sma->ports[port];
     uint8_t *info = state->info;
     state->fdr10 = fdr10;
@@ -87,7 +88,7 @@ void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_
                  (speeds_ext & EXT_XDR ? CAPABILITY2_EXTENDED_SPEEDS2 | CAPABILITY2_XDR : 0));
 }
 
-static bool is_subset(uint64_t value, uint64_t of)
+static bool is_subset_of(uint64_t value, uint64_t of)
 {
     return (value & ~of) == 0;
 }
@@ -102,12 +103,12 @@ static bool link_settings_valid(const struct sma_port *port, const uint8_t *data
         wire_get(data, PORT_INFO_OPERATIONAL_VLS) > wire_get(port->info, PORT_INFO_VL_CAP) ||
         wire_get(data, PORT_INFO_LINK_DOWN_DEFAULT_STATE) > PHYSICAL_POLLING)
         return false;
-    if (width != WIDTHS_AS_SUPPORTED && !is_subset(width, port->link_widths))
+    if (width != WIDTHS_AS_SUPPORTED && !is_subset_of(width, port->link_widths))
         return false;
-    if (speed != SPEEDS_AS_SUPPORTED && !is_subset(speed, port->link_speeds))
+    if (speed != SPEEDS_AS_SUPPORTED && !is_subset_of(speed, port->link_speeds))
         return false;
     return ext == EXT_SPEEDS_NONE || ext == EXT_SPEEDS_AS_SUPPORTED ||
-           is_subset(ext, port->link_speeds_ext & SPEEDS_EXT_FIRST);
+           is_subset_of(ext, port->link_speeds_ext & SPEEDS_EXT_FIRST);
 }
 
 static bool end_port_valid(const struct sma *sma, const uint8_t *info, const uint8_t *data)
@@ -293,6 +294,7 @@ static void report_state_change(struct sma *sma)
 static void set_link_active(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                             unsigned speed_ext, bool fdr10)
 {
+    assert(port <= sma->port_count && width && (speed || speed_ext));
     uint8_t *info = sma->ports[port].info;
     sma->ports[port].fdr10_active = fdr10;
     wire_set(info, PORT_INFO_LINK_WIDTH_ACTIVE, width);

@@ -19,7 +19,7 @@
 /* Node attributes, as in section IV of the papers' model. */
 struct sma_options {
     uint8_t data_vls;           /* 1, 2, 4, 8 or 15 */
-    bool sl2vl_wildcards;       /* accepts one SL-to-VL map for many ports at once */
+    bool sl2vl_wildcards;       /* accepts one SL-to-VL map for many ports */
     uint16_t mtu;               /* bytes: 256, 512 … 4096 */
     uint8_t vl_arbitration;     /* entries of each arbitration table, 0 … 64 */
     uint16_t linear_entries;    /* of the linear forwarding table; 0: a random table instead */
@@ -29,7 +29,7 @@ struct sma_options {
     uint16_t guids;             /* entries of a port's GUID table: a multiple of 8 */
     bool traps;                 /* switches: report changes by trap */
     uint8_t response_time;      /* RespTimeValue: 4.096 us * 2^n */
-    uint8_t life_time;          /* LifeTimeValue and HOQLife: 4.096 us * 2^n, from 20 on for ever */
+    uint8_t life_time;          /* LifeTimeValue and HOQLife: 4.096 us * 2^n, from 20 on infinite */
     uint8_t queue_life;
     bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
                        papers */
@@ -61,7 +61,7 @@ enum sma_counter {
 };
 const char *sma_counter_name(enum sma_counter counter);
 
-/* Totals since the start; the two sets a client can clear are differences to a base. */
+/* Totals since the start. A set of counters that clients can clear is the difference to a base. */
 struct sma_counters {
     uint64_t total[COUNTER_COUNT], base32[COUNTER_COUNT], base64[COUNTER_COUNT];
 };
@@ -127,7 +127,7 @@ enum sma_verdict {
     SMA_REPLY, /* the response replaces the request */
     SMA_PASS,  /* not for an agent; for the consumer at this port */
 };
-/* Whether this MAD is for an agent: all requests except SMInfo, which is the manager's. */
+/* True if this MAD is for an agent: all requests except SMInfo, which is for the manager. */
 bool sma_handles(const uint8_t mad[MAD_BYTES]);
 enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8_t mad[MAD_BYTES]);
 uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if there is none */
@@ -154,15 +154,14 @@ bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output);
 void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
                  bool fdr10);
 void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
-/* The same for either end of a link within a device: active at once, and without a trap. */
+/* The same for either end of a link within a device: it becomes Active without a trap. */
 void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                      unsigned speed_ext, bool fdr10);
-/* Whether a link may be there at all: a virtual function without a LID has none. */
+/* False for a virtual function without a LID, which has no link. */
 bool sma_needs_link(const struct sma *sma);
 
-/* Things an agent reports (section 14.2.5.1): each raises its trap, and its counter if it has one;
- * a violation at a switch's external port is counted by the data path, which knows the direction.
- */
+/* Events that an agent reports by a trap and, if there is one, a counter (14.2.5.1). The data path
+ * counts violations at external ports of switches, by direction. */
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap); /* 129, 130, 131 */
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared);
 struct sma_key_violation {
@@ -174,22 +173,22 @@ struct sma_key_violation {
 void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation);
 void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation);
 
-/* Look-ups of the data path. Ports: 0xFF for "nowhere". */
+/* Look-ups of the data path. Port 0xFF: drop the packet. */
 unsigned sma_route_unicast(const struct sma *sma, unsigned dlid);
 bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port);
 unsigned sma_map_sl(const struct sma *sma, unsigned input, unsigned output, unsigned sl);
-/* Whether a port with these keys takes a packet with this one, and whether it may send such. */
+/* True if the port accepts, or may send, packets with this P_Key. */
 bool sma_accepts_p_key(const struct sma *sma, unsigned port, unsigned p_key);
 bool sma_may_send_p_key(const struct sma *sma, unsigned port, unsigned p_key);
-/* The own key of the same partition, the same if it is there; unchanged if there is none. */
+/* A P_Key of the port in the same partition, the same one if possible; p_key if there is none. */
 unsigned sma_own_p_key(const struct sma *sma, unsigned port, unsigned p_key);
-/* The linear table of any switch as it is now, as many entries as it says it has; NULL if it has
- * none. That of a virtual switch holds until one of its functions gets another address. */
+/* The current LFT of a switch, with LinearFDBCap entries; NULL: none. The LFT of a virtual switch
+ * is valid until the LID of a function changes. */
 const uint8_t *sma_linear_table(const struct sma *sma);
-/* Whether an SMP for the LID that a virtual switch shares with its physical function is for the
- * switch: questions that agents answer are; what managers tell each other, and answers, are not. */
+/* A virtual switch shares a LID with its physical function. True if an SMP to that LID is for the
+ * switch: requests to agents are; SMInfo and responses are not. */
 bool sma_is_for_switch(const uint8_t mad[MAD_BYTES]);
-/* Whether a unicast LID is this port's own (base LID and LMC). */
+/* True if the port has this unicast LID (base LID and LMC). */
 bool sma_owns_lid(const struct sma *sma, unsigned port, unsigned lid);
 
 static inline struct sma_port *sma_port(struct sma *sma, unsigned port)

@@ -79,7 +79,7 @@ static uint8_t *sl2vl_addressed(const struct sma *sma, unsigned port, uint32_t m
     if (modifier & (SL2VL_ALL_INPUTS | SL2VL_ALL_OUTPUTS) && !sma->options.sl2vl_wildcards)
         return NULL;
     if (modifier & SL2VL_ALL_INPUTS)
-        input = 0; /* all inputs were set alike */
+        input = 0; /* all inputs have the same map */
     if (modifier & SL2VL_ALL_OUTPUTS)
         output = 1;
     return output > sma->port_count || input > sma->port_count ? NULL

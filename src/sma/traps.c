@@ -119,6 +119,7 @@ void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
 
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared)
 {
+    assert(port <= sma->port_count && !(set & cleared));
     uint8_t *info = sma->ports[sma_end_port(sma, port)].info;
     uint32_t before = (uint32_t)wire_get(info, PORT_INFO_CAPABILITY_MASK);
     uint32_t after = (before | set) & ~cleared;
@@ -172,6 +173,7 @@ static void count_violation(uint8_t *info, enum wire_field field)
 /* 257 at an adapter; 259 at the enforcing port of a switch. */
 void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation)
 {
+    assert(port <= sma->port_count);
     uint8_t details[54] = {0};
     count_violation(sma->ports[port].info, PORT_INFO_P_KEY_VIOLATIONS);
     if (sma->kind != KIND_SWITCH || port == 0) {
@@ -194,6 +196,7 @@ void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_viola
 
 void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation)
 {
+    assert(port <= sma->port_count);
     uint8_t details[54] = {0};
     count_violation(sma->ports[port].info, PORT_INFO_Q_KEY_VIOLATIONS);
     fill_key_violation(details, violation);

@@ -61,26 +61,27 @@ struct sma *sma_physical_function(const struct sma *vswitch)
     return vswitch->device ? function_at(vswitch, VSWITCH_PF) : NULL;
 }
 
-static struct sma_port *end_of(const struct sma *function)
+static struct sma_port *function_port(const struct sma *function)
 {
     return &function->ports[function->own_port];
 }
 
-static unsigned lid_of(const struct sma *function)
+static unsigned function_lid(const struct sma *function)
 {
-    return (unsigned)wire_get(end_of(function)->info, PORT_INFO_LID);
+    return (unsigned)wire_get(function_port(function)->info, PORT_INFO_LID);
 }
 
-static struct range range_of(unsigned lid, unsigned lmc, unsigned port)
+static struct range lid_range(unsigned lid, unsigned lmc, unsigned port)
 {
     unsigned first = lid >> lmc << lmc;
     return (struct range){(uint16_t)first, (uint16_t)(first + (1u << lmc) - 1), (uint8_t)port};
 }
 
-static struct range range_of_function(const struct sma *function)
+static struct range function_lids(const struct sma *function)
 {
-    return range_of(lid_of(function), (unsigned)wire_get(end_of(function)->info, PORT_INFO_LMC),
-                    function->host_port);
+    return lid_range(function_lid(function),
+                     (unsigned)wire_get(function_port(function)->info, PORT_INFO_LMC),
+                     function->host_port);
 }
 
 /* ---- the forwarding table ---- */
@@ -101,8 +102,8 @@ static void refresh_table(struct sma *vswitch)
     assert(device->range_count <= vswitch->port_count + 1u);
     device->range_count = 0;
     for (unsigned port = VSWITCH_PF; port <= vswitch->port_count; port++)
-        if (function_at(vswitch, port) && lid_of(function_at(vswitch, port)))
-            device->ranges[device->range_count++] = range_of_function(function_at(vswitch, port));
+        if (function_at(vswitch, port) && function_lid(function_at(vswitch, port)))
+            device->ranges[device->range_count++] = function_lids(function_at(vswitch, port));
     if (device->range_count)
         qsort(device->ranges, device->range_count, sizeof *device->ranges, compare_ranges);
 }
@@ -136,6 +137,7 @@ const uint8_t *sma_linear_table(const struct sma *sma)
 
 void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, unsigned own_port)
 {
+    assert(own_port <= function->port_count);
     if (!vswitch->device || port < VSWITCH_PF || port > vswitch->port_count ||
         (function->host && (function->host != vswitch || function->host_port != port)))
         return;
@@ -150,26 +152,27 @@ void sma_join_device(struct sma *vswitch, unsigned port, struct sma *function, u
 bool sma_needs_link(const struct sma *sma)
 {
     bool is_virtual_function = sma->host && sma->host_port != VSWITCH_PF;
-    return !is_virtual_function || lid_of(sma) != 0;
+    return !is_virtual_function || function_lid(sma) != 0;
 }
 
 bool sma_can_share_lid(const struct sma *sma, unsigned lid)
 {
     const struct sma *pf = sma_physical_function(sma);
-    return !pf || (lid & ((1u << wire_get(end_of(pf)->info, PORT_INFO_LMC)) - 1)) == 0;
+    return !pf || (lid & ((1u << wire_get(function_port(pf)->info, PORT_INFO_LMC)) - 1)) == 0;
 }
 
 void sma_share_lid(struct sma *sma, unsigned port)
 {
     struct sma *pf = sma_physical_function(sma);
     if (pf)
-        wire_set(end_of(pf)->info, PORT_INFO_LID, wire_get(sma->ports[0].info, PORT_INFO_LID));
+        wire_set(function_port(pf)->info, PORT_INFO_LID,
+                 wire_get(sma->ports[0].info, PORT_INFO_LID));
     if (sma->device)
         refresh_table(sma);
     if (!sma->host || port != sma->own_port || !sma->host->device)
         return;
     if (sma->host_port == VSWITCH_PF)
-        wire_set(sma->host->ports[0].info, PORT_INFO_LID, lid_of(sma));
+        wire_set(sma->host->ports[0].info, PORT_INFO_LID, function_lid(sma));
     refresh_table(sma->host);
 }
 
@@ -204,11 +207,11 @@ uint16_t sma_get_virtual_function(struct sma *sma, unsigned port, uint32_t modif
         modifier <= VSWITCH_VFS_LIMIT ? function_at(sma, VSWITCH_PF + modifier) : NULL;
     if (!function)
         return STATUS_BAD_VALUE;
-    wire_set(data, VIRTUAL_FUNCTION_LID, lid_of(function));
-    wire_set(data, VIRTUAL_FUNCTION_LMC, wire_get(end_of(function)->info, PORT_INFO_LMC));
+    wire_set(data, VIRTUAL_FUNCTION_LID, function_lid(function));
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wire_get(function_port(function)->info, PORT_INFO_LMC));
     wire_set(data, VIRTUAL_FUNCTION_ATTACHED, modifier == 0 || function->attached);
     wire_set(data, VIRTUAL_FUNCTION_COUNT, sma->port_count - VSWITCH_PF);
-    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, end_of(function)->guids[0]);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, function_port(function)->guids[0]);
     wire_set(data, VIRTUAL_FUNCTION_NODE_GUID, wire_get(function->node_info, NODE_INFO_NODE_GUID));
     return STATUS_OK;
 }
@@ -217,24 +220,24 @@ uint16_t sma_get_virtual_function(struct sma *sma, unsigned port, uint32_t modif
 static bool addresses_valid(const struct sma *sma, const struct sma *function, unsigned lid,
                             unsigned lmc)
 {
-    struct range wanted = range_of(lid, lmc, 0);
+    struct range wanted = lid_range(lid, lmc, 0);
     if (lid == 0)
         return true;
     if (wanted.last > LID_UNICAST_LAST || wanted.first != lid)
         return false;
     for (unsigned port = VSWITCH_PF; port <= sma->port_count; port++) {
         const struct sma *other = function_at(sma, port);
-        if (!other || other == function || !lid_of(other))
+        if (!other || other == function || !function_lid(other))
             continue;
-        struct range taken = range_of_function(other);
+        struct range taken = function_lids(other);
         if (wanted.first <= taken.last && taken.first <= wanted.last)
             return false;
     }
     return true;
 }
 
-static void copy_lower(uint8_t *to, const uint8_t *from, enum wire_field field,
-                       enum wire_field limit)
+static void copy_minimum(uint8_t *to, const uint8_t *from, enum wire_field field,
+                         enum wire_field limit)
 {
     uint64_t value = wire_get(from, field), most = wire_get(to, limit);
     wire_set(to, field, value < most ? value : most);
@@ -247,8 +250,8 @@ static void copy_settings(struct sma *to, unsigned to_port, const struct sma *fr
     struct sma_port *target = &to->ports[to_port];
     const struct sma_port *model = &from->ports[from_port];
     sma_copy_link_settings(target->info, model->info);
-    copy_lower(target->info, model->info, PORT_INFO_NEIGHBOR_MTU, PORT_INFO_MTU_CAP);
-    copy_lower(target->info, model->info, PORT_INFO_OPERATIONAL_VLS, PORT_INFO_VL_CAP);
+    copy_minimum(target->info, model->info, PORT_INFO_NEIGHBOR_MTU, PORT_INFO_MTU_CAP);
+    copy_minimum(target->info, model->info, PORT_INFO_OPERATIONAL_VLS, PORT_INFO_VL_CAP);
     if (to->options.vl_arbitration == from->options.vl_arbitration)
         memcpy(target->vl_arbitration, model->vl_arbitration, sizeof target->vl_arbitration);
     unsigned keys =
@@ -270,8 +273,8 @@ static void copy_pf_settings(struct sma *function, const struct sma *pf)
         PORT_INFO_MULTICAST_P_KEY_TRAP_SUPPRESSION,
         PORT_INFO_SUBNET_TIME_OUT,
     };
-    struct sma_port *port = end_of(function);
-    sma_copy_fields(port->info, end_of(pf)->info, fields, sizeof fields / sizeof fields[0]);
+    struct sma_port *port = function_port(function);
+    sma_copy_fields(port->info, function_port(pf)->info, fields, sizeof fields / sizeof fields[0]);
     port->lease_end = TIME_NEVER;
     copy_settings(function, function->own_port, pf, pf->own_port);
     if (function->options.data_vls == pf->options.data_vls)
@@ -302,21 +305,21 @@ uint16_t sma_set_virtual_function(struct sma *sma, unsigned port, uint32_t modif
         modifier && modifier <= VSWITCH_VFS_LIMIT ? function_at(sma, VSWITCH_PF + modifier) : NULL;
     if (!function || !addresses_valid(sma, function, lid, lmc))
         return STATUS_BAD_VALUE;
-    if (lid && !lid_of(function)) {
+    if (lid && !function_lid(function)) {
         if (sma_physical_function(sma)) {
             copy_pf_settings(function, sma_physical_function(sma));
             copy_switch_port(sma, function->host_port);
         }
-    } else if (!lid && lid_of(function)) {
+    } else if (!lid && function_lid(function)) {
         /* Both ports are Down, so that the physical layer drops the link without a trap. */
         wire_set(sma->ports[function->host_port].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
-        wire_set(end_of(function)->info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
+        wire_set(function_port(function)->info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
         function->trap_count = 0;
-        memset(end_of(function)->guids, 0, function->options.guids * sizeof(uint64_t));
+        memset(function_port(function)->guids, 0, function->options.guids * sizeof(uint64_t));
     }
-    wire_set(end_of(function)->info, PORT_INFO_LID, lid);
-    wire_set(end_of(function)->info, PORT_INFO_LMC, lmc);
-    end_of(function)->guids[0] = guid ? guid : function->own_guid;
+    wire_set(function_port(function)->info, PORT_INFO_LID, lid);
+    wire_set(function_port(function)->info, PORT_INFO_LMC, lmc);
+    function_port(function)->guids[0] = guid ? guid : function->own_guid;
     function->attached = wire_get(data, VIRTUAL_FUNCTION_ATTACHED);
     refresh_table(sma);
     sma->device->changed[function->host_port / 32] |= 1u << (function->host_port % 32);

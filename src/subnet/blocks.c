@@ -23,11 +23,11 @@ void blocks_release(struct blocks *blocks)
     *blocks = (struct blocks){0};
 }
 
-/* ---- contents, each once ---- */
+/* ---- shared contents ---- */
 
 static uint32_t hold_content(struct blocks *blocks, const uint8_t from[BLOCK_BYTES])
 {
-    uint8_t data[BLOCK_BYTES]; /* it may be one of ours, and they move */
+    uint8_t data[BLOCK_BYTES]; /* a copy: `from` may be in the pool, which moves as it grows */
     memcpy(data, from, sizeof data);
     uint64_t hash = hash_bytes(BLOCK_BYTES, data, BLOCK_BYTES);
     uint32_t head = map_get(&blocks->by_hash, hash);
@@ -73,14 +73,14 @@ static void drop_content(struct blocks *blocks, uint32_t *content)
 
 /* ---- rows ---- */
 
-static uint32_t find(const struct blocks *blocks, uint32_t port, enum block_kind kind,
-                     unsigned part)
+static uint32_t find_row(const struct blocks *blocks, uint32_t port, enum block_kind kind,
+                         unsigned part)
 {
     return map_get(&blocks->by_key, key_of(port, kind, part));
 }
 
-static uint32_t find_or_add(struct blocks *blocks, uint32_t port, enum block_kind kind,
-                            unsigned part)
+static uint32_t find_or_add_row(struct blocks *blocks, uint32_t port, enum block_kind kind,
+                                unsigned part)
 {
     uint32_t fresh = (uint32_t)blocks->rows.count;
     uint32_t row = map_add(&blocks->by_key, key_of(port, kind, part), fresh);
@@ -105,17 +105,17 @@ static bool differs(const struct block *block)
     return block->wanted != BLOCKS_NONE && block->wanted != block->actual && !block->refused;
 }
 
-static bool holds_up_port(const struct block *block)
+static bool is_unsettled(const struct block *block)
 {
     return differs(block) && block->kind != BLOCK_MULTICAST;
 }
 
-/* After every change of a row: the port's count, and its place in the queue. */
-static void row_changed(struct blocks *blocks, uint32_t row, bool held_up)
+/* Updates the count of the port and the queue after a change of a row. */
+static void row_changed(struct blocks *blocks, uint32_t row, bool was_unsettled)
 {
     assert(row < blocks->rows.count);
     struct block *block = &blocks->rows.items[row];
-    blocks->unsettled.items[block->port] += (uint32_t)holds_up_port(block) - (uint32_t)held_up;
+    blocks->unsettled.items[block->port] += (uint32_t)is_unsettled(block) - (uint32_t)was_unsettled;
     if (differs(block) && !block->queued && !block->writing) {
         block->queued = true;
         vec_push(&blocks->queue, row);
@@ -125,48 +125,49 @@ static void row_changed(struct blocks *blocks, uint32_t row, bool held_up)
 void blocks_want(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
                  const uint8_t data[BLOCK_BYTES])
 {
-    uint32_t row = find_or_add(blocks, port, kind, part);
+    uint32_t row = find_or_add_row(blocks, port, kind, part);
     struct block *block = &blocks->rows.items[row];
     const uint8_t *before = blocks_content(blocks, block->wanted);
     if (before && memcmp(before, data, BLOCK_BYTES) == 0)
         return;
-    bool held_up = holds_up_port(block);
+    bool was_unsettled = is_unsettled(block);
     uint32_t wanted = hold_content(blocks, data);
     drop_content(blocks, &block->wanted);
     block->wanted = wanted;
     block->refused = false;
     block->renewed = block->writing;
-    row_changed(blocks, row, held_up);
+    row_changed(blocks, row, was_unsettled);
 }
 
 void blocks_want_nothing(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part)
 {
-    uint32_t row = find(blocks, port, kind, part);
+    uint32_t row = find_row(blocks, port, kind, part);
     if (row == MAP_NONE)
         return;
     struct block *block = &blocks->rows.items[row];
-    bool held_up = holds_up_port(block);
+    bool was_unsettled = is_unsettled(block);
     drop_content(blocks, &block->wanted);
     block->renewed = block->writing;
-    row_changed(blocks, row, held_up);
+    row_changed(blocks, row, was_unsettled);
 }
 
 const uint8_t *blocks_wanted(const struct blocks *blocks, uint32_t port, enum block_kind kind,
                              unsigned part)
 {
-    uint32_t row = find(blocks, port, kind, part);
+    uint32_t row = find_row(blocks, port, kind, part);
     return row == MAP_NONE ? NULL : blocks_content(blocks, blocks->rows.items[row].wanted);
 }
 
 const uint8_t *blocks_actual(const struct blocks *blocks, uint32_t port, enum block_kind kind,
                              unsigned part)
 {
-    uint32_t row = find(blocks, port, kind, part);
+    uint32_t row = find_row(blocks, port, kind, part);
     return row == MAP_NONE ? NULL : blocks_content(blocks, blocks->rows.items[row].actual);
 }
 
 uint32_t blocks_next_of_port(const struct blocks *blocks, uint32_t port, uint32_t row)
 {
+    assert(row == BLOCKS_NONE || blocks->rows.items[row].port == port);
     if (row != BLOCKS_NONE)
         return blocks->rows.items[row].next;
     return port < blocks->first_of.count ? blocks->first_of.items[port] : BLOCKS_NONE;
@@ -191,32 +192,33 @@ uint32_t blocks_take(struct blocks *blocks)
     return BLOCKS_NONE;
 }
 
-void blocks_confirm(struct blocks *blocks, uint32_t row, const uint8_t *data)
+void blocks_set_actual(struct blocks *blocks, uint32_t row, const uint8_t *data)
 {
+    assert(row < blocks->rows.count);
     struct block *block = &blocks->rows.items[row];
-    bool held_up = holds_up_port(block);
+    bool was_unsettled = is_unsettled(block);
     block->writing = false;
     uint32_t actual = data ? hold_content(blocks, data) : BLOCKS_NONE;
     blocks->keys_generation += block->kind == BLOCK_PARTITIONS && actual != block->actual;
     drop_content(blocks, &block->actual);
     block->actual = actual;
-    row_changed(blocks, row, held_up);
+    row_changed(blocks, row, was_unsettled);
 }
 
-void blocks_learn(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
-                  const uint8_t data[BLOCK_BYTES])
+void blocks_set_known(struct blocks *blocks, uint32_t port, enum block_kind kind, unsigned part,
+                      const uint8_t data[BLOCK_BYTES])
 {
-    blocks_confirm(blocks, find_or_add(blocks, port, kind, part), data);
+    blocks_set_actual(blocks, find_or_add_row(blocks, port, kind, part), data);
 }
 
 void blocks_refuse(struct blocks *blocks, uint32_t row)
 {
     struct block *block = &blocks->rows.items[row];
     assert(row < blocks->rows.count && block->writing);
-    bool held_up = holds_up_port(block);
+    bool was_unsettled = is_unsettled(block);
     block->writing = false;
     block->refused = !block->renewed;
-    row_changed(blocks, row, held_up);
+    row_changed(blocks, row, was_unsettled);
 }
 
 void blocks_forget(struct blocks *blocks, uint32_t port)
@@ -224,11 +226,11 @@ void blocks_forget(struct blocks *blocks, uint32_t port)
     for (uint32_t row = blocks_next_of_port(blocks, port, BLOCKS_NONE); row != BLOCKS_NONE;
          row = blocks_next_of_port(blocks, port, row)) {
         struct block *block = &blocks->rows.items[row];
-        bool held_up = holds_up_port(block);
+        bool was_unsettled = is_unsettled(block);
         blocks->keys_generation += block->kind == BLOCK_PARTITIONS && block->actual != BLOCKS_NONE;
         drop_content(blocks, &block->actual);
         block->refused = false;
-        row_changed(blocks, row, held_up);
+        row_changed(blocks, row, was_unsettled);
     }
 }
 

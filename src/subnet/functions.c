@@ -16,6 +16,7 @@ void functions_release(struct virtual_functions *functions)
 void functions_add(struct subnet *subnet, uint32_t vswitch)
 {
     const struct subnet_node *node = &subnet->nodes.items[vswitch];
+    assert(node->vswitch && node->port_count >= VSWITCH_PF);
     for (unsigned number = VSWITCH_PF + 1; number <= node->port_count; number++) {
         subnet_port_at(subnet, vswitch, number)->function = (uint32_t)subnet->functions.rows.count;
         vec_push(
@@ -42,7 +43,7 @@ struct virtual_function *functions_of_port(const struct subnet *subnet, uint32_t
     return socket == SUBNET_NONE ? NULL : functions_at(subnet, socket);
 }
 
-uint32_t functions_find_machine(const struct subnet *subnet, uint64_t guid)
+uint32_t functions_find_vm(const struct subnet *subnet, uint64_t guid)
 {
     uint32_t socket = map_get(&subnet->functions.machines, guid);
     return socket == MAP_NONE ? SUBNET_NONE : socket;
@@ -60,6 +61,7 @@ static unsigned known_lid(const struct subnet *subnet, uint32_t port)
 
 bool functions_pf_is_ready(const struct subnet *subnet, uint32_t vswitch)
 {
+    assert(subnet->nodes.items[vswitch].vswitch);
     uint32_t pf = subnet_pf_of(subnet, vswitch);
     if (pf == SUBNET_NONE || !subnet->ports.items[pf].known)
         return false;
@@ -87,8 +89,8 @@ bool functions_is_busy(const struct subnet *subnet, uint32_t socket)
 
 /* ---- nodes and ports of functions ---- */
 
-/* The function gets a node of its own, plugged into the socket. */
-static uint32_t plug_in(struct subnet *subnet, uint32_t socket, uint64_t node_guid)
+/* Adds a node for the function and links it to the socket. */
+static uint32_t add_function_node(struct subnet *subnet, uint32_t socket, uint64_t node_guid)
 {
     uint32_t node = subnet_add_node(subnet, node_guid, SUBNET_ADAPTER, 1);
     if (node == SUBNET_NONE)
@@ -108,8 +110,9 @@ static uint32_t plug_in(struct subnet *subnet, uint32_t socket, uint64_t node_gu
     return port;
 }
 
-void functions_unplug(struct subnet *subnet, uint32_t socket)
+void functions_set_down(struct subnet *subnet, uint32_t socket)
 {
+    assert(subnet_is_socket(subnet, socket));
     uint32_t port = functions_at(subnet, socket)->port;
     wire_set(subnet->ports.items[socket].info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
     if (port == SUBNET_NONE)
@@ -119,11 +122,11 @@ void functions_unplug(struct subnet *subnet, uint32_t socket)
         subnet_remove_node(subnet, subnet->ports.items[port].node);
 }
 
-static void fill_in(struct subnet *subnet, uint32_t socket)
+static void copy_pf_settings(struct subnet *subnet, uint32_t socket)
 {
     uint32_t host = vswitch_of(subnet, socket), pf = subnet_pf_of(subnet, host);
-    struct subnet_port *there = &subnet->ports.items[socket];
-    struct subnet_port *port = &subnet->ports.items[there->peer];
+    struct subnet_port *switch_port = &subnet->ports.items[socket];
+    struct subnet_port *port = &subnet->ports.items[switch_port->peer];
     if (pf == SUBNET_NONE || !subnet->ports.items[pf].known)
         return;
     uint64_t lid = wire_get(port->info, PORT_INFO_LID), lmc = wire_get(port->info, PORT_INFO_LMC);
@@ -132,47 +135,48 @@ static void fill_in(struct subnet *subnet, uint32_t socket)
     wire_set(port->info, PORT_INFO_LMC, lmc);
     wire_set(port->info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     port->known = true;
-    memcpy(there->info, subnet_port_at(subnet, host, VSWITCH_PF)->info, sizeof there->info);
-    wire_set(there->info, PORT_INFO_LOCAL_PORT_NUM, there->number);
-    wire_set(there->info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+    memcpy(switch_port->info, subnet_port_at(subnet, host, VSWITCH_PF)->info,
+           sizeof switch_port->info);
+    wire_set(switch_port->info, PORT_INFO_LOCAL_PORT_NUM, switch_port->number);
+    wire_set(switch_port->info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     struct subnet_node *own = &subnet->nodes.items[port->node];
     const struct subnet_node *physical = &subnet->nodes.items[subnet->ports.items[pf].node];
     char name[sizeof own->description];
     memcpy(name, physical->description, sizeof name);
     snprintf(own->description, sizeof own->description, "%.58s-vf%u", name,
-             there->number - VSWITCH_PF);
+             switch_port->number - VSWITCH_PF);
     own->partition_cap = physical->partition_cap;
     own->device = physical->device;
 }
 
-void functions_fill_in_all(struct subnet *subnet)
+void functions_copy_pf_settings(struct subnet *subnet)
 {
     for (size_t i = 0; i < subnet->functions.rows.count; i++) {
         uint32_t socket = subnet->functions.rows.items[i].socket;
         uint32_t port = subnet->ports.items[socket].peer;
         if (port != SUBNET_NONE && !subnet->ports.items[port].known && known_lid(subnet, port))
-            fill_in(subnet, socket);
+            copy_pf_settings(subnet, socket);
     }
 }
 
-/* ---- machines ---- */
+/* ---- virtual machines ---- */
 
-static bool shows(const struct subnet *subnet, uint32_t socket, uint64_t guid)
+static bool has_machine(const struct subnet *subnet, uint32_t socket, uint64_t guid)
 {
     const struct virtual_function *function = functions_at(subnet, socket);
     return function->attached && function->guid == guid;
 }
 
-static void note_machine(struct subnet *subnet, uint32_t socket, uint64_t guid, bool attached)
+static void update_machine(struct subnet *subnet, uint32_t socket, uint64_t guid, bool attached)
 {
     struct virtual_functions *functions = &subnet->functions;
     struct virtual_function *function = functions_at(subnet, socket);
     if (function->attached && (!attached || function->guid != guid) &&
-        functions_find_machine(subnet, function->guid) == socket) {
+        functions_find_vm(subnet, function->guid) == socket) {
         map_remove(&functions->machines, function->guid);
         for (size_t i = 0; i < functions->contested.count; i++) {
             uint32_t other = functions->contested.items[i];
-            if (other != socket && shows(subnet, other, function->guid))
+            if (other != socket && has_machine(subnet, other, function->guid))
                 map_set(&functions->machines, function->guid, other);
         }
     }
@@ -180,32 +184,33 @@ static void note_machine(struct subnet *subnet, uint32_t socket, uint64_t guid, 
     function->guid = guid;
     if (!attached)
         return;
-    uint32_t other = functions_find_machine(subnet, guid);
-    if (other != SUBNET_NONE && other != socket && shows(subnet, other, guid) && !function->held &&
-        !functions_at(subnet, other)->held && subnet_is_present(subnet, other))
+    uint32_t other = functions_find_vm(subnet, guid);
+    if (other != SUBNET_NONE && other != socket && has_machine(subnet, other, guid) &&
+        !function->held && !functions_at(subnet, other)->held && subnet_is_present(subnet, other))
         vec_push(&functions->contested, socket);
     else
         map_set(&functions->machines, guid, socket);
 }
 
-/* ---- what is known ---- */
+/* ---- known state ---- */
 
-bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data)
+bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_t *data)
 {
+    assert(subnet_is_socket(subnet, socket));
     unsigned lid = (unsigned)wire_get(data, VIRTUAL_FUNCTION_LID);
     uint64_t guid = wire_get(data, VIRTUAL_FUNCTION_PORT_GUID);
     bool dynamic = subnet->functions.dynamic;
     subnet->ports.items[socket].known = true;
-    note_machine(subnet, socket, guid, wire_get(data, VIRTUAL_FUNCTION_ATTACHED));
+    update_machine(subnet, socket, guid, wire_get(data, VIRTUAL_FUNCTION_ATTACHED));
     if (lid > LID_UNICAST_LAST)
         lid = 0;
     if (lid == 0 && dynamic && !functions_at(subnet, socket)->held) {
-        functions_unplug(subnet, socket);
+        functions_set_down(subnet, socket);
         return true;
     }
     uint32_t port = subnet->ports.items[socket].peer;
     if (port == SUBNET_NONE && (lid || !dynamic)) {
-        port = plug_in(subnet, socket, wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
+        port = add_function_node(subnet, socket, wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
         if (port == SUBNET_NONE)
             return false;
     }
@@ -218,11 +223,11 @@ bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data
     if (lid == 0)
         p->known = false;
     else if (!p->known)
-        fill_in(subnet, socket);
+        copy_pf_settings(subnet, socket);
     return true;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted state ---- */
 
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted)
 {
@@ -279,7 +284,7 @@ bool functions_differ(const struct subnet *subnet, uint32_t socket, struct funct
         return function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING;
     *wanted = (struct function_setting){.attached = function->attached,
                                         .guid = function->evicted ? 0 : function->guid};
-    /* With dynamic LIDs a function that was opened, and then left empty, has none. */
+    /* With dynamic LIDs, a function without a VM has no LID. */
     if (port != SUBNET_NONE && (function->attached || !dynamic)) {
         wanted->lid = subnet->ports.items[port].lid;
         wanted->lmc = subnet->ports.items[port].lmc;

@@ -5,13 +5,13 @@
  * port of one virtual function. Every socket has a row here; the function itself has a node and a
  * port in the subnet only while it has a LID or is about to get one.
  *
- * The known state is the last answer of the vSwitch (functions_learn()). The wanted state follows
- * from the LID assigned to the function's port or, while a request about a virtual machine (VM)
- * holds the function, from that request (functions_want()). Only sm/functions.c writes differences
- * to the fabric.
+ * The known state is the last answer of the vSwitch (functions_update_known()). The wanted state
+ * follows from the LID assigned to the function's port or, while a request about a virtual machine
+ * (VM) holds the function, from that request (functions_want()). Only sm/functions.c writes
+ * differences to the fabric.
  *
  * The GUID of its port identifies a VM; the VM is attached to the function that reports this GUID.
- * If two functions report it, the first one counts until vswitch/model decides. */
+ * If two functions report it, the VM is at the first one until vswitch/model decides. */
 #ifndef WEFT_SUBNET_FUNCTIONS_H
 #define WEFT_SUBNET_FUNCTIONS_H
 
@@ -28,7 +28,7 @@ struct function_setting {
     uint16_t lid; /* 0: the function is down */
     uint8_t lmc;
     bool attached; /* a virtual machine has it */
-    uint64_t guid; /* of its port; 0: the function's own */
+    uint64_t guid; /* of its port; 0: the initial GUID of the function */
 };
 
 /* The order of a request to a function, and its outcome. */
@@ -37,7 +37,7 @@ enum function_outcome {
     FUNCTION_PENDING,
     FUNCTION_DONE,
     FUNCTION_REFUSED,
-    FUNCTION_LOST, /* no answer: it may or may not have been carried out */
+    FUNCTION_LOST, /* no answer: the request may have been executed */
 };
 
 struct virtual_function {
@@ -47,23 +47,22 @@ struct virtual_function {
     bool attached;
     uint64_t guid;
     /* Wanted. */
-    bool evicted; /* the machine that it shows is somewhere else: it is to be detached */
-    bool held;    /* for a request about a machine: nobody else writes it */
+    bool evicted; /* its VM is attached to another function: detach it */
+    bool held;    /* only the request that holds it may write it */
     enum function_order order;
-    enum function_outcome outcome;  /* of keys: FUNCTION_DONE as soon as they are wanted blocks */
+    enum function_outcome outcome;  /* of ORDER_KEYS: FUNCTION_DONE when the blocks are wanted */
     struct function_setting wanted; /* of ORDER_SETTING */
-    uint64_t
-        key_owner; /* while it is held: the machine whose partition keys it is to have; 0: none */
-    bool writing;  /* a Set is under way */
+    uint64_t key_owner;             /* while held: GUID of the VM whose P_Keys it gets; 0: none */
+    bool writing;                   /* a Set is in progress */
 };
 
 struct virtual_functions {
     VEC(struct virtual_function) rows;
-    bool dynamic;            /* a function has no LID until a machine is attached */
-    uint8_t lmc;             /* of functions */
-    struct map machines;     /* port GUID of a machine → socket */
-    VEC(uint32_t) contested; /* sockets that show a machine which counts as being elsewhere */
-    uint32_t writing;        /* Sets under way */
+    bool dynamic; /* only functions with a VM have LIDs */
+    uint8_t lmc;
+    struct map machines;     /* port GUID of a VM → socket */
+    VEC(uint32_t) contested; /* sockets that report a VM of another socket */
+    uint32_t writing;        /* number of Sets in progress */
     /* Counters of functions that came up and of holds that ended, for P_Key and QoS planning. */
     uint64_t activations, holds_ended;
 };
@@ -76,38 +75,38 @@ static inline uint64_t functions_activations(const struct virtual_functions *fun
 }
 
 void functions_release(struct virtual_functions *functions);
-/* Rows for the sockets of a vSwitch that was just found. */
+/* Adds rows for the sockets of a new vSwitch. */
 void functions_add(struct subnet *subnet, uint32_t vswitch);
-/* NULL for ports that are no sockets. */
+/* NULL if the port is not a socket. */
 struct virtual_function *functions_at(const struct subnet *subnet, uint32_t socket);
-/* The function's own port, also while its hypervisor is away; SUBNET_NONE: it has none. */
+/* The port of the function, also while its hypervisor is absent; or SUBNET_NONE. */
 uint32_t functions_port(const struct subnet *subnet, uint32_t socket);
-/* The function whose own port this is; NULL for all other ports. */
+/* The function with this port, or NULL. */
 struct virtual_function *functions_of_port(const struct subnet *subnet, uint32_t port);
-/* The socket that shows this machine, or SUBNET_NONE. */
-uint32_t functions_find_machine(const struct subnet *subnet, uint64_t guid);
-/* The physical function is up under this manager: others of its adapter can be written. */
+/* The socket of the VM, or SUBNET_NONE. */
+uint32_t functions_find_vm(const struct subnet *subnet, uint64_t guid);
+/* True if this manager has configured the PF. Only then the other functions can be written. */
 bool functions_pf_is_ready(const struct subnet *subnet, uint32_t vswitch);
 
-/* True if a VM can be attached to it. */
+/* True if a VM can be attached to the function. */
 bool functions_is_free(const struct subnet *subnet, uint32_t socket);
-/* A Set of the function, or of its port's partition keys, is under way. */
+/* True while a Set of the function, or of the P_Keys of its port, is in progress. */
 bool functions_is_busy(const struct subnet *subnet, uint32_t socket);
 
-/* What a vSwitch answered to Get or Set. False if another node has the function's GUID. */
-bool functions_learn(struct subnet *subnet, uint32_t socket, const uint8_t *data);
-/* A function that is up has the settings of the PF, and its socket those of the PF's: also those
- * that came up before their PF was known. */
-void functions_fill_in_all(struct subnet *subnet);
-/* The function is down: its address is free, and its node is gone. */
-void functions_unplug(struct subnet *subnet, uint32_t socket);
+/* Stores the answer of a vSwitch to Get or Set. False if another node has the GUID. */
+bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_t *data);
+/* Copies the settings of the PF, and of its switch port, to functions that came up before the PF
+ * was known. */
+void functions_copy_pf_settings(struct subnet *subnet);
+/* The function is down: frees its LID and removes its node. */
+void functions_set_down(struct subnet *subnet, uint32_t socket);
 
-/* ---- what is wanted ---- */
+/* ---- wanted state ---- */
 
 /* Holds the function and sets its wanted state. */
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted);
-/* Partition keys go before machines, so that nobody ever starts with another's: a function that is
- * held and whose LID is up gets those of the machine that is about to have it. */
+/* Writes the P_Keys of a VM to a function that is held and has a LID, before the VM is attached. So
+ * a VM never starts with the P_Keys of another one. */
 void functions_want_keys(struct subnet *subnet, uint32_t socket, uint64_t guid);
 enum function_outcome functions_outcome(const struct subnet *subnet, uint32_t socket);
 /* Ends the hold. */

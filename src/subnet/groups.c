@@ -19,7 +19,7 @@ void groups_release(struct groups *groups)
     *groups = (struct groups){0};
 }
 
-/* Where the MGID is, or where it would go. */
+/* The index of the first group whose MGID is not lower. */
 static size_t place_of(const struct groups *groups, const uint8_t mgid[16])
 {
     size_t place;
@@ -61,7 +61,7 @@ struct group *groups_add(struct groups *groups, const struct group *group)
     memset(&added->members, 0, sizeof added->members);
     vec_insert(&groups->all, place, added);
     groups->by_mlid[group->mlid - MLID_FIRST] = added;
-    added->changed = added->thinned = added->touched = ++groups->generation;
+    added->changed = added->member_removed = added->touched = ++groups->generation;
     return added;
 }
 
@@ -116,7 +116,7 @@ void groups_leave(struct groups *groups, struct group *group, uint64_t guid, uns
     member->changed = group->touched = ++groups->generation;
     if (member->join_state)
         return;
-    group->thinned = groups->generation;
+    group->member_removed = groups->generation;
     vec_remove(&group->members, (size_t)(member - group->members.items));
 }
 

@@ -1,15 +1,16 @@
-/* From rules to keys, and from keys to places in a table.
+/* Computes the P_Keys of a port from rules, and their indices in its P_Key table.
  *
- * The rules of a port are those for many ports and those with its GUID, taken in the order of the
- * file: so finding a port's keys costs as much as it has rules, however many ports there are. */
+ * The rules of a port are the general ones and those with its GUID, in the order of the file. The
+ * cost for a port depends on the number of its rules only. */
 #include "subnet/partitions.h"
 
 #include "subnet/subnet.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a port has of a partition, and which of it has its place. */
+/* The memberships of a port in a partition, and which of its keys have an index. */
 enum { HAS_LIMITED = 1, HAS_FULL = 2, PLACED_LIMITED = 4, PLACED_FULL = 8, TOUCHED = 16 };
 enum { PLACED = PLACED_LIMITED | PLACED_FULL };
 
@@ -33,7 +34,7 @@ void partition_keys_release(struct partition_keys *keys)
 
 /* ---- keys of a port ---- */
 
-static bool concerns(const struct partition_rule *rule, const struct partition_port *port)
+static bool rule_applies(const struct partition_rule *rule, const struct partition_port *port)
 {
     switch ((enum partition_target)rule->target) {
     case MEMBERS_PORT: return rule->guid == port->guid;
@@ -45,11 +46,12 @@ static bool concerns(const struct partition_rule *rule, const struct partition_p
     }
 }
 
-/* `head`: the partition that index 0 is for so far. */
-static void apply(const struct partitions *partitions, const struct partition_rule *rule,
-                  struct partition_keys *keys, uint32_t *head)
+/* `head` is the partition of the key at index 0, or MAP_NONE. */
+static void apply_rule(const struct partitions *partitions, const struct partition_rule *rule,
+                       struct partition_keys *keys, uint32_t *head)
 {
     uint8_t *state = &keys->states.items[rule->partition];
+    assert(rule->partition < partitions->all.count && rule->membership <= MEMBER_BOTH);
     if (!*state)
         vec_push(&keys->touched, rule->partition);
     if (rule->membership == MEMBER_BOTH && partitions->allow_both)
@@ -66,8 +68,9 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
                           struct partition_keys *keys)
 {
     const struct partition_rule *rules = partitions->rules.items;
-    size_t one = 0, other; /* rules for many ports, whose GUID is 0, and rules for this one */
+    size_t one = 0, other; /* next general rule, next rule of this port */
     uint32_t head = MAP_NONE;
+    assert(partitions->general <= partitions->rules.count);
     for (size_t i = 0; i < keys->touched.count; i++)
         if (keys->touched.items[i] < keys->states.count)
             keys->states.items[keys->touched.items[i]] = 0;
@@ -83,16 +86,16 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
             break;
         general = general && (!own || rules[one].order < rules[other].order);
         const struct partition_rule *rule = &rules[general ? one++ : other++];
-        if (concerns(rule, port))
-            apply(partitions, rule, keys, &head);
+        if (rule_applies(rule, port))
+            apply_rule(partitions, rule, keys, &head);
     }
-    /* Whoever asks the manager has the default partition's key, maybe limited: answers need ours to
-     * be full, whatever the rules say. */
+    /* The manager must be a full member of the default partition: its clients may be limited
+     * members. */
     if (port->self && partitions->all.count) {
         struct partition_rule own = {.target = MEMBERS_SELF, .membership = MEMBER_FULL};
         own.index0 = head == own.partition;
         if (!(keys->states.count && keys->states.items[0] & HAS_FULL))
-            apply(partitions, &own, keys, &head);
+            apply_rule(partitions, &own, keys, &head);
     }
     for (size_t i = 0; i < keys->touched.count; i++) {
         uint32_t partition = keys->touched.items[i];
@@ -108,10 +111,11 @@ void partitions_find_keys(const struct partitions *partitions, const struct part
     }
 }
 
-/* ---- places ---- */
+/* ---- indices ---- */
 
-/* Takes this key of the port's if it has it and it has no place yet. */
-static bool take(const struct partitions *partitions, struct partition_keys *keys, uint16_t key)
+/* True if the port has this key and the key has no index yet; marks it as placed. */
+static bool place_key(const struct partitions *partitions, struct partition_keys *keys,
+                      uint16_t key)
 {
     uint32_t partition = map_get(&partitions->by_key, key & PARTITION_DEFAULT);
     bool full = key & PARTITION_FULL;
@@ -124,38 +128,39 @@ static bool take(const struct partitions *partitions, struct partition_keys *key
     return true;
 }
 
-/* First those that are the same, then those that are the same but for membership. */
-static void keep_places(const struct partitions *partitions, struct partition_keys *keys,
-                        const uint16_t *before, unsigned room, uint16_t *table)
+/* Keeps the index of equal keys first, then of keys that differ in the membership bit only. */
+static void keep_indices(const struct partitions *partitions, struct partition_keys *keys,
+                         const uint16_t *before, unsigned capacity, uint16_t *table)
 {
     static const uint16_t changes[] = {0, PARTITION_FULL};
     for (unsigned i = 0; i < 2; i++)
-        for (unsigned slot = 0; slot < room; slot++) {
+        for (unsigned slot = 0; slot < capacity; slot++) {
             uint16_t key = before[slot] ^ changes[i];
-            if (!table[slot] && before[slot] & PARTITION_DEFAULT && take(partitions, keys, key))
+            if (!table[slot] && before[slot] & PARTITION_DEFAULT &&
+                place_key(partitions, keys, key))
                 table[slot] = key;
         }
 }
 
 bool partitions_place(const struct partitions *partitions, struct partition_keys *keys,
-                      const uint16_t *before, unsigned room, uint16_t *table)
+                      const uint16_t *before, unsigned capacity, uint16_t *table)
 {
-    if (keys->keys.count > room)
+    if (keys->keys.count > capacity)
         return false;
-    memset(table, 0, room * sizeof *table);
+    memset(table, 0, capacity * sizeof *table);
     for (size_t i = 0; i < keys->touched.count; i++)
         keys->states.items[keys->touched.items[i]] &= (uint8_t)~PLACED;
-    if (keys->first && take(partitions, keys, keys->first))
+    if (keys->first && place_key(partitions, keys, keys->first))
         table[0] = keys->first;
-    keep_places(partitions, keys, before, room, table);
-    for (unsigned from = 1; from < room && !table[0] && keys->keys.count; from++)
+    keep_indices(partitions, keys, before, capacity, table);
+    for (unsigned from = 1; from < capacity && !table[0] && keys->keys.count; from++)
         if (table[from] == keys->keys.items[0]) {
             table[0] = table[from];
             table[from] = 0;
         }
     unsigned slot = 0;
     for (size_t i = 0; i < keys->keys.count; i++) {
-        if (!take(partitions, keys, keys->keys.items[i]))
+        if (!place_key(partitions, keys, keys->keys.items[i]))
             continue;
         while (table[slot])
             slot++;

@@ -1,15 +1,15 @@
-/* Reading partitions.conf as opensm(8) describes it:
+/* Reads partitions.conf in the syntax of opensm(8):
  *
  *     NAME [= KEY] [, FLAG [= VALUE]] ... : MEMBER [= full | limited | both], ... ;
  *
- * A statement's head is one line; members are parted by commas or lines, and a line may instead be
- * `mgid = MGID [, FLAG = VALUE] ...`, a group. '#' starts a remark. Words may be shortened as long
- * as their beginning says which is meant ("limi"). Flags may also stand between a second colon and
- * the first, as in one of the manual's examples.
+ * The part before the colon is on one line. Members are separated by commas or newlines. A line
+ * `mgid = MGID [, FLAG = VALUE] ...` defines a multicast group instead. '#' starts a comment. Words
+ * may be abbreviated ("limi"). Flags may also precede a second colon, as in an example of the
+ * manual.
  *
- * Where OpenSM passes over what it does not understand, and takes a mistyped membership for a
- * limited one, this reader says what is wrong and where, and takes nothing. It differs in one more
- * thing: a partition without a key gets one that the file has nowhere, not just not yet. */
+ * There are two differences to OpenSM. OpenSM ignores text that it does not understand and treats a
+ * misspelt membership as limited; this reader returns an error. A partition without a key gets one
+ * that does not occur in the whole file, not only in the part before it. */
 #include "subnet/partitions.h"
 
 #include "base/field.h"
@@ -34,7 +34,7 @@ enum {
 static const uint8_t broadcast_mgid[MGID_BYTES] = {0xFF, 0x12,        0x40, 0x1B, 0xFF,
                                                    0xFF, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
 
-/* A group, and its scopes, a bit each. */
+/* A group and its scopes, one bit each. */
 struct group_values {
     struct partition_group group;
     uint16_t scopes;
@@ -50,10 +50,10 @@ struct definition {
 
 struct reader {
     struct line_reader *lines;
-    const char *at; /* in the current line */
+    const char *at; /* position in the current line */
     struct partitions *partitions;
     struct name_map by_name;
-    VEC(unsigned) group_lines; /* beside partitions->groups */
+    VEC(unsigned) group_lines; /* line numbers, by index in partitions->groups */
     struct arena words;
 };
 
@@ -65,7 +65,7 @@ static void skip_blanks(struct reader *reader)
         reader->at++;
 }
 
-/* To the next thing that means something, over lines and comments; false at the end. */
+/* Skips blanks, newlines and comments. False at the end of the file. */
 static bool skip_lines(struct reader *reader)
 {
     for (skip_blanks(reader); !*reader->at || *reader->at == '#'; skip_blanks(reader)) {
@@ -77,7 +77,8 @@ static bool skip_lines(struct reader *reader)
     return true;
 }
 
-/* The words up to one of these signs, the end of the line or a remark, without blanks around. */
+/* The text up to one of these characters, a comment or the end of the line, without outer blanks.
+ */
 static const char *take_words(struct reader *reader, const char *ends)
 {
     skip_blanks(reader);
@@ -90,7 +91,7 @@ static const char *take_words(struct reader *reader, const char *ends)
     return arena_strndup(&reader->words, start, length);
 }
 
-static bool take_sign(struct reader *reader, char sign)
+static bool take_char(struct reader *reader, char sign)
 {
     skip_blanks(reader);
     if (*reader->at != sign)
@@ -99,12 +100,12 @@ static bool take_sign(struct reader *reader, char sign)
     return true;
 }
 
-static bool begins(const char *text, const char *word)
+static bool is_abbreviation(const char *text, const char *word)
 {
     return *text && strncmp(text, word, strlen(text)) == 0;
 }
 
-/* Decimal, hexadecimal behind 0x, or octal behind 0. */
+/* Parses a decimal, hexadecimal (0x) or octal (0) number. */
 static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
     char *end;
@@ -115,7 +116,7 @@ static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *valu
 
 /* ---- flags ---- */
 
-/* 1: it is none of these flags. */
+/* Returns 1 if the flag is unknown. */
 static int set_group_flag(struct reader *reader, const char *flag, const char *value,
                           struct group_values *values)
 {
@@ -135,7 +136,7 @@ static int set_group_flag(struct reader *reader, const char *flag, const char *v
     };
     unsigned which = 0;
     uint64_t result = 0;
-    while (which < FLAGS && !begins(flag, flags[which].name))
+    while (which < FLAGS && !is_abbreviation(flag, flags[which].name))
         which++;
     if (which == FLAGS)
         return 1;
@@ -154,7 +155,7 @@ static int set_membership(struct reader *reader, const char *value, uint8_t *mem
     static const char *const words[] = {
         [MEMBER_LIMITED] = "limited", [MEMBER_FULL] = "full", [MEMBER_BOTH] = "both"};
     for (uint8_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (begins(value, words[i])) {
+        if (is_abbreviation(value, words[i])) {
             *membership = i;
             return 0;
         }
@@ -168,11 +169,11 @@ static int set_flag(struct reader *reader, const char *flag, const char *value,
     int status = set_group_flag(reader, flag, value, &definition->values);
     if (status <= 0)
         return status;
-    if (begins(flag, "ipoib"))
+    if (is_abbreviation(flag, "ipoib"))
         definition->ipoib = true;
-    else if (begins(flag, "defmember"))
+    else if (is_abbreviation(flag, "defmember"))
         return set_membership(reader, value, &definition->membership);
-    else if (begins(flag, "indx0"))
+    else if (is_abbreviation(flag, "indx0"))
         definition->index0 = true;
     else
         return line_reader_error(
@@ -188,15 +189,15 @@ static int read_flags(struct reader *reader, struct definition *definition)
 {
     do {
         const char *flag = take_words(reader, "=,:;");
-        const char *value = take_sign(reader, '=') ? take_words(reader, ",:;") : "";
+        const char *value = take_char(reader, '=') ? take_words(reader, ",:;") : "";
         int status = set_flag(reader, flag, value, definition);
         if (status)
             return status;
-    } while (take_sign(reader, ','));
+    } while (take_char(reader, ','));
     return 0;
 }
 
-/* ---- heads ---- */
+/* ---- partitions ---- */
 
 static uint32_t add_partition(struct reader *reader, const char *name, uint16_t key)
 {
@@ -224,12 +225,12 @@ static int find_partition(struct reader *reader, const char *name, const char *k
         name = "";
     }
     if (strlen(name) >= NAME_LIMIT)
-        return line_reader_error(
-            reader->lines, "a partition's name is no longer than %d characters", NAME_LIMIT - 1);
+        return line_reader_error(reader->lines, "a partition name has at most %d characters",
+                                 NAME_LIMIT - 1);
     if (key && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
         return line_reader_error(
             reader->lines, "'%.80s' is no partition key: expected a number from 1 to 0x7fff", key);
-    uint16_t wanted = value & PARTITION_DEFAULT; /* 0: make_keys() finds one */
+    uint16_t wanted = value & PARTITION_DEFAULT; /* 0: make_keys() chooses one */
     *partition = wanted  ? map_get(&reader->partitions->by_key, wanted)
                  : *name ? name_map_get(&reader->by_name, name)
                          : MAP_NONE;
@@ -241,16 +242,16 @@ static int find_partition(struct reader *reader, const char *name, const char *k
     return 0;
 }
 
-/* "defmember=limited :" behind the colon that ends the head. */
-static int read_second_head(struct reader *reader, struct definition *definition)
+/* Reads flags before a second colon: "defmember=limited :". */
+static int read_second_flags(struct reader *reader, struct definition *definition)
 {
     const char *back = reader->at, *word = take_words(reader, "=,:;");
     reader->at = back;
     if (strcmp(word, "defmember") != 0 && strcmp(word, "ipoib") != 0 && strcmp(word, "indx0") != 0)
         return 0;
     int status = read_flags(reader, definition);
-    if (!status && !take_sign(reader, ':'))
-        status = line_reader_error(reader->lines, "expected ':' behind a partition's flags");
+    if (!status && !take_char(reader, ':'))
+        status = line_reader_error(reader->lines, "expected ':' after the flags of a partition");
     return status;
 }
 
@@ -272,13 +273,13 @@ static void add_group(struct reader *reader, const struct definition *definition
     }
 }
 
-static bool is_ip(const uint8_t *mgid)
+static bool is_ipoib(const uint8_t *mgid)
 {
     unsigned signature = (unsigned)mgid[2] << 8 | mgid[3];
     return signature == 0x401B || signature == 0x601B;
 }
 
-/* Behind `mgid=`: the address and its flags, to the end of the line or of the statement. */
+/* Reads the MGID and its flags after `mgid=`, up to the end of the line or statement. */
 static int read_group(struct reader *reader, const struct definition *definition)
 {
     const char *address = take_words(reader, ",;");
@@ -287,9 +288,9 @@ static int read_group(struct reader *reader, const struct definition *definition
     values.group.traffic_class = 0;
     if (inet_pton(AF_INET6, address, mgid) != 1 || mgid[0] != 0xFF)
         return line_reader_error(reader->lines, "'%.80s' is no multicast GID", address);
-    while (take_sign(reader, ',')) {
+    while (take_char(reader, ',')) {
         const char *flag = take_words(reader, "=,;");
-        const char *value = take_sign(reader, '=') ? take_words(reader, ",;") : "";
+        const char *value = take_char(reader, '=') ? take_words(reader, ",;") : "";
         int status = set_group_flag(reader, flag, value, &values);
         if (status > 0)
             return line_reader_error(
@@ -301,14 +302,14 @@ static int read_group(struct reader *reader, const struct definition *definition
             return status;
     }
     const struct partition_group *common = &definition->values.group;
-    if (is_ip(mgid) && (values.group.mtu != common->mtu || values.group.rate != common->rate))
+    if (is_ipoib(mgid) && (values.group.mtu != common->mtu || values.group.rate != common->rate))
         return line_reader_error(
-            reader->lines, "a group of IP has the rate and MTU of its partition: rate=%u, mtu=%u",
+            reader->lines, "an IPoIB group has the rate and MTU of its partition: rate=%u, mtu=%u",
             common->rate, common->mtu);
-    if (is_ip(mgid) && !values.group.q_key)
+    if (is_ipoib(mgid) && !values.group.q_key)
         values.group.q_key = IPOIB_Q_KEY;
     if (memcmp(mgid, broadcast_mgid, sizeof mgid) == 0)
-        mgid[4] = mgid[5] = 0; /* of this partition, that is */
+        mgid[4] = mgid[5] = 0; /* finish_groups() sets the key of this partition */
     add_group(reader, definition, mgid, &values);
     return 0;
 }
@@ -328,15 +329,15 @@ static int read_member(struct reader *reader, const char *name, const struct def
     struct partition_rule rule = {.partition = definition->partition,
                                   .membership = definition->membership,
                                   .index0 = definition->index0};
-    if (take_sign(reader, '=')) {
+    if (take_char(reader, '=')) {
         int status = set_membership(reader, take_words(reader, ",;"), &rule.membership);
         if (status)
             return status;
     }
-    if (begins(name, "NONE"))
+    if (is_abbreviation(name, "NONE"))
         return 0;
     for (unsigned i = 0; i < sizeof words / sizeof *words && rule.target == MEMBERS_PORT; i++)
-        if (begins(name, words[i].word))
+        if (is_abbreviation(name, words[i].word))
             rule.target = words[i].target;
     if (rule.target == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
         return line_reader_error(
@@ -352,16 +353,16 @@ static int read_body(struct reader *reader, const struct definition *definition)
 {
     for (;;) {
         bool more = skip_lines(reader);
-        if (take_sign(reader, ';'))
+        if (take_char(reader, ';'))
             return 0;
-        if (take_sign(reader, ','))
+        if (take_char(reader, ','))
             continue;
         if (!more)
-            return line_reader_error(reader->lines, "the file ends where ';' is missing");
+            return line_reader_error(reader->lines, "missing ';' at the end of the file");
         const char *name = take_words(reader, "=,;");
         bool group = strcmp(name, "mgid") == 0;
-        if (group && !take_sign(reader, '='))
-            return line_reader_error(reader->lines, "'mgid' has no value");
+        if (group && !take_char(reader, '='))
+            return line_reader_error(reader->lines, "'mgid' without a value");
         int status = group ? read_group(reader, definition) : read_member(reader, name, definition);
         if (status)
             return status;
@@ -373,14 +374,14 @@ static int read_statement(struct reader *reader)
     struct definition definition = {.values.group = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
                                     .membership = MEMBER_LIMITED};
     const char *name = take_words(reader, "=,:;");
-    const char *key = take_sign(reader, '=') ? take_words(reader, ",:;") : NULL;
+    const char *key = take_char(reader, '=') ? take_words(reader, ",:;") : NULL;
     int status = 0;
-    if (take_sign(reader, ','))
+    if (take_char(reader, ','))
         status = read_flags(reader, &definition);
-    if (!status && !take_sign(reader, ':'))
+    if (!status && !take_char(reader, ':'))
         status = line_reader_error(reader->lines, "expected NAME=KEY, FLAG, ... : MEMBER, ... ;");
     if (!status)
-        status = read_second_head(reader, &definition);
+        status = read_second_flags(reader, &definition);
     if (!status)
         status = find_partition(reader, name, key, &definition.partition);
     if (status)
@@ -391,7 +392,7 @@ static int read_statement(struct reader *reader)
         struct group_values values = definition.values;
         uint8_t mgid[MGID_BYTES];
         memcpy(mgid, broadcast_mgid, sizeof mgid);
-        mgid[4] = mgid[5] = 0; /* for the key */
+        mgid[4] = mgid[5] = 0; /* finish_groups() sets the key */
         if (!values.group.q_key)
             values.group.q_key = IPOIB_Q_KEY;
         add_group(reader, &definition, mgid, &values);
@@ -399,7 +400,7 @@ static int read_statement(struct reader *reader)
     return read_body(reader, &definition);
 }
 
-/* ---- the end ---- */
+/* ---- keys and groups ---- */
 
 static int make_keys(struct reader *reader)
 {
@@ -411,14 +412,14 @@ static int make_keys(struct reader *reader)
         while (next < PARTITION_DEFAULT && map_get(&partitions->by_key, next) != MAP_NONE)
             next++;
         if (next == PARTITION_DEFAULT)
-            return line_reader_error(reader->lines, "there are more partitions than keys");
+            return line_reader_error(reader->lines, "more partitions than keys");
         partitions->all.items[i].key = next;
         map_set(&partitions->by_key, next, i);
     }
     return 0;
 }
 
-/* Puts the key into IP's addresses; of equal addresses the first one counts. */
+/* Sets the P_Key in IPoIB MGIDs, and removes groups with the MGID of an earlier one. */
 static int finish_groups(struct reader *reader)
 {
     struct partitions *partitions = reader->partitions;
@@ -430,11 +431,10 @@ static int finish_groups(struct reader *reader)
         uint16_t key = partitions->all.items[group.partition].key | PARTITION_FULL;
         unsigned named = (unsigned)group.mgid[4] << 8 | group.mgid[5];
         reader->lines->number = reader->group_lines.items[i];
-        if (is_ip(group.mgid) && named && named != key)
+        if (is_ipoib(group.mgid) && named && named != key)
             status = line_reader_error(
-                reader->lines, "the group's address has the key 0x%04x, its partition 0x%04x",
-                named, key);
-        if (is_ip(group.mgid)) {
+                reader->lines, "the MGID has the key 0x%04x, but its partition 0x%04x", named, key);
+        if (is_ipoib(group.mgid)) {
             group.mgid[4] = (uint8_t)(key >> 8);
             group.mgid[5] = (uint8_t)key;
         }
@@ -460,7 +460,7 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
 {
     struct reader reader = {.lines = lines, .at = "", .partitions = partitions};
     *partitions = (struct partitions){0};
-    /* The rules that hold unless the file says otherwise. */
+    /* Default rules, which rules of the file override. */
     uint32_t all = add_partition(&reader, "Default", PARTITION_DEFAULT);
     add_rule(&reader, (struct partition_rule){.partition = all, .target = MEMBERS_ALL});
     add_rule(&reader, (struct partition_rule){
@@ -468,7 +468,7 @@ int partitions_read(struct partitions *partitions, struct line_reader *lines)
     name_map_add(&reader.by_name, partitions->all.items[all].name, all);
     while (skip_lines(&reader))
         if (line_reader_take(lines, read_statement(&reader)))
-            reader.at = ""; /* there is no line after an error */
+            reader.at = ""; /* an error ends the file */
     int status = lines->status;
     if (!status)
         status = make_keys(&reader);

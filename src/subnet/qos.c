@@ -1,6 +1,7 @@
-/* Levels of service: who gets which, and the tables that follow (subnet/qos.h). */
+/* Chooses QoS levels, and computes SL-to-VL maps and arbitration tables (subnet/qos.h). */
 #include "subnet/qos.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -9,11 +10,11 @@
 
 enum {
     CHUNK_WEIGHT = 192,  /* of one entry: three packets of 4,096 bytes */
-    PACKET_WEIGHT = 64,  /* 4,096 bytes: below that, whole packets make the shares coarse */
-    LANE_WEIGHT = 64,    /* of lanes that are alike */
-    DEFAULT_LIMIT = 90,  /* percent, where high priority has no limit of its own */
+    PACKET_WEIGHT = 64,  /* a packet of 4,096 bytes: smaller weights are rounded up to a packet */
+    EQUAL_WEIGHT = 64,   /* of VLs without QoS levels */
+    DEFAULT_LIMIT = 90,  /* percent, of high priority levels without a limit */
     LIMIT_UNIT = 4096,   /* bytes of VLHighLimit */
-    LIMIT_HIGHEST = 254, /* 255 means none */
+    LIMIT_HIGHEST = 254, /* 255: no limit */
 };
 
 void qos_init(struct qos *qos)
@@ -69,7 +70,7 @@ void qos_warning(struct qos *qos, const char *format, ...)
         vec_push(&qos->warnings, remark);
 }
 
-/* ---- who gets which level ---- */
+/* ---- choice of levels ---- */
 
 static bool is_member(const struct qos_member *member, const struct qos_endpoint *endpoint)
 {
@@ -109,10 +110,11 @@ static bool in_range(const struct qos_range *range, const struct qos_request *re
     return subjects[range->subject].given && value >= range->first && value <= range->last;
 }
 
-static bool fits(const struct qos *qos, const struct qos_rule *rule,
-                 const struct qos_request *request)
+static bool rule_matches(const struct qos *qos, const struct qos_rule *rule,
+                         const struct qos_request *request)
 {
-    unsigned asked = 0, met = 0;
+    assert(rule->first_range + rule->range_count <= qos->ranges.count);
+    unsigned restricted = 0, met = 0;
     uint64_t any = request->source_groups | request->destination_groups;
     if ((rule->sources && !(rule->sources & request->source_groups)) ||
         (rule->destinations && !(rule->destinations & request->destination_groups)) ||
@@ -120,21 +122,20 @@ static bool fits(const struct qos *qos, const struct qos_rule *rule,
         return false;
     for (uint32_t i = 0; i < rule->range_count; i++) {
         const struct qos_range *range = &qos->ranges.items[rule->first_range + i];
-        asked |= 1u << range->subject;
+        restricted |= 1u << range->subject;
         met |= (unsigned)in_range(range, request) << range->subject;
     }
-    return asked == met;
+    return restricted == met;
 }
 
-/* ---- levels and lanes ---- */
+/* ---- levels and VLs ---- */
 
-/* Tables that are given keep as many lanes of the routes apart as the first service levels have
- * lanes of their own. */
-static unsigned lanes_of_map(const uint8_t map[QOS_SLS], unsigned lanes)
+/* The number of VLs that routes may use with a map: the first SLs that map to different VLs. */
+static unsigned distinct_vls(const uint8_t map[QOS_SLS], unsigned vls)
 {
     unsigned seen = 0, count = 0;
     for (; count < QOS_SLS; count++) {
-        unsigned vl = map[count] == QOS_DISCARD ? QOS_DISCARD : map[count] % lanes;
+        unsigned vl = map[count] == QOS_DISCARD ? QOS_DISCARD : map[count] % vls;
         if (vl == QOS_DISCARD || seen >> vl & 1)
             break;
         seen |= 1u << vl;
@@ -150,75 +151,76 @@ static const uint8_t *map_of(const struct qos *qos, enum qos_class class)
     return qos->tables[QOS_ALL].has_map ? qos->tables[QOS_ALL].map : standard;
 }
 
-static unsigned limited(const struct qos *qos, enum qos_class class, unsigned lanes)
+static unsigned limit_vls(const struct qos *qos, enum qos_class class, unsigned vls)
 {
     unsigned most = qos->tables[class].max_vls;
     if (!most)
         most = qos->tables[QOS_ALL].max_vls;
-    return most && most < lanes ? most : lanes;
+    return most && most < vls ? most : vls;
 }
 
-static void lay_out_tables(const struct qos *qos, unsigned lanes, struct qos_layout *layout)
+static void make_table_layout(const struct qos *qos, unsigned vls, struct qos_layout *layout)
 {
     const uint8_t *map = map_of(qos, QOS_SWITCH_EXTERNAL);
     layout->valid = 0;
     for (unsigned sl = 0; sl < QOS_SLS; sl++)
         layout->valid |= (uint16_t)((map[sl] != QOS_DISCARD) << sl);
-    layout->lanes = (uint8_t)lanes_of_map(map, limited(qos, QOS_SWITCH_EXTERNAL, lanes));
+    layout->lanes = (uint8_t)distinct_vls(map, limit_vls(qos, QOS_SWITCH_EXTERNAL, vls));
     if (!layout->lanes)
         layout->lanes = 1;
 }
 
-static void lay_out_levels(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
-                           struct err *refusal)
+static void make_level_layout(const struct qos *qos, unsigned vls, struct qos_layout *layout,
+                              struct err *refusal)
 {
     unsigned count = (unsigned)qos->levels.count, stride = 1;
+    assert(count > 0 && count <= QOS_LEVELS);
     for (size_t i = 0; i < count; i++)
         if (qos->levels.items[i].sl >= stride)
             stride = qos->levels.items[i].sl + 1u;
-    unsigned by_lanes = lanes / count, by_levels = QOS_SLS / stride;
-    if (!by_lanes) {
+    unsigned by_vls = vls / count, by_sls = QOS_SLS / stride;
+    if (!by_vls) {
         err_set(refusal, ENOSPC,
-                "%u levels of service need as many lanes, and there is a link between switches "
-                "with %u: they are not in force",
-                count, lanes);
+                "%u QoS levels need %u VLs, but a link between switches has %u: the levels are "
+                "not in force",
+                count, count, vls);
         return;
     }
     *layout = (struct qos_layout){.levels = true,
                                   .stride = (uint8_t)stride,
                                   .level_count = (uint8_t)count,
-                                  .lanes = (uint8_t)(by_lanes < by_levels ? by_lanes : by_levels),
+                                  .lanes = (uint8_t)(by_vls < by_sls ? by_vls : by_sls),
                                   .used = 1};
-    for (unsigned lane = 0; lane < layout->lanes; lane++)
+    for (unsigned route_vl = 0; route_vl < layout->lanes; route_vl++)
         for (unsigned i = 0; i < count; i++)
-            layout->valid |= (uint16_t)(1u << (qos->levels.items[i].sl + lane * stride));
+            layout->valid |= (uint16_t)(1u << (qos->levels.items[i].sl + route_vl * stride));
 }
 
-void qos_make_layout(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
+void qos_make_layout(const struct qos *qos, unsigned vls, struct qos_layout *layout,
                      struct err *refusal)
 {
-    enum { MOST_LANES = 15 };
-    if (!lanes)
-        lanes = MOST_LANES;
-    *layout = (struct qos_layout){.stride = QOS_SLS, .lanes = (uint8_t)lanes, .used = 1};
+    enum { MOST_VLS = 15 };
+    if (!vls)
+        vls = MOST_VLS;
+    *layout = (struct qos_layout){.stride = QOS_SLS, .lanes = (uint8_t)vls, .used = 1};
     layout->valid = 0xFFFF;
     refusal->message[0] = 0;
     if (!qos || !qos->on)
         return;
     if (qos->levels_first && qos->levels.count)
-        lay_out_levels(qos, lanes, layout, refusal);
+        make_level_layout(qos, vls, layout, refusal);
     else
-        lay_out_tables(qos, lanes, layout);
+        make_table_layout(qos, vls, layout);
 }
 
-uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t lane)
+uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t route_vl)
 {
     if (layout->levels)
-        return (uint8_t)(sl + lane * layout->stride);
-    return layout->used > 1 ? lane : sl;
+        return (uint8_t)(sl + route_vl * layout->stride);
+    return layout->used > 1 ? route_vl : sl;
 }
 
-/* The first partition that is not before this key. */
+/* The index of the first partition whose key is not lower. */
 static size_t partition_place(const struct qos *qos, uint16_t key)
 {
     size_t place;
@@ -233,7 +235,7 @@ void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl)
 }
 
 uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
-                    const struct qos_request *request, uint8_t lane, uint8_t *sl)
+                    const struct qos_request *request, uint8_t route_vl, uint8_t *sl)
 {
     uint8_t chosen = QOS_NO_LEVEL, own = 0;
     uint16_t key = request->p_key & 0x7FFF;
@@ -245,51 +247,53 @@ uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
     }
     if (qos && qos->on) {
         for (size_t i = 0; i < qos->rules.count && chosen == QOS_NO_LEVEL; i++)
-            if (fits(qos, &qos->rules.items[i], request))
+            if (rule_matches(qos, &qos->rules.items[i], request))
                 chosen = qos->rules.items[i].level;
         if (chosen == QOS_NO_LEVEL && !partition)
             chosen = qos->fallback;
     }
+    assert(chosen == QOS_NO_LEVEL || chosen < qos->levels.count);
     if (chosen != QOS_NO_LEVEL)
         own = qos->levels.items[chosen].sl;
     else if (partition)
         own = partition->sl;
     if (layout->levels && own >= layout->stride)
-        own = 0; /* a partition's, that no level has */
-    *sl = qos_service_level(layout, own, lane);
+        own = 0; /* the SL of a partition, which no level has */
+    *sl = qos_service_level(layout, own, route_vl);
     return chosen;
 }
 
-bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t lane)
+bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t route_vl)
 {
-    bool own = layout->used <= 1 || sl == lane;
-    if (!layout->stride) /* nothing is laid out */
+    bool own = layout->used <= 1 || sl == route_vl;
+    if (!layout->stride) /* an empty layout */
         return own;
     if (layout->levels)
-        own = sl / layout->stride == lane;
+        own = sl / layout->stride == route_vl;
     return own && layout->valid >> sl & 1;
 }
 
 /* ---- tables of one port ---- */
 
-/* Where a link has too few lanes for all that must be told apart, lanes of the routes fall together
- * first, then neighbouring levels. Links between switches always have enough for the former: see
- * the layout. */
-static unsigned lane_of(const struct qos_layout *layout, unsigned level, unsigned lane,
-                        unsigned usable)
+/* The VL of a level and a VL of the routes on a link with `usable` VLs. If there are too few, VLs
+ * of the routes share one first, then adjacent levels do. Links between switches have enough VLs
+ * for the routes, because qos_make_layout() limits the VLs of routes to those. */
+static unsigned vl_of_level(const struct qos_layout *layout, unsigned level, unsigned route_vl,
+                            unsigned usable)
 {
-    unsigned lanes = layout->level_count ? usable / layout->level_count : 1;
-    if (!lanes)
+    unsigned vls = layout->level_count ? usable / layout->level_count : 1;
+    if (!vls)
         return level * usable / layout->level_count;
-    if (lanes > layout->lanes && layout->lanes)
-        lanes = layout->lanes;
-    return level + lane % lanes * layout->level_count;
+    if (vls > layout->lanes && layout->lanes)
+        vls = layout->lanes;
+    return level + route_vl % vls * layout->level_count;
 }
 
 void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
                   const struct qos_port *port, uint8_t map[QOS_SLS / 2])
 {
     unsigned usable = qos_usable_vls(port);
+    assert(usable > 0 && port->class < QOS_CLASSES);
     memset(map, 0, QOS_SLS / 2);
     for (unsigned sl = 0; sl < QOS_SLS; sl++) {
         unsigned vl = sl % usable;
@@ -297,12 +301,12 @@ void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
             unsigned level = 0;
             while (level < qos->levels.count && qos->levels.items[level].sl != sl % layout->stride)
                 level++;
-            vl = lane_of(layout, level < qos->levels.count ? level : qos->fallback,
-                         sl / layout->stride, usable);
+            vl = vl_of_level(layout, level < qos->levels.count ? level : qos->fallback,
+                             sl / layout->stride, usable);
         } else if (qos && qos->on && !qos->levels_first) {
             vl = map_of(qos, port->class)[sl];
             if (vl != QOS_DISCARD)
-                vl %= limited(qos, port->class, port->lanes);
+                vl %= limit_vls(qos, port->class, port->lanes);
         }
         map[sl / 2] |= (uint8_t)(vl << (sl % 2 ? 0 : 4));
     }
@@ -329,7 +333,7 @@ static void spread_weights(const unsigned weights[QOS_SLS], unsigned cap, struct
     bool any = true;
     for (unsigned vl = 0; vl < QOS_SLS; vl++)
         left[vl] = weights[vl] * factor;
-    while (any) { /* in turns, so that none waits for all of another's chunks */
+    while (any) { /* round robin, so that no VL waits for all chunks of another one */
         any = false;
         for (unsigned vl = 0; vl < QOS_SLS && list->count < cap; vl++) {
             unsigned part = left[vl] < chunk ? left[vl] : chunk;
@@ -342,8 +346,8 @@ static void spread_weights(const unsigned weights[QOS_SLS], unsigned cap, struct
     }
 }
 
-static void list_from_tables(const struct qos *qos, const struct qos_port *port, bool high,
-                             unsigned cap, struct qos_list *list)
+static void make_list_from_tables(const struct qos *qos, const struct qos_port *port, bool high,
+                                  unsigned cap, struct qos_list *list)
 {
     enum { STANDARD_VLS = 15, STANDARD_WEIGHT = 4 }; /* OpenSM's defaults */
     const struct qos_tables *own = &qos->tables[port->class], *all = &qos->tables[QOS_ALL];
@@ -358,20 +362,20 @@ static void list_from_tables(const struct qos *qos, const struct qos_port *port,
         list->count = (uint8_t)cap;
     for (unsigned i = 0; i < list->count; i++)
         list->entries[i].vl =
-            (uint8_t)(list->entries[i].vl % limited(qos, port->class, port->lanes));
+            (uint8_t)(list->entries[i].vl % limit_vls(qos, port->class, port->lanes));
 }
 
-/* Weights of the lanes that levels have here, in one of the tables. Without room in the high one
- * for all of high priority, it goes by weight like the rest: a lane without an entry never sends.
- */
-static void least_loaded_levels(const struct qos *qos, const struct qos_layout *layout,
-                                const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
+/* The weights of VLs in the high or low table of a port. If the high table has too few entries for
+ * all high priority VLs, these are in the low table, since a VL without an entry never sends. */
+static void find_level_weights(const struct qos *qos, const struct qos_layout *layout,
+                               const struct qos_port *port, bool high, unsigned weights[QOS_SLS])
 {
     const struct qos_level *owner[QOS_SLS] = {0};
     unsigned above = 0;
     for (unsigned i = 0; i < layout->level_count; i++)
-        for (unsigned lane = 0; lane < layout->lanes; lane++) /* the higher one where two share */
-            owner[lane_of(layout, i, lane, qos_usable_vls(port))] = &qos->levels.items[i];
+        for (unsigned route_vl = 0; route_vl < layout->lanes;
+             route_vl++) /* the higher level wins */
+            owner[vl_of_level(layout, i, route_vl, qos_usable_vls(port))] = &qos->levels.items[i];
     for (unsigned vl = 0; vl < QOS_SLS; vl++)
         above += owner[vl] && owner[vl]->high;
     for (unsigned vl = 0; vl < QOS_SLS; vl++)
@@ -388,12 +392,12 @@ void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout
     if (!cap)
         return;
     if (qos && layout->levels)
-        least_loaded_levels(qos, layout, port, high, weights);
+        find_level_weights(qos, layout, port, high, weights);
     else if (qos && qos->on && !qos->levels_first)
-        list_from_tables(qos, port, high, cap, list);
+        make_list_from_tables(qos, port, high, cap, list);
     else
         for (unsigned vl = 0; !high && vl < usable && vl < QOS_DISCARD; vl++)
-            weights[vl] = LANE_WEIGHT;
+            weights[vl] = EQUAL_WEIGHT;
     if (!list->count)
         spread_weights(weights, cap, list);
 }
@@ -420,8 +424,7 @@ uint8_t qos_high_limit(const struct qos *qos, const struct qos_layout *layout,
     }
     if (!any || percent >= 100)
         return any ? QOS_UNLIMITED : 0;
-    /* High priority may send so many bytes between two packets of low priority, if these are as
-     * long as the MTU. */
+    /* High priority sends this many bytes between two low priority packets of MTU size. */
     uint64_t bytes = (uint64_t)port->mtu * percent / (100 - percent);
     uint64_t units = (bytes + LIMIT_UNIT / 2) / LIMIT_UNIT;
     return (uint8_t)(units < LIMIT_HIGHEST ? units : LIMIT_HIGHEST);

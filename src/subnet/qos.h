@@ -1,18 +1,17 @@
-/* Quality of service: levels, what they are worth, and who gets which.
+/* Quality of service: levels, their share of a link, and the choice of a level for a path.
  *
- * There are two ways to say it, and one file or set of options holds one of them:
- *   levels  named, with a service level, a priority and a weight each (qos_read.c): tables follow
- *           from them, for links of any number of lanes, beside the lanes that routes need
- *   tables  OpenSM's qos_* options: SL to VL maps and arbitration tables as they are to be written,
- *           but for lanes that a link does not have
- * A policy, of either syntax (qos_read.c, qos_policy.c), says who gets which level: the first rule
- * that fits does.
+ * One file or set of options configures either of:
+ *   levels  named levels with an SL, a priority and a weight (qos_read.c). SL-to-VL maps and
+ *           arbitration tables follow from them, for any number of VLs of a link.
+ *   tables  OpenSM's qos_* options: maps and arbitration tables, written as they are, except for
+ * VLs that a link does not have. A policy in either syntax (qos_read.c, qos_policy.c) assigns
+ * levels to paths: the first rule that matches applies.
  *
- * A path has two things that its service level must say: the level of whoever asked, and the lane
- * that the routing engine chose. How both fit into sixteen service levels and a link's lanes is the
- * layout (docs/decisions/013-levels-and-lanes.md). With levels, SL = level's SL + lane * stride and
- * VL = number of the level + lane * number of levels: neither depends on how many lanes the
- * routes of the day use, so new routes need no new maps. */
+ * The SL of a path must encode both its QoS level and the VL that the routing engine chose. The
+ * layout maps both to sixteen SLs and the VLs of a link (docs/decisions/013-levels-and-lanes.md).
+ * With levels, SL = SL of the level + VL of the routes * stride, and VL = number of the level + VL
+ * of the routes * number of levels. Neither depends on the number of VLs that the current routes
+ * use, so new routes need no new maps. */
 #ifndef WEFT_SUBNET_QOS_H
 #define WEFT_SUBNET_QOS_H
 
@@ -29,12 +28,12 @@ enum {
     QOS_RANGES = 65536,
     QOS_ENTRIES = 64, /* of an arbitration table */
     QOS_NAME = 64,
-    QOS_DISCARD = 15,    /* not a data lane */
-    QOS_NO_LEVEL = 0xFF, /* nobody said anything */
-    QOS_UNLIMITED = 255, /* VLHighLimit: low priority waits for ever */
+    QOS_DISCARD = 15,    /* VL15 in a map: packets are discarded */
+    QOS_NO_LEVEL = 0xFF, /* no level */
+    QOS_UNLIMITED = 255, /* VLHighLimit: no limit, low priority may starve */
 };
 
-/* Classes of ports that OpenSM's options tell apart; the first stands for all. */
+/* Classes of ports in OpenSM's options. */
 enum qos_class {
     QOS_ALL,
     QOS_ADAPTER,
@@ -51,7 +50,7 @@ struct qos_list {
     uint8_t count; /* 0: not given */
     struct qos_entry entries[QOS_ENTRIES];
 };
-struct qos_tables { /* what is not given is as for all ports */
+struct qos_tables { /* values that are not given are those of QOS_ALL */
     uint8_t max_vls;
     int high_limit; /* -1: not given */
     bool has_map;
@@ -63,19 +62,19 @@ struct qos_level {
     char name[QOS_NAME];
     uint8_t sl;
     bool high;         /* priority */
-    uint8_t weight;    /* beside the others of its priority */
-    uint8_t limit;     /* percent; 0: none given */
-    uint8_t mtu, rate; /* codes that a path has at the most; 0: any */
-    uint8_t life;      /* PacketLifeTime's code; 0xFF: as the subnet has it */
+    uint8_t weight;    /* relative to other levels of the same priority */
+    uint8_t limit;     /* percent; 0: not given */
+    uint8_t mtu, rate; /* codes of the upper limits for a path; 0: none */
+    uint8_t life;      /* code of PacketLifeTime; 0xFF: that of the subnet */
 };
 
-/* What a range is about. */
+/* The component of a query that a range restricts. */
 enum qos_subject { QOS_SERVICE, QOS_PARTITION, QOS_REQUEST_CLASS, QOS_TARGET };
 struct qos_range {
     enum qos_subject subject;
     uint64_t first, last;
 };
-struct qos_rule { /* all that is said must fit; of the ranges of one subject one must */
+struct qos_rule { /* all conditions must hold; for each subject, one range must match */
     uint64_t sources, destinations, either; /* groups by bit; 0: any */
     uint32_t first_range, range_count;
     uint8_t level;
@@ -100,56 +99,56 @@ struct qos_warning {
 };
 
 struct qos {
-    bool given, on;    /* anything was said; it is in force */
-    bool levels_first; /* tables follow from levels, else they are given */
+    bool given, on;    /* something is configured; QoS is enabled */
+    bool levels_first; /* tables follow from levels; else they are given */
     struct qos_tables tables[QOS_CLASSES];
-    uint8_t fallback;             /* level of those whom no rule names, or QOS_NO_LEVEL */
+    uint8_t fallback;             /* level if no rule matches, or QOS_NO_LEVEL */
     VEC(struct qos_level) levels; /* with levels_first: low priority before high */
     VEC(struct qos_group) groups;
     VEC(struct qos_member) members;
     VEC(struct qos_rule) rules;
     VEC(struct qos_range) ranges;
-    VEC(struct qos_partition) partitions; /* those with a service level of their own, by key */
-    VEC(struct qos_warning) warnings;     /* what was read and is not heeded */
+    VEC(struct qos_partition) partitions; /* partitions with an SL, sorted by key */
+    VEC(struct qos_warning) warnings;     /* about lines that are ignored */
 };
 
 void qos_init(struct qos *qos);
 void qos_release(struct qos *qos); /* accepts NULL */
 void qos_copy(struct qos *to, const struct qos *from);
-/* What no rule names gets its partition's service level, if that has one. */
+/* Sets the SL of a partition. It applies to paths that no rule matches. */
 void qos_add_partition(struct qos *qos, uint16_t key, uint8_t sl);
 
 /* ---- reading ---- */
 
 /* One of OpenSM's options without its "qos_": "max_vls", "ca_vlarb_high" … */
 int qos_set_option(struct qos *qos, const char *option, const char *value, struct err *err);
-/* A policy of either syntax; on error nothing is changed. */
+/* Reads a policy in either syntax. On an error nothing is changed. */
 int qos_read(struct qos *qos, struct line_reader *lines);
-/* What follows from everything together, or why it does not go together. */
+/* Checks that options and policy are compatible. */
 int qos_finish(struct qos *qos, struct err *err);
-/* For readers. */
-bool qos_is_section(const char *word); /* with which a policy of OpenSM's begins */
-/* From the current line on, which is the first that says something. */
+/* Used by the readers. */
+bool qos_is_section(const char *word); /* of a policy in the syntax of OpenSM */
+/* Reads from the current line on. */
 int qos_read_opensm(struct qos *qos, struct line_reader *lines);
 int qos_parse_ranges(struct qos *qos, enum qos_subject subject, const char *text, struct err *err);
-/* Members of the group with this number. A name may be too long; of a type there may be none, and
- * an adapter's is spelt in two ways. */
+/* Add members to the group with this number. False if the pattern is too long or the type is
+ * unknown; `adapter` is the keyword for adapters. */
 int qos_add_guids(struct qos *qos, unsigned group, const char *text, struct err *err);
 bool qos_add_name(struct qos *qos, unsigned group, const char *pattern);
 bool qos_add_type(struct qos *qos, unsigned group, const char *adapter, const char *type);
 uint8_t qos_find_level(const struct qos *qos, const char *name);
-int qos_find_group(const struct qos *qos, const char *name); /* -1: there is none */
+int qos_find_group(const struct qos *qos, const char *name); /* -1: none */
 void qos_warning(struct qos *qos, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- who gets which level ---- */
+/* ---- choice of levels ---- */
 
 struct qos_endpoint {
     uint64_t port_guid;
     uint8_t type; /* as in NodeInfo */
-    bool self;    /* the manager's own port */
+    bool self;    /* the port of the manager */
     const char *description;
 };
-/* The groups that it is in, by bit: worth keeping. */
+/* The groups with this end point, one bit each. The caller should cache them. */
 uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoint);
 
 struct qos_request {
@@ -160,43 +159,43 @@ struct qos_request {
     bool has_service, has_p_key, has_class;
 };
 
-/* ---- levels and lanes ---- */
+/* ---- levels and VLs ---- */
 
 struct qos_layout {
-    bool levels; /* in force; else a service level is the routes' lane, or what the tables say */
+    bool levels; /* levels are in force; else the SL is the VL of the routes, or from tables */
     uint8_t stride;
     uint8_t level_count;
-    uint8_t lanes;  /* that routes may use at the most */
-    uint8_t used;   /* by the routes in force */
-    uint16_t valid; /* service levels that have a lane */
+    uint8_t lanes;  /* most VLs that routes may use */
+    uint8_t used;   /* VLs that the routes in force use */
+    uint16_t valid; /* bit per SL: it maps to a VL */
 };
-/* For links between switches with at least so many usable lanes (0: there are no such links). If
- * levels and lanes do not fit, the layout is that without levels, and *refusal says why. */
-void qos_make_layout(const struct qos *qos, unsigned lanes, struct qos_layout *layout,
+/* The layout for links between switches with at least `vls` usable VLs (0: no such links). If there
+ * are too few VLs for the levels, the layout has no levels, and *refusal has the reason. */
+void qos_make_layout(const struct qos *qos, unsigned vls, struct qos_layout *layout,
                      struct err *refusal);
-/* The service level of a path: `sl` of the level that was chosen, on a lane of the routes. */
-uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t lane);
-/* All in one, for whoever answers: the level that the question gets (QOS_NO_LEVEL: none), and the
- * path's service level. Without a policy the lane is the service level. */
+/* The SL of a path whose level has the SL `sl` and whose route uses the VL `route_vl`. */
+uint8_t qos_service_level(const struct qos_layout *layout, uint8_t sl, uint8_t route_vl);
+/* Returns the level of a path, or QOS_NO_LEVEL, and sets its SL. Without a policy the SL is the VL
+ * of the route. */
 uint8_t qos_resolve(const struct qos *qos, const struct qos_layout *layout,
-                    const struct qos_request *request, uint8_t lane, uint8_t *sl);
-/* Whether a path on this lane can have that service level. */
-bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t lane);
+                    const struct qos_request *request, uint8_t route_vl, uint8_t *sl);
+/* True if a path on this VL of the routes can have the SL. */
+bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t route_vl);
 
 /* ---- tables of one port ---- */
 
 struct qos_port {
     enum qos_class class;
-    uint8_t lanes;             /* data lanes of its link */
+    uint8_t lanes;             /* data VLs of its link */
     uint8_t high_cap, low_cap; /* entries of its arbitration tables */
     uint16_t mtu;              /* bytes */
 };
-/* Lanes that can be told apart: each needs an entry. */
+/* The number of VLs that can have an entry in the arbitration table. */
 static inline unsigned qos_usable_vls(const struct qos_port *port)
 {
     return port->low_cap && port->low_cap < port->lanes ? port->low_cap : port->lanes;
 }
-/* A packed SL to VL map, the first eight bytes of a block. */
+/* An SL-to-VL map, the first eight bytes of a block. */
 void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
                   const struct qos_port *port, uint8_t map[QOS_SLS / 2]);
 void qos_make_arbitration(const struct qos *qos, const struct qos_layout *layout,

@@ -1,10 +1,10 @@
-/* OpenSM's policy file (its man page, "QoS policy file"): sections of entries of "key : value"
- * lines, and the short form of rules for well-known protocols, qos-ulps.
+/* Reads a QoS policy in the syntax of OpenSM (its manual, "QoS policy file"): sections of entries
+ * of "key : value" lines, and the short form of rules for well-known protocols, qos-ulps.
  *
- * Read: port-groups (port-guid, port-name, node-type), qos-levels (sl, mtu-limit, rate-limit,
- * packet-life), qos-match-rules (source, destination, service-id, qos-class, pkey) and all of
- * qos-ulps. Not heeded, with a remark: qos-setup (OpenSM does not heed it either), members of
- * groups by partition, and path-bits and pkey of a level. */
+ * Supported: port-groups (port-guid, port-name, node-type), qos-levels (sl, mtu-limit, rate-limit,
+ * packet-life), qos-match-rules (source, destination, service-id, qos-class, pkey) and qos-ulps.
+ * Ignored with a warning: qos-setup (OpenSM ignores it as well), members of groups by partition,
+ * and path-bits and pkey of a level. */
 #include "subnet/qos.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 struct reader {
     struct qos *qos;
     struct line_reader *lines;
-    const struct section *section; /* NULL outside */
+    const struct section *section; /* NULL outside of sections */
     bool in_entry;
     struct qos_level level;
     struct qos_group group;
@@ -29,7 +29,7 @@ static char *trimmed(char *text)
     return text;
 }
 
-static bool same(const char *a, const char *b)
+static bool equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
@@ -37,7 +37,7 @@ static bool same(const char *a, const char *b)
 static int copy_name(struct reader *reader, char name[QOS_NAME], const char *value)
 {
     if (!*value || strlen(value) >= QOS_NAME)
-        return line_reader_error(reader->lines, "'%s': a name has 1 to 63 letters", value);
+        return line_reader_error(reader->lines, "'%s': a name has 1 to 63 characters", value);
     strcpy(name, value);
     reader->named = true;
     return 0;
@@ -64,7 +64,7 @@ static int add_types(struct reader *reader, char *value)
     return 0;
 }
 
-/* "vs1 HCA-1/P1": the description, and a port that we do not tell apart. */
+/* "vs1 HCA-1/P1" is a node description and a port; the port is ignored. */
 static int add_names(struct reader *reader, char *value)
 {
     char *rest = NULL;
@@ -74,7 +74,7 @@ static int add_names(struct reader *reader, char *value)
         if (port && (port[1] == 'P' || port[1] == 'p'))
             *port = 0;
         if (!*word || !qos_add_name(reader->qos, (unsigned)reader->qos->groups.count, word))
-            return line_reader_error(reader->lines, "'%s': a name has 1 to 63 letters", word);
+            return line_reader_error(reader->lines, "'%s': a name has 1 to 63 characters", word);
     }
     return 0;
 }
@@ -83,18 +83,18 @@ static int take_group_line(struct reader *reader, char *key, char *value)
 {
     if (reader->qos->groups.count == QOS_GROUPS)
         return line_reader_error(reader->lines, "more than %d port-groups", QOS_GROUPS);
-    if (same(key, "name"))
+    if (equal(key, "name"))
         return copy_name(reader, reader->group.name, value);
-    if (same(key, "port-guid"))
+    if (equal(key, "port-guid"))
         return qos_add_guids(reader->qos, (unsigned)reader->qos->groups.count, value,
                              reader->lines->err);
-    if (same(key, "port-name"))
+    if (equal(key, "port-name"))
         return add_names(reader, value);
-    if (same(key, "node-type"))
+    if (equal(key, "node-type"))
         return add_types(reader, value);
-    if (!same(key, "pkey") && !same(key, "partition"))
+    if (!equal(key, "pkey") && !equal(key, "partition"))
         return line_reader_error(reader->lines, "a port-group has no '%s'", key);
-    qos_warning(reader->qos, "members of port groups by %s are not heeded: match by pkey instead",
+    qos_warning(reader->qos, "members of port groups by %s are ignored: match by pkey instead",
                 key);
     return 0;
 }
@@ -105,8 +105,7 @@ static int end_group(struct reader *reader)
     if (!reader->named)
         return line_reader_error(reader->lines, "a port-group without a name");
     if (qos_find_group(qos, reader->group.name) >= 0)
-        return line_reader_error(reader->lines, "there is a port-group '%s' already",
-                                 reader->group.name);
+        return line_reader_error(reader->lines, "duplicate port-group '%s'", reader->group.name);
     vec_push(&qos->groups, reader->group);
     return 0;
 }
@@ -116,20 +115,20 @@ static int end_group(struct reader *reader)
 static int take_level_line(struct reader *reader, char *key, char *value)
 {
     struct qos_level *level = &reader->level;
-    reader->has_sl |= same(key, "sl");
-    if (same(key, "name"))
+    reader->has_sl |= equal(key, "sl");
+    if (equal(key, "name"))
         return copy_name(reader, level->name, value);
-    if (same(key, "sl"))
+    if (equal(key, "sl"))
         return copy_number(reader, &level->sl, value, QOS_SLS - 1);
-    if (same(key, "mtu-limit"))
+    if (equal(key, "mtu-limit"))
         return copy_number(reader, &level->mtu, value, 5);
-    if (same(key, "rate-limit"))
+    if (equal(key, "rate-limit"))
         return copy_number(reader, &level->rate, value, 63);
-    if (same(key, "packet-life"))
+    if (equal(key, "packet-life"))
         return copy_number(reader, &level->life, value, 31);
-    if (!same(key, "path-bits") && !same(key, "pkey"))
+    if (!equal(key, "path-bits") && !equal(key, "pkey"))
         return line_reader_error(reader->lines, "a qos-level has no '%s'", key);
-    qos_warning(reader->qos, "%s of a qos-level is not heeded", key);
+    qos_warning(reader->qos, "%s of a qos-level is ignored", key);
     return 0;
 }
 
@@ -140,8 +139,7 @@ static int end_level(struct reader *reader)
         return line_reader_error(reader->lines, "a qos-level without %s",
                                  reader->named ? "sl" : "name");
     if (qos_find_level(qos, reader->level.name) != QOS_NO_LEVEL)
-        return line_reader_error(reader->lines, "there is a qos-level '%s' already",
-                                 reader->level.name);
+        return line_reader_error(reader->lines, "duplicate qos-level '%s'", reader->level.name);
     if (qos->levels.count == QOS_NO_LEVEL)
         return line_reader_error(reader->lines, "too many qos-levels");
     if (strcasecmp(reader->level.name, "DEFAULT") == 0)
@@ -152,7 +150,7 @@ static int end_level(struct reader *reader)
 
 /* ---- rules ---- */
 
-static int take_groups(struct reader *reader, uint64_t *groups, char *value)
+static int find_groups(struct reader *reader, uint64_t *groups, char *value)
 {
     char *rest = NULL;
     for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -167,17 +165,17 @@ static int take_groups(struct reader *reader, uint64_t *groups, char *value)
 static int take_rule_line(struct reader *reader, char *key, char *value)
 {
     struct qos *qos = reader->qos;
-    if (same(key, "source"))
-        return take_groups(reader, &reader->rule.sources, value);
-    if (same(key, "destination"))
-        return take_groups(reader, &reader->rule.destinations, value);
-    if (same(key, "service-id"))
+    if (equal(key, "source"))
+        return find_groups(reader, &reader->rule.sources, value);
+    if (equal(key, "destination"))
+        return find_groups(reader, &reader->rule.destinations, value);
+    if (equal(key, "service-id"))
         return qos_parse_ranges(qos, QOS_SERVICE, value, reader->lines->err);
-    if (same(key, "pkey"))
+    if (equal(key, "pkey"))
         return qos_parse_ranges(qos, QOS_PARTITION, value, reader->lines->err);
-    if (same(key, "qos-class"))
+    if (equal(key, "qos-class"))
         return qos_parse_ranges(qos, QOS_REQUEST_CLASS, value, reader->lines->err);
-    if (!same(key, "qos-level-name"))
+    if (!equal(key, "qos-level-name"))
         return line_reader_error(reader->lines, "a qos-match-rule has no '%s'", key);
     reader->rule.level = qos_find_level(qos, value);
     return reader->rule.level == QOS_NO_LEVEL
@@ -205,7 +203,7 @@ static void begin_rule(struct reader *reader)
 
 /* ---- rules for protocols ---- */
 
-/* Service IDs of the ports of a protocol: its prefix, and a port in the lowest sixteen bits. */
+/* Adds the service IDs of ports of a protocol: a prefix and the port in the low sixteen bits. */
 static int add_ports(struct reader *reader, uint64_t prefix, char *ports)
 {
     struct qos *qos = reader->qos;
@@ -223,7 +221,7 @@ static int add_ports(struct reader *reader, uint64_t prefix, char *ports)
 static const struct protocol {
     const char *name;
     uint64_t prefix;
-    uint16_t first, last; /* ports if none are said */
+    uint16_t first, last; /* default ports */
 } protocols[] = {
     {"sdp", 0x10000, 0, UINT16_MAX},
     {"rds", 0x1060000, 0x48CA, 0x48CA},
@@ -238,30 +236,30 @@ static int take_condition(struct reader *reader, const char *ulp, char *conditio
         *value++ = 0;
     value = trimmed(value);
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (same(ulp, protocols[i].name))
-            return same(condition, "port-num")
+        if (equal(ulp, protocols[i].name))
+            return equal(condition, "port-num")
                        ? add_ports(reader, protocols[i].prefix, value)
                        : line_reader_error(reader->lines, "'%s': expected port-num", condition);
-    if (same(condition, "pkey") && (same(ulp, "ipoib") || same(ulp, "any")))
+    if (equal(condition, "pkey") && (equal(ulp, "ipoib") || equal(ulp, "any")))
         return qos_parse_ranges(qos, QOS_PARTITION, value, reader->lines->err);
-    if (same(condition, "service-id") && same(ulp, "any"))
+    if (equal(condition, "service-id") && equal(ulp, "any"))
         return qos_parse_ranges(qos, QOS_SERVICE, value, reader->lines->err);
-    if (same(condition, "target-port-guid") && (same(ulp, "srp") || same(ulp, "any")))
+    if (equal(condition, "target-port-guid") && (equal(ulp, "srp") || equal(ulp, "any")))
         return qos_parse_ranges(qos, QOS_TARGET, value, reader->lines->err);
-    return line_reader_error(reader->lines, "'%s' does not go with this protocol", condition);
+    return line_reader_error(reader->lines, "'%s' is not valid for this protocol", condition);
 }
 
-static int take_protocol(struct reader *reader, const char *ulp)
+static int add_protocol(struct reader *reader, const char *ulp)
 {
     enum { DEFAULT_P_KEY = 0x7FFF };
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (same(ulp, protocols[i].name)) {
+        if (equal(ulp, protocols[i].name)) {
             vec_push(&reader->qos->ranges,
                      ((struct qos_range){QOS_SERVICE, protocols[i].prefix + protocols[i].first,
                                          protocols[i].prefix + protocols[i].last}));
             return 0;
         }
-    if (!same(ulp, "ipoib"))
+    if (!equal(ulp, "ipoib"))
         return line_reader_error(reader->lines,
                                  "'%s': expected default, sdp, rds, iser, srp, ipoib or any", ulp);
     vec_push(&reader->qos->ranges,
@@ -269,8 +267,8 @@ static int take_protocol(struct reader *reader, const char *ulp)
     return 0;
 }
 
-/* The level that is nothing but this service level. */
-static int bare_level(struct reader *reader, const char *value, uint8_t *index)
+/* The level that consists of this SL only. */
+static int find_sl_level(struct reader *reader, const char *value, uint8_t *index)
 {
     struct qos_level level = {.life = 0xFF};
     int status = copy_number(reader, &level.sl, value, QOS_SLS - 1);
@@ -292,19 +290,19 @@ static int take_ulp(struct reader *reader, char *ulp, char *value)
 {
     char *condition = strchr(ulp, ',');
     uint8_t level = 0;
-    int status = bare_level(reader, value, &level);
+    int status = find_sl_level(reader, value, &level);
     if (status)
         return status;
     if (condition)
         *condition++ = 0;
     ulp = trimmed(ulp);
-    if (same(ulp, "default") && !condition) {
+    if (equal(ulp, "default") && !condition) {
         reader->qos->fallback = level;
         return 0;
     }
     begin_rule(reader);
     status =
-        condition ? take_condition(reader, ulp, trimmed(condition)) : take_protocol(reader, ulp);
+        condition ? take_condition(reader, ulp, trimmed(condition)) : add_protocol(reader, ulp);
     if (status)
         return status;
     reader->rule.level = level;
@@ -314,7 +312,7 @@ static int take_ulp(struct reader *reader, char *ulp, char *value)
 /* ---- lines ---- */
 
 static const struct section {
-    const char *name, *entry;                                   /* NULL: its lines are no entries */
+    const char *name, *entry; /* NULL: a section without entries */
     int (*take)(struct reader *reader, char *key, char *value); /* NULL: its lines are ignored */
     int (*end)(struct reader *reader);                          /* of an entry */
 } sections[] = {
@@ -328,7 +326,7 @@ static const struct section {
 static const struct section *find_section(const char *word)
 {
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (same(word, sections[i].name))
+        if (equal(word, sections[i].name))
             return &sections[i];
     return NULL;
 }
@@ -338,10 +336,10 @@ static int begin(struct reader *reader, const char *word)
     if (!reader->section) {
         reader->section = find_section(word);
         if (reader->section && !reader->section->take)
-            qos_warning(reader->qos, "qos-setup is not heeded: use the qos_ options");
+            qos_warning(reader->qos, "qos-setup is ignored: use the qos_ options");
         if (reader->section)
             return 0;
-    } else if (reader->section->entry && !reader->in_entry && same(word, reader->section->entry)) {
+    } else if (reader->section->entry && !reader->in_entry && equal(word, reader->section->entry)) {
         reader->in_entry = true;
         reader->named = reader->has_sl = false;
         reader->level = (struct qos_level){.life = 0xFF};
@@ -349,18 +347,18 @@ static int begin(struct reader *reader, const char *word)
         begin_rule(reader);
         return 0;
     }
-    return line_reader_error(reader->lines, "'%s' does not belong here", word);
+    return line_reader_error(reader->lines, "'%s' is not valid here", word);
 }
 
 static int end(struct reader *reader, const char *word)
 {
     const struct section *section = reader->section;
-    if (reader->in_entry && same(word, section->entry)) {
+    if (reader->in_entry && equal(word, section->entry)) {
         reader->in_entry = false;
         return section->end(reader);
     }
-    if (!section || reader->in_entry || !same(word, section->name))
-        return line_reader_error(reader->lines, "'end-%s' ends nothing", word);
+    if (!section || reader->in_entry || !equal(word, section->name))
+        return line_reader_error(reader->lines, "'end-%s' without '%s'", word, word);
     reader->section = NULL;
     return 0;
 }
@@ -373,7 +371,7 @@ static int take_line(struct reader *reader, char *line)
     line = trimmed(line);
     char *colon = strchr(line, ':'), *ended = line + sizeof prefix - 1;
     bool ends = strncmp(line, prefix, sizeof prefix - 1) == 0;
-    if (!*line || (section && !section->take && !(ends && same(ended, section->name))))
+    if (!*line || (section && !section->take && !(ends && equal(ended, section->name))))
         return 0;
     if (ends)
         return end(reader, ended);
@@ -382,9 +380,9 @@ static int take_line(struct reader *reader, char *line)
     *colon = 0;
     char *key = trimmed(line), *value = trimmed(colon + 1);
     if (!section || (section->entry && !reader->in_entry))
-        return line_reader_error(reader->lines, "'%s' stands outside of any entry", key);
-    if (section->entry && same(key, "use"))
-        return 0; /* a remark */
+        return line_reader_error(reader->lines, "'%s' is outside of an entry", key);
+    if (section->entry && equal(key, "use"))
+        return 0; /* a description */
     return section->take(reader, key, value);
 }
 
@@ -401,7 +399,7 @@ int qos_read_opensm(struct qos *qos, struct line_reader *lines)
     while (line_reader_next_line(lines));
     if (!lines->status && reader.section) {
         lines->number++;
-        line_reader_error(lines, "'%s' does not end", reader.section->name);
+        line_reader_error(lines, "'%s' has no end", reader.section->name);
     }
     return lines->status;
 }

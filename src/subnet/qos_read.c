@@ -1,18 +1,19 @@
-/* Reading quality of service: OpenSM's qos_* options, and policies in weft's own syntax.
+/* Reads QoS configuration: OpenSM's qos_* options, and policies in the syntax of weft:
  *
  *   level NAME sl N [priority high|low] [weight N] [limit N%]
  *   group NAME [guid RANGE …] [name PATTERN …] [type switch|adapter|router|all|self …]
  *   match [pkey RANGES] [service RANGES] [class RANGES] [from GROUP] [to GROUP] [with GROUP]
  *         level NAME
  *
- * one statement a line, '#' begins a remark, words with blanks stand in double quotes. RANGES are
- * numbers or FROM-TO, separated by commas. The first match that fits decides; what none fits has
- * the level with SL 0, which is there even if nobody names it. weft-sm.conf(5) explains them.
+ * Each line is one statement. RANGES are numbers or FROM-TO, separated by commas. The first match
+ * applies. Without a match the level with SL 0 applies; it is added if the policy does not define
+ * it. weft-sm.conf(5) describes the syntax.
  *
- * A policy that begins with one of OpenSM's sections is read by qos_policy.c. Either way it takes
- * effect as a whole or not at all. */
+ * qos_policy.c reads policies that begin with a section of OpenSM. A policy with an error changes
+ * nothing. */
 #include "subnet/qos.h"
 
+#include <assert.h>
 #include <errno.h>
 
 enum {
@@ -41,7 +42,7 @@ static int add_range(struct qos *qos, enum qos_subject subject, char *word, stru
         range.last &= P_KEY_BASE;
     }
     if (range.first > range.last)
-        return err_set(err, EINVAL, "a range that ends before it begins");
+        return err_set(err, EINVAL, "the range ends before it begins");
     if (qos->ranges.count == QOS_RANGES)
         return err_set(err, ENOSPC, "more than %d ranges", QOS_RANGES);
     vec_push(&qos->ranges, range);
@@ -123,13 +124,13 @@ static int set_map(struct qos_tables *tables, char *value, struct err *err)
     for (char *word = strtok_r(value, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
         uint64_t vl;
         if (!parse_bounded(word, 0, QOS_DISCARD, &vl))
-            return err_set(err, EINVAL, "'%s': expected a lane from 0 to 15", word);
+            return err_set(err, EINVAL, "'%s': expected a VL from 0 to 15", word);
         if (count == QOS_SLS)
-            return err_set(err, EINVAL, "more than 16 lanes");
+            return err_set(err, EINVAL, "more than 16 VLs");
         map[count++] = (uint8_t)vl;
     }
     if (count != QOS_SLS)
-        return err_set(err, EINVAL, "expected 16 lanes, one for each service level, not %u", count);
+        return err_set(err, EINVAL, "expected 16 VLs, one for each SL, not %u", count);
     memcpy(tables->map, map, sizeof map);
     tables->has_map = true;
     return 0;
@@ -143,11 +144,11 @@ static int set_list(struct qos_list *list, char *value, struct err *err)
         uint64_t vl, weight;
         char *colon = strchr(word, ':');
         if (!colon)
-            return err_set(err, EINVAL, "'%s': expected LANE:WEIGHT", word);
+            return err_set(err, EINVAL, "'%s': expected VL:WEIGHT", word);
         *colon = 0;
         if (!parse_bounded(word, 0, QOS_DISCARD - 1, &vl) ||
             !parse_bounded(colon + 1, 0, 255, &weight))
-            return err_set(err, EINVAL, "'%s:%s': a lane is 0 to 14, a weight 0 to 255", word,
+            return err_set(err, EINVAL, "'%s:%s': a VL is 0 to 14, a weight 0 to 255", word,
                            colon + 1);
         if (fresh.count == QOS_ENTRIES)
             return err_set(err, EINVAL, "more than %d entries", QOS_ENTRIES);
@@ -162,7 +163,8 @@ static const char *const class_words[QOS_CLASSES] = {
     [QOS_SWITCH_0] = "sw0_", [QOS_SWITCH_EXTERNAL] = "swe_",
 };
 
-static int set_one(struct qos_tables *tables, const char *option, char *value, struct err *err)
+static int set_table_option(struct qos_tables *tables, const char *option, char *value,
+                            struct err *err)
 {
     uint64_t number = 0;
     if (strcmp(option, "sl2vl") == 0)
@@ -173,12 +175,12 @@ static int set_one(struct qos_tables *tables, const char *option, char *value, s
         return set_list(&tables->low, value, err);
     if (strcmp(option, "max_vls") == 0) {
         if (!parse_bounded(value, 0, QOS_DISCARD, &number))
-            return err_set(err, EINVAL, "'%s': expected a number of lanes, 1 to 15", value);
+            return err_set(err, EINVAL, "'%s': expected a number of VLs, 1 to 15", value);
         tables->max_vls = (uint8_t)number;
         return 0;
     }
     if (strcmp(option, "high_limit") != 0)
-        return err_set(err, EINVAL, "there is no such option");
+        return err_set(err, EINVAL, "unknown option");
     if (!parse_bounded(value, 0, QOS_UNLIMITED, &number))
         return err_set(err, EINVAL, "'%s': expected 0 to 255, in units of 4096 bytes", value);
     tables->high_limit = (int)number;
@@ -192,12 +194,12 @@ int qos_set_option(struct qos *qos, const char *option, const char *value, struc
         if (strncmp(option, class_words[i], strlen(class_words[i])) == 0)
             class = (enum qos_class)i;
     option += strlen(class_words[class]);
-    /* How OpenSM's own configuration file says that an option is not set. */
+    /* Values of options that are not set, in configuration files that OpenSM writes. */
     if (strcmp(value, "(null)") == 0 || strcmp(value, "none") == 0 || strcmp(value, "-1") == 0 ||
         (strcmp(option, "max_vls") == 0 && strcmp(value, "0") == 0))
         return 0;
     char *copy = mem_strdup(value);
-    int status = set_one(&qos->tables[class], option, copy, err);
+    int status = set_table_option(&qos->tables[class], option, copy, err);
     mem_free(copy);
     qos->given |= !status;
     return status;
@@ -225,8 +227,8 @@ static int take_limit(struct cursor *line, uint8_t *limit)
     if (!parse_decimal(word.text, &percent, &unit) || strcmp(unit, "%") != 0 ||
         percent < LOWEST_LIMIT || percent > 100 || percent != (uint8_t)percent)
         return word_error(line, &word,
-                          "'%s': expected %d%% to 100%%; whatever the limit, high priority sends "
-                          "every other packet",
+                          "'%s': expected %d%% to 100%%; with any limit, high priority sends at "
+                          "least every other packet",
                           word.text, LOWEST_LIMIT);
     *limit = (uint8_t)percent;
     return 0;
@@ -265,18 +267,19 @@ static int check_level(const struct qos *qos, const struct qos_level *level, boo
     if (!has_sl)
         return err_set(err, EINVAL, "level %s has no sl", level->name);
     if (level->limit && !level->high)
-        return err_set(err, EINVAL, "level %s has a limit: that is for high priority", level->name);
+        return err_set(err, EINVAL, "level %s has a limit, which only high priority can have",
+                       level->name);
     if (qos->levels.count == QOS_LEVELS)
         return err_set(err, EINVAL, "more than %d levels", QOS_LEVELS);
     for (size_t i = 0; i < qos->levels.count; i++) {
         const struct qos_level *other = &qos->levels.items[i];
         if (strcmp(other->name, level->name) == 0)
-            return err_set(err, EINVAL, "there is a level %s already", level->name);
+            return err_set(err, EINVAL, "duplicate level %s", level->name);
         if (other->sl == level->sl)
-            return err_set(err, EINVAL, "level %s has sl %u already", other->name, level->sl);
+            return err_set(err, EINVAL, "level %s already has sl %u", other->name, level->sl);
         if (other->limit && level->limit && other->limit != level->limit)
             return err_set(err, EINVAL,
-                           "level %s has another limit: a port has one, for all high priority",
+                           "level %s has another limit: a port has one limit for high priority",
                            other->name);
     }
     return 0;
@@ -303,7 +306,7 @@ static int read_group(struct qos *qos, struct cursor *line)
     unsigned number = (unsigned)qos->groups.count;
     int status = take_name(line, group.name);
     if (status == 0 && qos_find_group(qos, group.name) >= 0)
-        return err_set(line->err, EINVAL, "there is a group %s already", group.name);
+        return err_set(line->err, EINVAL, "duplicate group %s", group.name);
     if (status == 0 && number == QOS_GROUPS)
         return err_set(line->err, EINVAL, "more than %d groups", QOS_GROUPS);
     for (struct word word; status == 0 && !cursor_is_done(line);) {
@@ -350,12 +353,12 @@ static int take_condition(struct qos *qos, struct cursor *line, struct qos_rule 
     if (key == LEVEL) {
         rule->level = qos_find_level(qos, word.text);
         return rule->level == QOS_NO_LEVEL
-                   ? word_error(line, &word, "there is no level '%s' above", word.text)
+                   ? word_error(line, &word, "no level '%s' is defined above", word.text)
                    : 0;
     }
     int group = qos_find_group(qos, word.text);
     if (group < 0)
-        return word_error(line, &word, "there is no group '%s' above", word.text);
+        return word_error(line, &word, "no group '%s' is defined above", word.text);
     *groups[key - FROM] |= UINT64_C(1) << group;
     return 0;
 }
@@ -388,10 +391,11 @@ static int read_statement(struct qos *qos, struct cursor *line)
 
 /* ---- a whole policy ---- */
 
-/* Low priority first: where a link has too few lanes, neighbours share one. The rules name levels
- * by their place. */
+/* Sorts low priority first, because adjacent levels share a VL on a link with too few VLs. Updates
+ * the indices in the rules. */
 static void sort_levels(struct qos *qos)
 {
+    assert(qos->levels.count > 0 && qos->levels.count <= QOS_LEVELS);
     struct qos_level sorted[QOS_LEVELS];
     uint8_t place[QOS_LEVELS];
     unsigned count = 0;
@@ -432,7 +436,7 @@ static int read_policy(struct qos *qos, struct line_reader *lines)
         line_reader_take(lines, read_statement(qos, &line));
     if (lines->status)
         return lines->status;
-    lines->number = 0; /* what is wrong now is so with the whole file */
+    lines->number = 0; /* errors from here on are about the whole file */
     int status = qos->levels.count ? add_fallback(qos, lines->err)
                                    : err_set(lines->err, EINVAL, "a policy without levels");
     if (line_reader_take(lines, status) == 0)
@@ -466,7 +470,6 @@ int qos_finish(struct qos *qos, struct err *err)
                   qos->tables[i].high_limit >= 0;
     if (tables && qos->levels_first)
         return err_set(err, EINVAL,
-                       "the policy's levels and qos_ tables say the same thing twice: leave "
-                       "one out");
+                       "levels of the policy and tables of qos_ options exclude each other");
     return 0;
 }

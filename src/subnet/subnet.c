@@ -29,6 +29,7 @@ void subnet_release(struct subnet *subnet)
 
 void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
 {
+    assert(index < subnet->nodes.count);
     const struct subnet_node *node = &subnet->nodes.items[index];
     for (unsigned number = 0; number <= node->port_count; number++)
         blocks_forget(&subnet->blocks, node->first_port + number);
@@ -51,7 +52,7 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
     }
     if (subnet->nodes.count >= SUBNET_NODE_LIMIT)
         return SUBNET_NONE;
-    if (index != MAP_NONE) { /* it came back as another one: its row belongs to no node now */
+    if (index != MAP_NONE) { /* the kind or port count changed: the old row is unused from now on */
         const struct subnet_node *node = &subnet->nodes.items[index];
         for (unsigned number = 0; number <= node->port_count; number++) {
             subnet_set_lid(subnet, node->first_port + number, 0, 0);
@@ -94,6 +95,7 @@ void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
 
 void subnet_unlink(struct subnet *subnet, uint32_t port)
 {
+    assert(port < subnet->ports.count);
     uint32_t peer = subnet->ports.items[port].peer;
     if (peer == SUBNET_NONE)
         return;
@@ -136,9 +138,9 @@ void subnet_remove_node(struct subnet *subnet, uint32_t index)
     subnet->generation++;
 }
 
-/* An end port has been reached through `via`; switches are queued to be walked on from. */
-static void reach(struct subnet *subnet, uint32_t end, uint32_t via, unsigned hops, uint32_t *queue,
-                  size_t *tail, uint64_t *seen)
+/* Records the path to an end port and queues it, unless it was reached before. */
+static void reach_end_port(struct subnet *subnet, uint32_t end, uint32_t via, unsigned hops,
+                           uint32_t *queue, size_t *tail, uint64_t *seen)
 {
     if (bitset_has(seen, end))
         return;
@@ -150,17 +152,18 @@ static void reach(struct subnet *subnet, uint32_t end, uint32_t via, unsigned ho
 
 unsigned subnet_find_paths(struct subnet *subnet)
 {
+    assert(subnet->own_port == SUBNET_NONE || subnet->own_port < subnet->ports.count);
     uint64_t *seen = mem_zalloc(BITSET_WORDS(subnet->ports.count), sizeof *seen);
     uint32_t *queue = mem_alloc(subnet->ports.count * sizeof *queue + 1);
     size_t head = 0, tail = 0;
     if (subnet->own_port != SUBNET_NONE)
-        reach(subnet, subnet->own_port, SUBNET_NONE, 0, queue, &tail, seen);
+        reach_end_port(subnet, subnet->own_port, SUBNET_NONE, 0, queue, &tail, seen);
     while (head < tail) {
         uint32_t from = queue[head++];
         const struct subnet_port *port = &subnet->ports.items[from];
         const struct subnet_node *node = &subnet->nodes.items[port->node];
         bool is_switch = node->kind == SUBNET_SWITCH;
-        /* An adapter passes nothing on: only the manager's own has a way out, through itself. */
+        /* Adapters forward nothing. The search starts at the port of the manager. */
         if (!is_switch && from != subnet->own_port)
             continue;
         if (port->hops >= SMP_MAX_HOPS)
@@ -170,8 +173,8 @@ unsigned subnet_find_paths(struct subnet *subnet)
             uint32_t out = node->first_port + number;
             uint32_t peer = subnet->ports.items[out].peer;
             if (peer != SUBNET_NONE)
-                reach(subnet, subnet_end_port(subnet, peer), out, port->hops + 1u, queue, &tail,
-                      seen);
+                reach_end_port(subnet, subnet_end_port(subnet, peer), out, port->hops + 1u, queue,
+                               &tail, seen);
         }
     }
     unsigned removed = 0;
@@ -192,6 +195,7 @@ unsigned subnet_find_paths(struct subnet *subnet)
 
 int subnet_route(const struct subnet *subnet, uint32_t end, uint8_t path[64])
 {
+    assert(end < subnet->ports.count && subnet->ports.items[end].hops < 64);
     unsigned hops = subnet->ports.items[end].hops;
     unsigned at = hops;
     while (end != subnet->own_port) {
@@ -205,7 +209,8 @@ int subnet_route(const struct subnet *subnet, uint32_t end, uint8_t path[64])
     return at == 0 ? (int)hops : -1;
 }
 
-static void set_range(struct subnet *subnet, unsigned lid, unsigned lmc, uint32_t from, uint32_t to)
+static void set_lid_range(struct subnet *subnet, unsigned lid, unsigned lmc, uint32_t from,
+                          uint32_t to)
 {
     for (unsigned l = lid; lid && l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
         if (subnet->by_lid[l] == from)
@@ -215,12 +220,13 @@ static void set_range(struct subnet *subnet, unsigned lid, unsigned lmc, uint32_
 void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc)
 {
     struct subnet_port *p = &subnet->ports.items[port];
+    assert(port < subnet->ports.count && lid <= LID_UNICAST_LAST && lmc <= 7);
     if (p->lid == lid && p->lmc == lmc)
         return;
-    set_range(subnet, p->lid, p->lmc, port, SUBNET_NONE);
+    set_lid_range(subnet, p->lid, p->lmc, port, SUBNET_NONE);
     p->lid = lid;
     p->lmc = (uint8_t)lmc;
-    set_range(subnet, lid, lmc, SUBNET_NONE, port);
+    set_lid_range(subnet, lid, lmc, SUBNET_NONE, port);
     subnet->generation++;
 }
 

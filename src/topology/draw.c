@@ -10,6 +10,7 @@
 
 #include "topology/summary.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,7 @@ static void place_hosts(const struct drawing *drawing, const struct row_item *ro
 
 static void place_rows(const struct drawing *drawing)
 {
+    assert(drawing->layered && drawing->level_count >= 2);
     const struct graph *graph = drawing->graph;
     const uint32_t *level = drawing->level;
     struct arena memory = {0};
@@ -225,7 +227,8 @@ static void place_rows(const struct drawing *drawing)
     if (hosts && graph->host_count * UINT64_C(62) > width)
         width = graph->host_count * UINT64_C(62);
     uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
-    graph_parts(graph, level, drawing->level_count - 1, group); /* connected below the top level */
+    graph_components(graph, level, drawing->level_count - 1,
+                     group); /* connected below the top level */
     for (uint32_t which = 0; which < drawing->level_count; which++) {
         uint32_t count = 0;
         for (uint32_t i = 0; i < graph->switch_count; i++) {
@@ -301,7 +304,7 @@ static uint32_t group_switches(const struct drawing *drawing, uint32_t *group)
 {
     const struct graph *graph = drawing->graph;
     uint32_t top = drawing->level_count - 1;
-    uint32_t count = graph_parts(graph, drawing->level, top, group) + 1;
+    uint32_t count = graph_components(graph, drawing->level, top, group) + 1;
     for (uint32_t i = 0; i < graph->switch_count; i++)
         group[i] = group[i] == TOPOLOGY_NONE ? 0 : group[i] + 1;
     if (count <= drawing->limits.switch_limit && count < graph->switch_count)
@@ -317,6 +320,7 @@ struct group {
 
 static void draw_groups(const struct drawing *drawing)
 {
+    assert(drawing->layered && drawing->level_count >= 2);
     const struct graph *graph = drawing->graph;
     struct text *out = drawing->out;
     uint32_t *of = mem_alloc(graph->switch_count * sizeof *of);

@@ -160,7 +160,7 @@ static void merge_level(struct slurm *slurm, uint32_t level, const char *prefix)
     uint32_t *head = arena_alloc(&scratch, switches * sizeof *head);
     uint32_t *next = arena_alloc(&scratch, switches * sizeof *next);
     uint32_t *lowest = arena_alloc(&scratch, switches * sizeof *lowest);
-    uint32_t sets = graph_parts(slurm->graph, slurm->level, level + 1, slurm->set);
+    uint32_t sets = graph_components(slurm->graph, slurm->level, level + 1, slurm->set);
     memset(head, 0xff, switches * sizeof *head);
     for (uint32_t i = switches; i-- > 0;) {
         uint32_t set = slurm->set[i];

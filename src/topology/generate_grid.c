@@ -7,6 +7,7 @@
  * follow. A line of two switches has one link, in a torus as well. */
 #include "topology/plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum grid_kind { GRID_MESH, GRID_TORUS, GRID_HYPERX, GRID_HYPERCUBE };
@@ -43,6 +44,7 @@ static void name_point(const struct grid *grid, uint64_t point, char *name, size
 static void link_line(struct plan *plan, const struct grid *grid, uint64_t point, unsigned d,
                       uint64_t base)
 {
+    assert(d < grid->dimensions && grid->size[d] > 0);
     uint64_t size = grid->size[d], at = point / grid->stride[d] % size, copies = grid->parallel;
     uint64_t start = point - at * grid->stride[d];
     if (grid->kind == GRID_HYPERX) {

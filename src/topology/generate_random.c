@@ -69,6 +69,7 @@ static void wiring_open(struct wiring *wiring, uint32_t node)
 
 static void take_room(struct wiring *wiring, uint32_t node)
 {
+    assert(wiring->room[node] > 0 && wiring->open.items[wiring->open_at[node]] == node);
     if (--wiring->room[node])
         return;
     uint32_t last = wiring->open.items[--wiring->open.count];
@@ -276,7 +277,7 @@ int generate_irregular(struct plan *plan)
     plan->manager_at_switch = true;
     for (uint32_t i = 0; !error && i < switches; i++)
         plan_add_switch(plan, (unsigned)ports, "S%u", i);
-    uint32_t *next = number_ports(plan, &wiring);
+    uint32_t *next = error ? NULL : number_ports(plan, &wiring);
     for (uint32_t i = 0; !error && i < switches; i++) {
         uint32_t wanted = given || paper ? share[i] : next[i] <= ports;
         for (uint32_t h = 0; h < wanted; h++)

@@ -11,6 +11,7 @@
  * 36-port switches: 324 and 648 hosts on two levels, 5832 and 11664 on three. */
 #include "topology/plan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ static int check_tree(const struct plan *plan, const struct tree *tree)
  * pod, or of the pod switch to which a core switch belongs. */
 static void add_switch(struct plan *plan, const struct tree *tree, unsigned level, unsigned number)
 {
+    assert(level >= 1 && level <= tree->height);
     unsigned inner = (unsigned)(level > 1 ? tree->w[2] : tree->m[2]);
     unsigned ports = (unsigned)(tree->ports ? tree->ports : ports_needed(tree, level));
     if (tree->height <= 2)
@@ -88,6 +90,7 @@ static void add_switch(struct plan *plan, const struct tree *tree, unsigned leve
 static void link_level(struct plan *plan, const struct tree *tree, unsigned level,
                        const uint32_t *first)
 {
+    assert(level >= 1 && level <= tree->height);
     uint64_t children = count_level(tree, level - 1);
     uint64_t own_down = level > 1 ? tree->m[level - 1] * cables(tree, level - 1) : 0;
     uint64_t digits[PLAN_LIST_ITEMS + 1];

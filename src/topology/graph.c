@@ -100,8 +100,10 @@ uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uin
     return tail;
 }
 
-uint32_t graph_parts(const struct graph *graph, const uint32_t *level, uint32_t end, uint32_t *part)
+uint32_t graph_components(const struct graph *graph, const uint32_t *level, uint32_t end,
+                          uint32_t *part)
 {
+    assert(level || !end);
     uint32_t *stack = mem_alloc((graph->switch_count + 1) * sizeof *stack), count = 0;
     memset(part, 0xff, graph->switch_count * sizeof *part);
     for (uint32_t i = 0; i < graph->switch_count; i++) {

@@ -41,7 +41,7 @@ uint32_t graph_distances(const struct graph *graph, const uint32_t *sources, uin
 /* Numbers the connected components of the switches whose level is below `end` (`level` NULL: of
  * all), in the order of their first switches; the others get TOPOLOGY_NONE. Returns the number of
  * components. */
-uint32_t graph_parts(const struct graph *graph, const uint32_t *level, uint32_t end,
-                     uint32_t *part);
+uint32_t graph_components(const struct graph *graph, const uint32_t *level, uint32_t end,
+                          uint32_t *part);
 
 #endif

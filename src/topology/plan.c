@@ -1,6 +1,7 @@
 /* Turns the plan of a generator into a topology. */
 #include "topology/plan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, c
 
 void plan_link(struct plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port)
 {
+    assert(a < plan->nodes.count && b < plan->nodes.count && a_port > 0 && b_port > 0);
     vec_push(&plan->links, ((struct plan_link){a, b, (uint16_t)a_port, (uint16_t)b_port}));
 }
 

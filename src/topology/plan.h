@@ -40,6 +40,7 @@ struct plan {
 
 static inline uint64_t plan_number(const struct plan *plan, unsigned parameter)
 {
+    assert(plan->arguments[parameter].given);
     return plan->arguments[parameter].values[0];
 }
 

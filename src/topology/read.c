@@ -13,6 +13,7 @@
  * One pass. Bytes, line length, nodes, ports and include depth are bounded. */
 #include "topology/read.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@ enum {
 
 int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
 {
+    assert(place.file < reader->files.count);
     char message[sizeof reader->lines->err->message];
     va_list arguments;
     va_start(arguments, format);

@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,7 @@ static const char *const grid_names[] = {"torus", "mesh", "HyperX"};
 /* Adds a dimension to the histogram of a box, seen from a corner. */
 static bool add_dimension(struct histogram *histogram, enum grid_kind kind, uint32_t size)
 {
+    assert(size >= 2);
     struct histogram sum = {0};
     uint32_t reach = kind == GRID_TORUS ? size / 2 : kind == GRID_MESH ? size - 1 : size > 1;
     if (histogram->length + reach > MAX_DISTANCE)
@@ -279,6 +281,7 @@ static uint32_t common_neighbours(const struct simple *simple, uint32_t a, uint3
 static bool take_group(const struct simple *simple, uint32_t node, uint32_t size, uint32_t group,
                        uint32_t *group_of)
 {
+    assert(size >= 2 && group_of[node] == TOPOLOGY_NONE);
     uint32_t members[TOPOLOGY_PORTS_PER_NODE + 2], count = 0;
     members[count++] = node;
     for (uint32_t e = simple->first[node]; e < simple->first[node + 1]; e++)

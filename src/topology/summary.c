@@ -117,7 +117,7 @@ void topology_summarise(const struct topology *topology, const struct graph *gra
     uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
     count_nodes_and_links(topology, summary);
     count_degrees(graph, summary);
-    summary->parts = graph_parts(graph, NULL, 0, distance);
+    summary->parts = graph_components(graph, NULL, 0, distance);
     measure_distances(graph, distance, queue, summary);
     summary->level_count = topology_levels(graph, distance);
     summary->layered = topology_is_layered(graph, distance, summary->level_count);

@@ -34,21 +34,14 @@ void topology_release(struct topology *topology)
     arena_release(&topology->strings);
 }
 
-static bool name_is_valid(const char *name)
-{
-    size_t length = strlen(name);
-    if (length == 0 || length > TOPOLOGY_NAME_BYTES)
-        return false;
-    for (; *name; name++)
-        if ((unsigned char)*name < 0x20 || *name == '"' || *name == 0x7f)
-            return false;
-    return true;
-}
-
 static int check_new_node(const struct topology *topology, const char *name, unsigned port_count,
                           struct err *err)
 {
-    if (!name_is_valid(name))
+    size_t length = strlen(name);
+    bool valid = length > 0 && length <= TOPOLOGY_NAME_BYTES;
+    for (const char *c = name; *c; c++)
+        valid &= (unsigned char)*c >= 0x20 && *c != '"' && *c != 0x7f;
+    if (!valid)
         return err_set(err, EINVAL,
                        "a node's name has 1 to %d bytes, no quotes and no control characters",
                        TOPOLOGY_NAME_BYTES);

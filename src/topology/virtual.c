@@ -17,12 +17,14 @@ enum { INSIDE_MM = 1, SUFFIX_BYTES = 32 };
 
 bool topology_is_vswitch(const struct topology *topology, uint32_t node)
 {
+    assert(node < topology->nodes.count);
     const struct topology_node *at = &topology->nodes.items[node];
     return at->kind == NODE_SWITCH && at->device_id == VSWITCH_DEVICE_ID;
 }
 
 int topology_function(const struct topology *topology, uint32_t port)
 {
+    assert(port < topology->ports.count);
     const struct topology_port *at = &topology->ports.items[port];
     if (topology->nodes.items[at->node].kind != NODE_ADAPTER || at->peer == TOPOLOGY_NONE ||
         !topology_is_vswitch(topology, topology->ports.items[at->peer].node))
@@ -103,6 +105,7 @@ static void link_like(struct topology *topology, uint32_t a, uint32_t b, uint32_
 static void make_hypervisor(struct topology *topology, uint32_t port, unsigned vfs)
 {
     struct topology_port cable = topology->ports.items[port];
+    assert(cable.peer != TOPOLOGY_NONE);
     char suffix[SUFFIX_BYTES];
     topology->ports.items[port].peer = topology->ports.items[cable.peer].peer = TOPOLOGY_NONE;
     uint32_t node = add_part(topology, cable.node, NODE_SWITCH, VSWITCH_PF + vfs, "-vswitch");

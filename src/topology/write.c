@@ -6,6 +6,7 @@
  * default. */
 #include "topology/topology.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static void write_header(const struct topology *topology, const struct topology_node *node,
@@ -34,6 +35,7 @@ static void write_header(const struct topology *topology, const struct topology_
 static void write_port(const struct topology *topology, uint32_t at, struct text *out)
 {
     const struct topology_port *port = &topology->ports.items[at];
+    assert(port->peer != TOPOLOGY_NONE);
     const struct topology_port *peer = &topology->ports.items[port->peer];
     const struct topology_node *node = &topology->nodes.items[port->node];
     const struct topology_node *other = &topology->nodes.items[peer->node];

@@ -1,5 +1,6 @@
 #include "vswitch/columns.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,10 @@ struct columns {
     const uint32_t *ranks; /* or NULL */
     uint32_t count;
     uint8_t *before, *like, *after; /* by switch */
-    uint32_t *hops;                 /* by switch: switches passed on the way by `like` */
-    uint32_t *path;                 /* scratch: switches passed */
+    uint32_t *hops;                 /* by switch: switches on the path of `like` */
+    uint32_t *path;                 /* scratch: switches on a path */
     uint8_t *wave;
-    bool too_long; /* more waves than a plan can have */
+    bool too_long; /* the plan needs more than COLUMN_WAVES waves */
 };
 
 void columns_plan_release(struct column_plan *plan)
@@ -27,37 +28,37 @@ void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column)
         column[at] = routes_port(routes, at, lid);
 }
 
-/* ---- ways ---- */
+/* ---- paths ---- */
 
-/* Switches passed from everywhere to where the column ends; NETWORK_NONE where it leads nowhere.
- * Returns the most. */
+/* Counts the switches on the path of a column from each switch; NETWORK_NONE if the path is broken
+ * or has a loop. Returns the highest count. */
 static uint32_t count_hops(struct columns *columns, const uint8_t *column)
 {
-    const uint32_t on_the_way = NETWORK_NONE - 1, not_yet = NETWORK_NONE - 2;
-    uint32_t *hops = columns->hops, *path = columns->path, most = 0;
+    const uint32_t on_path = NETWORK_NONE - 1, unvisited = NETWORK_NONE - 2;
+    uint32_t *hops = columns->hops, *path = columns->path, longest = 0;
     for (uint32_t at = 0; at < columns->count; at++)
-        hops[at] = not_yet;
+        hops[at] = unvisited;
     for (uint32_t start = 0; start < columns->count; start++) {
         uint32_t steps = 0, at = start, known = NETWORK_NONE;
-        while (hops[at] == not_yet) {
+        while (hops[at] == unvisited) {
             uint32_t next = network_next(columns->network, at, column[at]);
-            hops[at] = on_the_way;
+            hops[at] = on_path;
             path[steps++] = at;
             if (next == NETWORK_NONE) {
                 known = column[at] == PORT_NONE ? NETWORK_NONE : 0;
                 break;
             }
             at = next;
-            known = hops[at] == on_the_way ? NETWORK_NONE : hops[at];
+            known = hops[at] == on_path ? NETWORK_NONE : hops[at];
         }
         while (steps) {
             known = known == NETWORK_NONE ? known : known + 1;
             hops[path[--steps]] = known;
-            if (known != NETWORK_NONE && known > most)
-                most = known;
+            if (known != NETWORK_NONE && known > longest)
+                longest = known;
         }
     }
-    return most;
+    return longest;
 }
 
 enum slope { LEVEL, UP, DOWN };
@@ -72,7 +73,8 @@ static enum slope slope_of(const struct columns *columns, uint32_t at, uint8_t p
 
 /* ---- the new column ---- */
 
-/* Whether a switch may keep its entry: it leads to one whose way is known to end well. */
+/* True if a switch may keep its entry: the next switch is settled, and no packet goes up after it
+ * went down. */
 static bool may_keep(const struct columns *columns, const uint8_t *settled, uint32_t at)
 {
     uint32_t to = network_next(columns->network, at, columns->before[at]);
@@ -83,18 +85,18 @@ static bool may_keep(const struct columns *columns, const uint8_t *settled, uint
     if (!columns->ranks)
         return true;
     enum slope slope = slope_of(columns, at, columns->before[at]);
-    /* Others may come down to it on their new ways: it must not send them up again. */
+    /* New paths may come down to this switch: it must not send their packets up. */
     if (slope == UP)
         return slope_of(columns, at, columns->like[at]) == UP;
     return slope != DOWN || slope_of(columns, to, columns->after[to]) != UP;
 }
 
-/* Nearest first. */
-static void choose_minimal(struct columns *columns, uint32_t most)
+/* Settles the switches in the order of their distance. */
+static void choose_minimal(struct columns *columns, uint32_t longest)
 {
     uint8_t *settled = mem_zalloc(columns->count + 1, 1);
     memcpy(columns->after, columns->before, columns->count);
-    for (uint32_t hops = 1; hops <= most; hops++)
+    for (uint32_t hops = 1; hops <= longest; hops++)
         for (uint32_t at = 0; at < columns->count; at++) {
             if (columns->hops[at] != hops)
                 continue;
@@ -105,51 +107,52 @@ static void choose_minimal(struct columns *columns, uint32_t most)
     mem_free(settled);
 }
 
-/* ---- order ---- */
+/* ---- order of writes ---- */
 
 static bool changes(const struct columns *columns, uint32_t at)
 {
     return columns->before[at] != columns->after[at];
 }
 
-/* Behind the wave of another; past the last one it stays where it is, and the order is none. */
-static void put_behind(struct columns *columns, uint32_t at, uint32_t other)
+/* Puts a switch into the wave after that of another switch, up to the last wave. */
+static void set_wave_after(struct columns *columns, uint32_t at, uint32_t other)
 {
+    assert(at != other && columns->wave[at] <= columns->wave[other]);
     if (columns->wave[other] + 1 >= COLUMN_WAVES)
         columns->too_long = true;
     else
         columns->wave[at] = (uint8_t)(columns->wave[other] + 1);
 }
 
-/* One more wave for those that have to wait; true if anybody has. */
-static bool push_back(struct columns *columns, uint32_t *drains)
+/* Delays switches that must be written after another one. True if a wave changed. */
+static bool delay_switches(struct columns *columns, uint32_t *drains)
 {
-    bool pushed = false;
+    bool delayed = false;
     for (uint32_t at = 0; at < columns->count; at++) {
         if (!changes(columns, at))
             continue;
         uint32_t below = network_next(columns->network, at, columns->after[at]);
-        /* It will send down to one that still sends up. */
+        /* The new entry sends down to a switch that still sends up. */
         if (below != NETWORK_NONE && changes(columns, below) &&
             slope_of(columns, at, columns->after[at]) == DOWN &&
             slope_of(columns, below, columns->before[below]) == UP &&
             columns->wave[at] <= columns->wave[below]) {
-            put_behind(columns, at, below);
-            pushed = true;
+            set_wave_after(columns, at, below);
+            delayed = true;
         }
         below = network_next(columns->network, at, columns->before[at]);
-        /* It sends down to one that is going to send up. */
+        /* The old entry sends down to a switch that will send up. */
         if (below != NETWORK_NONE && changes(columns, below) &&
             slope_of(columns, at, columns->before[at]) == DOWN &&
             slope_of(columns, below, columns->after[below]) == UP) {
             if (columns->wave[below] <= columns->wave[at]) {
-                put_behind(columns, below, at);
-                pushed = true;
+                set_wave_after(columns, below, at);
+                delayed = true;
             }
             *drains |= UINT32_C(1) << columns->wave[below];
         }
     }
-    return pushed;
+    return delayed;
 }
 
 static bool find_waves(struct columns *columns, uint32_t *drains)
@@ -161,7 +164,7 @@ static bool find_waves(struct columns *columns, uint32_t *drains)
         return false;
     for (unsigned turn = 0; turn < COLUMN_WAVES && !columns->too_long; turn++) {
         *drains = 0;
-        if (!push_back(columns, drains))
+        if (!delay_switches(columns, drains))
             return true;
     }
     return false;
@@ -172,20 +175,20 @@ static bool find_waves(struct columns *columns, uint32_t *drains)
 static int plan_column(struct column_plan *plan, struct columns *columns, uint16_t lid,
                        enum vswitch_mode mode)
 {
-    uint32_t most = count_hops(columns, columns->before), drains;
-    uint32_t most_like = count_hops(columns, columns->like);
+    uint32_t longest = count_hops(columns, columns->before), drains;
+    uint32_t longest_like = count_hops(columns, columns->like);
     /* A switch that has a path to the LID must keep one. */
     for (uint32_t at = 0; at < columns->count; at++)
         if (columns->hops[at] == NETWORK_NONE && columns->before[at] != PORT_NONE)
             return -EHOSTUNREACH;
     if (mode == VSWITCH_MINIMAL)
-        choose_minimal(columns, most_like);
+        choose_minimal(columns, longest_like);
     else
         for (uint32_t at = 0; at < columns->count; at++)
             columns->after[at] =
                 columns->hops[at] == NETWORK_NONE ? columns->before[at] : columns->like[at];
-    if (most + most_like > plan->hops)
-        plan->hops = most + most_like;
+    if (longest + longest_like > plan->hops)
+        plan->hops = longest + longest_like;
     plan->ranked &= find_waves(columns, &drains);
     plan->drains |= drains;
     for (uint32_t at = 0; at < columns->count; at++) {
@@ -210,8 +213,8 @@ static int compare_changes(const void *left, const void *right)
     return (a->lid > b->lid) - (a->lid < b->lid);
 }
 
-/* In the order of waves and switches, whose blocks are counted. */
-static void finish(struct column_plan *plan, uint32_t switches)
+/* Sorts the changes by wave and switch, and counts switches and blocks. */
+static void finish_plan(struct column_plan *plan, uint32_t switches)
 {
     uint8_t *seen = mem_zalloc(switches + 1, 1);
     if (plan->changes.count)
@@ -232,11 +235,12 @@ int columns_plan(struct column_plan *plan, const struct network *network,
                  enum vswitch_mode mode)
 {
     uint32_t count = (uint32_t)network->switches.count;
+    assert(span > 0 && count == routes->switch_count);
     struct columns columns = {.network = network, .ranks = routes->ranks, .count = count};
     int status = 0;
     *plan = (struct column_plan){
         .ranked = true, .lid = lid, .like = like, .span = (uint16_t)span, .swap = swap};
-    columns.hops = mem_alloc((count + 1) * (2 * sizeof *columns.hops + 4)); /* all in one */
+    columns.hops = mem_alloc((count + 1) * (2 * sizeof *columns.hops + 4)); /* one allocation */
     columns.path = columns.hops + count + 1;
     columns.before = (uint8_t *)(columns.path + count + 1);
     columns.like = columns.before + count + 1;
@@ -257,6 +261,6 @@ int columns_plan(struct column_plan *plan, const struct network *network,
     if (status)
         columns_plan_release(plan);
     else
-        finish(plan, count);
+        finish_plan(plan, count);
     return status;
 }

@@ -21,29 +21,31 @@ enum operation_state {
 
 struct operation {
     struct vswitch_result result;
-    char name[VSWITCH_NAME_MOST + 1], hypervisor[VSWITCH_NAME_MOST + 1];
+    char name[VSWITCH_NAME_LIMIT + 1], hypervisor[VSWITCH_NAME_LIMIT + 1];
     enum operation_state state;
     struct move move;
     enum move_step step;
     uint32_t pending_socket; /* socket of the function that the step writes */
-    const char *undo_reason; /* why the move is undone */
-    bool balanced_only;      /* the minimal mode was found to be unsafe */
+    const char *undo_reason;
+    bool balanced_only; /* the minimal mode was found to be unsafe */
     struct column_plan plan;
     unsigned wave;
-    bool drained, drops_first, dropping; /* fenced: the LIDs drop now */
+    bool drained;     /* the drain before the next wave is over */
+    bool drops_first; /* the LIDs must be dropped and drained before they are written */
+    bool dropping;    /* the entries that drop the LIDs are written */
     uint64_t resume_at;
-    uint64_t routes_job; /* of the routes that the plan is for */
+    uint64_t routes_job; /* job of the routes that the plan changes */
 };
 
 struct machine_name {
     uint64_t guid;
-    char text[VSWITCH_NAME_MOST + 1];
+    char text[VSWITCH_NAME_LIMIT + 1];
 };
 
 struct vswitch {
     struct sm *sm;
     VEC(struct operation *) operations; /* in the order of submission */
-    VEC(struct vswitch_result) past;    /* a ring, by ticket */
+    VEC(struct vswitch_result) past;    /* ring of results, by request number */
     uint64_t tickets;
     uint16_t next_lid; /* where the search for a free LID continues */
     struct map names;  /* GUID → name */
@@ -66,7 +68,7 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
 /* placement.c */
 /* The vSwitch of a hypervisor by name or GUID, or SUBNET_NONE. */
 uint32_t placement_find(const struct vswitch *vswitch, const char *name);
-/* A free function there, or SUBNET_NONE. */
+/* A free function of the vSwitch, or SUBNET_NONE. */
 uint32_t placement_function(const struct vswitch *vswitch, uint32_t node);
 /* A free function of the least loaded hypervisor; with a source, at the same leaf switch if
  * possible. */
@@ -82,7 +84,7 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation);
 /* waves.c */
 /* True if the request made progress. */
 bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t now);
-/* Writes the next waves of all requests; true if one of them is finished. */
+/* Writes the next waves of all requests. True if a request is finished. */
 bool waves_write(struct vswitch *vswitch, uint64_t now);
 
 #endif

@@ -1,23 +1,23 @@
-/* Requests for machines, one state machine each (paper 004, algorithm 1).
+/* Requests about virtual machines (VMs), one state machine each (paper 004, algorithm 1).
  *
- * A move: the new place is told first, with one Set(VirtualFunction), then the old one; after both
- * have answered, the addresses change places in the manager's books, and the entries of switches
- * follow in waves. Until the old place is told the machine counts as being there, from then on as
- * being at the new place; whoever dies when, one of the two remains, since each is known from what
- * the hypervisors show (subnet/functions.h). A step that is carried out twice does no harm.
+ * A migration first writes the new virtual function with Set(VirtualFunction), then the old one.
+ * After both answers the LIDs are exchanged in the subnet, and LFT entries follow in waves. The VM
+ * is at the old function until the Set of the old one, then at the new one. If a manager or a
+ * hypervisor fails in between, the VM is at one of them, since hypervisors report their VMs
+ * (subnet/functions.h). All steps are idempotent.
  *
- * Nothing starts while the manager is busy with other things. What it has to do in the middle of a
- * move it does at once, and if that makes it compute routes, these fit the new places, and there is
- * nothing left to write. All requests that have entries to write do it in step, so that blocks are
- * shared. */
+ * A request begins only while the manager is idle. If the manager computes routes during a move,
+ * the routes include the new place, and no entries remain to be written. All requests write their
+ * entries in the same waves, so that they share LFT blocks. */
 #include "vswitch/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAST = 4096, WAITING_MOST = 65536 };
+enum { RESULTS_KEPT = 4096, REQUEST_LIMIT = 65536 };
 
 void operation_free(struct operation *operation)
 {
@@ -38,7 +38,7 @@ static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
     return port == SUBNET_NONE ? 0 : subnet_of(vswitch)->ports.items[port].lid;
 }
 
-/* ---- ends ---- */
+/* ---- results ---- */
 
 void operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
 {
@@ -46,6 +46,7 @@ void operation_end(struct operation *operation, enum vswitch_state state, const 
     va_start(arguments, format);
     vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
     va_end(arguments);
+    assert(operation->state != OPERATION_OVER && state != VSWITCH_PENDING);
     operation->result.state = state;
     operation->state = OPERATION_OVER;
 }
@@ -59,10 +60,10 @@ void operation_succeed(struct vswitch *vswitch, struct operation *operation)
     case VSWITCH_CREATE:
         operation_end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
         break;
-    case VSWITCH_DESTROY: operation_end(operation, VSWITCH_DONE, "gone from %s", place); break;
+    case VSWITCH_DESTROY: operation_end(operation, VSWITCH_DONE, "removed from %s", place); break;
     case VSWITCH_MIGRATE:
-        if (result->rerouted) /* whose entries are whose nobody can tell */
-            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes computed anew", place,
+        if (result->rerouted) /* the entries cannot be counted for one request */
+            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes recomputed", place,
                           result->lid);
         else
             operation_end(operation, VSWITCH_DONE, "at %s, LID %u, %u switch%s, %u table SMP%s",
@@ -84,13 +85,13 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         struct vswitch_result *result = &operation->result;
         result->ended_ns = now;
         result->request.name = result->request.hypervisor = NULL;
-        if (functions_find_machine(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
+        if (functions_find_vm(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_add(vswitch, result->request.guid, operation->name);
         else
             names_remove(vswitch, result->request.guid);
-        while (vswitch->past.count <= result->ticket % PAST)
+        while (vswitch->past.count <= result->ticket % RESULTS_KEPT)
             vec_push(&vswitch->past, (struct vswitch_result){0});
-        vswitch->past.items[result->ticket % PAST] = *result;
+        vswitch->past.items[result->ticket % RESULTS_KEPT] = *result;
         operation_free(operation);
     }
     vswitch->operations.count = kept;
@@ -98,8 +99,8 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
 
 /* ---- steps ---- */
 
-/* Everything is as it was before: what is there is read again. */
-static void leave(struct vswitch *vswitch, const struct operation *operation)
+/* Releases the functions of a move and programs their former state. */
+static void release_functions(struct vswitch *vswitch, const struct operation *operation)
 {
     const uint32_t sockets[] = {operation->move.target, operation->move.source};
     for (size_t i = 0; i < 2; i++)
@@ -109,15 +110,15 @@ static void leave(struct vswitch *vswitch, const struct operation *operation)
         }
 }
 
-static void fail(struct vswitch *vswitch, struct operation *operation, const char *name,
-                 const char *why)
+static void fail_request(struct vswitch *vswitch, struct operation *operation, const char *name,
+                         const char *why)
 {
-    leave(vswitch, operation);
+    release_functions(vswitch, operation);
     operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
-/* All functions have answered, or will not any more: addresses change places. */
-static void place(struct vswitch *vswitch, struct operation *operation)
+/* Assigns the LIDs after the last step. */
+static void assign_lids(struct vswitch *vswitch, struct operation *operation)
 {
     const struct move *move = &operation->move;
     struct network *network = sm_edit_paths(vswitch->sm).network;
@@ -125,7 +126,7 @@ static void place(struct vswitch *vswitch, struct operation *operation)
     operation->routes_job = sm_paths(vswitch->sm).job;
     move_addresses(move, subnet_of(vswitch), network);
     sm_addresses_moved(vswitch->sm, move->target, move->source, network != NULL);
-    /* A LID that was there already is in the tables, but in no path before these are new. */
+    /* The LFTs already have entries for a LID that the target had before. */
     if (ends || (move->lid == move->before && network))
         operation_succeed(vswitch, operation);
     else
@@ -134,10 +135,11 @@ static void place(struct vswitch *vswitch, struct operation *operation)
 
 static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
 {
+    assert(step > MOVE_PLANNED && step <= MOVE_UNDO);
     operation->state = OPERATION_STEPPING;
     operation->step = step;
     if (step == MOVE_DONE) {
-        place(vswitch, operation);
+        assign_lids(vswitch, operation);
         return;
     }
     operation->result.function_smps += step != MOVE_KEYS;
@@ -151,42 +153,43 @@ static void begin_next_step(struct vswitch *vswitch, struct operation *operation
                move_next(&operation->move, subnet_of(vswitch), operation->step));
 }
 
-static void undo(struct vswitch *vswitch, struct operation *operation, const char *why)
+static void undo_move(struct vswitch *vswitch, struct operation *operation, const char *why)
 {
     operation->undo_reason = why;
     if (operation->move.target == SUBNET_NONE)
-        fail(vswitch, operation, "", why);
+        fail_request(vswitch, operation, "", why);
     else
         begin_step(vswitch, operation, MOVE_UNDO);
 }
 
-/* An old place that does not answer is gone, and the machine is at the new place, or nowhere. */
+/* If the source does not answer, its hypervisor has left, and the VM is at the target, if any. */
 static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
     enum move_step step = operation->step;
     enum function_outcome outcome =
         functions_outcome(subnet_of(vswitch), operation->pending_socket);
+    assert(operation->state == OPERATION_STEPPING && step != MOVE_DONE);
     if (outcome == FUNCTION_PENDING)
         return false;
     if (step == MOVE_UNDO)
-        fail(vswitch, operation, "", operation->undo_reason);
+        fail_request(vswitch, operation, "", operation->undo_reason);
     else if (outcome == FUNCTION_DONE || (outcome == FUNCTION_LOST && step == MOVE_DETACH))
         begin_next_step(vswitch, operation);
     else if (outcome == FUNCTION_LOST)
-        fail(vswitch, operation, "", "the hypervisor does not answer: nothing has changed");
+        fail_request(vswitch, operation, "", "the hypervisor does not answer: nothing has changed");
     else if (step == MOVE_KEYS)
-        undo(vswitch, operation, "the function does not take its partitions");
+        undo_move(vswitch, operation, "the function rejects the P_Keys");
     else if (step == MOVE_DETACH)
-        undo(vswitch, operation, "the hypervisor refuses to let it go");
+        undo_move(vswitch, operation, "the hypervisor rejects the detachment");
     else
-        fail(vswitch, operation, vswitch_hypervisor_name(vswitch, operation->result.to),
-             " refuses it");
+        fail_request(vswitch, operation, vswitch_hypervisor_name(vswitch, operation->result.to),
+                     " rejects the VM");
     return true;
 }
 
-/* ---- beginning ---- */
+/* ---- begin of a request ---- */
 
-/* Settings are on their way to the function: they would overtake an address, or be overtaken. */
+/* True while the manager writes settings of the function: they could arrive after a new LID. */
 static bool is_busy(const struct vswitch *vswitch, uint32_t socket)
 {
     uint32_t port = functions_port(subnet_of(vswitch), socket);
@@ -194,8 +197,7 @@ static bool is_busy(const struct vswitch *vswitch, uint32_t socket)
            (port != SUBNET_NONE && sm_is_writing_port(vswitch->sm, port));
 }
 
-static bool is_first_of_its_machine(const struct vswitch *vswitch,
-                                    const struct operation *operation)
+static bool is_first_of_vm(const struct vswitch *vswitch, const struct operation *operation)
 {
     for (size_t i = 0; vswitch->operations.items[i] != operation; i++)
         if (vswitch->operations.items[i]->state != OPERATION_OVER &&
@@ -204,7 +206,7 @@ static bool is_first_of_its_machine(const struct vswitch *vswitch,
     return true;
 }
 
-/* A function for the machine; SUBNET_NONE, and it is over, if there is none. */
+/* A free function for the VM. If there is none, ends the request and returns SUBNET_NONE. */
 static uint32_t find_target(struct vswitch *vswitch, struct operation *operation)
 {
     const char *name = operation->hypervisor;
@@ -217,13 +219,13 @@ static uint32_t find_target(struct vswitch *vswitch, struct operation *operation
     if (!*name)
         operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
     else if (node == SUBNET_NONE)
-        operation_end(operation, VSWITCH_FAILED, "there is no hypervisor '%s'", name);
+        operation_end(operation, VSWITCH_FAILED, "no hypervisor '%s'", name);
     else
         operation_end(operation, VSWITCH_FAILED, "'%s' has no free function", name);
     return SUBNET_NONE;
 }
 
-/* False if there are no LIDs for it. */
+/* False if there is no free LID. */
 static bool choose_lids(struct vswitch *vswitch, struct move *move)
 {
     const struct subnet *subnet = subnet_of(vswitch);
@@ -236,8 +238,8 @@ static bool choose_lids(struct vswitch *vswitch, struct move *move)
     move->left = dynamic ? 0 : move->before;
     if (!dynamic || !move->keys)
         return move->lid;
-    /* A function without LID cannot be told any keys: it gets one for the while, of its own if the
-     * machine's is still in use. */
+    /* P_Keys can be written only to a function with a LID. It gets a temporary LID if that of the
+     * VM is still in use. */
     move->open = moves ? addresses_next_free(subnet, &vswitch->next_lid) : move->lid;
     return move->lid && move->open;
 }
@@ -245,12 +247,13 @@ static bool choose_lids(struct vswitch *vswitch, struct move *move)
 static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source)
 {
     struct move *move = &operation->move;
+    assert(operation->state == OPERATION_WAITING && move->target == SUBNET_NONE);
     move->source = source;
     move->keys = sm_uses_partitions(vswitch->sm);
     move->target = find_target(vswitch, operation);
     if (move->target == SUBNET_NONE)
         return;
-    if (is_busy(vswitch, move->target)) { /* it goes on waiting */
+    if (is_busy(vswitch, move->target)) { /* try again later */
         move->target = SUBNET_NONE;
         operation->result.began_ns = 0;
         return;
@@ -260,7 +263,7 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
     operation->result.to = node_of(vswitch, move->target);
     if (!enough) {
         move->target = SUBNET_NONE;
-        operation_end(operation, VSWITCH_FAILED, "there is no free LID");
+        operation_end(operation, VSWITCH_FAILED, "no free LID");
         return;
     }
     functions_at(subnet_of(vswitch), move->target)->held = true;
@@ -274,7 +277,7 @@ static void end_in_place(const struct vswitch *vswitch, struct operation *operat
 {
     operation->result.lid = lid_at(vswitch, socket);
     operation->result.to = node_of(vswitch, socket);
-    operation_end(operation, VSWITCH_DONE, "at %s already, LID %u",
+    operation_end(operation, VSWITCH_DONE, "already at %s, LID %u",
                   vswitch_hypervisor_name(vswitch, operation->result.to), operation->result.lid);
 }
 
@@ -283,30 +286,29 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
     const char *owner =
         socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
     if (owner)
-        operation_end(operation, VSWITCH_FAILED,
-                      "0x%016llx is the GUID of '%s', which is no machine",
+        operation_end(operation, VSWITCH_FAILED, "0x%016llx is the GUID of '%s', which is not a VM",
                       (unsigned long long)operation->result.request.guid, owner);
     else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
-        begin_at_target(vswitch, operation, socket); /* it takes its LID along, if it has one */
+        begin_at_target(vswitch, operation, socket); /* it keeps its LID, if it has one */
     else if (!*operation->hypervisor ||
              placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket))
         end_in_place(vswitch, operation, socket);
     else
-        operation_end(operation, VSWITCH_FAILED, "it is at %s already: migrate it",
+        operation_end(operation, VSWITCH_FAILED, "already at %s: use migrate",
                       vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
 }
 
 static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
-        operation_end(operation, VSWITCH_DONE, "there is none");
+        operation_end(operation, VSWITCH_DONE, "no such machine");
         return;
     }
     struct move *move = &operation->move;
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = move->lid = lid_at(vswitch, socket);
     if (!subnet_is_present(subnet_of(vswitch), socket)) {
-        addresses_forget_machine(subnet_of(vswitch), move->guid);
+        addresses_remove_vm(subnet_of(vswitch), move->guid);
         operation_succeed(vswitch, operation);
         return;
     }
@@ -318,7 +320,7 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
-        operation_end(operation, VSWITCH_FAILED, "there is no such machine");
+        operation_end(operation, VSWITCH_FAILED, "no such machine");
         return;
     }
     operation->result.from = node_of(vswitch, socket);
@@ -330,10 +332,10 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
         begin_at_target(vswitch, operation, socket);
 }
 
-static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static bool begin_request(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    uint32_t socket = functions_find_machine(subnet_of(vswitch), operation->result.request.guid);
-    if (!sm_is_quiet(vswitch->sm) || !is_first_of_its_machine(vswitch, operation))
+    uint32_t socket = functions_find_vm(subnet_of(vswitch), operation->result.request.guid);
+    if (!sm_is_quiet(vswitch->sm) || !is_first_of_vm(vswitch, operation))
         return false;
     if (socket != SUBNET_NONE && (placement_is_taken(vswitch, socket) || is_busy(vswitch, socket)))
         return false;
@@ -351,9 +353,9 @@ static bool begin(struct vswitch *vswitch, struct operation *operation, uint64_t
 static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     switch (operation->state) {
-    case OPERATION_WAITING: return begin(vswitch, operation, now);
+    case OPERATION_WAITING: return begin_request(vswitch, operation, now);
     case OPERATION_STEPPING: return end_step(vswitch, operation);
-    case OPERATION_REROUTING: /* or it came to nothing, and entries have to be changed after all */
+    case OPERATION_REROUTING: /* if no routes were computed, entries must be changed after all */
     case OPERATION_PLANNING: return waves_plan(vswitch, operation, now);
     default: return false;
     }
@@ -369,10 +371,9 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
         if (sm_state(vswitch->sm) == SM_MASTER)
             continue;
         if (operation->state == OPERATION_STEPPING)
-            leave(vswitch, operation);
-        operation_end(
-            operation, VSWITCH_FAILED,
-            "this manager is not master any more: ask its successor where the machine is");
+            release_functions(vswitch, operation);
+        operation_end(operation, VSWITCH_FAILED,
+                      "this manager is no longer master: query the new master for the VM");
     }
     while (progress) {
         progress = false;
@@ -395,20 +396,20 @@ uint64_t vswitch_deadline(const struct vswitch *vswitch)
     return deadline;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 int vswitch_check(const struct vswitch_request *request, struct err *err)
 {
     const char *name = request->name ? request->name : "";
     if (!request->guid)
-        return err_set(err, EINVAL, "a machine needs a name, or a GUID of 64 bits that is not 0");
+        return err_set(err, EINVAL, "a VM needs a name, or a GUID of 64 bits that is not 0");
     if (request->verb != VSWITCH_CREATE)
-        return 0; /* what there is may be called anything */
-    if (strlen(name) > VSWITCH_NAME_MOST)
-        return err_set(err, EINVAL, "a machine's name has at most %d bytes", VSWITCH_NAME_MOST);
+        return 0; /* an existing VM may have any name */
+    if (strlen(name) > VSWITCH_NAME_LIMIT)
+        return err_set(err, EINVAL, "the name of a VM has at most %d bytes", VSWITCH_NAME_LIMIT);
     for (; *name; name++)
         if ((uint8_t)*name < ' ' || *name == 0x7f)
-            return err_set(err, EINVAL, "a machine's name has no control characters");
+            return err_set(err, EINVAL, "the name of a VM has no control characters");
     return 0;
 }
 
@@ -416,13 +417,13 @@ uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
                         const struct vswitch_request *request, struct err *err)
 {
     if (sm_state(vswitch->sm) != SM_MASTER) {
-        err_set(err, EPERM, "only a master can do that, and this manager is none");
+        err_set(err, EPERM, "this manager is not master");
         return 0;
     }
     if (vswitch_check(request, err) < 0)
         return 0;
-    if (vswitch->operations.count >= WAITING_MOST) {
-        err_set(err, EBUSY, "%d requests are waiting already", WAITING_MOST);
+    if (vswitch->operations.count >= REQUEST_LIMIT) {
+        err_set(err, EBUSY, "%d requests are already waiting", REQUEST_LIMIT);
         return 0;
     }
     struct operation *operation = mem_zalloc(1, sizeof *operation);
@@ -445,7 +446,7 @@ const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint6
     for (size_t i = 0; i < vswitch->operations.count; i++)
         if (vswitch->operations.items[i]->result.ticket == ticket)
             return &vswitch->operations.items[i]->result;
-    size_t at = ticket % PAST;
+    size_t at = ticket % RESULTS_KEPT;
     bool kept = ticket && at < vswitch->past.count && vswitch->past.items[at].ticket == ticket;
     return kept ? &vswitch->past.items[at] : NULL;
 }

@@ -3,7 +3,9 @@
 #include "vswitch/model/addresses.h"
 #include "vswitch/model/terminals.h"
 
-static bool applies(const struct move *move, const struct subnet *subnet, enum move_step step)
+#include <assert.h>
+
+static bool step_applies(const struct move *move, const struct subnet *subnet, enum move_step step)
 {
     bool arrives = move->target != SUBNET_NONE;
     switch (step) {
@@ -15,18 +17,19 @@ static bool applies(const struct move *move, const struct subnet *subnet, enum m
     }
 }
 
-/* The new place is told first: whoever dies in between, the machine's address is at one place at
- * least. */
+/* The target precedes the source: after a failure in between, the VM is still at one of them. */
 enum move_step move_next(const struct move *move, const struct subnet *subnet, enum move_step step)
 {
+    assert(step < MOVE_DONE);
     do
         step++;
-    while (!applies(move, subnet, step));
+    while (!step_applies(move, subnet, step));
     return step;
 }
 
 uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_step step)
 {
+    assert(step != MOVE_PLANNED && step != MOVE_DONE);
     struct function_setting wanted = {0};
     switch (step) {
     case MOVE_OPEN: wanted.lid = move->open; break;
@@ -55,8 +58,8 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
         if (before[i] != lids[i])
             subnet_set_lid(subnet, port, 0, 0);
     }
-    if (move->target == SUBNET_NONE) /* also if the hypervisor did not say so */
-        addresses_forget_machine(subnet, move->guid);
+    if (move->target == SUBNET_NONE) /* also if the hypervisor did not answer */
+        addresses_remove_vm(subnet, move->guid);
     for (size_t i = 0; i < 2; i++) {
         uint32_t port = functions_port(subnet, sockets[i]);
         if (sockets[i] != SUBNET_NONE)
@@ -66,12 +69,12 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
         if (lids[i])
             subnet_set_lid(subnet, port, lids[i], subnet->functions.lmc);
         else
-            functions_unplug(subnet, sockets[i]);
+            functions_set_down(subnet, sockets[i]);
         if (network && subnet->ports.items[sockets[i]].peer == port)
             terminals_place(network, subnet, port, TERMINALS_LEAVE);
     }
     for (size_t i = 0; network && i < 2; i++)
         if (subnet->by_lid[before[i]] == SUBNET_NONE)
             terminals_drop(network, before[i]);
-    subnet->generation++; /* port GUIDs may be others */
+    subnet->generation++; /* port GUIDs may have changed */
 }

@@ -1,7 +1,7 @@
-/* The steps by which a virtual machine (VM) starts, stops or migrates, and the LIDs afterwards
- * (paper 004, algorithm 1; docs/decisions/015-vswitch.md has the reasons).
+/* The steps to start, stop or migrate a virtual machine (VM), and the LIDs afterwards (paper 004,
+ * algorithm 1; docs/decisions/015-vswitch.md has the reasons).
  *
- * Pure: a move is planned once, before anything is written. Each step sets the wanted state of one
+ * A move is planned once, before anything is written. Each step sets the wanted state of one
  * virtual function; the next step waits for the outcome. */
 #ifndef WEFT_VSWITCH_MOVE_H
 #define WEFT_VSWITCH_MOVE_H
@@ -12,7 +12,7 @@
 struct move {
     uint64_t guid;           /* of the VM's port */
     uint32_t source, target; /* sockets; SUBNET_NONE: the VM starts or stops */
-    uint16_t lid;            /* of the machine */
+    uint16_t lid;            /* of the VM */
     uint16_t before;         /* LID of the target before the move; 0: none */
     uint16_t left;           /* LID of the source after the move; 0: none */
     uint16_t open;           /* LID of the target while its P_Keys are written; 0: it has one */

@@ -1,9 +1,11 @@
-/* Which hypervisor, and which of its functions.
+/* Chooses a hypervisor and one of its functions.
  *
- * `auto`: the hypervisor with the fewest machines, then the one with the lowest LID. A machine that
- * moves stays at its leaf switch if another hypervisor there has room: fewer switches change. */
+ * `auto` chooses the hypervisor with the fewest VMs, then the one with the lowest LID. A VM that
+ * migrates stays at its leaf switch if another hypervisor there has a free function, because fewer
+ * switches change then. */
 #include "vswitch/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +17,14 @@ static const struct subnet_port *port_of(const struct vswitch *vswitch, uint32_t
 const char *vswitch_hypervisor_name(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet *subnet = subnet_of(vswitch);
+    assert(node < subnet->nodes.count && subnet->nodes.items[node].vswitch);
     uint32_t pf = subnet_pf_of(subnet, node);
     const struct subnet_node *named =
         &subnet->nodes.items[pf == SUBNET_NONE ? node : port_of(vswitch, pf)->node];
     return named->description;
 }
 
-static bool has_guid(const struct vswitch *vswitch, uint32_t node, uint64_t guid)
+static bool hypervisor_has_guid(const struct vswitch *vswitch, uint32_t node, uint64_t guid)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     uint32_t pf = subnet_pf_of(subnet, node);
@@ -40,7 +43,7 @@ uint32_t placement_find(const struct vswitch *vswitch, const char *name)
         const struct subnet_node *n = &subnet->nodes.items[node];
         if (!n->vswitch || !n->present)
             continue;
-        if (by_guid ? has_guid(vswitch, node, guid)
+        if (by_guid ? hypervisor_has_guid(vswitch, node, guid)
                     : strcmp(vswitch_hypervisor_name(vswitch, node), name) == 0 ||
                           strcmp(n->description, name) == 0)
             return node;
@@ -62,6 +65,7 @@ bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket)
 uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
+    assert(n->vswitch);
     for (unsigned i = VSWITCH_PF + 1; n->present && i <= n->port_count; i++)
         if (functions_is_free(subnet_of(vswitch), n->first_port + i) &&
             !sm_is_avoiding_port(vswitch->sm, n->first_port + i) &&
@@ -70,7 +74,7 @@ uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
     return SUBNET_NONE;
 }
 
-/* Machines there, and those on their way. */
+/* The number of VMs at a hypervisor, with those that are moving there. */
 static unsigned load_of(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
@@ -93,14 +97,15 @@ static uint32_t leaf_of(const struct vswitch *vswitch, uint32_t node)
     return peer == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, peer)->node;
 }
 
-static uint32_t least_loaded(const struct vswitch *vswitch, uint32_t but, uint32_t leaf)
+static uint32_t least_loaded_hypervisor(const struct vswitch *vswitch, uint32_t except,
+                                        uint32_t leaf)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     uint32_t best = SUBNET_NONE;
     uint64_t least = UINT64_MAX;
     for (uint32_t node = 0; node < subnet->nodes.count; node++) {
         const struct subnet_node *n = &subnet->nodes.items[node];
-        if (!n->vswitch || !n->present || node == but ||
+        if (!n->vswitch || !n->present || node == except ||
             (leaf != SUBNET_NONE && leaf_of(vswitch, node) != leaf))
             continue;
         uint64_t load =
@@ -117,8 +122,9 @@ uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source)
 {
     uint32_t node = source == SUBNET_NONE ? SUBNET_NONE : port_of(vswitch, source)->node;
     uint32_t leaf = node == SUBNET_NONE ? SUBNET_NONE : leaf_of(vswitch, node);
-    uint32_t best = leaf == SUBNET_NONE ? SUBNET_NONE : least_loaded(vswitch, node, leaf);
+    uint32_t best =
+        leaf == SUBNET_NONE ? SUBNET_NONE : least_loaded_hypervisor(vswitch, node, leaf);
     if (best == SUBNET_NONE)
-        best = least_loaded(vswitch, node, SUBNET_NONE);
+        best = least_loaded_hypervisor(vswitch, node, SUBNET_NONE);
     return best == SUBNET_NONE ? SUBNET_NONE : placement_function(vswitch, best);
 }

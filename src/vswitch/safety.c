@@ -2,20 +2,21 @@
 
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct safety {
     const struct network *network;
     const struct routes *routes;
     uint64_t routes_job;
-    bool used, collected;
+    bool used, built;
     struct cdg cdg;
 };
 
 /* Both entries of every switch for one LID. */
 struct entries {
     uint8_t *before, *after;
-    uint8_t *reached; /* by switch, on the vl that is looked at */
+    uint8_t *reached; /* by switch, on the current VL */
     uint32_t *queue;
 };
 
@@ -24,18 +25,18 @@ struct safety *safety_new(void)
     return mem_zalloc(1, sizeof(struct safety));
 }
 
-static void forget(struct safety *safety)
+static void release_graph(struct safety *safety)
 {
-    if (safety->collected)
+    if (safety->built)
         cdg_release(&safety->cdg);
-    safety->collected = false;
+    safety->built = false;
 }
 
 void safety_free(struct safety *safety)
 {
     if (!safety)
         return;
-    forget(safety);
+    release_graph(safety);
     mem_free(safety);
 }
 
@@ -44,14 +45,15 @@ void safety_use(struct safety *safety, const struct network *network, const stru
 {
     if (safety->used && safety->routes_job == routes_job && safety->network == network)
         return;
-    forget(safety);
+    release_graph(safety);
     safety->network = network;
     safety->routes = routes;
     safety->routes_job = routes_job;
     safety->used = true;
 }
 
-/* All traffic counts that has a terminal at one end. */
+/* True if traffic to the LID enters the network at this switch on the VL. Traffic between switches
+ * is ignored. */
 static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsigned vl)
 {
     const struct routes *routes = safety->routes;
@@ -62,9 +64,9 @@ static bool sends(const struct safety *safety, uint32_t at, uint32_t lid, unsign
     return (!to_switch || network_terminal_count(safety->network, at)) && level == vl;
 }
 
-/* The switches that packets for the LID can get to on this vl, by either entry. */
-static uint32_t spread(const struct safety *safety, struct entries *entries, uint32_t lid,
-                       unsigned vl)
+/* Finds the switches that packets to the LID can reach on this VL, by either entry. */
+static uint32_t find_reached(const struct safety *safety, struct entries *entries, uint32_t lid,
+                             unsigned vl)
 {
     uint32_t count = (uint32_t)safety->network->switches.count, tail = 0;
     memset(entries->reached, 0, count);
@@ -87,9 +89,9 @@ static uint32_t spread(const struct safety *safety, struct entries *entries, uin
     return tail;
 }
 
-/* Adds what waits for what on one vl; false if that closes a circle. */
-static bool add_turns(struct safety *safety, const struct entries *entries, uint32_t reached,
-                      unsigned vl)
+/* Adds the dependencies of both entries on one VL. False if that closes a cycle. */
+static bool add_dependencies(struct safety *safety, const struct entries *entries, uint32_t reached,
+                             unsigned vl)
 {
     for (uint32_t i = 0; i < reached; i++) {
         uint32_t at = entries->queue[i];
@@ -111,11 +113,12 @@ static bool add_turns(struct safety *safety, const struct entries *entries, uint
     return true;
 }
 
-/* ---- what is in force ---- */
+/* ---- routes in force ---- */
 
-static void note_lid(struct safety *safety, struct entries *entries, uint32_t lid, unsigned vl)
+static void note_dependencies(struct safety *safety, struct entries *entries, uint32_t lid,
+                              unsigned vl)
 {
-    uint32_t reached = spread(safety, entries, lid, vl);
+    uint32_t reached = find_reached(safety, entries, lid, vl);
     for (uint32_t i = 0; i < reached; i++) {
         uint32_t at = entries->queue[i],
                  to = network_next(safety->network, at, entries->before[at]);
@@ -129,24 +132,24 @@ static void note_lid(struct safety *safety, struct entries *entries, uint32_t li
 
 static void entries_init(struct entries *entries, uint32_t count)
 {
-    entries->queue = mem_alloc((count + 1) * (sizeof *entries->queue + 3)); /* all in one */
+    entries->queue = mem_alloc((count + 1) * (sizeof *entries->queue + 3)); /* one allocation */
     entries->before = (uint8_t *)(entries->queue + count + 1);
     entries->after = entries->before + count + 1;
     entries->reached = entries->after + count + 1;
 }
 
-/* All LIDs, on all vls. False if what is in force could deadlock already. */
-static bool collect(struct safety *safety)
+/* Builds the graph of the routes in force. False if they have a dependency cycle. */
+static bool build_graph(struct safety *safety)
 {
     const struct network *network = safety->network;
     uint32_t count = (uint32_t)network->switches.count;
     unsigned vls = safety->routes->vls;
     vls = vls < 1 ? 1 : vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : vls;
     struct entries entries;
-    bool sound = true;
-    forget(safety);
+    bool acyclic = true;
+    release_graph(safety);
     cdg_init(&safety->cdg, network);
-    safety->collected = true;
+    safety->built = true;
     while (safety->cdg.count < vls)
         cdg_open(&safety->cdg);
     entries_init(&entries, count);
@@ -156,20 +159,20 @@ static bool collect(struct safety *safety)
         columns_read(safety->routes, lid, entries.before);
         memcpy(entries.after, entries.before, count);
         for (unsigned vl = 0; vl < vls; vl++)
-            note_lid(safety, &entries, lid, vl);
+            note_dependencies(safety, &entries, lid, vl);
     }
     for (unsigned vl = 0; vl < vls; vl++)
-        sound &= cdg_sort(&safety->cdg, vl);
+        acyclic &= cdg_sort(&safety->cdg, vl);
     mem_free(entries.queue);
-    return sound;
+    return acyclic;
 }
 
-/* ---- what is to come ---- */
+/* ---- changes ---- */
 
 static bool try_lid(struct safety *safety, const struct column_plan *plan, uint32_t lid,
                     struct entries *entries, bool mixed)
 {
-    bool fine = true;
+    bool safe = true;
     columns_read(safety->routes, lid, entries->before);
     memcpy(entries->after, entries->before, safety->network->switches.count);
     for (size_t i = 0; i < plan->changes.count; i++) {
@@ -180,37 +183,38 @@ static bool try_lid(struct safety *safety, const struct column_plan *plan, uint3
         if (!mixed)
             entries->before[change->at] = change->after;
     }
-    for (unsigned vl = 0; fine && vl < safety->cdg.count; vl++) {
-        uint32_t reached = spread(safety, entries, lid, vl);
+    for (unsigned vl = 0; safe && vl < safety->cdg.count; vl++) {
+        uint32_t reached = find_reached(safety, entries, lid, vl);
         cdg_begin(&safety->cdg);
-        fine = cdg_end(&safety->cdg, add_turns(safety, entries, reached, vl));
+        safe = cdg_end(&safety->cdg, add_dependencies(safety, entries, reached, vl));
     }
-    return fine;
+    return safe;
 }
 
 static bool try_plan(struct safety *safety, const struct column_plan *plan, bool mixed)
 {
     struct entries entries;
-    bool fine = true;
+    bool safe = true;
     entries_init(&entries, (uint32_t)safety->network->switches.count);
-    for (unsigned i = 0; fine && i < plan->span; i++) {
-        fine = try_lid(safety, plan, plan->lid + i, &entries, mixed);
-        if (fine && plan->swap)
-            fine = try_lid(safety, plan, plan->like + i, &entries, mixed);
+    for (unsigned i = 0; safe && i < plan->span; i++) {
+        safe = try_lid(safety, plan, plan->lid + i, &entries, mixed);
+        if (safe && plan->swap)
+            safe = try_lid(safety, plan, plan->like + i, &entries, mixed);
     }
     mem_free(entries.queue);
-    return fine;
+    return safe;
 }
 
 enum safety_verdict safety_check(struct safety *safety, const struct column_plan *plan, bool alone)
 {
-    if (!safety->collected && !collect(safety))
-        return SAFETY_FREE; /* deadlocks were allowed from the start */
+    assert(safety->used && plan->span > 0);
+    if (!safety->built && !build_graph(safety))
+        return SAFETY_FREE; /* the routes in force are not deadlock-free */
     if (try_plan(safety, plan, true))
         return SAFETY_FREE;
     if (!alone)
         return SAFETY_LATER;
-    collect(safety); /* without what is not used any more */
+    build_graph(safety); /* drops dependencies of paths that are no longer used */
     if (try_plan(safety, plan, true))
         return SAFETY_FREE;
     return try_plan(safety, plan, false) ? SAFETY_AFTER_DRAIN : SAFETY_NEVER;

@@ -1,6 +1,7 @@
-/* Birth, names and lists. */
+/* Creation, names and lists of VMs. */
 #include "vswitch/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ void vswitch_free(struct vswitch *vswitch)
     mem_free(vswitch);
 }
 
-/* Names become GUIDs that are locally administered (the second lowest bit of the first byte). */
+/* The hash of a name is a locally administered GUID (second lowest bit of the first byte). */
 uint64_t vswitch_guid(const char *name)
 {
     char *end = NULL;
@@ -62,16 +63,17 @@ void names_remove(struct vswitch *vswitch, uint64_t guid)
     uint32_t at = map_get(&vswitch->names, guid);
     if (at == MAP_NONE)
         return;
+    assert(at < vswitch->name_texts.count && vswitch->name_texts.items[at].guid == guid);
     const struct machine_name *last = &vswitch->name_texts.items[--vswitch->name_texts.count];
-    map_set(&vswitch->names, last->guid, at); /* it takes the place */
+    map_set(&vswitch->names, last->guid, at); /* the last name fills the gap */
     vswitch->name_texts.items[at] = *last;
     map_remove(&vswitch->names, guid);
 }
 
-/* ---- GUIDs that are others' ---- */
+/* ---- GUIDs of other ports ---- */
 
-/* Rows of functions keep the GUID of whoever had them last: what counts is what their sockets
- * show. */
+/* True if a port other than that of a VM has the GUID. Ports of virtual functions keep the GUID of
+ * their last VM, so the GUIDs that their sockets report are compared. */
 static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, uint64_t guid)
 {
     const struct subnet *subnet = subnet_of(vswitch);
@@ -99,16 +101,17 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
 /* ---- lists ---- */
 
 static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t guid,
-                     struct vswitch_machine *machine)
+                     struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[socket];
-    const struct operation *operation = NULL; /* the first one about this machine */
+    assert(subnet_is_socket(subnet, socket));
+    const struct operation *operation = NULL; /* the first request about this VM */
     for (size_t i = vswitch->operations.count; i-- > 0;)
         if (vswitch->operations.items[i]->move.guid == guid)
             operation = vswitch->operations.items[i];
     uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
-    *machine = (struct vswitch_machine){
+    *machine = (struct vswitch_vm){
         .guid = guid,
         .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
                 : operation      ? operation->name
@@ -122,14 +125,12 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
     };
 }
 
-bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
-                          struct vswitch_machine *machine)
+bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     while (*cursor < subnet->functions.rows.count) {
         const struct virtual_function *function = &subnet->functions.rows.items[(*cursor)++];
-        if (function->attached &&
-            functions_find_machine(subnet, function->guid) == function->socket) {
+        if (function->attached && functions_find_vm(subnet, function->guid) == function->socket) {
             describe(vswitch, function->socket, function->guid, machine);
             return true;
         }
@@ -137,10 +138,9 @@ bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
     return false;
 }
 
-bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
-                          struct vswitch_machine *machine)
+bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine)
 {
-    uint32_t socket = functions_find_machine(subnet_of(vswitch), guid);
+    uint32_t socket = functions_find_vm(subnet_of(vswitch), guid);
     if (socket == SUBNET_NONE)
         return false;
     describe(vswitch, socket, guid, machine);

@@ -1,4 +1,4 @@
-/* Virtual machines (VMs) with InfiniBand addresses of their own: placement and migration.
+/* Virtual machines (VMs) with their own InfiniBand addresses: placement and migration.
  *
  * A core without clock, socket or thread, on top of the manager's core. Its owner submits requests
  * to create, destroy and migrate VMs, calls vswitch_advance() after each turn of the manager and at
@@ -22,14 +22,14 @@
 #include "sm/sm.h"
 #include "vswitch/columns.h"
 
-enum { VSWITCH_NAME_MOST = 64 }; /* bytes of a machine's name, and of a hypervisor's description */
+enum { VSWITCH_NAME_LIMIT = 64 }; /* bytes of the name of a VM or hypervisor */
 
 enum vswitch_verb { VSWITCH_CREATE, VSWITCH_DESTROY, VSWITCH_MIGRATE };
 
 struct vswitch_request {
     enum vswitch_verb verb;
-    uint64_t guid;          /* of the machine: see vswitch_guid() */
-    const char *name;       /* for people; copied; NULL: none */
+    uint64_t guid;          /* of the VM: see vswitch_guid() */
+    const char *name;       /* for display; or NULL */
     const char *hypervisor; /* name or GUID; NULL: the least loaded */
     enum vswitch_mode mode;
 };
@@ -74,21 +74,19 @@ unsigned vswitch_pending(const struct vswitch *vswitch);
 void vswitch_advance(struct vswitch *vswitch, uint64_t now);
 uint64_t vswitch_deadline(const struct vswitch *vswitch);
 
-struct vswitch_machine {
+struct vswitch_vm {
     uint64_t guid;
     const char *name; /* "": not known since this manager started */
     uint16_t lid;
-    uint32_t socket;  /* where it is: port of a vSwitch */
+    uint32_t socket;  /* port of the vSwitch */
     uint32_t vswitch; /* node */
     unsigned function;
     bool reachable; /* its hypervisor is present */
     bool moving;
 };
-/* All machines, in the order of hypervisors: call with *cursor 0 first. */
-bool vswitch_next_machine(const struct vswitch *vswitch, uint32_t *cursor,
-                          struct vswitch_machine *machine);
-bool vswitch_find_machine(const struct vswitch *vswitch, uint64_t guid,
-                          struct vswitch_machine *machine);
+/* Iterates over VMs in the order of hypervisors. *cursor is 0 at first. */
+bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vswitch_vm *machine);
+bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine);
 /* The description of the hypervisor's adapter. */
 const char *vswitch_hypervisor_name(const struct vswitch *vswitch, uint32_t node);
 

@@ -1,14 +1,17 @@
-/* Entries that follow a machine: planned when its addresses are where they should be, judged, and
- * written in waves. All requests that have something to write do it in step, so that blocks are
- * shared; each waits for its own drains. */
+/* Plans the LFT changes of a move, checks that they cannot deadlock, and writes them in waves.
+ *
+ * All requests write their waves together, so that they share LFT blocks; each waits for its own
+ * drains. */
 #include "vswitch/internal.h"
 
 #include "vswitch/model/terminals.h"
 
-static void give_up_planning(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+#include <assert.h>
+
+static void request_routes(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    if (operation->result.rerouted) { /* that did not help */
-        operation_end(operation, VSWITCH_FAILED, "there are no routes to where it is now");
+    if (operation->result.rerouted) {
+        operation_end(operation, VSWITCH_FAILED, "no routes to the new place");
         return;
     }
     operation->state = OPERATION_REROUTING;
@@ -16,8 +19,8 @@ static void give_up_planning(struct vswitch *vswitch, struct operation *operatio
     sm_reroute(vswitch->sm, now);
 }
 
-/* Without ranks: false if it has to wait. */
-static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+/* Checks a plan for routes without ranks. False if it has to wait. */
+static bool check_safety(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     struct sm_paths paths = sm_paths(vswitch->sm);
     struct column_plan *plan = &operation->plan;
@@ -25,7 +28,7 @@ static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t
     for (size_t i = 0; i < vswitch->operations.count; i++)
         alone &= vswitch->operations.items[i] == operation ||
                  vswitch->operations.items[i]->state != OPERATION_WRITING;
-    for (size_t i = 0; i < plan->changes.count; i++) /* all in one wave */
+    for (size_t i = 0; i < plan->changes.count; i++) /* one wave */
         plan->changes.items[i].wave = 0;
     plan->waves = plan->changes.count > 0;
     plan->drains = 0;
@@ -36,9 +39,9 @@ static bool judge(struct vswitch *vswitch, struct operation *operation, uint64_t
     case SAFETY_LATER: return false;
     case SAFETY_NEVER:
         if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->balanced_only)
-            operation->balanced_only = true; /* once more, with the way that is known to be good */
+            operation->balanced_only = true; /* plan again in balanced mode */
         else
-            give_up_planning(vswitch, operation, now);
+            request_routes(vswitch, operation, now);
         return true;
     }
     operation->state = OPERATION_WRITING;
@@ -50,7 +53,8 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     if (!sm_is_quiet(vswitch->sm))
         return false;
     struct sm_paths paths = sm_paths(vswitch->sm);
-    if (paths.job != operation->routes_job) { /* routes were computed for the new places */
+    assert(operation->move.target != SUBNET_NONE && operation->move.lid);
+    if (paths.job != operation->routes_job) { /* new routes include the new place */
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);
         return true;
@@ -70,17 +74,17 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
     if (!like ||
         columns_plan(&operation->plan, paths.network, paths.routes, operation->move.lid, like,
                      1u << subnet->functions.lmc, swap, starts ? VSWITCH_BALANCED : mode) < 0) {
-        give_up_planning(vswitch, operation, now);
+        request_routes(vswitch, operation, now);
         return true;
     }
     if (operation->plan.ranked && !paths.overlaid)
         operation->state = OPERATION_WRITING;
-    else if (!judge(vswitch, operation, now))
+    else if (!check_safety(vswitch, operation, now))
         return false;
     return true;
 }
 
-/* The entries of the next wave; or, before a gated plan's only one, all of them, set to drop. */
+/* Adds the entries of the next wave or, with `drop`, all entries, set to drop the LIDs. */
 static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
     for (size_t i = 0; i < operation->plan.changes.count; i++) {
@@ -96,10 +100,11 @@ static void add_entries(struct vswitch *vswitch, struct operation *operation, bo
     operation->drained = false;
 }
 
-/* All that was written is acknowledged. */
+/* Begins the next wave or drain after all writes are acknowledged. */
 static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     const struct column_plan *p = &operation->plan;
+    assert(operation->state == OPERATION_WRITING && operation->wave <= p->waves);
     if (operation->routes_job != sm_paths(vswitch->sm).job) {
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);
@@ -143,7 +148,7 @@ bool waves_write(struct vswitch *vswitch, uint64_t now)
     }
     if (vswitch->entries.count) {
         sm_change_entries(vswitch->sm, vswitch->entries.items, vswitch->entries.count);
-        over |= sm_tables_are_written(vswitch->sm); /* nothing differed: nobody would wake us */
+        over |= sm_tables_are_written(vswitch->sm); /* nothing was sent: no answer will come */
     }
     return over;
 }

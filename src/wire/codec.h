@@ -40,9 +40,10 @@ enum wire_embed_offset {
     NOTICE_AT_DETAILS = 10, /* depends on the trap number, hence not in the table */
 };
 
-/* Attribute ids (WIRE_ID_NODE_RECORD), for notices' details the trap number, and sizes in bytes. */
+/* Attribute ids (ATTRIBUTE_NODE_RECORD), for notices' details the trap number, and sizes in bytes.
+ */
 enum wire_attribute_id {
-#define ATTRIBUTE(symbol, name, class, id, bytes) WIRE_ID_##symbol = (id),
+#define ATTRIBUTE(symbol, name, class, id, bytes) ATTRIBUTE_##symbol = (id),
 #include "wire/attributes.def"
 };
 enum wire_attribute_bytes {

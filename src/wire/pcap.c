@@ -115,6 +115,7 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
 static size_t build_packet(const struct pcap *pcap, const struct pcap_packet *packet,
                            uint8_t bytes[PACKET_BYTES_MAX])
 {
+    assert(packet->length <= PACKET_MAX_PAYLOAD);
     const struct packet_header *header = &packet->header;
     size_t pad = -packet->length % 4;
     size_t transport = WIRE_BYTES_BTH + WIRE_BYTES_DETH + packet->length + pad + ICRC_BYTES;

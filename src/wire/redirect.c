@@ -16,7 +16,7 @@ int redirect_follow(struct redirect_trail *trail, const uint8_t *answer, size_t 
     assert(trail->count >= 1 && trail->count <= REDIRECT_STEPS + 1);
     const uint8_t *info = answer + at;
     if (bytes < at + WIRE_BYTES_CLASS_PORT_INFO ||
-        wire_get(answer, MAD_ATTRIBUTE_ID) != WIRE_ID_CLASS_PORT_INFO)
+        wire_get(answer, MAD_ATTRIBUTE_ID) != ATTRIBUTE_CLASS_PORT_INFO)
         return err_set(err, EPROTO, "LID %u redirects the request without a ClassPortInfo", by);
     struct redirect to = {.lid = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_LID),
                           .p_key = (uint16_t)wire_get(info, CLASS_PORT_INFO_REDIRECT_P_KEY),

@@ -34,11 +34,6 @@ static inline const struct redirect *redirect_target(const struct redirect_trail
     assert(trail->count > 0);
     return &trail->steps[trail->count - 1];
 }
-/* Whether the present address differs from the original one. */
-static inline bool redirect_is_elsewhere(const struct redirect_trail *trail)
-{
-    return trail->count > 1;
-}
 
 /* Writes the address into a ClassPortInfo. */
 void redirect_write(const struct redirect *to, uint8_t *class_port_info);

@@ -137,6 +137,7 @@ void rmpp_sender_free(struct rmpp_sender *sender)
 
 static void sender_end(struct rmpp_sender *sender, enum rmpp_status status, bool send_abort)
 {
+    assert(sender->state == RMPP_OPEN);
     sender->state = status ? RMPP_FAILED : RMPP_DONE;
     assert(status || sender->acknowledged == sender->segments);
     sender->status = status;
@@ -291,6 +292,7 @@ void rmpp_receiver_free(struct rmpp_receiver *receiver)
 
 static void receiver_fail(struct rmpp_receiver *receiver, enum rmpp_status status, bool send_end)
 {
+    assert(receiver->state == RMPP_OPEN && status != RMPP_STATUS_OK);
     receiver->state = RMPP_FAILED;
     receiver->status = status;
     receiver->deadline = TIME_NEVER;
@@ -360,6 +362,7 @@ static bool receiver_store(struct rmpp_receiver *receiver, const uint8_t *mad)
 
 static void receiver_take_segment(struct rmpp_receiver *receiver, uint64_t now, const uint8_t *mad)
 {
+    assert(receiver->state == RMPP_OPEN && receiver->message);
     uint64_t segment = wire_get(mad, RMPP_DATA1);
     if (segment && segment <= receiver->acknowledged) {
         receiver->acknowledge_pending = true;
@@ -427,6 +430,7 @@ bool rmpp_receiver_next(struct rmpp_receiver *receiver, uint64_t now, uint8_t ma
     (void)now; /* ACKs are not repeated on a timer */
     if (!receiver->end_pending && !receiver->acknowledge_pending)
         return false;
+    assert(receiver->message); /* a segment has arrived */
     memset(mad, 0, MAD_BYTES);
     memcpy(mad, receiver->message, receiver->header_bytes);
     wire_set(mad, MAD_METHOD, wire_get(mad, MAD_METHOD) ^ METHOD_RESPONSE);

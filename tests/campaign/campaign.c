@@ -23,7 +23,7 @@ struct run {
     struct topology topology;
     struct fabric *fabric;
     struct sim *sim;
-    struct check_seat seats[MANAGERS_MOST];
+    struct manager_instance seats[MANAGERS_MOST];
     unsigned managers, alive;
     bool verbose;
 };

@@ -148,10 +148,10 @@ static void settle_down(struct run *run)
 static const char *describe(const struct run *run, const struct machine *machine, uint32_t place)
 {
     static char text[160];
-    struct vswitch_machine known = {0};
+    struct vswitch_vm known = {0};
     const struct vswitch *vswitch = sim_machines(run->world.sim, run->manager);
     uint64_t guid = vswitch_guid(machine->name);
-    bool is_known = vswitch_find_machine(vswitch, guid, &known);
+    bool is_known = vswitch_find_vm(vswitch, guid, &known);
     uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
     char name[32];
     snprintf(text, sizeof text,
@@ -168,10 +168,10 @@ static bool is_as_the_manager_says(const struct run *run, const struct machine *
 {
     const struct topology *topology = &run->world.topology;
     const struct subnet *subnet = sm_subnet(sim_manager(run->world.sim, run->manager));
-    struct vswitch_machine known;
+    struct vswitch_vm known;
     uint64_t guid = vswitch_guid(machine->name);
     uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
-    return vswitch_find_machine(sim_machines(run->world.sim, run->manager), guid, &known) &&
+    return vswitch_find_vm(sim_machines(run->world.sim, run->manager), guid, &known) &&
            known.reachable && known.lid == machine->lid &&
            subnet->nodes.items[known.vswitch].guid == topology->nodes.items[machine->place].guid &&
            wire_get(fabric_port_info(run->world.fabric, port), PORT_INFO_LID) == machine->lid;
@@ -181,7 +181,7 @@ static void check_machines(struct run *run)
 {
     unsigned expected = 0, listed = 0;
     uint32_t cursor = 0;
-    struct vswitch_machine found;
+    struct vswitch_vm found;
     for (unsigned i = 0; i < MACHINES; i++) {
         struct machine *machine = &run->machines[i];
         uint64_t guid = vswitch_guid(machine->name);
@@ -201,7 +201,7 @@ static void check_machines(struct run *run)
         if (!is_as_the_manager_says(run, machine))
             complain(run, describe(run, machine, place));
     }
-    while (vswitch_next_machine(sim_machines(run->world.sim, run->manager), &cursor, &found))
+    while (vswitch_next_vm(sim_machines(run->world.sim, run->manager), &cursor, &found))
         listed++;
     if (listed != expected)
         complain(run, "the manager lists others than those that are");
@@ -279,7 +279,7 @@ static struct order send_order(struct run *run, struct machine *machine, enum vs
     struct order order = {
         .machine = machine,
         .from = find_port(run, request.guid, TOPOLOGY_NONE),
-        .ticket = sim_vm_ask(run->world.sim, run->manager, &request, &err),
+        .ticket = sim_vm_submit(run->world.sim, run->manager, &request, &err),
     };
     if (!order.ticket)
         complain(run, err.message);

@@ -364,7 +364,7 @@ void watch_arrives(struct watch *watch, unsigned machine, uint32_t port)
     watched->runs = port != TOPOLOGY_NONE;
     fabric_move_vm(watch->world->fabric, watched->number, port);
     if (port == TOPOLOGY_NONE)
-        sim_paths_forget_guest(watch->paths, watched->number);
+        sim_paths_forget_vm(watch->paths, watched->number);
 }
 
 bool watch_is_travelling(const struct watch *watch, unsigned machine)
@@ -404,7 +404,7 @@ struct watch *watch_new(struct world *world, const uint64_t *guids, unsigned mac
     add_hosts(watch);
     for (unsigned i = 0; i < machines; i++) {
         uint32_t guest = fabric_add_vm(world->fabric);
-        sim_paths_add_guest(watch->paths, guest, guids[i]);
+        sim_paths_add_vm(watch->paths, guest, guids[i]);
         vec_push(&watch->all, ((struct watched){guest, TIME_NEVER, TIME_NEVER, 0, 0, false}));
     }
     mix(watch, machines);

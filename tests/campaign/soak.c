@@ -27,7 +27,7 @@ struct soak {
     struct fabric *fabric;
     struct sim *sim;
     struct sm_config config;
-    struct check_seat seats[MANAGERS];
+    struct manager_instance seats[MANAGERS];
     bool *silent;
     bool verbose;
 };

@@ -2,29 +2,29 @@
  * to the other): lanes and levels stay within their ranges, and any tables can be checked with
  * them, those with holes too. */
 #include "routing/check/verify.h"
-#include "routing/files/lanes_read.h"
+#include "routing/files/vl_map_read.h"
 #include "small_network.h"
 
-static void check_lanes(const struct network *network, const struct lanes *lanes)
+static void check_lanes(const struct network *network, const struct vl_map *lanes)
 {
-    require(lanes->count >= 1 && lanes->count <= LANES_DISCARD);
+    require(lanes->count >= 1 && lanes->count <= VL_MAP_DISCARD);
     for (uint32_t source = 0; source < network->terminals.count; source++)
         for (unsigned dlid = 0; dlid <= NETWORK_TOP_LID; dlid += dlid < 20 ? 1 : 9999)
-            require(lanes_sl(lanes, source, (uint16_t)dlid) < LANES_SLS);
+            require(vl_map_sl(lanes, source, (uint16_t)dlid) < VL_MAP_SLS);
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (unsigned i = 0; i < 49; i++)
-            for (unsigned sl = 0; sl < LANES_SLS; sl++)
-                require(lanes_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), (uint8_t)sl) <
-                        LANES_SLS);
+            for (unsigned sl = 0; sl < VL_MAP_SLS; sl++)
+                require(vl_map_vl(lanes, at, (uint8_t)(i / 7), (uint8_t)(i % 7), (uint8_t)sl) <
+                        VL_MAP_SLS);
 }
 
-static void check_use(const struct network *network, const struct lanes *lanes)
+static void check_use(const struct network *network, const struct vl_map *lanes)
 {
     struct routes routes;
     struct verify_report report;
     compute(&engine_fera, network, &routes);
     verify_routes(network, &routes, &(struct verify_options){.lanes = lanes}, &report);
-    require(report.vls == lanes->count && verify_holds(&report)); /* fera needs no lanes */
+    require(report.vls == lanes->count && verify_passes(&report)); /* fera needs no lanes */
     verify_report_release(&report);
     for (uint32_t at = 0; at < routes.switch_count; at++)
         routes_row(&routes, at)[8 + 2 * at] = PORT_NONE;
@@ -40,21 +40,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!text)
         return 0;
     struct network network;
-    struct lanes lanes;
+    struct vl_map lanes;
     small_network(&network);
-    lanes_init(&lanes, &network);
+    vl_map_init(&lanes, &network);
     for (unsigned kind = 0; kind < 2; kind++) {
         struct err err = {0};
         char *copy = mem_strdup(text);
         int status =
-            (kind ? lanes_read_sl2vl : lanes_read_path_sl)(&lanes, from_text("fuzz", copy, &err));
+            (kind ? vl_map_read_sl2vl : vl_map_read_path_sl)(&lanes, from_text("fuzz", copy, &err));
         if (status)
             check_error(status, &err);
         mem_free(copy);
     }
     check_lanes(&network, &lanes);
     check_use(&network, &lanes);
-    lanes_release(&lanes);
+    vl_map_release(&lanes);
     network_release(&network);
     mem_free(text);
     return 0;

@@ -9,12 +9,12 @@ static void check_plan(const struct network *network, const struct update_plan *
     uint32_t next = 0;
     for (size_t i = 0; i < plan->waves.count; i++) {
         const struct update_wave *wave = &plan->waves.items[i];
-        bool only_a_drain = wave->drain && i + 1 == plan->waves.count && !plan->stuck_lanes;
+        bool only_a_drain = wave->drain && i + 1 == plan->waves.count && !plan->stuck_vls;
         require(wave->first == next && (wave->count > 0 || only_a_drain));
         next += plan->waves.items[i].count;
     }
     require(next == plan->updates.count);
-    require(plan->stuck_lanes || !plan->stuck.count);
+    require(plan->stuck_vls || !plan->stuck.count);
     for (size_t i = 0; i < plan->updates.count; i++) {
         const struct table_update *update = &plan->updates.items[i];
         require(update->at < network->switches.count && update->lid_count > 0);

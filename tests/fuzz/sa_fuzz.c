@@ -97,7 +97,7 @@ static void check_answer(const struct sa_message *answer)
     promise(wire_get(mad, MAD_CLASS) == CLASS_SUBN_ADM);
     promise(wire_get(mad, SA_SM_KEY) == 0);
     if (method == METHOD_REPORT) {
-        promise(answer->bytes == MAD_BYTES && answer->patience_ns);
+        promise(answer->bytes == MAD_BYTES && answer->request_timeout_ns);
         return;
     }
     promise(method & METHOD_RESPONSE);

@@ -59,7 +59,7 @@ static void put_on_stage(struct scenario *scenario)
     int status = setup_build(&setup, scenario, record, &err);
     require(status <= 0 && (status == 0 || err.message[0]));
     if (status == 0) {
-        require(setup.seats.count == setup.places.count);
+        require(setup.instances.count == setup.places.count);
         setup_release(&setup);
     }
     run_record_release(record);

@@ -86,9 +86,9 @@ static void receive(struct theatre *theatre, unsigned which, const void *packet,
         end_session(theatre, which);
 }
 
-static struct request make_request(enum ask ask)
+static struct request make_request(enum request_kind ask)
 {
-    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ask};
+    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = ask};
 }
 
 /* Copies at most as much as fits. */
@@ -100,7 +100,7 @@ static void overlay(void *target, size_t room, const uint8_t *bytes, size_t coun
 static void open_port(struct theatre *theatre, unsigned which, const uint8_t *bytes, size_t count)
 {
     static const char *const places[] = {"A", "B", "S", "A:2"};
-    struct request request = make_request(ASK_OPEN);
+    struct request request = make_request(REQUEST_OPEN);
     strcpy(request.attach, places[count ? bytes[0] % 4 : 0]);
     end_session(theatre, which);
     receive(theatre, which, &request, sizeof request, NULL, 0);
@@ -138,11 +138,11 @@ static void pass_time(struct theatre *theatre, const uint8_t *bytes, size_t coun
 static void take_step(struct theatre *theatre, enum step step, unsigned which, const uint8_t *bytes,
                       size_t count)
 {
-    struct request request = make_request(ASK_REGISTER);
+    struct request request = make_request(REQUEST_REGISTER);
     switch (step) {
     case STEP_RAW: receive(theatre, which, bytes, count, NULL, 0); break;
     case STEP_REQUEST:
-        overlay(&request.ask, sizeof request - 8, bytes, count);
+        overlay(&request.kind, sizeof request - 8, bytes, count);
         receive(theatre, which, &request, sizeof request, NULL, 0);
         break;
     case STEP_OPEN: open_port(theatre, which, bytes, count); break;
@@ -157,7 +157,7 @@ static void take_step(struct theatre *theatre, enum step step, unsigned which, c
     case STEP_MAD: send_mad(theatre, which, bytes, count, false); break;
     case STEP_LONG: send_mad(theatre, which, bytes, count, true); break;
     case STEP_CONTROL:
-        request = make_request(ASK_CTL);
+        request = make_request(REQUEST_CTL);
         overlay(request.text, sizeof request.text, bytes, count);
         end_session(theatre, which);
         receive(theatre, which, &request, sizeof request, NULL, 0);

@@ -50,7 +50,7 @@ static void put_file(const void *data, size_t size)
 static void check_facts(const struct store *store)
 {
     for (size_t i = 0; i < store->facts.count; i++) {
-        const struct sm_fact *fact = &store->facts.items[i];
+        const struct sm_lid_fact *fact = &store->facts.items[i];
         require(fact->guid && fact->lid && fact->lmc <= 7);
         require(fact->lid + (1u << fact->lmc) - 1 <= LID_UNICAST_LAST);
         require(map_get(&store->by_guid, fact->guid) == i);

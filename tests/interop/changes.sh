@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Links that go and come back under a running OpenSM; a standby that takes over from a dead master.
+# Links that fail and recover under a running OpenSM; a standby that takes over from a dead master.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover sminfo
@@ -49,7 +49,7 @@ lacks_switch() { on_running_weft ibswitches >switches.out && ! grep -q "\"$1\"" 
 claim "a dead switch is gone" stop_a_switch
 claim "it comes back blank and is configured again" start_it
 
-# A second manager at another host. It starts here, since a claim's command cleans nothing up.
+# A second manager at another host. It is not started in a claim, whose subshell would end it.
 opensm -c "$work/standby.conf" >/dev/null 2>&1
 sed -i 's/^sminfo_polling_timeout .*/sminfo_polling_timeout 1000/; s/^polling_retry_number .*/polling_retry_number 2/' \
     standby.conf

@@ -6,7 +6,7 @@ need opensm ibnetdiscover saquery
 # shellcheck source=networks.sh
 . "$(dirname "$0")/networks.sh"
 
-# Prints on success, too, so that a claim about the output can look at it.
+# Prints the output also on success, for claims about it.
 tool() { timeout 60 env LD_PRELOAD="$PRELOAD" "$@" >tool.out 2>&1 || { cat tool.out && return 1; }; }
 prints() {
     local pattern=$1

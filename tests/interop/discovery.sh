@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ibnetdiscover cannot tell a weft fabric from ibsim.
+# ibnetdiscover prints the same on a weft fabric and on ibsim.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibnetdiscover ibsim ibsim-run

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # Running programs on a weft fabric and on ibsim, for the interop tests and the benchmarks.
 #
-# In: WEFT (the program) and PRELOAD (the library that foreign tools are run with). Sourcing this
-# moves to a new working directory, removed at the end together with whatever `background` left
-# running. Nothing sleeps for a fixed time: `wait_until` polls for a condition up to a limit.
+# Input: WEFT (the program) and PRELOAD (the preload library). Sourcing this file changes to a new
+# working directory. At the end the directory is removed, and processes of `background` are ended.
+# No function sleeps for a fixed time: `wait_until` polls a condition up to a limit.
 set -u -o pipefail
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 : "${WEFT:?the path of weft}" "${PRELOAD:?the path of the preload library}"
@@ -13,7 +13,7 @@ export WEFT PRELOAD WEFT_PRELOAD=$PRELOAD
 started=()
 work=$(mktemp -d "${TMPDIR:-/tmp}/weft.XXXXXX")
 cd "$work" || exit 2
-# OpenSM and osmtest write where these point; nothing may leave the working directory.
+# OpenSM and osmtest write to these directories, which are below the working directory.
 export work OSM_TMP_DIR=$work OSM_CACHE_DIR=$work
 
 clean_up() {
@@ -24,7 +24,7 @@ trap clean_up EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 
-# wait_until SECONDS COMMAND...: poll until the command succeeds; fails when the time is up.
+# wait_until SECONDS COMMAND...: poll until the command succeeds; fails after the time.
 wait_until() {
     local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
     shift
@@ -34,15 +34,14 @@ wait_until() {
     done
 }
 
-# background COMMAND...: runs until the script ends or `stop` ends it; its id is in $background_id.
+# background COMMAND...: runs until the script ends or `stop`; $background_id is its process ID.
 background() {
     "$@" &
     background_id=$!
     started+=("$background_id")
 }
 
-# serving ID SECONDS COMMAND...: wait until the command says that process ID serves; no longer than
-# the process lives.
+# serving ID SECONDS COMMAND...: wait until the command succeeds; fails when process ID ends.
 serving() {
     local id=$1 seconds=$2
     shift 2

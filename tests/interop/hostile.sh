@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A client that sends garbage, dies, floods or falls asleep harms nobody else; many clients share a fabric.
+# A client that sends invalid packets, is killed, floods or does not read affects no other client.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover smpquery python3
@@ -40,7 +40,7 @@ garbage_all_around() {
 }
 claim "garbage on the socket disturbs nobody" garbage_all_around
 
-# Floods with discoveries that are killed in the middle.
+# Starts many discoveries and kills them before their end.
 killed_clients() {
     local id ids
     for _ in 1 2 3 4 5; do
@@ -55,7 +55,7 @@ killed_clients() {
 }
 claim "clients that are killed leave nothing behind" killed_clients
 
-# Opens a port, sends requests by the thousand and never reads an answer.
+# Opens a port, sends thousands of requests and reads no answer.
 cat >deaf.c <<'END'
 #include <infiniband/umad.h>
 #include <stdio.h>

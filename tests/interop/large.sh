@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The 5,832-host fat tree, with everything that takes minutes on it.
+# Tests on a fat tree of 5,832 hosts, which take minutes.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
@@ -17,8 +17,8 @@ managed() {
 claim "ibnetdiscover gives the same as on ibsim" same_discovery tree.net
 claim "OpenSM brings it up" bring_up on_weft tree.net minhop
 claim "weft's manager brings it up" managed
-# Without -a: in a tree of three levels one root can reach another only by going down and up again,
-# which nobody but a manager does (weft verify counts such pairs for delivery only).
+# Without -a: in a tree of three levels, roots reach each other only by down-up paths, which only
+# management traffic uses (weft verify checks such pairs for delivery only).
 adapters_checked() {
     (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs) >checked.out 2>&1
     contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# What the interop tests share. A test sources this file, makes claims and ends; the plan is printed
-# on the way out.
+# Shared by the interop tests. A test sources this file and makes claims; the TAP plan is printed at
+# the end.
 #
 #     . "$(dirname "$0")/lib.sh"
 #     need ibnetdiscover
 #     "$WEFT" topo gen ring 6 >ring.net
 #     claim "ibnetdiscover sees a ring as ibsim shows it" same_discovery ring.net
 #
-# A claim's command runs in a subshell: what it starts it must stop.
+# The command of a claim runs in a subshell, and must stop the processes that it starts.
 # shellcheck source=fabrics.sh
 . "$(dirname "${BASH_SOURCE[0]}")/fabrics.sh"
 
@@ -24,7 +24,7 @@ end_test() {
 }
 trap end_test EXIT
 
-# need TOOL...: without them the test is skipped, or fails where they must be there (make check).
+# need TOOL...: skips the test without these tools, or fails if they are required (make check).
 need() {
     local tool
     for tool; do
@@ -40,7 +40,7 @@ need() {
     done
 }
 
-# claim TEXT COMMAND...: the claim holds if the command succeeds; if not, what it printed is shown.
+# claim TEXT COMMAND...: passes if the command succeeds, else prints its output.
 claim() {
     local text=$1 output
     shift
@@ -55,7 +55,7 @@ claim() {
     return 1
 }
 
-# skip TEXT REASON: a claim that cannot be tried here.
+# skip TEXT REASON: a claim that cannot be tested on this machine.
 skip() {
     claims=$((claims + 1))
     echo "ok $claims - $1 # SKIP $2"
@@ -72,9 +72,8 @@ exits_with() {
     [ "$status" -eq "$expected" ] || { echo "exit status $status, not $expected" && return 1; }
 }
 
-# ibnetdiscover's output as a sorted list of facts, each line led by the node it belongs to, so that
-# two discoveries compare equal whatever the order of their records and ports. Comments about the
-# run go; LIDs stay.
+# Prints ibnetdiscover's output as sorted lines that begin with their node, so that the order of
+# records and ports does not matter. Comments about the run are removed; LIDs are kept.
 discovery_facts() {
     awk -v RS= '
         {
@@ -87,7 +86,7 @@ discovery_facts() {
         }' "$@" | sort
 }
 
-# same_discovery NET: ibnetdiscover gives the same on weft and on ibsim.
+# same_discovery NET: ibnetdiscover prints the same on weft and on ibsim.
 same_discovery() {
     on_weft "$1" ibnetdiscover >on-weft.out || return
     on_ibsim "$1" ibnetdiscover >on-ibsim.out || return

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Multicast: a hundred groups, joined by MADs, on fat trees and an irregular network. What switches
-# have is right by ibdmchk's judgement, the same as what they show, and as what records say.
+# Multicast: a hundred groups, joined by MADs, on fat trees and an irregular network. ibdmchk finds no
+# error in the tables, and the dump, ibroute and the records of the administration agree.
 #
-# multicast.sh [NET...]: which networks; those that make check has time for if none is named.
+# multicast.sh [NET...]: tests these networks; the default ones are small enough for make check.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibdmchk ibroute saquery
@@ -33,7 +33,7 @@ dumped_masks() {
     awk '/^Switch/ { guid = $2 } /^0xC/ { for (i = 3; i <= NF; i++) print guid, tolower($1), $i }' dump/opensm.mcfdbs |
         while read -r guid mlid port; do echo "$guid $mlid $((port))"; done | sort
 }
-# Every member that receives has its switch port in its group's masks; nobody else has.
+# The masks of a group have exactly the switch ports of its receiving members.
 members_have_their_ports() {
     awk '$3 == 1 { print $1, $2 }' members | sort -u >wanted
     grep '^{ SW' dump/opensm-subnet.lst | grep '{ CA' |
@@ -43,11 +43,10 @@ members_have_their_ports() {
         sort -u >reached
     [ -s wanted ] && diff wanted reached
 }
-# Paths from and to switches are among those whose packets may wait for each other, but for trees of
-# three stages: there, two switches of the middle stage that share no upper one can reach each other
-# only through a leaf, so any tables make circles of what switches say to each other (which is
-# management; hosts' packets never turn at a leaf). Not verbose: ibdmchk would write a line for every
-# hop of every pair, gigabytes of them.
+# Paths from and to switches are checked for credit loops, except in trees of three stages: there,
+# switches of the middle stage without a common root reach each other only through a leaf, so all
+# tables have cycles of paths between switches (management traffic; paths of hosts have no down-up
+# turns). Not verbose: ibdmchk would print a line for every hop of every pair.
 trees_checked() { # NET
     local all=-a
     case $1 in fattree-5832 | fattree-11664) all= ;; esac

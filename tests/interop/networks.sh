@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The networks that must look real: ibsim's own examples and ours. Sets the array `networks`, each a
-# file in the working directory.
+# The networks of the interop tests: ibsim's examples and ours. Sets the array `networks`, file names in
+# the working directory.
 networks=()
 for example in net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
     if [ -e "$IBSIM_EXAMPLES/$example" ]; then

@@ -3,8 +3,8 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest
-# osmtest takes a status from memory that it never set: with a fill pattern it fails with just that
-# number. Meson's runner sets one.
+# osmtest reads a status from uninitialised memory, and fails with the fill pattern that Meson's runner
+# sets (MALLOC_PERTURB_).
 unset MALLOC_PERTURB_
 
 flow() {
@@ -12,7 +12,7 @@ flow() {
     contains 'OSMTEST: TEST ".*" PASS' flow.out
 }
 
-# Traps 64 and 65 tell of a host that goes and comes back: somebody has to pull its cable meanwhile.
+# osmtest waits for traps 64 and 65: the link of a host goes down and up meanwhile.
 trap_flow() {
     local sweeps
     sweeps=$(grep -c 'SUBNET UP' osm.log)

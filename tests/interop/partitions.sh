@@ -2,19 +2,18 @@
 # One partitions.conf under OpenSM and under weft on the same fabric: every port has the same keys,
 # saquery gets the same partitions, paths and groups, and switches enforce the same.
 #
-# OpenSM comes first, with the file and then without, so that weft, which takes its place at the same
-# port, has to write the tables itself. What may differ, and why:
+# OpenSM runs first, with the file and then without it, so that weft, at the same port, has to write
+# the tables itself. Allowed differences:
 #   order of keys    weft puts a port's default key first unless another one claims index 0, OpenSM
-#                    goes by number; compared as sets, and index 0 by itself
-#   ALL=limited in the default partition  takes the manager's own full membership away in OpenSM, so
-#                    that limited members get no answers; weft keeps it, as the manual says. The file
-#                    says SELF=full
-#   missing ';'      OpenSM takes a last statement without it; weft calls it cut off
-#   words that mean nothing  OpenSM passes over them
-#   SL of groups     OpenSM makes it 0 in a partition's own flags unless it runs with -Q; none here
-#   several scopes   OpenSM makes only one of the groups; none here
-#   P_Key records of ports between switches  weft has nothing to do with them and does not read them
-#   MLIDs            both count upwards, but in their own order: left out
+#                    sorts by number; compared as sets, and index 0 separately
+#   ALL=limited in the default partition  makes OpenSM's own port a limited member, so that limited
+#                    members get no answers; in weft it stays a full member. The file has SELF=full
+#   missing ';'      OpenSM accepts a last statement without it; weft reports an error
+#   unknown words    OpenSM ignores them
+#   SL of groups     OpenSM sets it to 0 in a partition's own flags unless it runs with -Q; not used
+#   several scopes   OpenSM makes only one of the groups; not used
+#   P_Key records of ports between switches  weft does not read these tables
+#   MLIDs            are assigned in different order: not compared
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm saquery smpquery
@@ -39,7 +38,7 @@ END
 attached() { env LD_PRELOAD="$PRELOAD" "$@"; }
 lids() { seq 1 12; } # eight hosts, four switches
 
-# "LID PORT index0 KEY KEY ...": the keys of every end port and of switches' ports with hosts behind
+# "LID PORT index0 KEY KEY ...": the keys of every end port and of switch ports linked to hosts
 keys() {
     local lid port keys ports
     for lid in $(lids); do
@@ -51,7 +50,7 @@ keys() {
         done
     done
 }
-# The order of a switch port's keys means nothing.
+# The order of a switch port's keys is irrelevant.
 key_sets() { keys | awk '{ if ($2 == 5 || $2 == 6) $3 = "-"; print }'; }
 
 enforcing() {

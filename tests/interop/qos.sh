@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Quality of service: with the same qos_ options weft writes the tables that OpenSM writes, hosts are
-# told of them alike, and routes on several lanes pass ibdmchk with the maps that were written.
+# Quality of service: with the same qos_ options weft and OpenSM write the same tables and give the same
+# answers, and ibdmchk accepts routes on several VLs with the written SL-to-VL tables.
 #
-# What may differ, and why:
-#   ports without a link  OpenSM writes maps for what would come in by them; weft does when there is
-#                    a link
+# Allowed differences:
+#   ports without a link  OpenSM writes SL-to-VL tables for them as input ports; weft does not
 #   order            OpenSM answers in the order of GUIDs, weft in that of LIDs
-#   qos_max_vls      OpenSM reads it and does nothing with it; weft heeds it: not used here
+#   qos_max_vls      OpenSM ignores it; weft does not: not used
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm smpquery saquery ibdmchk
@@ -14,7 +13,7 @@ need opensm smpquery saquery ibdmchk
 . "$(dirname "$0")/sm_lib.sh"
 running=on_running_weft
 
-# " LID:PORT LID:PORT … " of all ports that have a link, and port 0 of switches
+# " LID:PORT LID:PORT … " of all ports with a link, and port 0 of switches
 find_links() {
     local lid port
     for lid in $(seq 9); do # three switches with two hosts each
@@ -26,7 +25,7 @@ find_links() {
     echo ' '
 }
 
-# Every table of these ports, as agents tell it; maps only for what comes in by a link.
+# All tables of these ports from their agents; SL-to-VL tables only of input ports with a link.
 tables() {
     local end
     for end in $links; do
@@ -41,7 +40,7 @@ tables() {
     done
 }
 
-# Records of the same tables, a line each, by the administration.
+# Records of the same tables from the administration, one line each.
 answers() { # DIRECTORY
     local query
     for query in SL2VL VLAR 'SL2VL 1' 'SL2VL 2/1' 'VLAR 2' 'VLAR 2/1/3' 'VLAR 1/1/1'; do
@@ -75,7 +74,7 @@ printf 'qos TRUE\n%s\n' "$options" >opensm.conf
 printf 'qos yes\n%s\n' "$options" >weft.conf
 mkdir opensm weft
 "$WEFT" topo gen mesh dims=3 hosts=2 >chain.net || exit
-# A host and a switch that have fewer lanes than the rest.
+# A host and a switch with fewer VLs than the others.
 weft_start chain.net --set H1:data_vls=2 --set S2:data_vls=4 || exit
 opensm_start -F "$work/opensm.conf" || exit
 links=$(find_links)
@@ -94,7 +93,7 @@ claim 'nothing is refused' lacks 'refuses' manager.log
 stop "$manager_id"
 weft_stop
 
-# ---- lanes of routes ----
+# ---- VLs of routes ----
 
 # The administration's service levels, as ibdmchk reads them: "0xNODE DLID SL" (of a host, the node's
 # GUID is one below the port's here; of a switch it is the same).
@@ -109,7 +108,7 @@ path_levels() {
             return n
         }' >levels
 }
-# by_ibdmchk [OPTION...]: its opinion of what was dumped
+# by_ibdmchk [OPTION...]: checks the dump
 by_ibdmchk() { (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs "$@" -a) >checked.out 2>&1; }
 by_verify() { "$WEFT" verify found.net --lfts dump/opensm-lfts.dump "$@" >verify.out 2>&1; }
 passes() {

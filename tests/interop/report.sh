@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reports as other programs see them: xmllint reads the pages, gnuplot draws, python reads the data.
+# Reports read by other programs: pages by xmllint, plots by gnuplot, data by python.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need xmllint gnuplot dot python3
@@ -11,7 +11,7 @@ mkdir run hostile && "$REPORT_SAMPLES" run run/run.db && "$REPORT_SAMPLES" sweep
 
 report() { "$WEFT" report "$@" >out 2>err; }
 well_formed() { xmllint --nonet --noout "$@"; }
-# A page may name a namespace, and must not reach for anything.
+# A page may name a namespace, but must not load anything.
 alone() { ! grep -oE '(src|href|xlink:href)="[^#"][^"]*"|url\(|@import|<script|<link|<img' "$1"; }
 refused() {
     local part=$1
@@ -87,5 +87,5 @@ claim "a wrong parameter is refused" refused 'no parameter' sweep.db --by speed
 claim "a file that is no store is refused" refused 'no result store' run/report.html
 claim "a missing store is refused" refused 'No such file' nothing.db
 claim "a directory without a run is refused" refused 'run.db' swept
-claim "a plot of another kind is refused" refused 'expected a name in .svg or .png' sweep.db --plot x.pdf
+claim "a plot of another kind is refused" refused 'expected a name that ends in .svg or .png' sweep.db --plot x.pdf
 claim "a page that cannot be written is refused" exits_with 2 "$WEFT" report run --html /nonexistent/x.html

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The papers' figures: a quick look at all of them comes out as experiments/expected says, again and
-# again; a result that has changed is noticed.
+# The papers' figures: a quick run has the results in experiments/expected, also when repeated; a
+# changed result is detected.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need python3 gnuplot

@@ -131,7 +131,7 @@ static void find_hosts(struct client *client)
 {
     const uint8_t *mad;
     int bytes;
-    question(client, METHOD_GET_TABLE, WIRE_ID_NODE_RECORD, 0);
+    question(client, METHOD_GET_TABLE, ATTRIBUTE_NODE_RECORD, 0);
     if (ask(client, &mad, &bytes) != 0) {
         fprintf(stderr, "sa_client: nobody tells which nodes there are\n");
         exit(1);
@@ -157,7 +157,7 @@ static void set_gid(uint8_t *gid, uint64_t prefix, uint64_t guid)
 static void join(struct client *client, unsigned number, uint64_t guid)
 {
     enum { MGID, PORT, Q_KEY, CLASS = 6, P_KEY, SL = 12, FLOW, STATE = 16 };
-    uint8_t *record = question(client, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
+    uint8_t *record = question(client, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
                                1 << MGID | 1 << PORT | 1 << Q_KEY | 1 << CLASS | 1 << P_KEY |
                                    1 << SL | 1 << FLOW | 1 << STATE);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), number + 1);
@@ -170,7 +170,7 @@ static void join(struct client *client, unsigned number, uint64_t guid)
 static void announce(struct client *client, unsigned number, uint64_t guid)
 {
     enum { ID, GID, LEASE = 4, NAME = 6 };
-    uint8_t *record = question(client, METHOD_SET, WIRE_ID_SERVICE_RECORD,
+    uint8_t *record = question(client, METHOD_SET, ATTRIBUTE_SERVICE_RECORD,
                                1 << ID | 1 << GID | 1 << LEASE | 1 << NAME);
     wire_set(record, SERVICE_RECORD_ID, 0x1000 + number);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, guid);
@@ -181,7 +181,7 @@ static void announce(struct client *client, unsigned number, uint64_t guid)
 
 static void subscribe(struct client *client, unsigned number, uint16_t lid)
 {
-    uint8_t *inform = question(client, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *inform = question(client, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, lid);
     wire_set(inform, INFORM_INFO_LID_RANGE_END, lid);
     wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
@@ -248,7 +248,7 @@ static void ask_path(struct client *client)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3, REVERSIBLE = 1 << 11, NUMBER = 1 << 12 };
     uint8_t *path =
-        question(client, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID | REVERSIBLE | NUMBER);
+        question(client, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | REVERSIBLE | NUMBER);
     const struct host *to = &client->hosts.items[rng_below(&client->rng, client->hosts.count)];
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, client->own_guid);
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, to->guid);

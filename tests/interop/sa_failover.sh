@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What clients registered is there after a restart and after a fail-over, and nobody is asked twice.
+# Registrations survive a restart and a failover, and no client has to register twice.
 #
 # A fat tree of 648 hosts; 1,000 groups of two members, 1,000 services (half of them with leases) and
-# 1,000 subscriptions. saquery tells before and after what there is; a client asks for paths all the
-# time. Managers say whom they ask to register again (tests/unit/host/sa_life_test.c counts packets).
+# 1,000 subscriptions. saquery lists them before and after; a client queries paths all the time.
+# Managers log requests to register again (tests/unit/host/sim/sa_clients_test.c counts packets).
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need saquery opensm
@@ -20,7 +20,7 @@ second_starts() {
     serving "$second_id" 20 grep -qE 'clients .* came from the master' second.log || { cat second.out second.log && return 1; }
 }
 saq() { WEFT_ATTACH=H5 timeout 20 env LD_PRELOAD="$PRELOAD" saquery "$@" 2>saquery.err || { cat saquery.err && return 1; }; }
-# what_is_there DIRECTORY: groups with their members, services, subscriptions. Leases run down.
+# what_is_there DIRECTORY: groups with their members, services, subscriptions, without leases.
 what_is_there() {
     mkdir -p "$1"
     saq -g --smkey 1 >"$1/members" && saq -S --smkey 1 >"$1/services" && saq -I >"$1/subscriptions" &&
@@ -43,8 +43,8 @@ first_starts || exit
 claim "$number groups, services and subscriptions are registered" registered
 claim "and written down" kept
 
-# A client that asks for paths while all this happens: no answer but good ones, and none that takes
-# longer than the fabric is without a master.
+# A client that queries paths meanwhile: all answers are good, and none takes longer than the fabric is
+# without a master.
 watching() {
     WEFT_ATTACH=H3 background env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" watch 100 >watch.out 2>&1
     watch_id=$background_id
@@ -73,7 +73,7 @@ claim "all are there after a crash" all_are_there crashed
 claim "and nobody is asked to register again" asks_nobody manager.log
 claim "path queries were answered all along" watched 3000
 
-# What a client was told a moment before a crash.
+# Answers to clients just before a crash.
 registers_and_crash() {
     WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" groups 50 7 >late || return
     killed
@@ -105,7 +105,7 @@ claim "the first one comes back, learns them and becomes master again" learnt
 claim "all are there after the handover" all_are_there handed_over
 claim "and nobody is asked to register again" asks_nobody manager.log
 
-# Where nothing is known clients are asked, each once.
+# Without registrations, each client is requested to register once.
 asks_all() { wait_until 5 grep -qE 'clients of 702 ports are asked to register again' "$1" && [ "$(grep -c 'ports are asked' "$1")" -eq 1 ]; }
 set_aside() { contains 'warning .*opensm-sa.dump.*it is set aside' manager.log && [ -s first/opensm-sa.dump.bad ]; }
 stop "$second_id" "$manager_id"
@@ -115,7 +115,7 @@ claim "a damaged file is set aside with a warning" set_aside
 claim "and all are asked to register again" asks_all manager.log
 stop "$manager_id"
 
-# The file is of no use when another manager has been there meanwhile.
+# The file is outdated if another manager was master meanwhile.
 WEFT_ATTACH=H4 on_running_weft timeout 60 opensm -o -f "$work/osm.log" >osm.out 2>&1
 first_starts || exit
 claim "those who had another manager meanwhile are asked to register again" asks_all manager.log

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A storm of queries delays neither re-routing nor anybody else's answers, and makes nothing grow.
+# A flood of queries delays neither rerouting nor answers to other clients, and memory does not grow.
 #
-# Four clients ask for paths as fast as they can while a switch of a fat tree fails; a fifth one asks now
-# and then, as hosts do. The bounds are generous, for slow and busy machines; weft-sm(1) has the real ones,
+# Four clients query paths as fast as they can while a switch of a fat tree fails; a fifth one queries
+# occasionally, as hosts do. The bounds are generous, for slow and busy machines; weft-sm(1) has the real ones,
 # and bench/sa_load.sh the figures for a million queries.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -54,7 +54,7 @@ claim "the storm ends" wait_until 60 storm_is_over
 claim "every query of it is answered" all_answered 25000
 claim "a client that asks now and then is served all along" polite_is_served
 
-# More than may wait of one client.
+# More queries than one client may have queued.
 before=$(size)
 polite
 storm 10000 1000

@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # saquery, with every option it has, gets the same answers from weft as from OpenSM.
 #
-# OpenSM brings the fabric up and is asked; weft then takes its place at the same port. LIDs stay as
-# they are, and the fabric is a chain of switches, so that there is only one way to route it: tables
-# are the same, too. What may differ, and why:
+# OpenSM brings the fabric up and is queried first, then weft at the same port. LIDs do not change, and
+# the fabric is a chain of switches with only one possible routing, so tables are equal too. Allowed
+# differences:
 #   order            OpenSM answers in the order of GUIDs, weft in that of LIDs
 #   ActCount         counts what the manager does
-#   Capability mask 2  weft claims what it has: no alias GUIDs, no service records of groups
-#   MulticastFDBTop  saquery shows it if the former says so
+#   Capability mask 2  weft supports no alias GUIDs and no service records of groups
+#   MulticastFDBTop  saquery prints it if capability mask 2 has it
 #   HoqLife, VLStallCount, LifeTimeValue  OpenSM sets them; weft leaves what the switch has
-#   ports without a link  OpenSM tells zeros of them, weft what they say
-#   P_Key tables of switches' outer ports  weft leaves them alone
+#   ports without a link  OpenSM returns zeros, weft their PortInfo
+#   P_Key tables of switches' outer ports  weft does not write them
 #   block numbers of P_Key tables, ProxyJoin  OpenSM and saquery have the bytes (bits) the other way
-#                    round than the specification: not asked for here
-#   a GID that nobody has  OpenSM answers with no records, weft with ERR_REQ_INVALID_GID
+#                    round than the specification: not queried
+#   an unknown GID   OpenSM answers with no records, weft with ERR_REQ_INVALID_GID
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm saquery
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
 
-# ask NAME OPTION...: saquery's answer and exit status, in ./$asked/NAME
+# ask NAME OPTION...: writes saquery's output and exit status to ./$asked/NAME
 ask() {
     local name=$1
     shift
@@ -181,7 +181,7 @@ SMIR 2
 END
 }
 
-# Records in one order, without what is allowed to differ.
+# Sorted records, without the allowed differences.
 records() {
     sed -E 's/(ActCount\.+).*/\1/; s/(Capability mask 2\.+).*/\1/; /MulticastFDBTop/d
         s/((HoqLife|VLStallCount):\.+|LifeTimeValue.*\.\.\.).*/\1/

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A Slurm of one node, started by the test and gone with it: no systemd, no root, no accounting and
-# no control groups. Brings lib.sh along.
+# A Slurm of one node, started and ended by the test: no systemd, no root, no accounting and no control
+# groups. Sources lib.sh.
 #
 #     slurm_start || skip "..." "$slurm_problem"
 #     sbatch array.sh && wait_until 60 slurm_is_through

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# weft sm brings networks up on weft fabrics and on ibsim, and what other tools see is what it says.
+# weft sm brings networks up on weft fabrics and on ibsim, and other tools agree with its output.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibsim ibsim-run opensm ibnetdiscover iblinkinfo ibtracert ibroute dump_lfts smpquery ibdmchk
@@ -107,7 +107,7 @@ for net in figure1 irregular-16; do
     claim "$net with dr: ibdmchk finds no credit loop and all routes" engine_checked "$net" dr
 done
 
-# What a person knows about the fabric. Addresses are the same each time, so that tables differ only by what is said.
+# Hints about the fabric. LIDs are the same each time, so that tables differ only by the hints.
 tables_with() { # NET LINE...: of the configuration; the tables are in told.facts
     local net=$1 status
     shift
@@ -131,12 +131,12 @@ grep -oE '^caguid=0x[0-9a-f]+' fattree-324.net | sed 's/.*=//' | awk 'NR % 3 == 
 claim "hosts that come first make a difference" makes_a_difference fattree-324 ftree 'first first'
 claim "by the GUIDs of their adapters, too" makes_a_difference fattree-324 ftree 'first first.adapters'
 claim "and so do weights" makes_a_difference fattree-324 updn 'weights weights'
-claim "and an order of equal ways" makes_a_difference fattree-324 updn 'scatter 7'
+claim "and an order of equal paths" makes_a_difference fattree-324 updn 'scatter 7'
 claim "and roots from a file" makes_a_difference irregular-16 updn 'root_file roots'
 fewer_lanes() { tables_with ring 'engine nue' 'max_vls 1' && contains 'nue: 1 lane,' sm.out; }
 claim "and fewer lanes" fewer_lanes
 
-# Lanes of service levels: printed where the manager can know them, which is where there is one lane.
+# SL-to-VL tables are printed only if they are known to the manager, as with one VL.
 lane_facts() { awk '/^(Switch|Channel)/ { node = $0; sub(/, base LID.*/, "", node) } /^[0-9]/ { print node, $0 }' "$1" | sort; }
 lanes_as_opensm() {
     weft_start figure1.net --set data_vls=1 && rm -rf dump && sm_once --dump dump &&
@@ -152,7 +152,7 @@ lanes_left_out() {
 }
 claim "with several it makes nothing up" lanes_left_out
 
-# Addresses outlive the fabric's memory, whoever asks first.
+# LIDs persist over a restart of the fabric, in any order of discovery.
 restarted() { # [OPTION...]: on a fabric that has just been made
     weft_start irregular-16.net "$@" || return
     sm_once --dump dump --state state
@@ -172,7 +172,7 @@ opensms_addresses() { # as a file of OpenSM says: here they start at 100
 }
 claim "addresses of OpenSM's guid2lid are taken over" opensms_addresses
 
-# What can be wrong from the start.
+# Errors at the start.
 wrong_config() {
     printf 'engine updn\n# remark\npriority 99\n' >bad.conf
     exits_with 2 on_weft figure1.net "$WEFT" sm --once --config bad.conf >sm.out 2>&1 &&

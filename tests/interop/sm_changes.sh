@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A running weft sm: links and switches that go and come, signals, the configuration read again.
+# A running weft sm: failures and recoveries, signals, reloads of the configuration.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibnetdiscover iblinkinfo smpquery dump_lfts python3
@@ -66,7 +66,7 @@ scattered() { # and is computed anew at once
         printf 'engine updn\nsweep 1s\nscatter 8\n' >manager.conf &&
         happens ' up +subnet up.*asked to;' kill -HUP "$manager_id" && wait_until 10 dump_is_true
 }
-claim "SIGHUP takes another order of equal ways" scattered
+claim "SIGHUP takes another order of equal paths" scattered
 bad_config() {
     printf 'engine fera\nsweeep 1s\n' >manager.conf
     happens "error +the configuration stays as it was: .*manager.conf:2: there is no key 'sweeep'" kill -HUP "$manager_id"
@@ -88,12 +88,12 @@ same_state() { # elsewhere, with the same directory
 }
 claim "and so is one that shares its directory" same_state
 
-# The directory is away for a while, as one on a file server may be.
+# The directory is missing for a while, as one on a file server may be.
 : "${SA_CLIENT:?the path of sa_client}"
 registers() { WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" register "$1" "$1" "$1"; }
 goes_unwritten() { mv state away && happens 'error .*registrations cannot be kept.*tried again' registers "$1"; }
 has_services() { [ "$(grep -c '^Service' state/opensm-sa.dump)" -eq "$1" ]; }
-is_made_good() { mv away state && wait_until 20 has_services 2 && wait_until 5 grep -qE 'files +written' manager.log; }
+is_made_good() { mv away state && wait_until 20 has_services 2 && wait_until 5 grep -qE 'files +all files are written' manager.log; }
 claim "what cannot be written is an error" goes_unwritten 2
 claim "and is written when the directory is back" is_made_good
 claim "it goes away again" goes_unwritten 4
@@ -107,7 +107,7 @@ addresses_kept() { [ "$(grep -c '^0x' state/guid2lid)" -eq 30 ] || { cat state/g
 claim "every port's address is in the store" addresses_kept
 claim "and what failed to be written before" has_services 4
 
-# systemd's protocol of readiness, and a fabric that goes away
+# sd_notify(3), and a fabric that ends
 background python3 -c '
 import socket
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("notify"); open("bound", "w").close()

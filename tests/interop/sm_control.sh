@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A running manager answers questions about itself on its control socket.
+# Commands on the control socket of a running manager.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibnetdiscover python3
@@ -36,7 +36,7 @@ for size in (0, 1, 100, 2000, 60000):
 END
     says master status
 }
-# What is at the path and is not a socket that was left behind is nobody's to delete.
+# Files other than a stale socket are not deleted.
 spares_a_file() {
     echo precious >precious.txt
     exits_with 2 env LD_PRELOAD="$PRELOAD" timeout 20 "$WEFT" sm --control "$work/precious.txt" >spared.out 2>&1 &&

@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154 # its variables are of those who source it
-# What the tests of `weft sm` share; sourced after lib.sh. SM_LIMIT: seconds that a bring-up may take.
+# Shared by the tests of `weft sm`; sourced after lib.sh. SM_LIMIT: the time limit of a bring-up in seconds.
 # shellcheck disable=SC2154 # work and background_id are fabrics.sh's, running is the test's
 
 # sm_once [OPTION...]: bring the running fabric up; $running is on_running_weft or on_running_ibsim.
 sm_once() { "$running" timeout 60 "$WEFT" sm --once --json "$@" >sm.out 2>sm.err || { cat sm.err sm.out && return 1; }; }
 
-# figure NAME: of the last summary in sm.out, 0 if it is not there
+# figure NAME: of the last summary in sm.out, else 0
 figure() { grep '"event":"up"' sm.out | tail -n 1 | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | grep . || echo 0; }
 
 # "GUID LID" of every end port, by the dump of links and by ibnetdiscover
@@ -30,7 +30,7 @@ table_facts() {
     awk '/^Unicast lids/ { sub(/.*guid 0x0*/, ""); guid = $1; next } /^0x/ { print guid, $1, $2 + 0 }' "$@" | sort
 }
 
-# What attaches a daemon to the running fabric: for `background`, which needs its own process.
+# The command that attaches a daemon to the running fabric, for `background`.
 attached=(env "LD_PRELOAD=$PRELOAD") # on ibsim: (ibsim-run)
 
 manager_starts() { # [OPTION...]: as a daemon on the running fabric; its log is manager.log
@@ -52,7 +52,7 @@ happens() {
 }
 more_than() { [ "$(count "$2")" -gt "$1" ]; }
 
-# ibdmchk finds no credit loop and no missing path in ./dump; it may die after it has said so.
+# ibdmchk finds no credit loop and no missing path in ./dump; it may crash after its output.
 checked() {
     (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -d opensm-sl2vl.dump -a) >checked.out 2>&1
     contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two managers: weft and OpenSM in both roles, and weft with itself, on a weft fabric; on ibsim when
-# sm_standby_ibsim.sh says so.
+# Two managers: weft and OpenSM in both roles, and two of weft, on a weft fabric, or on ibsim with
+# sm_standby_ibsim.sh.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm sminfo ibsim ibsim-run
@@ -14,8 +14,8 @@ opensm -c "$work/opensm.conf" >/dev/null 2>&1
 sed -i 's/^sminfo_polling_timeout .*/sminfo_polling_timeout 300/; s/^polling_retry_number .*/polling_retry_number 2/
     s/^sm_priority .*/sm_priority 4/' opensm.conf
 
-# Every manager sits at a host of its own: ibsim notices late that a program was killed, and then
-# takes IsSM from the port where it sat, whoever has it by then.
+# Every manager has its own host: ibsim detects late that a program was killed, and then clears IsSM of
+# its port, even if another program has set it meanwhile.
 hosts=0
 at() { # NUMBER COMMAND...: attached to that host
     WEFT_ATTACH=H$1 SIM_HOST=H-$(printf %016x $((0x100000 + 2 * $1))) "${@:2}"
@@ -35,7 +35,7 @@ second_starts() {
     at $hosts background "${attached[@]}" "$WEFT" sm --config "$work/manager.conf" --log "$work/second.log" >second.out 2>&1
     second_id=$background_id second_guid=$(guid $hosts) hosts=$((hosts + 1))
 }
-# master_is GUID: by a look from two hosts that have no manager
+# master_is GUID: as seen from two hosts without a manager
 master_is() {
     local host
     for host in 12 13; do
@@ -50,7 +50,7 @@ kill_opensm() {
     kill -KILL "$opensm_id"
     wait_until 10 grep -qE ' up +subnet up' manager.log && wait_until 10 master_is "$weft_guid"
 }
-# OpenSM hands over to whoever outranks it, in any state: weft may not have finished looking around.
+# OpenSM hands over to a manager with higher priority in any state: weft may still be discovering.
 handed() { wait_until 20 grep -q 'Handing over mastership' osm.log && wait_until 10 master_is "$weft_guid"; }
 stops() {
     kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active .handed over' manager.log &&
@@ -86,8 +86,8 @@ weft_starts --priority 1 || exit
 claim "weft stands by OpenSM" stands_by
 claim "weft takes over from an OpenSM that was killed" kill_opensm
 
-# Handing over. An OpenSM that outranks the master tells it so by trap 144 and waits for ever for
-# the repress, which ibsim drops ("got trap repress - dropping"): not on ibsim.
+# Handover. An OpenSM with higher priority sends trap 144 to the master and waits forever for the
+# repress, which ibsim drops ("got trap repress - dropping"): not on ibsim.
 if [ "$where" = weft ]; then
     opensm_starts
     claim "weft hands over to an OpenSM of higher priority" wait_until 20 master_is "$opensm_guid"
@@ -98,8 +98,8 @@ wait_until 5 has_ended "$manager_id"
 [ "$where" = weft ] || { opensm_starts && wait_until 20 grep -q 'SUBNET UP' osm.log; } || exit
 weft_starts --priority 9 --control "$work/sm.socket" || exit
 claim "OpenSM hands over to a weft of higher priority" handed
-# What is on its way to a program that ends is lost on ibsim without a time-out; OpenSM, which
-# asks the old master for its SMInfo, would wait for ever. So there weft lives on.
+# On ibsim, requests to a program that ends are lost without a time-out, and OpenSM, which queries the
+# SMInfo of the old master, would wait forever. So there weft is not ended.
 if [ "$where" = weft ]; then
     claim "a weft that is stopped hands over to OpenSM" stops
 else

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The managers of sm_standby.sh on ibsim. Not in the sanitized build: ibsim's stand-in for libibumad
+# The managers of sm_standby.sh on ibsim. Not in the sanitized build: ibsim's replacement of libibumad
 # reads beyond its own buffers.
 export STANDBY_ON=ibsim
 # shellcheck source=sm_standby.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sweeps: whatever way the runs of a sweep are made, at once or one by one, cut short and gone on
-# with, as tasks by hand or by a real Slurm, the store holds the same in the end.
+# Sweeps: in parallel or one by one, interrupted and continued, as tasks by hand or by Slurm, the
+# resulting store is the same.
 # shellcheck source=slurm_lib.sh
 . "$(dirname "$0")/slurm_lib.sh"
 need sqlite3 python3
@@ -24,7 +24,7 @@ END
 
 sweep() { "$WEFT" sweep "$@" >out.txt 2>err.txt || { local status=$?; cat out.txt err.txt; return "$status"; }; }
 
-# All that a store holds but the time it took and where its files are, in an order of its own.
+# The sorted content of a store, without durations and paths.
 contents() {
     local key="r.point || ' ' || r.repetition" table
     sqlite3 "$1" "SELECT $key, seed, state, error, replay, r.hash, name, version, s.body, t.body, n.body,
@@ -68,9 +68,9 @@ END
     [ "$(sqlite3 fig22.db "SELECT count(DISTINCT run) FROM figure WHERE name = 'latency.mean'")" -eq 104 ] &&
         [ "$(sqlite3 fig22.db "SELECT count(*) FROM figure WHERE name NOT LIKE 'latency.%'")" -eq 0 ]
 }
-claim "13 rates, 4 buffer sizes and 2 numbers of lanes: 104 simulations of one file" fig22
+claim "13 rates, 4 buffer sizes, 1 and 2 VLs: 104 simulations of one file" fig22
 
-# A sweep that is killed, hard, when some of its runs are there.
+# A sweep that gets SIGKILL after some of its runs.
 count() { sqlite3 -cmd '.timeout 5000' "$1" 'SELECT count(*) FROM run' 2>/dev/null || echo 0; }
 has_some() { [ "$(count "$1")" -ge "$2" ]; }
 cut_short() {
@@ -101,7 +101,7 @@ END
     wait_until 20 test -s long.db
     kill -INT "$id"
     wait "$id" || status=$?
-    [ "$status" -eq 130 ] && contains 'the same command goes on from here' long.out
+    [ "$status" -eq 130 ] && contains 'the same command continues' long.out
 }
 claim "an interrupt ends a sweep and says how to go on" interrupted
 
@@ -117,14 +117,14 @@ check in-order
 END
     printf 'scenario late.weft\nvary when in 1s 3s 4s\n' >late.sweep
     exits_with 1 "$WEFT" sweep late.sweep >out.txt 2>err.txt && contains '^3 runs: 2 done, 1 failed' out.txt &&
-        contains 'failed: when=1s, repetition 1: late.weft:4:5: 1s is over' err.txt
+        contains 'failed: when=1s, repetition 1: late.weft:4:5: 1s has passed' err.txt
 }
 claim "a run that fails does not stop the others" failures
 
 replays() {
     local command
     command=$(sed -n 's/^  again: weft //p' err.txt)
-    eval "exits_with 2 \"\$WEFT\" $command" 2>again.txt && contains '1s is over' again.txt || return
+    eval "exits_with 2 \"\$WEFT\" $command" 2>again.txt && contains '1s has passed' again.txt || return
     command=$(sqlite3 many.db "SELECT replay FROM run LIMIT 1")
     eval "\"\$WEFT\" ${command#weft }" >again.txt || return
     contains "trace $(sqlite3 many.db 'SELECT hash FROM run LIMIT 1')" again.txt
@@ -147,7 +147,7 @@ changed() {
     cp load.weft changed.weft
     sed 's/load.weft/changed.weft/' load.sweep >changed.sweep
     sed -i 's/limit 30s/limit 31s/' changed.weft
-    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: .* do not mix' err.txt
+    exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: differs from the scenario' err.txt
 }
 claim "a scenario that was changed is not mixed with what there is of the old" changed
 

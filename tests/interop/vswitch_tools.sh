@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Real tools see hypervisors as what they are: switches with adapters behind them. OpenSM takes a
-# virtual switch for any other: it gives it and its physical function different LIDs, of which the
-# last one holds for both, and finds that its table is not what was written (ERR 331D), but the
-# fabric comes up and hypervisors reach each other. Virtual functions have no link without a LID.
+# Tools see hypervisors as switches with adapters. OpenSM handles a virtual switch as any other: it
+# assigns different LIDs to it and its physical function, of which the last one applies to both, and
+# reports that its table differs from what it wrote (ERR 331D), but the fabric comes up and hypervisors
+# reach each other. Virtual functions have no link without a LID.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover ibtracert ibroute smpquery smpdump perfquery
@@ -18,14 +18,14 @@ discovered() {
 same_fabric() {
     "$WEFT" topo convert found --to ibnetdiscover >again && grep -q '^devid=0x7653' again
 }
-# node_type ADDRESS...: as smpquery tells it
+# node_type ADDRESS...: from smpquery
 node_type() { on_running_weft smpquery "$@" | sed -n 's/^NodeType:\.*//p'; }
 is_switch_with_adapters() {
     [ "$(node_type nodeinfo -D 0,1)" = Switch ] &&
         [ "$(node_type nodeinfo -D 0,1,2)" = 'Channel Adapter' ] &&
         ! on_running_weft smpquery nodeinfo -D 0,1,3
 }
-# What the agent tells of the third virtual function: no LID, no machine, three of them.
+# The attributes of the third virtual function: no LID, no machine, three functions.
 function_told() { on_running_weft smpdump -D 0,1 0xff40 3 | head -n 1 | grep -q '^0000 0003 '; }
 
 weft_start cloud.net
@@ -36,7 +36,7 @@ claim 'smpdump reads the attribute of a virtual function' function_told
 opensm_start # not in a claim, whose shell would forget it
 claim 'OpenSM brings hypervisors up' test $? = 0
 
-# lid_of NAME: of a physical function, as ibnetdiscover tells it
+# lid_of NAME: of a physical function, from ibnetdiscover
 lid_of() { sed -n "s/^\[2\].*# \"$1\" lid \([0-9]*\).*/\1/p" found; }
 shares_lid() {
     on_running_weft ibnetdiscover >found || return
@@ -47,7 +47,7 @@ shares_lid() {
     done
 }
 claim 'a virtual switch and its physical function have one LID' shares_lid
-# The switch answers for it at QP0, the physical function at QP1.
+# The virtual switch answers at QP0, the physical function at QP1.
 answers() {
     local lid
     lid=$(lid_of H2)

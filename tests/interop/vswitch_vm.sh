@@ -62,13 +62,13 @@ refused() {
 }
 gone() { vm vm destroy web1 && vm vm destroy web1 && [ -z "$(vm vm list)" ]; }
 
-# What must not be: each of these once did harm.
+# Regressions: each of these was a bug.
 own_guid_is_safe() { # the manager's own, and a host's
     local guid before status
     for guid in $(on_running_weft saquery NR | sed -n 's/.*port_guid\.*\(0x[0-9a-f]*\)$/\1/p' | sort -u); do
         status=0 before=$(vm topology)
         vm vm create "$guid" --on H0 >refused.out 2>&1 || status=$?
-        [ "$status" = 1 ] && grep -q 'which is no machine' refused.out || { echo "$guid" && cat refused.out && return 1; }
+        [ "$status" = 1 ] && grep -q 'which is not a VM' refused.out || { echo "$guid" && cat refused.out && return 1; }
         [ "$(vm topology)" = "$before" ] || { echo "$guid changed something" && return 1; }
     done
     status=0
@@ -96,7 +96,7 @@ any_name() { # options and control characters
     [ "$status" = 1 ] && grep -qF "'\\x1b[2J'" refused.out && ! grep -q $'\033' refused.out
 }
 
-# The sample hook for libvirt, as the hosts of a machine call it.
+# The sample hook for libvirt, called as by the hosts of a machine.
 hook() { # HOST NAME OPERATION PHASE REASON
     local host=$1 manager=${manager_host-}
     shift

@@ -1,13 +1,13 @@
 #!/bin/sh
-# traces.sh WEFT OTHER: every scenario leaves the same trace when it is run twice, another one with
-# another seed where chance has a say, and the same one in the other build (if there is one).
+# traces.sh WEFT OTHER: every scenario has the same trace hash when it is run twice, another one with
+# another seed where the scenario uses random numbers, and the same one in the other build (if there is one).
 set -u
 weft=$(realpath "$1")
 other=$2
 cd "$(dirname "$0")" || exit 1
 failed=0
 
-# trace PROGRAM FILE OPTION...: the hash at the end
+# trace PROGRAM FILE OPTION...: prints the trace hash
 trace() {
     program=$1
     shift

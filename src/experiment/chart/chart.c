@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +54,7 @@ size_t chart_add_group(struct chart *chart, const char *name, enum chart_style s
 void chart_add_measured(struct chart *chart, size_t group, double x, double y, double half_width,
                         bool hollow)
 {
+    assert(group < chart->groups.count);
     struct chart_point point = {x, y, y - half_width, y + half_width, hollow};
     vec_push(&chart->groups.items[group].points, point);
 }
@@ -94,7 +96,7 @@ struct chart_bars chart_measure_bars(const struct chart *chart)
     return bars;
 }
 
-static void widen(struct chart_range *range, double value)
+static void extend_range(struct chart_range *range, double value)
 {
     if (!isfinite(value) || (range->log && value <= 0))
         return;
@@ -104,8 +106,8 @@ static void widen(struct chart_range *range, double value)
         range->high = value;
 }
 
-/* An axis needs a length, whatever the data is. */
-static void make_sound(struct chart_range *range, const struct chart_axis *axis)
+/* Applies the limits of the axis, and makes sure that the range is not empty. */
+static void finish_range(struct chart_range *range, const struct chart_axis *axis)
 {
     if (isfinite(axis->low) && !(range->log && axis->low <= 0))
         range->low = axis->low;
@@ -121,7 +123,7 @@ static void make_sound(struct chart_range *range, const struct chart_axis *axis)
         range->low = range->log ? range->low / 2 : range->low - room;
     }
     double most = fmax(fabs(range->low), fabs(range->high));
-    /* Over several powers of ten no prefix fits all: each number has its own. */
+    /* A logarithmic axis has a prefix for each number. */
     struct quantity_scale scale = quantity_scale(range->log ? 1 : most, axis->unit);
     range->factor = scale.factor;
     snprintf(range->unit, sizeof range->unit, "%s", scale.name);
@@ -129,11 +131,12 @@ static void make_sound(struct chart_range *range, const struct chart_axis *axis)
 
 struct chart_range chart_x_range(const struct chart *charts, size_t count)
 {
+    assert(count > 0);
     struct chart_range range = {.low = NAN, .high = NAN, .log = charts[0].x.log};
     if (charts[0].categories.count) {
         range.low = -0.5;
         range.high = (double)charts[0].categories.count - 0.5;
-        make_sound(&range, &charts[0].x);
+        finish_range(&range, &charts[0].x);
         return range;
     }
     for (size_t c = 0; c < count; c++) {
@@ -141,26 +144,26 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
         for (size_t g = 0; g < chart->groups.count; g++)
             for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
                 if (isfinite(chart->groups.items[g].points.items[i].y))
-                    widen(&range, chart->groups.items[g].points.items[i].x);
+                    extend_range(&range, chart->groups.items[g].points.items[i].x);
         for (size_t i = 0; i < chart->bands.count; i++) {
-            widen(&range, chart->bands.items[i].from);
-            widen(&range, chart->bands.items[i].to);
+            extend_range(&range, chart->bands.items[i].from);
+            extend_range(&range, chart->bands.items[i].to);
         }
         for (size_t i = 0; i < chart->marks.count; i++)
-            widen(&range, chart->marks.items[i].x);
+            extend_range(&range, chart->marks.items[i].x);
     }
     struct chart_bars bars = chart_measure_bars(&charts[0]);
     if (bars.columns && isfinite(range.low) && !range.log) {
-        range.low -= bars.gap / 2; /* bars stand beside their x */
+        range.low -= bars.gap / 2; /* bars are centred on their x */
         range.high += bars.gap / 2;
     } else if (!range.log && range.low > 0 && range.low < range.high / 3) {
-        range.low = 0; /* it is near: show how near */
+        range.low = 0; /* include zero where it is near */
     }
-    make_sound(&range, &charts[0].x);
+    finish_range(&range, &charts[0].x);
     return range;
 }
 
-static void widen_by_stacks(struct chart_range *range, const struct chart *chart)
+static void extend_by_stacks(struct chart_range *range, const struct chart *chart)
 {
     for (size_t c = 0; c < chart->categories.count; c++) {
         double sum = 0;
@@ -170,20 +173,20 @@ static void widen_by_stacks(struct chart_range *range, const struct chart *chart
                 if (group->points.items[i].x == (double)c && group->points.items[i].y > 0)
                     sum += group->points.items[i].y;
         }
-        widen(range, sum);
+        extend_range(range, sum);
     }
 }
 
-/* Error bars get room, but two repetitions that disagree must not flatten all else; and what cannot
- * be negative has no bar below nothing. */
-static void widen_by_errors(struct chart_range *range, const struct chart_range *errors)
+/* Includes error bars, but limits their effect, and keeps the range above zero for positive data.
+ */
+static void extend_by_errors(struct chart_range *range, const struct chart_range *errors)
 {
     double span = range->high - (range->low > 0 ? 0 : range->low);
     if (!isfinite(span) || !isfinite(errors->low) || range->log)
         return;
-    widen(range, fmin(errors->high, range->high + span / 2));
+    extend_range(range, fmin(errors->high, range->high + span / 2));
     if (range->low < 0)
-        widen(range, fmax(errors->low, range->low - span / 2));
+        extend_range(range, fmax(errors->low, range->low - span / 2));
 }
 
 struct chart_range chart_y_range(const struct chart *chart, const struct chart_range *x,
@@ -195,28 +198,28 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
             const struct chart_point *point = &chart->groups.items[g].points.items[i];
             if (!(point->x >= x->low && point->x <= x->high))
                 continue;
-            widen(&range, point->y);
-            widen(&errors, point->low);
-            widen(&errors, point->high);
+            extend_range(&range, point->y);
+            extend_range(&errors, point->low);
+            extend_range(&errors, point->high);
         }
     }
-    widen_by_stacks(&range, chart);
-    widen_by_errors(&range, &errors);
+    extend_by_stacks(&range, chart);
+    extend_by_errors(&range, &errors);
     if (!range.log && range.low >= 0) {
         range.low = 0;
         bool part = strcmp(chart->y.unit, "share") == 0 && range.high > 0.5 && range.high <= 1;
         range.high = part ? 1 : quantity_round_up(range.high * 1.02, ticks);
     }
-    make_sound(&range, &chart->y);
+    finish_range(&range, &chart->y);
     return range;
 }
 
 void chart_axis_title(const struct chart_axis *axis, const struct chart_range *range, char *buffer,
                       size_t size)
 {
-    bool said = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
-                (range->log && quantity_is_symbol(axis->unit));
-    snprintf(buffer, size, said ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
+    bool omit_unit = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
+                     (range->log && quantity_is_symbol(axis->unit));
+    snprintf(buffer, size, omit_unit ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
 }
 
 /* ---- thinning ---- */
@@ -229,7 +232,7 @@ static bool is_sorted(const struct chart_group *group)
     return true;
 }
 
-/* Those of points[first … last] that shape the line in one column, in their order. */
+/* Keeps the points of one column that shape the line, in their order. */
 static void keep_column(const struct chart_group *group, size_t first, size_t last,
                         struct chart_points *points)
 {
@@ -237,7 +240,7 @@ static void keep_column(const struct chart_group *group, size_t first, size_t la
     for (size_t i = first; i <= last; i++) {
         double y = group->points.items[i].y;
         if (isnan(y))
-            continue; /* a gap narrower than a column is none */
+            continue; /* a gap inside a column is not drawn */
         if (!(y >= group->points.items[least].y))
             least = i;
         if (!(y <= group->points.items[most].y))
@@ -251,6 +254,7 @@ static void keep_column(const struct chart_group *group, size_t first, size_t la
 void chart_thin(const struct chart_group *group, const struct chart_range *x, unsigned columns,
                 struct chart_points *points)
 {
+    assert(columns > 0);
     size_t count = group->points.count, first = 0, last = count;
     if (!is_sorted(group)) {
         size_t stride = count / (4 * (size_t)columns) + 1;
@@ -262,7 +266,7 @@ void chart_thin(const struct chart_group *group, const struct chart_range *x, un
         first++;
     while (last > first && group->points.items[last - 1].x > x->high)
         last--;
-    first -= first > 0; /* lines come in from the left and leave to the right */
+    first -= first > 0; /* one point outside on each side, so that lines leave the frame */
     last += last < count;
     if (last - first <= 4 * (size_t)columns || x->log) {
         for (size_t i = first; i < last; i++)

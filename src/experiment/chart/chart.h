@@ -1,11 +1,10 @@
-/* Charts: named curves, steps and bars from arrays, drawn as SVG by our own hand or by gnuplot.
+/* Charts: curves, steps and bars, written as SVG or by gnuplot.
  *
- * A chart is data and words, no drawing: two axes with units, groups of points, bands and marks
- * along the x axis. Two writers turn it into a picture. chart_svg.h makes SVG to be put into a page
- * (light and dark, with hover titles); chart_gnuplot.h runs gnuplot for the style of papers. Both
- * scale units alike.
+ * A chart is data: two axes with units, groups of points, bands and marks along the x axis. Two
+ * writers draw it. chart_svg.h writes SVG for a page (light and dark, with hover titles);
+ * chart_gnuplot.h runs gnuplot, in the style of papers. Both scale units alike.
  *
- * Values that are no numbers are gaps in lines and missing points elsewhere. Points keep their
+ * Values that are not finite are gaps in lines and missing points elsewhere. Points keep their
  * order: a curve of latency over accepted traffic may turn back. */
 #ifndef WEFT_EXPERIMENT_CHART_CHART_H
 #define WEFT_EXPERIMENT_CHART_CHART_H
@@ -15,18 +14,18 @@
 #include <stdbool.h>
 
 enum chart_style {
-    CHART_LINES_POINTS, /* as in papers: measured points, joined */
+    CHART_LINES_POINTS, /* points joined by lines */
     CHART_LINES,
-    CHART_STEPS, /* a value holds until the next */
+    CHART_STEPS, /* a value is valid until the next point */
     CHART_POINTS,
     CHART_BARS,    /* side by side in each category; without categories a histogram */
     CHART_STACKED, /* bars on top of each other */
 };
 
 struct chart_point {
-    double x, y;      /* x: the category's number where there are categories */
+    double x, y;      /* x: index of the category, if there are categories */
     double low, high; /* ends of the error bar; NaN: none */
-    bool hollow;      /* saturated, or not to be taken at face value for another reason */
+    bool hollow;      /* saturated, or not reliable for another reason */
 };
 
 struct chart_group {
@@ -40,7 +39,7 @@ struct chart_group {
 struct chart_axis {
     const char *label, *unit; /* unit as in results.h */
     bool log;
-    double low, high; /* NaN: from the data; linear ones begin at 0 where the data is positive */
+    double low, high; /* NaN: from the data; a linear axis of positive data begins at 0 */
 };
 
 struct chart_band { /* a part of the x axis, such as a phase of the manager */
@@ -48,27 +47,27 @@ struct chart_band { /* a part of the x axis, such as a phase of the manager */
     const char *name, *detail; /* "compute", "105 ms" */
     unsigned colour;           /* 0 … CHART_BAND_COLOURS-1 */
 };
-struct chart_mark { /* a moment, such as a fault */
+struct chart_mark { /* a point in time, such as a fault */
     double x;
     const char *label;
 };
 
-/* Colours of Okabe and Ito, told apart by most eyes, on paper too. */
+/* Colours of Okabe and Ito, which colour-blind readers can tell apart. */
 enum { CHART_COLOURS = 8, CHART_SHAPES = 5, CHART_BAND_COLOURS = 4 };
 
 struct chart {
     const char *title;       /* "": none */
-    const char *hollow_note; /* what hollow points mean; "": nothing is said */
+    const char *hollow_note; /* meaning of hollow points; "": not shown */
     struct chart_axis x, y;
-    double height; /* of the data's area; 0: the usual */
+    double height; /* of the data area; 0: default */
     VEC(const char *) categories;
     VEC(struct chart_group) groups;
     VEC(struct chart_band) bands;
     VEC(struct chart_mark) marks;
-    struct arena arena; /* of all texts */
+    struct arena arena; /* owns the texts */
 };
 
-/* Texts are copied everywhere below. */
+/* The functions below copy texts. */
 void chart_init(struct chart *chart, const char *title);
 void chart_release(struct chart *chart);
 void chart_set_axis(struct chart *chart, struct chart_axis *axis, const char *label,
@@ -76,7 +75,7 @@ void chart_set_axis(struct chart *chart, struct chart_axis *axis, const char *la
 size_t chart_add_category(struct chart *chart, const char *name);
 size_t chart_add_group(struct chart *chart, const char *name, enum chart_style style);
 void chart_add_point(struct chart *chart, size_t group, double x, double y);
-/* With an error bar: y ± half_width, none if that is no number. */
+/* With an error bar y ± half_width, unless that is NaN. */
 void chart_add_measured(struct chart *chart, size_t group, double x, double y, double half_width,
                         bool hollow);
 void chart_add_band(struct chart *chart, double from, double to, const char *name,
@@ -85,7 +84,7 @@ void chart_add_mark(struct chart *chart, double x, const char *label);
 
 /* ---- for the writers ---- */
 
-/* What an axis shows: its ends, and how numbers on it are shown. */
+/* The range of an axis, and the scale of its numbers. */
 struct chart_range {
     double low, high, factor;
     bool log;
@@ -98,15 +97,15 @@ struct chart_bars {
 struct chart_bars chart_measure_bars(const struct chart *chart);
 /* The x range of several charts that share it. */
 struct chart_range chart_x_range(const struct chart *charts, size_t count);
-/* Of the points within the x range, up to a round number where there is room for so many ticks. */
+/* The range of the points inside the x range, rounded up for that number of ticks. */
 struct chart_range chart_y_range(const struct chart *chart, const struct chart_range *x,
                                  unsigned ticks);
 /* "throughput (Gbit/s)" */
 void chart_axis_title(const struct chart_axis *axis, const struct chart_range *range, char *buffer,
                       size_t size);
-/* The points to draw where only `columns` can be told apart: the first, the least, the greatest and
- * the last of each column, and those just outside. Points in another order than that of x are only
- * thinned out. Releasing is the caller's. */
+/* The points to draw at a resolution of `columns`: the first, least, greatest and last point of
+ * each column, and one outside on each side. Points that are not sorted by x are only thinned out.
+ * The caller releases them. */
 struct chart_points {
     VEC(struct chart_point);
 };

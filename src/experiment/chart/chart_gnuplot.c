@@ -13,11 +13,11 @@ enum { PICTURE_LIMIT = 64 << 20, POINTS_PER_LINE = 2000, Y_TICKS = 5 };
 static const char *const colours[CHART_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                    "#56b4e9", "#e69f00", "#000000", "#6b6b00"};
 static const char *const bands[CHART_BAND_COLOURS] = {"#6f7782", "#1f7fbf", "#b87a00", "#00825f"};
-/* gnuplot's numbers of filled and open circle, square, triangle, diamond, triangle down. */
+/* Point types of gnuplot: circle, square, triangle, diamond, inverted triangle. */
 static const unsigned filled[CHART_SHAPES] = {7, 5, 9, 13, 11};
 static const unsigned open_shapes[CHART_SHAPES] = {6, 4, 8, 12, 10};
 
-/* Single quotes: inside of them gnuplot neither expands nor runs anything. */
+/* gnuplot does not expand or execute text in single quotes. */
 static void put_quoted(struct text *out, const char *text)
 {
     text_putc(out, '\'');
@@ -140,7 +140,7 @@ static void put_axes(const struct chart *chart, const struct chart_range *x,
     text_puts(out, ") scale 0\n");
 }
 
-/* Bands and marks go through all panels, and are named in the first. */
+/* Bands and marks cross all panels; the first panel has their labels. */
 static void put_moments(const struct chart *first, const struct chart_range *x, bool named,
                         struct text *out)
 {
@@ -170,7 +170,7 @@ static void put_moments(const struct chart *first, const struct chart_range *x, 
         const struct chart_band *band = &first->bands.items[i];
         double share = (band->to - band->from) / (x->high - x->low);
         if (share < 0.12 || band->from < x->low || band->to > x->high)
-            continue; /* no room for a word */
+            continue; /* no room for the label */
         text_puts(out, "set label ");
         put_quoted(out, band->name);
         text_printf(out, " at %.9g, graph 0.06 center textcolor rgb '%s'\n",
@@ -211,7 +211,7 @@ static void put_extras_of(const struct chart_group *group, const char *data, str
         error |= isfinite(group->points.items[i].low) && isfinite(group->points.items[i].high);
         hollow |= group->points.items[i].hollow;
     }
-    if (error && group->style != CHART_STACKED) /* yerrorbars would white out the points */
+    if (error && group->style != CHART_STACKED) /* yerrorbars would hide the points */
         text_printf(out,
                     ", \\\n  %s using 1:%s with vectors heads size screen 0.004,90 fixed "
                     "linecolor rgb '%s' notitle",
@@ -219,7 +219,7 @@ static void put_extras_of(const struct chart_group *group, const char *data, str
                     is_bar(group) ? "#000000" : colours[group->colour]);
     if (!hollow || is_bar(group))
         return;
-    /* White first, so that the open point is empty. */
+    /* A white point below makes the open point empty. */
     text_printf(out,
                 ", \\\n  %s using 1:($5 == 1 ? $2 : NaN) with points pointtype %u pointsize 0.9 "
                 "linecolor rgb '#ffffff' notitle",
@@ -297,7 +297,7 @@ static void put_head(const struct chart *charts, size_t count, enum chart_format
     }
 }
 
-/* Then one key tells for both. */
+/* Whether one key is enough for both. */
 static bool same_names(const struct chart *a, const struct chart *b)
 {
     if (a->groups.count != b->groups.count)
@@ -316,7 +316,7 @@ void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_f
     for (size_t i = 0; i < count; i++) {
         struct chart_range y = chart_y_range(&charts[i], &x, Y_TICKS);
         put_data(&charts[i], i, &x, &y, out);
-        if (count > 1) { /* panels of the same width, whatever their keys say */
+        if (count > 1) { /* all panels have the same width */
             double share = 0.84 / (double)count;
             text_printf(out,
                         "set lmargin at screen 0.11\nset rmargin at screen 0.82\n"

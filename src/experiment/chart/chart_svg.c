@@ -1,8 +1,8 @@
-/* The outer side of the SVG writer: style sheet, layout, axes, bands, marks, key and hover slices.
- * chart_svg_data.c draws what is inside the axes.
+/* The SVG writer: style sheet, layout, axes, bands, marks, key and hover slices. chart_svg_data.c
+ * draws the data.
  *
- *     title                                     marks' labels
- *     strip of bands (phases), named inside where there is room
+ *     title                                     labels of marks
+ *     strip of bands (phases), with names where there is room
  *     y title
  *     panel ……………………………………………………………………… names of lines
  *     panel …
@@ -13,6 +13,7 @@
 #include "base/quantity.h"
 #include "experiment/chart/markup.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 enum {
     MARGIN_LEFT = 62,
     STRIP_HEIGHT = 20,
-    PANEL_HEIGHT = 240,       /* of one alone */
-    SMALL_PANEL_HEIGHT = 112, /* of several */
-    BARE_PANEL_HEIGHT = 12,   /* of one without data */
+    PANEL_HEIGHT = 240,       /* of a single panel */
+    SMALL_PANEL_HEIGHT = 112, /* of each of several panels */
+    BARE_PANEL_HEIGHT = 12,   /* of a panel without data */
     X_TICK_PITCH = 84,
     Y_TICK_PITCH = 42,
     HOVER_SLICES = 96,
@@ -76,7 +77,7 @@ void chart_svg_style(struct text *out)
 
 /* ---- pens ---- */
 
-static double place(const struct chart_range *range, double value)
+static double range_fraction(const struct chart_range *range, double value)
 {
     if (range->log)
         return log10(value / range->low) / log10(range->high / range->low);
@@ -85,12 +86,12 @@ static double place(const struct chart_range *range, double value)
 
 double frame_x(const struct frame *frame, double value)
 {
-    return frame->left + place(&frame->x, value) * frame->width;
+    return frame->left + range_fraction(&frame->x, value) * frame->width;
 }
 
 double frame_y(const struct frame *frame, double value)
 {
-    return frame->top + (1 - place(&frame->y, value)) * frame->height;
+    return frame->top + (1 - range_fraction(&frame->y, value)) * frame->height;
 }
 
 bool frame_shows(const struct frame *frame, double x, double y)
@@ -104,8 +105,8 @@ double svg_text_width(const char *text)
     return 6.6 * (double)(length > SVG_LABEL_LETTERS ? SVG_LABEL_LETTERS : length);
 }
 
-static void put_text_of(struct text *out, double x, double y, const char *anchor, const char *class,
-                        const char *text, size_t letters)
+static void put_text_limited(struct text *out, double x, double y, const char *anchor,
+                             const char *class, const char *text, size_t letters)
 {
     text_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor,
                 class);
@@ -121,7 +122,7 @@ static void put_text_of(struct text *out, double x, double y, const char *anchor
 void svg_put_text(struct text *out, double x, double y, const char *anchor, const char *class,
                   const char *text)
 {
-    put_text_of(out, x, y, anchor, class, text, SVG_LABEL_LETTERS);
+    put_text_limited(out, x, y, anchor, class, text, SVG_LABEL_LETTERS);
 }
 
 void svg_put_marker(struct text *out, double x, double y, const struct chart_group *group,
@@ -132,7 +133,7 @@ void svg_put_marker(struct text *out, double x, double y, const struct chart_gro
         "m-3.3 -3.3h6.6v6.6h-6.6z",                          /* square */
         "m0 -4.4l4.2 7.4h-8.4z",                             /* triangle */
         "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",               /* diamond */
-        "m0 4.4l4.2 -7.4h-8.4z",                             /* triangle on its head */
+        "m0 4.4l4.2 -7.4h-8.4z",                             /* inverted triangle */
     };
     text_printf(out, "<path class=\"%s k%u\" d=\"M%.1f %.1f%s\"", hollow ? "hollow" : "dot",
                 group->colour, x, y, shapes[group->shape]);
@@ -165,7 +166,7 @@ static void draw_y_axis(const struct frame *frame)
     const struct chart_range *y = &frame->y;
     double low = y->low / y->factor, high = y->high / y->factor;
     if (frame->chart->groups.count == 0)
-        return; /* bands and marks alone */
+        return; /* only bands and marks */
     struct quantity_ticks ticks =
         y->log ? quantity_ticks_log(low, high) : quantity_ticks(low, high, y_ticks(frame));
     for (unsigned i = 0; i < ticks.count; i++) {
@@ -177,7 +178,7 @@ static void draw_y_axis(const struct frame *frame)
     }
     chart_axis_title(&frame->chart->y, y, title, sizeof title);
     if (title[0])
-        put_text_of(frame->out, 6, frame->top - 8, "start", "ylabel", title, 90);
+        put_text_limited(frame->out, 6, frame->top - 8, "start", "ylabel", title, 90);
 }
 
 static void draw_categories(const struct frame *frame, double bottom)
@@ -187,8 +188,8 @@ static void draw_categories(const struct frame *frame, double bottom)
     size_t letters = (size_t)fmax(slot / 6.2, 1);
     size_t stride = slot < 14 ? (size_t)(14 / slot) + 1 : 1;
     for (size_t i = 0; i < chart->categories.count; i += stride)
-        put_text_of(frame->out, frame_x(frame, (double)i), bottom + 16, "middle", "tick",
-                    chart->categories.items[i], letters < 3 ? 3 : letters);
+        put_text_limited(frame->out, frame_x(frame, (double)i), bottom + 16, "middle", "tick",
+                         chart->categories.items[i], letters < 3 ? 3 : letters);
 }
 
 static void draw_x_ticks(const struct frame *frame, double bottom)
@@ -217,13 +218,13 @@ static void draw_x_axis(const struct frame *frame)
         draw_x_ticks(frame, bottom);
     chart_axis_title(&frame->chart->x, &frame->x, title, sizeof title);
     if (title[0])
-        put_text_of(frame->out, frame->left + frame->width / 2, bottom + 35, "middle", "xlabel",
-                    title, 90);
+        put_text_limited(frame->out, frame->left + frame->width / 2, bottom + 35, "middle",
+                         "xlabel", title, 90);
 }
 
 /* ---- bands and marks ---- */
 
-/* In pixels, cut at the frame's ends and never invisible; false if outside. */
+/* The pixels of a band, clipped to the frame and at least 1.2 wide; false if outside. */
 static bool band_pixels(const struct frame *frame, const struct chart_band *band, double *left,
                         double *width)
 {
@@ -265,12 +266,12 @@ static void draw_strip(const struct frame *frame, double top)
                             : svg_text_width(band->name) < width - 4 ? band->name
                                                                      : "";
         if (shown[0])
-            put_text_of(frame->out, left + width / 2, top + 14, "middle", "phase", shown, 90);
+            put_text_limited(frame->out, left + width / 2, top + 14, "middle", "phase", shown, 90);
         text_puts(frame->out, "</g>\n");
     }
 }
 
-/* Labels beside their flags, in two rows; those that find no room are told by the flag's title. */
+/* Labels beside the flags, in two rows; a label without room is only a hover title. */
 static void draw_marks(const struct frame *frames, size_t count, double flags, unsigned rows)
 {
     const struct frame *frame = &frames[0];
@@ -301,7 +302,7 @@ static void draw_marks(const struct frame *frames, size_t count, double flags, u
 
 /* ---- hover ---- */
 
-/* The last one at or before x, or NULL. */
+/* The last point at or before x, or NULL. */
 static const struct chart_point *point_at(const struct chart_group *group, double x)
 {
     size_t after;
@@ -366,7 +367,7 @@ struct key {
     double x, y;
 };
 
-/* Moves on to the place of the next entry. */
+/* Advances to the position of the next entry. */
 static void key_advance(struct key *key, const char *text, double *x, double *y)
 {
     double width = svg_text_width(text) + 34;
@@ -412,7 +413,7 @@ static void key_add_line(struct key *key, const struct chart_group *group)
     svg_put_text(key->out, x + 18, y, "start", "key", group->name);
 }
 
-/* Everything that is not named at its place; returns the height it takes. */
+/* The key: entries without a label in the chart. Returns its height. */
 static double draw_key(const struct chart *charts, size_t count, double height, double top,
                        struct text *out)
 {
@@ -443,7 +444,7 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
         key_advance(&key, charts[0].hollow_note, &x, &y);
         if (out) {
             svg_put_marker(out, x + 6, y - 4, &neutral, true, NULL);
-            put_text_of(out, x + 18, y, "start", "key", charts[0].hollow_note, 90);
+            put_text_limited(out, x + 18, y, "start", "key", charts[0].hollow_note, 90);
         }
     }
     bool any = key.x > MARGIN_LEFT || key.y > top + SVG_LINE;
@@ -455,10 +456,10 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
 struct layout {
     double title, strip, first, panel, gap, key, height;
     double label_room;
-    unsigned mark_rows; /* of their labels: 0 … 2 */
+    unsigned mark_rows; /* rows of labels: 0 … 2 */
 };
 
-static struct layout lay_out(const struct chart *charts, size_t count)
+static struct layout make_layout(const struct chart *charts, size_t count)
 {
     struct layout layout = {0};
     struct chart_range x = chart_x_range(charts, count);
@@ -474,7 +475,7 @@ static struct layout lay_out(const struct chart *charts, size_t count)
     y += layout.mark_rows * SVG_LINE;
     layout.strip = y;
     y += charts[0].bands.count ? STRIP_HEIGHT + 4 : 0;
-    layout.first = y + SVG_LINE + 8; /* the y title stands above its axis */
+    layout.first = y + SVG_LINE + 8; /* the y title is above its axis */
     double bottom = layout.first + (double)count * layout.panel + (double)(count - 1) * layout.gap;
     layout.key = bottom + 24 + (charts[0].x.label[0] ? SVG_LINE : 0);
     layout.height = layout.key + draw_key(charts, count, layout.panel, layout.key, NULL) + 2;
@@ -489,7 +490,7 @@ static void draw_panel(const struct frame *frame, const struct chart *first)
 {
     draw_tints(frame, first);
     draw_y_axis(frame);
-    /* An inner <svg> cuts off what sticks out, and needs no name that is unique in the page. */
+    /* An inner <svg> clips the data; unlike a clip path it needs no unique id. */
     text_printf(frame->out,
                 "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" viewBox=\"%.1f %.1f "
                 "%.1f %.1f\">\n",
@@ -505,7 +506,8 @@ static void draw_panel(const struct frame *frame, const struct chart *first)
 
 void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
 {
-    struct layout layout = lay_out(charts, count);
+    assert(count > 0);
+    struct layout layout = make_layout(charts, count);
     struct frame *frames = mem_zalloc(count, sizeof *frames);
     text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\" role=\"img\">\n", SVG_WIDTH,
                 ceil(layout.height));
@@ -513,7 +515,8 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
     markup_put(out, charts[0].title[0] ? charts[0].title : charts[0].y.label);
     text_puts(out, "</title>\n");
     if (charts[0].title[0])
-        put_text_of(out, 6, layout.title + SVG_LINE - 2, "start", "title", charts[0].title, 100);
+        put_text_limited(out, 6, layout.title + SVG_LINE - 2, "start", "title", charts[0].title,
+                         100);
     for (size_t i = 0; i < count; i++) {
         struct frame *frame = &frames[i];
         *frame = (struct frame){.chart = &charts[i], .left = MARGIN_LEFT, .out = out};

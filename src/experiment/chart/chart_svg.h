@@ -1,8 +1,8 @@
-/* Charts as SVG, drawn by our own hand: no program, no font file, the same bytes everywhere.
+/* Charts as SVG: no other program and no font file, the same bytes on every host.
  *
- * The pictures have no script. What a reader points at tells its values by itself: titles of points
- * and bars, and slices over the whole height for curves. Colours come from a style sheet, so that
- * a page can be light or dark; chart_svg_style() belongs into the page once. */
+ * The pictures have no script. Points and bars have hover titles, curves have hover slices over the
+ * whole height. Colours come from a style sheet for light and dark pages; a page includes
+ * chart_svg_style() once. */
 #ifndef WEFT_EXPERIMENT_CHART_CHART_SVG_H
 #define WEFT_EXPERIMENT_CHART_CHART_SVG_H
 
@@ -11,8 +11,8 @@
 
 void chart_svg_style(struct text *out);
 
-/* Appends one <svg> element. Several charts are panels above each other that share the first one's
- * x axis, bands and marks. */
+/* Appends one <svg> element. Several charts become panels with the x axis, bands and marks of the
+ * first. */
 void chart_svg_write(const struct chart *charts, size_t count, struct text *out);
 
 #endif

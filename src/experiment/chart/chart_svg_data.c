@@ -1,5 +1,5 @@
-/* The data's side of the SVG writer: lines, steps, points with error bars, bars; and the names at
- * the ends of lines, so that nobody has to look colours up in a key. */
+/* Draws the data of a chart as SVG: lines, steps, points with error bars, bars, and names at the
+ * ends of lines. */
 #include "experiment/chart/chart_svg_internal.h"
 
 #include "base/quantity.h"
@@ -13,8 +13,7 @@ enum { LABEL_PITCH = 14, MARKED_POINTS = 400 };
 
 /* ---- lines ---- */
 
-/* Inside the frame's surroundings, so that no coordinate grows beyond what a viewer can take; the
- * clip path cuts the rest. */
+/* Limits a coordinate to the surroundings of the frame; viewers fail on very large numbers. */
 static double near_frame(double at, double low, double size)
 {
     return fmin(fmax(at, low - size), low + 2 * size);
@@ -207,7 +206,7 @@ struct end_label {
     const struct chart_group *group;
 };
 
-/* The furthest point on the right that is in the range, or NULL. */
+/* The rightmost point inside the range, or NULL. */
 static const struct chart_point *find_end(const struct chart_group *group,
                                           const struct chart_range *x)
 {
@@ -221,7 +220,7 @@ static const struct chart_point *find_end(const struct chart_group *group,
     return end;
 }
 
-/* Only if all lines reach the right side or nearly so: a name far from its line is a riddle. */
+/* Whether names fit at the ends of lines: all lines must nearly reach the right side. */
 bool frame_labels_fit(const struct chart *chart, const struct chart_range *x, double height)
 {
     size_t named = 0;
@@ -242,7 +241,7 @@ double frame_label_room(const struct chart *chart)
     double room = 0;
     for (size_t g = 0; g < chart->groups.count; g++)
         room = fmax(room, svg_text_width(chart->groups.items[g].name));
-    return room * 1.08 + 20; /* they are in bold */
+    return room * 1.08 + 20; /* for the bold font */
 }
 
 static int compare_labels(const void *a, const void *b)
@@ -253,8 +252,8 @@ static int compare_labels(const void *a, const void *b)
     return (one->group > two->group) - (one->group < two->group);
 }
 
-/* Pushes labels apart, downwards first, then back up from the bottom. */
-static void spread(struct end_label *labels, size_t count, double top, double bottom)
+/* Moves labels apart, first down, then back up from the bottom. */
+static void separate_labels(struct end_label *labels, size_t count, double top, double bottom)
 {
     for (size_t i = 0; i < count; i++) {
         double least = i ? labels[i - 1].y + LABEL_PITCH : top;
@@ -282,7 +281,7 @@ void frame_draw_labels(const struct frame *frame)
     }
     if (count)
         qsort(labels, count, sizeof *labels, compare_labels);
-    spread(labels, count, frame->top + 5, frame->top + frame->height);
+    separate_labels(labels, count, frame->top + 5, frame->top + frame->height);
     for (size_t i = 0; i < count; i++) {
         char class[32];
         const struct chart_group *group = labels[i].group;

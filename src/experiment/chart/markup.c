@@ -1,6 +1,6 @@
 #include "experiment/chart/markup.h"
 
-/* How many bytes the UTF-8 character at `at` has; 0 if it is none, or none that XML lets pass. */
+/* The length of the UTF-8 character at `at`; 0 if it is invalid, or forbidden in XML. */
 static unsigned character_bytes(const unsigned char *at)
 {
     static const struct {

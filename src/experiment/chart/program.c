@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Files instead of pipes: whoever is slow or says much cannot hold anybody up. */
+/* Temporary files instead of pipes: no side can block the other. */
 struct streams {
     FILE *in, *out, *error;
 };
@@ -45,11 +45,11 @@ static int spawn(const char *const *argv, const char *package, const struct stre
     return 0;
 }
 
-static int program_failed(const char *program, FILE *said, struct err *err)
+static int program_failed(const char *program, FILE *output, struct err *err)
 {
     char line[256] = "";
-    rewind(said);
-    while (fgets(line, sizeof line, said) && line[strspn(line, " \t\r\n")] == '\0')
+    rewind(output);
+    while (fgets(line, sizeof line, output) && line[strspn(line, " \t\r\n")] == '\0')
         ;
     line[strcspn(line, "\r\n")] = '\0';
     return err_set(err, EIO, "%s failed%s%s", program, line[0] ? ": " : "", line);

@@ -1,14 +1,14 @@
-/* Other programs, run on a text. */
+/* Runs other programs as filters. */
 #ifndef WEFT_EXPERIMENT_CHART_PROGRAM_H
 #define WEFT_EXPERIMENT_CHART_PROGRAM_H
 
 #include "base/err.h"
 #include "base/text.h"
 
-/* Runs a program (found in PATH) with `input` as its standard input, and appends what it prints to
- * `output`, at most `limit` bytes. `package` is named when the program is not there: "gnuplot is
- * not installed; it is in the Debian package gnuplot-nox", -ENOENT. A program that fails is an
- * error with the first line of what it said. */
+/* Runs a program of PATH with `input` as standard input and appends its standard output, at most
+ * `limit` bytes. If the program is missing, the error names `package`: "gnuplot is not installed;
+ * it is in the Debian package gnuplot-nox", -ENOENT. If it fails, the error has the first line of
+ * its standard error. */
 int program_run(const char *const *argv, const char *package, const struct text *input,
                 size_t limit, struct text *output, struct err *err);
 

@@ -4,6 +4,7 @@
 #include "experiment/scenario/names.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@ bool part_is_switch(const struct part *part, uint32_t port)
     return part->topology->nodes.items[node].kind == NODE_SWITCH;
 }
 
-/* Port 0 of a switch, or an adapter's port with a link: without, nobody can tell it anything. */
+/* Port 0 of a switch, or a port of an adapter with a link: no manager can reach one without. */
 static bool is_end_port(const struct part *part, uint32_t port)
 {
     if (!part->has[port])
@@ -50,14 +51,14 @@ unsigned part_field(const struct part *part, uint32_t port, enum wire_field fiel
     return (unsigned)wire_get(fabric_port_info(part->view->fabric, port), field);
 }
 
-/* ---- what belongs together ---- */
+/* ---- parts ---- */
 
 struct walk {
-    uint32_t *stack; /* switches to go on from */
+    uint32_t *stack; /* switches whose links are still to be followed */
     size_t depth;
 };
 
-static void reach(struct part *part, struct walk *walk, uint32_t port)
+static void reach_port(struct part *part, struct walk *walk, uint32_t port)
 {
     uint32_t index = part->topology->ports.items[port].node;
     const struct topology_node *node = &part->topology->nodes.items[index];
@@ -75,15 +76,15 @@ static void reach_through(struct part *part, struct walk *walk, uint32_t port)
 {
     uint32_t peer = part->topology->ports.items[port].peer;
     if (peer != TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port))
-        reach(part, walk, peer);
+        reach_port(part, walk, peer);
 }
 
-/* Marks the ports that cables connect with part->from. A switch belongs with all its ports, an
- * adapter only with those that are reached: another may lie in another subnet. */
-static void mark(struct part *part)
+/* Marks the ports that cables connect with part->from. All ports of a switch belong to its part,
+ * but an adapter only with the ports that are reached: another may be in another subnet. */
+static void mark_part(struct part *part)
 {
     struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
-    reach(part, &walk, part->from);
+    reach_port(part, &walk, part->from);
     if (part->has[part->from] && !part_is_switch(part, part->from))
         reach_through(part, &walk, part->from);
     while (walk.depth) {
@@ -96,23 +97,23 @@ static void mark(struct part *part)
 
 /* ---- managers ---- */
 
-static struct sm *manager_at(const struct check_view *view, size_t seat)
+static struct sm *manager_at(const struct check_view *view, size_t instance)
 {
-    uint32_t manager = view->seats[seat].manager;
+    uint32_t manager = view->instances[instance].manager;
     return manager == NO_MANAGER ? NULL : sim_manager(view->sim, manager);
 }
 
-/* How many masters sit in the part, and the first two seats of them. */
-static unsigned count_masters(const struct part *part, size_t seats[2])
+/* Counts the masters of the part; `instances` receives the first two. */
+static unsigned count_masters(const struct part *part, size_t instances[2])
 {
     const struct check_view *view = part->view;
     unsigned count = 0;
-    for (size_t i = 0; i < view->seat_count; i++) {
+    for (size_t i = 0; i < view->instance_count; i++) {
         struct sm *sm = manager_at(view, i);
-        if (!sm || !part->has[view->seats[i].port] || sm_state(sm) != SM_MASTER)
+        if (!sm || !part->has[view->instances[i].port] || sm_state(sm) != SM_MASTER)
             continue;
         if (count < 2)
-            seats[count] = i;
+            instances[count] = i;
         count++;
     }
     return count;
@@ -120,29 +121,30 @@ static unsigned count_masters(const struct part *part, size_t seats[2])
 
 struct sm *part_master(const struct part *part)
 {
-    size_t seats[2];
-    return count_masters(part, seats) == 1 ? manager_at(part->view, seats[0]) : NULL;
+    size_t instances[2];
+    return count_masters(part, instances) == 1 ? manager_at(part->view, instances[0]) : NULL;
 }
 
-/* The same, with a complaint if it is NULL. */
+/* As part_master(), and complains if there is not exactly one. */
 static struct sm *find_master(struct part *part, uint32_t *at)
 {
     const struct check_view *view = part->view;
-    size_t seats[2];
-    unsigned count = count_masters(part, seats);
+    size_t instances[2];
+    unsigned count = count_masters(part, instances);
     if (count == 0)
-        complain(part->complaint, "no master around '%s'", part_node_name(part, part->from));
+        complain(part->complaint, "no master in the part of '%s'",
+                 part_node_name(part, part->from));
     else if (count > 1)
         complain(part->complaint, "two masters: at '%s' and at '%s'",
-                 part_node_name(part, view->seats[seats[0]].port),
-                 part_node_name(part, view->seats[seats[1]].port));
+                 part_node_name(part, view->instances[instances[0]].port),
+                 part_node_name(part, view->instances[instances[1]].port));
     if (count != 1)
         return NULL;
-    *at = view->seats[seats[0]].port;
-    return manager_at(view, seats[0]);
+    *at = view->instances[instances[0]].port;
+    return manager_at(view, instances[0]);
 }
 
-static bool one_master(struct part *part)
+static bool part_has_one_master(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
     if (!find_master(part, &at))
@@ -150,13 +152,13 @@ static bool one_master(struct part *part)
     unsigned lid = part_field(part, at, PORT_INFO_LID);
     for (uint32_t port = 0; port < part->topology->ports.count; port++)
         if (is_end_port(part, port) && part_field(part, port, PORT_INFO_MASTER_SM_LID) != lid)
-            return complain(part->complaint, "'%s' takes LID %u for the master's, which is %u",
+            return complain(part->complaint, "'%s' has MasterSMLID %u, but the master has LID %u",
                             part_node_name(part, port),
                             part_field(part, port, PORT_INFO_MASTER_SM_LID), lid);
     return true;
 }
 
-static bool settled(struct part *part)
+static bool part_is_settled(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
     const struct check_view *view = part->view;
@@ -166,19 +168,19 @@ static bool settled(struct part *part)
     if (!sm_is_settled(master))
         return complain(part->complaint, "the master at '%s' is still at work",
                         part_node_name(part, at));
-    for (size_t i = 0; i < view->seat_count; i++) {
+    for (size_t i = 0; i < view->instance_count; i++) {
         struct sm *sm = manager_at(view, i);
-        if (sm && part->has[view->seats[i].port] && sm_state(sm) == SM_DISCOVERING)
+        if (sm && part->has[view->instances[i].port] && sm_state(sm) == SM_DISCOVERING)
             return complain(part->complaint, "the manager at '%s' is still discovering",
-                            part_node_name(part, view->seats[i].port));
+                            part_node_name(part, view->instances[i].port));
     }
     return true;
 }
 
-/* ---- what the master knows ---- */
+/* ---- the database of the master ---- */
 
-static const struct subnet_port *known_port(const struct part *part, const struct subnet *subnet,
-                                            uint32_t port)
+static const struct subnet_port *discovered_port(const struct part *part,
+                                                 const struct subnet *subnet, uint32_t port)
 {
     unsigned number = topology_port_number(part->topology, port);
     uint32_t node = map_get(
@@ -191,25 +193,27 @@ static const struct subnet_port *known_port(const struct part *part, const struc
     return &subnet->ports.items[subnet->nodes.items[node].first_port + number];
 }
 
-static bool knows_link(struct part *part, const struct subnet *subnet, uint32_t port, uint32_t peer)
+static bool has_discovered_link(struct part *part, const struct subnet *subnet, uint32_t port,
+                                uint32_t peer)
 {
-    const struct subnet_port *near = known_port(part, subnet, port);
-    const struct subnet_port *far = peer == TOPOLOGY_NONE ? NULL : known_port(part, subnet, peer);
+    const struct subnet_port *near = discovered_port(part, subnet, port);
+    const struct subnet_port *far =
+        peer == TOPOLOGY_NONE ? NULL : discovered_port(part, subnet, peer);
     const struct subnet_port *found =
         !near || near->peer == SUBNET_NONE ? NULL : &subnet->ports.items[near->peer];
     if (!near)
-        return complain(part->complaint, "the master does not know '%s'",
+        return complain(part->complaint, "the master has not discovered '%s'",
                         part_node_name(part, port));
     if (found == far || (peer == TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port)))
         return true;
     return complain(part->complaint, "the master %s at '%s' port %u",
                     !found ? "misses the link"
                     : far  ? "has a wrong link"
-                           : "believes in a dead link",
+                           : "has a failed link",
                     part_node_name(part, port), topology_port_number(part->topology, port));
 }
 
-static bool discovered(struct part *part)
+static bool part_is_discovered(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
     struct sm *master = find_master(part, &at);
@@ -222,19 +226,18 @@ static bool discovered(struct part *part)
             continue;
         nodes += part->topology->ports.items[port].node != last;
         last = part->topology->ports.items[port].node;
-        if (!knows_link(part, subnet, port, part_peer(part, port)))
+        if (!has_discovered_link(part, subnet, port, part_peer(part, port)))
             return false;
     }
     for (size_t i = 0; i < subnet->nodes.count; i++)
         present += subnet->nodes.items[i].present;
     return present == nodes ||
-           complain(part->complaint, "the master knows %u nodes where there are %u", present,
-                    nodes);
+           complain(part->complaint, "the master has %u nodes, the fabric has %u", present, nodes);
 }
 
-/* ---- what agents hold ---- */
+/* ---- attributes of agents ---- */
 
-static bool lids_unique(struct part *part)
+static bool part_has_unique_lids(struct part *part)
 {
     uint32_t *owner = mem_alloc((LID_UNICAST_LAST + 1) * sizeof *owner);
     bool fine = true;
@@ -259,7 +262,7 @@ static bool lids_unique(struct part *part)
     return fine;
 }
 
-static bool active(struct part *part)
+static bool part_is_active(struct part *part)
 {
     static const char *const states[] = {"no state", "Down", "Init", "Armed", "Active"};
     for (uint32_t port = 0; port < part->topology->ports.count; port++) {
@@ -272,32 +275,34 @@ static bool active(struct part *part)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- all checks ---- */
 
 static bool (*const checks[CHECK_KINDS])(struct part *part) = {
-    [CHECK_ONE_MASTER] = one_master,
-    [CHECK_SETTLED] = settled,
-    [CHECK_DISCOVERED] = discovered,
-    [CHECK_LIDS_UNIQUE] = lids_unique,
-    [CHECK_ACTIVE] = active,
+    [CHECK_ONE_MASTER] = part_has_one_master,
+    [CHECK_SETTLED] = part_is_settled,
+    [CHECK_DISCOVERED] = part_is_discovered,
+    [CHECK_LIDS_UNIQUE] = part_has_unique_lids,
+    [CHECK_ACTIVE] = part_is_active,
     [CHECK_REACHABLE] = part_is_reachable,
     [CHECK_DEADLOCK_FREE] = part_is_deadlock_free,
 };
 
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint)
 {
+    assert(kind < CHECK_KINDS);
     const struct topology *topology = fabric_topology(view->fabric);
-    bool *seen = mem_zalloc(topology->ports.count + 1, sizeof *seen); /* parts looked at */
+    bool *seen =
+        mem_zalloc(topology->ports.count + 1, sizeof *seen); /* ports of parts that were checked */
     bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
     bool holds = true, any = false;
     complaint->text[0] = 0;
-    for (size_t i = 0; holds && i < view->seat_count; i++) {
-        uint32_t port = view->seats[i].port;
+    for (size_t i = 0; holds && i < view->instance_count; i++) {
+        uint32_t port = view->instances[i].port;
         if (!manager_at(view, i) || seen[port])
             continue;
         struct part part = {view, topology, port, has, complaint};
         memset(has, 0, topology->ports.count * sizeof *has);
-        mark(&part);
+        mark_part(&part);
         for (size_t j = 0; j < topology->ports.count; j++)
             seen[j] |= has[j];
         any = true;

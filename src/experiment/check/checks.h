@@ -1,10 +1,9 @@
-/* Is the fabric in order? Asked of the fabric itself, not of those who manage it.
+/* Checks of the fabric itself, independent of its managers.
  *
- * A fabric may have come apart, so everything is asked for each part that a living manager sits in:
- * what cables connect with its port now. Agents that are known not to answer (mute ones) are not
- * part of anything. What is looked at is what is really there: the states and addresses that agents
- * hold, the tables that switches use; of managers only their state and, for `discovered`, what they
- * know. */
+ * A fabric may be partitioned, so each check runs for each part: the ports that cables connect with
+ * the port of a running manager. Nodes whose agents do not answer belong to no part. The checks
+ * read the attributes of agents and the tables of switches; from managers they read only the state
+ * and, for `discovered`, the subnet database. */
 #ifndef WEFT_EXPERIMENT_CHECK_CHECKS_H
 #define WEFT_EXPERIMENT_CHECK_CHECKS_H
 
@@ -15,30 +14,29 @@
 
 struct partitions;
 
-struct check_seat {
+struct manager_instance {
     uint32_t port;    /* of the fabric */
-    uint32_t manager; /* of the simulator, or NO_MANAGER; killed ones count as none */
+    uint32_t manager; /* index in the simulator; NO_MANAGER: not running, or killed */
 };
 
 struct check_view {
     const struct fabric *fabric;
     struct sim *sim;
-    const struct check_seat *seats;
-    size_t seat_count;
-    const bool *silent; /* by node: does not answer; NULL: all do */
+    const struct manager_instance *instances;
+    size_t instance_count;
+    const bool *silent; /* by node: its agent does not answer; NULL: all do */
 };
 
 struct complaint {
     char text[256];
 };
-/* Says what is wrong; false, so that a check can end with it. */
+/* Formats what is wrong; returns false, so that a check can return it. */
 bool complain(struct complaint *complaint, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if it holds for every part with a living manager, and there is one; else what is wrong
- * first. */
+/* True if it holds for every part, and there is one; else the complaint has the first violation. */
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint);
-/* All of them. */
+/* All of these checks. */
 bool check_in_order(const struct check_view *view, struct complaint *complaint);
 
 /* ---- machines (machines_check.c) ---- */
@@ -47,7 +45,7 @@ struct expected_machine {
     const char *name;
     uint64_t guid;
     uint16_t lid;
-    bool wanted; /* else it must be nowhere */
+    bool wanted; /* false: it must not exist */
 };
 
 struct expected_machines {
@@ -57,8 +55,8 @@ struct expected_machines {
     const struct partitions *partitions; /* NULL: keys are not checked */
 };
 
-/* `check machines`: every machine is at one place with the LID it was given, no LID got lost, and
- * whoever has a function has its own partition keys and nobody else's. */
+/* `check machines`: every machine exists once with its LID, no LID is lost, and every function has
+ * the partition keys of its machine and no others. */
 bool check_machines(const struct check_view *view, const struct expected_machines *expected,
                     struct complaint *complaint);
 

@@ -1,12 +1,12 @@
-/* The tables that are really in the switches, given to the independent check of src/routing.
+/* The LFTs of the switches, checked by routing/check.
  *
- * A pair counts as delivered if the LID that its source really uses leads there: the one that the
- * master's paths name, which with destination renaming is not the base LID for some. Where the
- * master has no path yet, it is the base LID. Dependencies are followed for every LID of every
- * port, used or not, on the lane of the service level that the master tells sources to use.
+ * A pair is delivered if the LID that its source uses leads to the destination: the LID of the
+ * master's path, which with destination renaming may differ from the base LID, or the base LID
+ * where the master has no path yet. Dependencies are followed for every LID of every port, used or
+ * not, on the VL of the SL that the master's paths name.
  *
- * A hypervisor's functions count as terminals at the port of the switch that its cable leads to;
- * its virtual switch, which has one way in and out, is looked at by itself. */
+ * Virtual functions of a hypervisor are terminals at the switch port that its cable leads to. The
+ * virtual switch has one uplink and is checked separately. */
 #include "experiment/check/checks_tables.h"
 
 #include "base/map.h"
@@ -15,6 +15,7 @@
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void add_switches(const struct part *part, struct network *network, uint32_t *index)
@@ -32,11 +33,11 @@ static void add_switches(const struct part *part, struct network *network, uint3
     }
 }
 
-/* `beside`: the terminal with which it shares its port, or NETWORK_NONE. */
+/* `beside`: the terminal that shares the port, or NETWORK_NONE. */
 static uint32_t add_terminal(const struct part *part, struct network *network, uint32_t port,
                              uint32_t at, unsigned number, uint32_t beside)
 {
-    bool moves = topology_function(part->topology, port) > 0; /* its GUID is its machine's */
+    bool moves = topology_function(part->topology, port) > 0; /* has the GUID of its machine */
     uint64_t guid = moves ? fabric_port_guid(part->view->fabric, port, 0)
                           : part->topology->ports.items[port].guid;
     uint16_t lid = (uint16_t)part_field(part, port, PORT_INFO_LID);
@@ -48,7 +49,7 @@ static uint32_t add_terminal(const struct part *part, struct network *network, u
     return terminal;
 }
 
-/* `uplink`: of the virtual switch. */
+/* Adds the functions behind a virtual switch, whose uplink is given. */
 static void add_functions(const struct part *part, struct network *network, uint32_t uplink,
                           uint32_t at, unsigned number)
 {
@@ -64,8 +65,8 @@ static void add_functions(const struct part *part, struct network *network, uint
     }
 }
 
-/* Each virtual switch sends its functions' LIDs to them. */
-static bool fit_vswitches(struct part *part)
+/* Whether each virtual switch forwards the LIDs of its functions to them. */
+static bool vswitches_forward(struct part *part)
 {
     const struct topology *topology = part->topology;
     for (uint32_t port = 0; port < topology->ports.count; port++) {
@@ -77,7 +78,7 @@ static bool fit_vswitches(struct part *part)
             fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
         if (lid && (!table || table[lid] != topology_port_number(topology, socket)))
             return complain(part->complaint,
-                            "'%s' does not get what its virtual switch has for LID %u",
+                            "the virtual switch of '%s' does not forward LID %u to it",
                             part_node_name(part, port), lid);
     }
     return true;
@@ -120,7 +121,7 @@ static void copy_tables(const struct part *part, struct routes *routes, const ui
     }
 }
 
-/* The manager's own terminal for the first one at each of our switches, or NETWORK_NONE. */
+/* By switch: the terminal of the master for the first terminal at the switch, or NETWORK_NONE. */
 static uint32_t *match_terminals(const struct network *network, const struct network *known)
 {
     uint32_t *match = mem_alloc((network->switches.count + 1) * sizeof *match);
@@ -138,17 +139,18 @@ static uint32_t *match_terminals(const struct network *network, const struct net
     return match;
 }
 
-/* Which LID the terminals at a switch use for those at another: the same offset from the base LID
- * for all of them. False if that is no LID of the destination's. */
-static bool take_offset(struct part *part, const struct network *network, struct routes *routes,
-                        uint32_t from, uint32_t to, uint16_t dlid)
+/* Stores the offset from the base LID that terminals at one switch use for those at another. False
+ * if it gives no LID of the destination. */
+static bool store_offset(struct part *part, const struct network *network, struct routes *routes,
+                         uint32_t from, uint32_t to, uint16_t dlid)
 {
+    assert(from < routes->switch_count && to < routes->switch_count);
     uint32_t target = network->terminals_at[network->first_terminal[to]];
     const struct network_terminal *terminal = &network->terminals.items[target];
     unsigned offset = (unsigned)dlid - terminal->lid;
     char labels[2][NETWORK_LABEL_BYTES];
     if (dlid == 0 || terminal->lid == 0)
-        return true; /* no path yet, or nobody can send there */
+        return true; /* no path yet, or no LID */
     if (offset >> terminal->lmc)
         return complain(part->complaint, "at %s LID %u is used for %s, which has others",
                         network_label(network, from | NETWORK_SWITCH, labels[0]), dlid,
@@ -157,7 +159,7 @@ static bool take_offset(struct part *part, const struct network *network, struct
     return true;
 }
 
-static bool take_offsets(struct part *part, const struct network *network, struct routes *routes)
+static bool store_offsets(struct part *part, const struct network *network, struct routes *routes)
 {
     const struct sm *master = part_master(part);
     struct sm_paths paths = master ? sm_paths(master) : (struct sm_paths){0};
@@ -169,24 +171,25 @@ static bool take_offsets(struct part *part, const struct network *network, struc
     for (uint32_t to = 0; fine && to < routes->switch_count; to++)
         for (uint32_t from = 0; fine && from < routes->switch_count; from++)
             if (match[to] != NETWORK_NONE && match[from] != NETWORK_NONE)
-                fine = take_offset(
+                fine = store_offset(
                     part, network, routes, from, to,
                     path_lookup(paths.routes, paths.network, match[from], match[to]).dlid);
     mem_free(match);
     return fine;
 }
 
-/* Levels go by switch and LID, both of which the master knows as the fabric has them. */
-static void take_levels(struct part *part, const struct network *network, struct routes *routes)
+/* Copies the SLs of the master. They are indexed by switch and LID. */
+static void copy_service_levels(struct part *part, const struct network *network,
+                                struct routes *routes)
 {
     const struct sm *master = part_master(part);
     struct sm_paths paths = master ? sm_paths(master) : (struct sm_paths){0};
     struct map by_guid = {0};
     if (!paths.network || !paths.routes->service_levels)
         return;
-    const struct routes *told = paths.routes;
-    uint32_t stride = told->stride < routes->stride ? told->stride : routes->stride;
-    routes->vls = told->vls;
+    const struct routes *own = paths.routes;
+    uint32_t stride = own->stride < routes->stride ? own->stride : routes->stride;
+    routes->vls = own->vls;
     routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride + 1, 1);
     for (uint32_t i = 0; i < paths.network->switches.count; i++)
         map_add(&by_guid, paths.network->switches.items[i].guid, i);
@@ -194,12 +197,12 @@ static void take_levels(struct part *part, const struct network *network, struct
         uint32_t known = map_get(&by_guid, network->switches.items[at].guid);
         if (known != NETWORK_NONE)
             memcpy(routes->service_levels + (size_t)at * routes->stride,
-                   told->service_levels + (size_t)known * told->stride, stride);
+                   own->service_levels + (size_t)known * own->stride, stride);
     }
     map_release(&by_guid);
 }
 
-/* Looks at the tables and at one of the two questions; the finding is the verifier's own. */
+/* Verifies the tables for one of the two checks; the complaint is the finding of the verifier. */
 static bool verify_part(struct part *part, bool deadlock)
 {
     struct network network;
@@ -212,14 +215,14 @@ static bool verify_part(struct part *part, bool deadlock)
     bool overlap = network_finish(&network) != 0;
     routes_init(&routes, &network, "live");
     copy_tables(part, &routes, index);
-    bool named = !overlap && take_offsets(part, &network, &routes);
-    take_levels(part, &network, &routes);
+    bool named = !overlap && store_offsets(part, &network, &routes);
+    copy_service_levels(part, &network, &routes);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
     bool fine = deadlock ? !overlap && report.cycle.count == 0 : named && verify_delivers(&report);
     if (overlap) {
         complain(part->complaint, "LIDs overlap");
     } else if (!fine && (deadlock || named)) {
-        size_t first = !deadlock && report.cycle.count; /* a cycle comes before all else */
+        size_t first = !deadlock && report.cycle.count; /* the finding of a cycle comes first */
         complain(part->complaint, "%s",
                  first < report.findings.count ? report.findings.items[first] : "");
     }
@@ -232,7 +235,7 @@ static bool verify_part(struct part *part, bool deadlock)
 
 bool part_is_reachable(struct part *part)
 {
-    return fit_vswitches(part) && verify_part(part, false);
+    return vswitches_forward(part) && verify_part(part, false);
 }
 
 bool part_is_deadlock_free(struct part *part)

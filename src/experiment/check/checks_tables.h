@@ -7,18 +7,18 @@
 struct part {
     const struct check_view *view;
     const struct topology *topology;
-    uint32_t from; /* the port of the manager that it is looked at for */
-    bool *has;     /* by port */
+    uint32_t from; /* port of the manager that the part is found from */
+    bool *has;     /* by port: belongs to the part */
     struct complaint *complaint;
 };
 
 const char *part_node_name(const struct part *part, uint32_t port);
 bool part_is_switch(const struct part *part, uint32_t port);
-/* The other end of a port's link, if it is up and the other end belongs to the part. */
+/* The peer of a port whose link is up, if it belongs to the part; else TOPOLOGY_NONE. */
 uint32_t part_peer(const struct part *part, uint32_t port);
-/* Of the port's live PortInfo. */
+/* A field of the PortInfo of the agent. */
 unsigned part_field(const struct part *part, uint32_t port, enum wire_field field);
-/* The part's only master, or NULL. */
+/* The only master of the part, or NULL. */
 struct sm *part_master(const struct part *part);
 
 bool part_is_reachable(struct part *part);

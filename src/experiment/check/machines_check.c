@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Ports of functions by the GUID they have now; those that two have are lost here, and counted. A
- * function whose hypervisor is not there is none. */
+/* Ports of functions by their present GUID; duplicates are counted. Functions of a hypervisor that
+ * is down are left out. */
 struct functions {
     struct map by_guid;
     uint32_t twice, with_lid, all;
@@ -54,9 +54,9 @@ static bool is_in_place(const struct check_view *view, const struct expected_mac
         return port == MAP_NONE || complain(complaint, "'%.80s' is still at '%.80s'", machine->name,
                                             name_at(view, port));
     if (port == MAP_NONE)
-        return complain(complaint, "'%.80s' is nowhere", machine->name);
+        return complain(complaint, "'%.80s' has no function", machine->name);
     uint64_t lid = wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID);
-    return lid == machine->lid || complain(complaint, "'%.80s' has LID %u where %u is its own",
+    return lid == machine->lid || complain(complaint, "'%.80s' has LID %u instead of %u",
                                            machine->name, (unsigned)lid, machine->lid);
 }
 
@@ -67,11 +67,8 @@ static bool are_lids_conserved(const struct expected_machines *expected,
     for (size_t i = 0; expected->dynamic_lids && i < expected->count; i++)
         wanted += expected->items[i].wanted;
     return functions->with_lid == wanted ||
-           complain(complaint, "%u functions have a LID where %u should", functions->with_lid,
-                    wanted);
+           complain(complaint, "%u functions have a LID, %u should", functions->with_lid, wanted);
 }
-
-/* ---- partitions ---- */
 
 enum { KEYS_MOST = 1024 };
 
@@ -80,7 +77,7 @@ static int ascending(const void *a, const void *b)
     return *(const uint16_t *)a - *(const uint16_t *)b;
 }
 
-/* Sorts them, the blanks taken out; how many are left. */
+/* Removes zero keys and sorts the rest; returns their number. */
 static unsigned tidy_keys(uint16_t *keys, unsigned count)
 {
     unsigned left = 0;
@@ -102,10 +99,10 @@ static bool has_its_keys(const struct check_view *view, const struct partitions 
     unsigned due = tidy_keys(wanted->keys.items, (unsigned)wanted->keys.count);
     for (unsigned i = 0; i < count && i < due; i++)
         if (keys[i] != wanted->keys.items[i])
-            return complain(
-                complaint, "0x%016llx at '%.80s' has the key 0x%04x where 0x%04x is due",
-                (unsigned long long)guid, name_at(view, port), keys[i], wanted->keys.items[i]);
-    return count == due || complain(complaint, "0x%016llx at '%.80s' has %u keys where %u are due",
+            return complain(complaint, "0x%016llx at '%.80s' has P_Key 0x%04x instead of 0x%04x",
+                            (unsigned long long)guid, name_at(view, port), keys[i],
+                            wanted->keys.items[i]);
+    return count == due || complain(complaint, "0x%016llx at '%.80s' has %u P_Keys instead of %u",
                                     (unsigned long long)guid, name_at(view, port), count, due);
 }
 
@@ -130,7 +127,7 @@ bool check_machines(const struct check_view *view, const struct expected_machine
     bool fine = true;
     find_functions(view, &functions);
     if (functions.twice)
-        fine = complain(complaint, "%u GUIDs are at two places", functions.twice);
+        fine = complain(complaint, "%u GUIDs are duplicate", functions.twice);
     for (size_t i = 0; fine && i < expected->count; i++)
         fine = is_in_place(view, &expected->items[i], &functions, complaint);
     fine = fine && are_lids_conserved(expected, &functions, complaint) &&

@@ -15,10 +15,10 @@ struct unaffected {
     const struct topology *topology;
     struct sim_paths *paths;
     bool has_traffic;
-    VEC(uint32_t) ports; /* that send or receive */
-    uint32_t *index;     /* by port of the fabric: in `ports`, or TOPOLOGY_NONE */
+    VEC(uint32_t) ports; /* of senders and receivers */
+    uint32_t *index;     /* by port of the fabric: index in `ports`, or TOPOLOGY_NONE */
     uint64_t *affected;  /* bits: sender * count + receiver */
-    bool failed;         /* something has */
+    bool failed;         /* an action has failed a link or node */
     struct text seen;    /* tables and port states that were checked last */
     uint64_t losses;     /* packets; without traffic: states in which some pair was not delivered */
     struct complaint first;
@@ -28,7 +28,7 @@ struct unaffected {
 
 static void add_port(struct unaffected *u, uint32_t port)
 {
-    /* `no-loss-of others` is about machines */
+    /* machines are checked by `no-loss-of others` */
     if (port >= DATA_VM || u->index[port] != TOPOLOGY_NONE)
         return;
     u->index[port] = (uint32_t)u->ports.count;
@@ -57,8 +57,8 @@ struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths
     return u;
 }
 
-/* All pairs are known when something fails for the first time. */
-static void begin_pairs(struct unaffected *u)
+/* Called before the first failure, when all traffic has been added. */
+static void collect_pairs(struct unaffected *u)
 {
     u->failed = true;
     for (uint32_t port = 0; !u->has_traffic && port < u->topology->ports.count; port++) {
@@ -80,52 +80,52 @@ void unaffected_free(struct unaffected *u)
     mem_free(u);
 }
 
-/* ---- ways ---- */
+/* ---- paths ---- */
 
-struct way {
+struct path_walk {
     const struct unaffected *u;
     uint16_t dlid;
-    uint32_t at; /* port through which it leaves next */
+    uint32_t at; /* output port of the next hop */
     unsigned hops;
     bool live; /* only over ports that pass data now */
 };
 
-/* Crosses the link at way->at, then the switch there; true: on to the next link. The port arrived
- * at goes to *arrived. */
-static bool follow(struct way *way, uint32_t *arrived)
+/* Follows the link at path->at and the LFT of the switch behind it. True: there is a next hop.
+ * *arrived is the port at the other end of the link. */
+static bool follow_hop(struct path_walk *path, uint32_t *arrived)
 {
-    const struct fabric *fabric = way->u->fabric;
-    const struct topology *topology = way->u->topology;
-    uint32_t peer = topology->ports.items[way->at].peer;
+    const struct fabric *fabric = path->u->fabric;
+    const struct topology *topology = path->u->topology;
+    uint32_t peer = topology->ports.items[path->at].peer;
     unsigned top;
     *arrived = TOPOLOGY_NONE;
-    if (peer == TOPOLOGY_NONE || (way->live && !(fabric_port_passes_data(fabric, way->at) &&
-                                                 fabric_port_passes_data(fabric, peer))))
+    if (peer == TOPOLOGY_NONE || (path->live && !(fabric_port_passes_data(fabric, path->at) &&
+                                                  fabric_port_passes_data(fabric, peer))))
         return false;
     *arrived = peer;
     uint32_t node = topology->ports.items[peer].node;
-    if (topology->nodes.items[node].kind != NODE_SWITCH || ++way->hops > topology->nodes.count)
+    if (topology->nodes.items[node].kind != NODE_SWITCH || ++path->hops > topology->nodes.count)
         return false;
     const uint8_t *table = fabric_linear_table(fabric, node, &top);
-    if (!table || way->dlid > top || table[way->dlid] > topology->nodes.items[node].port_count ||
-        table[way->dlid] == 0)
+    if (!table || path->dlid > top || table[path->dlid] > topology->nodes.items[node].port_count ||
+        table[path->dlid] == 0)
         return false;
-    way->at = topology_port_index(topology, node, table[way->dlid]);
+    path->at = topology_port_index(topology, node, table[path->dlid]);
     return true;
 }
 
-static bool delivers(const struct unaffected *u, uint32_t sender, uint32_t receiver)
+static bool is_delivered(const struct unaffected *u, uint32_t sender, uint32_t receiver)
 {
-    struct way way = {u, sim_paths_find(u->paths, sender, receiver).dlid, sender, 0, true};
+    struct path_walk path = {u, sim_paths_find(u->paths, sender, receiver).dlid, sender, 0, true};
     uint32_t arrived;
-    if (way.dlid == 0)
+    if (path.dlid == 0)
         return false;
-    while (follow(&way, &arrived))
+    while (follow_hop(&path, &arrived))
         ;
     return arrived == receiver;
 }
 
-static bool touches(const struct unaffected *u, const struct action *action, uint32_t port)
+static bool is_failing_port(const struct unaffected *u, const struct action *action, uint32_t port)
 {
     const struct topology *topology = u->topology;
     if (action->kind == ACTION_FAIL_NODE)
@@ -133,44 +133,44 @@ static bool touches(const struct unaffected *u, const struct action *action, uin
     return port == action->port || topology->ports.items[port].peer == action->port;
 }
 
-/* Also those that have no way now: nothing can be said of them. */
-static bool depends(const struct unaffected *u, const struct action *action, uint32_t sender,
-                    uint32_t receiver)
+/* Whether the path of a pair uses what fails. Pairs without a path count as dependent. */
+static bool uses_failing_port(const struct unaffected *u, const struct action *action,
+                              uint32_t sender, uint32_t receiver)
 {
-    struct way way = {u, sim_paths_find(u->paths, sender, receiver).dlid, sender, 0, false};
+    struct path_walk path = {u, sim_paths_find(u->paths, sender, receiver).dlid, sender, 0, false};
     uint32_t arrived;
     bool more;
-    if (way.dlid == 0 || touches(u, action, sender))
+    if (path.dlid == 0 || is_failing_port(u, action, sender))
         return true;
     do {
-        more = follow(&way, &arrived);
-        if (arrived == TOPOLOGY_NONE || touches(u, action, arrived) ||
-            (more && touches(u, action, way.at)))
+        more = follow_hop(&path, &arrived);
+        if (arrived == TOPOLOGY_NONE || is_failing_port(u, action, arrived) ||
+            (more && is_failing_port(u, action, path.at)))
             return true;
     } while (more);
     return arrived != receiver;
 }
 
-void unaffected_before(struct unaffected *u, const struct action *action)
+void unaffected_before_action(struct unaffected *u, const struct action *action)
 {
     if (!u || (action->kind != ACTION_FAIL_LINK && action->kind != ACTION_FAIL_NODE &&
                action->kind != ACTION_FLAP))
         return;
     if (!u->failed)
-        begin_pairs(u);
+        collect_pairs(u);
     for (size_t i = 0; i < u->ports.count; i++)
         for (size_t j = 0; j < u->ports.count; j++) {
             size_t pair = i * u->ports.count + j;
             if (i != j && !bitset_has(u->affected, pair) &&
-                depends(u, action, u->ports.items[i], u->ports.items[j]))
+                uses_failing_port(u, action, u->ports.items[i], u->ports.items[j]))
                 bitset_add(u->affected, pair);
         }
 }
 
-/* ---- findings ---- */
+/* ---- losses ---- */
 
-static void note(struct unaffected *u, uint64_t now, uint32_t sender, uint32_t receiver,
-                 const char *what)
+static void count_loss(struct unaffected *u, uint64_t now, uint32_t sender, uint32_t receiver,
+                       const char *what)
 {
     const struct topology_port *ports = u->topology->ports.items;
     char time[TIME_TEXT_BYTES];
@@ -192,12 +192,12 @@ void unaffected_lost(struct unaffected *u, uint64_t now, const struct packet_vie
                                     u->index[packet->destination]))
         return;
     snprintf(what, sizeof what, "a packet is lost: %s", loss_names[cause]);
-    note(u, now, packet->source, packet->destination, what);
+    count_loss(u, now, packet->source, packet->destination, what);
 }
 
 /* ---- states ---- */
 
-bool unaffected_wants_all(const struct unaffected *u)
+bool unaffected_needs_every_event(const struct unaffected *u)
 {
     return u && u->failed && !u->has_traffic;
 }
@@ -226,18 +226,19 @@ static bool has_new_state(struct unaffected *u)
     return !same;
 }
 
-void unaffected_look(struct unaffected *u, uint64_t now)
+void unaffected_update(struct unaffected *u, uint64_t now)
 {
-    if (!unaffected_wants_all(u) || !has_new_state(u))
+    if (!unaffected_needs_every_event(u) || !has_new_state(u))
         return;
     for (size_t i = 0; i < u->ports.count; i++)
         for (size_t j = 0; j < u->ports.count; j++)
             if (i != j && !bitset_has(u->affected, i * u->ports.count + j) &&
-                !delivers(u, u->ports.items[i], u->ports.items[j]))
-                note(u, now, u->ports.items[i], u->ports.items[j], "there is no way for a while");
+                !is_delivered(u, u->ports.items[i], u->ports.items[j]))
+                count_loss(u, now, u->ports.items[i], u->ports.items[j],
+                           "there is no path for a while");
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 uint64_t unaffected_losses(const struct unaffected *u)
 {

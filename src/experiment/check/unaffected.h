@@ -1,13 +1,12 @@
-/* `check no-loss-of unaffected`: whoever did not depend on what failed must not suffer from the
- * cure.
+/* `check no-loss-of unaffected`: a repair must not harm pairs that did not depend on what failed.
  *
- * When something is about to fail, the way of every pair of senders and receivers is followed
- * through the tables that are in the switches at that moment. Pairs whose way does not touch what
- * fails are unaffected, and stay so until a later failure touches theirs. From then on
- *   - with traffic, no packet of an unaffected pair may be lost, for whatever cause;
- *   - without, every state of tables and ports that the fabric passes through must deliver all
- *     unaffected pairs, from the base or renamed address that senders use at that moment.
- * Ways through switches with random forwarding tables are not followed: such pairs count as
+ * Before a failure, the path of every pair of senders and receivers is followed through the present
+ * LFTs. Pairs whose path does not use what fails are unaffected until a later failure concerns
+ * their path. With traffic, no packet of an unaffected pair may be lost from then on, whatever the
+ * cause. Without traffic, every state of tables and ports must deliver all unaffected pairs, by the
+ * base or renamed LID that senders use at that time.
+ *
+ * Paths through switches with random forwarding tables are not followed: such pairs count as
  * affected. */
 #ifndef WEFT_EXPERIMENT_CHECK_UNAFFECTED_H
 #define WEFT_EXPERIMENT_CHECK_UNAFFECTED_H
@@ -25,15 +24,15 @@ struct unaffected *unaffected_new(struct fabric *fabric, struct sim_paths *paths
 void unaffected_add(struct unaffected *unaffected, const struct traffic *traffic);
 void unaffected_free(struct unaffected *unaffected);
 
-/* All may be called with NULL, when nobody asks. */
+/* The functions below accept NULL: the check is off. */
 
-/* Before an action is carried out. */
-void unaffected_before(struct unaffected *unaffected, const struct action *action);
+/* Called before an action is applied. */
+void unaffected_before_action(struct unaffected *unaffected, const struct action *action);
 void unaffected_lost(struct unaffected *unaffected, uint64_t now, const struct packet_view *packet,
                      enum loss cause);
-/* Every state must be seen, so time must pass event by event. */
-bool unaffected_wants_all(const struct unaffected *unaffected);
-void unaffected_look(struct unaffected *unaffected, uint64_t now);
+/* Whether time must advance event by event, so that every state is checked. */
+bool unaffected_needs_every_event(const struct unaffected *unaffected);
+void unaffected_update(struct unaffected *unaffected, uint64_t now);
 
 uint64_t unaffected_losses(const struct unaffected *unaffected);
 bool unaffected_holds(const struct unaffected *unaffected, struct complaint *complaint);

@@ -4,16 +4,16 @@
 
 #include <math.h>
 
-enum { LOOKS_A_BUCKET = 10 };
+enum { SAMPLES_A_BUCKET = 10 };
 
-static bool counts(const struct collector *collector)
+static bool is_counter(const struct collector *collector)
 {
     return measure_counts(collector->collection->what);
 }
 
-/* ---- looking ---- */
+/* ---- reading values ---- */
 
-static uint64_t read_lane(const struct collector *collector, uint32_t port, unsigned vl)
+static uint64_t read_vl(const struct collector *collector, uint32_t port, unsigned vl)
 {
     struct vl_view view = fabric_vl(collector->fabric, port, vl);
     switch (collector->collection->what) {
@@ -28,7 +28,7 @@ static uint64_t read_lane(const struct collector *collector, uint32_t port, unsi
     }
 }
 
-/* What a port receives is what the other end has sent. */
+/* A port receives what its peer has sent. */
 static uint64_t read_port(const struct collector *collector, uint32_t port)
 {
     const struct topology *topology = fabric_topology(collector->fabric);
@@ -42,14 +42,14 @@ static uint64_t read_port(const struct collector *collector, uint32_t port)
     if (collection->what == MEASURE_RECEIVED || collection->what == MEASURE_RECEIVED_BITS)
         port = peer;
     if (collection->vl != COLLECT_ANY)
-        return read_lane(collector, port, collection->vl);
-    unsigned lanes = collector->lanes[topology->ports.items[port].node];
-    for (unsigned vl = 0; vl < lanes; vl++)
-        sum += read_lane(collector, port, vl);
+        return read_vl(collector, port, collection->vl);
+    unsigned data_vls = collector->data_vls[topology->ports.items[port].node];
+    for (unsigned vl = 0; vl < data_vls; vl++)
+        sum += read_vl(collector, port, vl);
     return sum;
 }
 
-/* The sum over ports; of shares the mean over those with a cable. */
+/* The sum over ports; for a share the mean over ports with a cable. */
 static uint64_t read_ports(const struct collector *collector, uint32_t first, uint32_t last)
 {
     const struct topology *topology = fabric_topology(collector->fabric);
@@ -99,7 +99,7 @@ static uint64_t read_value(const struct collector *collector)
     return collector->info->places == PLACE_FABRIC ? read_totals(collector) : read_place(collector);
 }
 
-/* ---- keeping ---- */
+/* ---- sampling ---- */
 
 static void add_point(struct collector *collector, uint64_t now, double value)
 {
@@ -110,16 +110,16 @@ static void add_point(struct collector *collector, uint64_t now, double value)
         collector->results->series.items[collector->series].points.count == SERIES_POINTS;
 }
 
-/* Integers for one unit of what a look at it gives: counted things become rates. */
-static double look_scale(const struct collector *collector)
+/* Counted integers for one unit of a sample; counters become rates. */
+static double sample_scale(const struct collector *collector)
 {
-    if (!counts(collector))
+    if (!is_counter(collector))
         return collector->info->scale;
     return collector->collection->what == MEASURE_UTILISATION ? 1e9 : 1;
 }
 
-static double rate_since(const struct collector *collector, uint64_t from, uint64_t to,
-                         uint64_t time)
+static double rate_between(const struct collector *collector, uint64_t from, uint64_t to,
+                           uint64_t time)
 {
     return time ? (double)(to - from) / collector->info->scale / ((double)time / 1e12) : 0;
 }
@@ -134,7 +134,7 @@ static void add_value(struct collector *collector, double value)
         batches_add(&collector->batches, value);
 }
 
-static void look_at_packets(struct collector *collector, uint64_t now)
+static void sample_packets(struct collector *collector, uint64_t now)
 {
     double scale = collector->info->scale;
     if (collector->collection->how == COLLECT_SAMPLES && collector->fresh)
@@ -146,13 +146,13 @@ static void look_at_packets(struct collector *collector, uint64_t now)
     collector->summed = 0;
 }
 
-static void look_at_counter(struct collector *collector, uint64_t now)
+static void sample_counter(struct collector *collector, uint64_t now)
 {
     uint64_t value = read_value(collector);
-    double rate = rate_since(collector, collector->last, value, collector->step);
+    double rate = rate_between(collector, collector->last, value, collector->step);
     bool share = collector->collection->what == MEASURE_UTILISATION;
     if (!collect_is_series(collector->collection->how))
-        add_value(collector, rate * look_scale(collector));
+        add_value(collector, rate * sample_scale(collector));
     else if (collector->collection->how == COLLECT_SAMPLES && !share)
         add_point(collector, now, (double)value);
     else
@@ -160,7 +160,7 @@ static void look_at_counter(struct collector *collector, uint64_t now)
     collector->last = value;
 }
 
-static void look_at_level(struct collector *collector, uint64_t now)
+static void sample_level(struct collector *collector, uint64_t now)
 {
     double value = (double)read_value(collector);
     if (!collect_is_series(collector->collection->how)) {
@@ -169,15 +169,15 @@ static void look_at_level(struct collector *collector, uint64_t now)
         add_point(collector, now, value);
     } else {
         collector->sum += value;
-        if (++collector->looks < LOOKS_A_BUCKET)
+        if (++collector->samples < SAMPLES_A_BUCKET)
             return;
-        add_point(collector, now, collector->sum / LOOKS_A_BUCKET);
+        add_point(collector, now, collector->sum / SAMPLES_A_BUCKET);
         collector->sum = 0;
-        collector->looks = 0;
+        collector->samples = 0;
     }
 }
 
-/* ---- times ---- */
+/* ---- sample times ---- */
 
 uint64_t collector_next(const struct collector *collector)
 {
@@ -188,7 +188,7 @@ uint64_t collector_next(const struct collector *collector)
     return collector->step && collector->next < collector->to ? collector->next : collector->to;
 }
 
-void collector_look(struct collector *collector, uint64_t now)
+void collector_sample(struct collector *collector, uint64_t now)
 {
     if (!collector->begun && now >= collector->from) {
         collector->begun = true;
@@ -200,11 +200,11 @@ void collector_look(struct collector *collector, uint64_t now)
         return;
     if (collector->step && now >= collector->next) {
         if (collector->info->kind == MEASURE_OF_PACKETS)
-            look_at_packets(collector, now);
-        else if (counts(collector))
-            look_at_counter(collector, now);
+            sample_packets(collector, now);
+        else if (is_counter(collector))
+            sample_counter(collector, now);
         else
-            look_at_level(collector, now);
+            sample_level(collector, now);
         collector->next += collector->step;
     }
     if (now >= collector->to) {
@@ -214,14 +214,14 @@ void collector_look(struct collector *collector, uint64_t now)
     }
 }
 
-/* ---- hearing ---- */
+/* ---- reports of the fabric ---- */
 
-static bool is_on(const struct collector *collector)
+static bool is_active(const struct collector *collector)
 {
     return collector->begun && !collector->ended;
 }
 
-static bool is_meant(const struct collector *collector, uint32_t port)
+static bool covers_port(const struct collector *collector, uint32_t port)
 {
     const struct collection *collection = collector->collection;
     if (collection->port != TOPOLOGY_NONE)
@@ -231,7 +231,7 @@ static bool is_meant(const struct collector *collector, uint32_t port)
            (port < topology->ports.count && topology->ports.items[port].node == collection->node);
 }
 
-static void hear_packet(struct collector *collector, uint64_t now, uint64_t value)
+static void add_packet(struct collector *collector, uint64_t now, uint64_t value)
 {
     collector->latest = value;
     collector->fresh = true;
@@ -246,7 +246,7 @@ static void hear_packet(struct collector *collector, uint64_t now, uint64_t valu
     }
 }
 
-static void hear_events(struct collector *collector, uint64_t now, uint64_t amount)
+static void add_events(struct collector *collector, uint64_t now, uint64_t amount)
 {
     collector->count += amount;
     if (collector->collection->how == COLLECT_ALL)
@@ -256,17 +256,15 @@ static void hear_events(struct collector *collector, uint64_t now, uint64_t amou
 void collector_delivered(struct collector *collector, uint64_t now,
                          const struct packet_view *packet)
 {
-    if (!is_on(collector) || !is_meant(collector, packet->destination))
+    if (!is_active(collector) || !covers_port(collector, packet->destination))
         return;
     switch (collector->collection->what) {
-    case MEASURE_LATENCY: hear_packet(collector, now, now - packet->made); break;
-    case MEASURE_NETWORK_LATENCY: hear_packet(collector, now, now - packet->entered); break;
-    case MEASURE_HOPS: hear_packet(collector, now, packet->hops); break;
-    case MEASURE_DELIVERED: hear_events(collector, now, 1); break;
-    case MEASURE_DELIVERED_BITS: hear_events(collector, now, 8ull * packet->bytes); break;
-    case MEASURE_DELIVERED_PAYLOAD:
-        hear_events(collector, now, 8ull * packet->payload_bytes);
-        break;
+    case MEASURE_LATENCY: add_packet(collector, now, now - packet->made); break;
+    case MEASURE_NETWORK_LATENCY: add_packet(collector, now, now - packet->entered); break;
+    case MEASURE_HOPS: add_packet(collector, now, packet->hops); break;
+    case MEASURE_DELIVERED: add_events(collector, now, 1); break;
+    case MEASURE_DELIVERED_BITS: add_events(collector, now, 8ull * packet->bytes); break;
+    case MEASURE_DELIVERED_PAYLOAD: add_events(collector, now, 8ull * packet->payload_bytes); break;
     default: break;
     }
 }
@@ -274,46 +272,46 @@ void collector_delivered(struct collector *collector, uint64_t now,
 void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port)
 {
     const struct collection *collection = collector->collection;
-    if (collection->what == MEASURE_LOST && is_on(collector) && is_meant(collector, port) &&
+    if (collection->what == MEASURE_LOST && is_active(collector) && covers_port(collector, port) &&
         (collection->part == COLLECT_ANY || collection->part == cause))
-        hear_events(collector, now, 1);
+        add_events(collector, now, 1);
 }
 
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method)
 {
     const struct collection *collection = collector->collection;
-    if (collection->what == MEASURE_SMPS && is_on(collector) &&
+    if (collection->what == MEASURE_SMPS && is_active(collector) &&
         (collection->node == TOPOLOGY_NONE || collection->node == node) &&
         (collection->part == COLLECT_ANY || collection->part == method))
-        hear_events(collector, now, 1);
+        add_events(collector, now, 1);
 }
 
-void collector_tell(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
+void collector_report(struct collector *collector, uint64_t now, enum measure what, uint64_t value)
 {
     if (collector->collection->what != what)
         return;
     if (measures[what].kind == MEASURE_LEVEL)
         collector->level = value;
-    if (!is_on(collector))
+    if (!is_active(collector))
         return;
     if (measures[what].kind == MEASURE_OF_PACKETS)
-        hear_packet(collector, now, value);
+        add_packet(collector, now, value);
     else if (measures[what].kind == MEASURE_OF_EVENTS)
-        hear_events(collector, now, value);
+        add_events(collector, now, value);
     else if (collector->collection->how == COLLECT_ALL)
         add_point(collector, now, (double)value);
 }
 
-/* ---- birth, end, figures ---- */
+/* ---- life and figures ---- */
 
 void collector_init(struct collector *collector, const struct collection *collection,
-                    struct fabric *fabric, const uint8_t *lanes, struct results *results)
+                    struct fabric *fabric, const uint8_t *data_vls, struct results *results)
 {
     bool series = collect_is_series(collection->how);
     *collector = (struct collector){.collection = collection,
                                     .info = &measures[collection->what],
                                     .fabric = fabric,
-                                    .lanes = lanes,
+                                    .data_vls = data_vls,
                                     .results = results,
                                     .from = collection->from,
                                     .to = collection->to,
@@ -323,7 +321,7 @@ void collector_init(struct collector *collector, const struct collection *collec
     enum measure_kind kind = collector->info->kind;
     if (collection->how == COLLECT_BUCKETS && (kind == MEASURE_GAUGE || kind == MEASURE_LEVEL))
         collector->step =
-            collection->every < LOOKS_A_BUCKET ? 1 : collection->every / LOOKS_A_BUCKET;
+            collection->every < SAMPLES_A_BUCKET ? 1 : collection->every / SAMPLES_A_BUCKET;
     if (!series)
         return;
     char unit[32];
@@ -352,7 +350,7 @@ void collector_set_window(struct collector *collector, uint64_t from, uint64_t t
 static double figure_of_values(const struct collector *collector)
 {
     const struct summary *summary = &collector->summary;
-    double scale = look_scale(collector);
+    double scale = sample_scale(collector);
     switch (collector->collection->how) {
     case COLLECT_MEAN: return summary->mean / scale;
     case COLLECT_MIN: return (double)summary->min / scale;
@@ -374,13 +372,13 @@ void collector_publish(struct collector *collector, uint64_t now)
     double value;
     if (collect_is_series(collection->how) || !collector->begun)
         return;
-    bool rate = counts(collector) && !total && collection->what != MEASURE_UTILISATION;
+    bool rate = is_counter(collector) && !total && collection->what != MEASURE_UTILISATION;
     snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
-    if (counts(collector) && (total || collection->how == COLLECT_MEAN)) {
+    if (is_counter(collector) && (total || collection->how == COLLECT_MEAN)) {
         uint64_t last = collector->ended ? collector->final : read_value(collector);
         uint64_t end = collector->ended ? collector->ended_at : now;
         value = total ? (double)(last - collector->base)
-                      : rate_since(collector, collector->base, last, end - collector->begun_at);
+                      : rate_between(collector, collector->base, last, end - collector->begun_at);
     } else if (collector->summary.count) {
         value = figure_of_values(collector);
     } else {

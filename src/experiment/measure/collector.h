@@ -1,8 +1,8 @@
-/* A collector: one `collect` statement at work.
+/* A collector: one `collect` statement during a run.
  *
- * It is told of packets, losses, SMPs and levels, or looks by itself at the times that it asks for,
- * and ends as a series or a figure of the run's results. Series cover the whole run, single figures
- * the measuring window, unless the statement says otherwise. */
+ * The metrics report packets, losses, SMPs and levels to it and sample it at the times that
+ * collector_next() returns. It ends as a series or a figure of the results. Series cover the whole
+ * run, single figures the measuring window, unless the statement says otherwise. */
 #ifndef WEFT_EXPERIMENT_MEASURE_COLLECTOR_H
 #define WEFT_EXPERIMENT_MEASURE_COLLECTOR_H
 
@@ -11,25 +11,25 @@
 #include "experiment/scenario/collect.h"
 #include "fabric/data.h"
 
-enum { SERIES_POINTS = 1 << 20 }; /* what follows is left out */
+enum { SERIES_POINTS = 1 << 20 }; /* later points are dropped */
 
 struct collector {
     const struct collection *collection;
     const struct measure_info *info;
     struct fabric *fabric;
-    const uint8_t *lanes; /* data lanes, by node */
+    const uint8_t *data_vls; /* number of data VLs, by node */
     struct results *results;
     size_t series;
-    uint64_t from, to; /* from TIME_NEVER: not known yet */
+    uint64_t from, to; /* TIME_NEVER: not known yet */
     bool begun, ended, full;
-    uint64_t begun_at, ended_at, next; /* next: look */
-    uint64_t step;                     /* between looks; 0: none */
-    unsigned looks;                    /* of a bucket that is the mean of several: so far */
-    uint64_t count, level;             /* told */
-    uint64_t base, last, final; /* readings: at the beginning, at the last look, at the end */
-    uint64_t latest;            /* value of a packet … */
-    bool fresh;                 /* … that has come since the last look */
-    double sum;                 /* of a bucket */
+    uint64_t begun_at, ended_at, next; /* next: sample */
+    uint64_t step;                     /* between samples; 0: none */
+    unsigned samples;                  /* of a bucket that is the mean of several samples */
+    uint64_t count, level;             /* as reported */
+    uint64_t base, last, final;        /* values at the start, at the last sample and at the end */
+    uint64_t latest;                   /* value of the last packet */
+    bool fresh;                        /* a packet has come since the last sample */
+    double sum;                        /* over the packets of a bucket */
     uint64_t summed;
     struct summary summary;
     struct histogram histogram;
@@ -37,22 +37,22 @@ struct collector {
 };
 
 void collector_init(struct collector *collector, const struct collection *collection,
-                    struct fabric *fabric, const uint8_t *lanes, struct results *results);
+                    struct fabric *fabric, const uint8_t *data_vls, struct results *results);
 void collector_release(struct collector *collector);
-/* Single figures without times of their own: the measuring window, as far as it is known. */
+/* Applies the measuring window to single figures without times of their own. */
 void collector_set_window(struct collector *collector, uint64_t from, uint64_t to);
 
-uint64_t collector_next(const struct collector *collector); /* when it wants to look; or never */
-void collector_look(struct collector *collector, uint64_t now);
+uint64_t collector_next(const struct collector *collector); /* or TIME_NEVER */
+void collector_sample(struct collector *collector, uint64_t now);
 
 void collector_delivered(struct collector *collector, uint64_t now,
                          const struct packet_view *packet);
 void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port);
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method);
-/* Of a level its new value, of what is counted so many more, else one more value. */
-void collector_tell(struct collector *collector, uint64_t now, enum measure what, uint64_t value);
+/* A new level, an increment of a counter, or one more value. */
+void collector_report(struct collector *collector, uint64_t now, enum measure what, uint64_t value);
 
-/* Sets the figure to what it is by now. */
+/* Sets the figure from the values so far. */
 void collector_publish(struct collector *collector, uint64_t now);
 
 #endif

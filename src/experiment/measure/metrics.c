@@ -2,12 +2,13 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <string.h>
 
-#define TIMELINE_WIDTH TIME_US   /* of a bucket, to begin with */
-#define WATCH_EVERY    (TIME_MS) /* for deadlocks */
+#define TIMELINE_WIDTH TIME_US   /* initial width of a bucket */
+#define WATCH_EVERY    (TIME_MS) /* interval of the deadlock check */
 
-/* ---- hearing ---- */
+/* ---- reports of the fabric ---- */
 
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet)
 {
@@ -40,10 +41,12 @@ static bool is_open(const struct metrics *metrics, uint32_t port)
     return metrics->open[port] && !metrics->barred[port];
 }
 
-/* An adapter's port, or the switch's port at the other end of its cable: either stops it. */
-void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open)
+/* A port of an adapter, or the switch port that it is cabled to: closing either stops the adapter.
+ */
+void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, bool open)
 {
     const struct topology *topology = fabric_topology(metrics->fabric);
+    assert(port < topology->ports.count);
     bool at_switch = topology->nodes.items[topology->ports.items[port].node].kind == NODE_SWITCH;
     uint32_t end = at_switch ? topology->ports.items[port].peer : port;
     if (end == TOPOLOGY_NONE)
@@ -58,7 +61,7 @@ void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool ope
     metrics->open_ports += before ? -1u : 1u;
     if (metrics->sends[end])
         stoppage_change(&metrics->stoppage, now, !before);
-    metrics_tell(metrics, now, MEASURE_OPEN, metrics->open_ports);
+    metrics_report(metrics, now, MEASURE_OPEN, metrics->open_ports);
 }
 
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method)
@@ -67,13 +70,13 @@ void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsi
         collector_sent_smp(&metrics->collectors.items[i], now, node, method);
 }
 
-void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
+void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value)
 {
     for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_tell(&metrics->collectors.items[i], now, what, value);
+        collector_report(&metrics->collectors.items[i], now, what, value);
 }
 
-/* ---- birth ---- */
+/* ---- life ---- */
 
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
                             struct run_record *record, uint64_t from, uint64_t to)
@@ -83,12 +86,12 @@ struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *
     size_t ports = topology->ports.count;
     metrics->fabric = fabric;
     metrics->record = record;
-    metrics->lanes = mem_zalloc(topology->nodes.count + 1, sizeof *metrics->lanes);
+    metrics->data_vls = mem_zalloc(topology->nodes.count + 1, sizeof *metrics->data_vls);
     for (size_t i = 0; i < topology->nodes.count; i++) {
         const struct topology_node *node = &topology->nodes.items[i];
         struct node_options own =
             fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH);
-        metrics->lanes[i] = own.agent.data_vls;
+        metrics->data_vls[i] = own.agent.data_vls;
     }
     metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
@@ -108,7 +111,7 @@ void metrics_free(struct metrics *metrics)
     histogram_release(&metrics->latency_cells);
     histogram_release(&metrics->network_cells);
     buckets_release(&metrics->timeline);
-    mem_free(metrics->lanes);
+    mem_free(metrics->data_vls);
     mem_free(metrics->sends);
     mem_free(metrics->open);
     mem_free(metrics->barred);
@@ -118,13 +121,13 @@ void metrics_free(struct metrics *metrics)
 void metrics_collect(struct metrics *metrics, const struct collection *collection)
 {
     struct collector collector;
-    collector_init(&collector, collection, metrics->fabric, metrics->lanes,
+    collector_init(&collector, collection, metrics->fabric, metrics->data_vls,
                    &metrics->record->results);
     collector_set_window(&collector, metrics->window.from, metrics->window.to);
     vec_push(&metrics->collectors, collector);
 }
 
-static uint32_t count_closed(const struct metrics *metrics)
+static uint32_t count_closed_senders(const struct metrics *metrics)
 {
     uint32_t closed = 0;
     for (size_t i = 0; i < fabric_topology(metrics->fabric)->ports.count; i++)
@@ -136,7 +139,7 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
 {
     for (size_t i = 0; i < traffic->senders.count; i++) {
         uint32_t port = traffic->senders.items[i];
-        if (port >= DATA_VM) { /* a machine: no gate is its own */
+        if (port >= DATA_VM) { /* a machine has no port of its own */
             metrics->senders++;
             continue;
         }
@@ -150,14 +153,14 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
         buckets_release(&metrics->timeline);
         buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
         if (!metrics->window.given && !metrics->window.begun)
-            metrics->window.from = start; /* without a window of its own it begins here */
+            metrics->window.from = start; /* by default the window begins with the first traffic */
         for (size_t i = 0; i < metrics->collectors.count; i++)
             collector_set_window(&metrics->collectors.items[i], metrics->window.from,
                                  metrics->window.to);
     }
     if (metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,
-                       count_closed(metrics));
+                       count_closed_senders(metrics));
 }
 
 bool metrics_has_traffic(const struct metrics *metrics)
@@ -170,7 +173,7 @@ bool metrics_saw_deadlock(const struct metrics *metrics)
     return metrics->deadlocks > 0;
 }
 
-/* ---- looking ---- */
+/* ---- sampling ---- */
 
 uint64_t metrics_next(const struct metrics *metrics)
 {
@@ -187,7 +190,7 @@ uint64_t metrics_next(const struct metrics *metrics)
     return next;
 }
 
-static void look_at_window(struct metrics *metrics, uint64_t now)
+static void update_window(struct metrics *metrics, uint64_t now)
 {
     struct metrics_window *window = &metrics->window;
     if (!metrics->any || window->ended)
@@ -204,40 +207,40 @@ static void look_at_window(struct metrics *metrics, uint64_t now)
     }
 }
 
-/* The fabric looks for circles of waiting packets by itself; here they are told of. */
-static void tell_deadlock(struct metrics *metrics, uint64_t now)
+/* The fabric detects cycles of waiting packets; this function records them. */
+static void record_deadlock(struct metrics *metrics, uint64_t now)
 {
     struct run_record *record = metrics->record;
     struct text cycle = {0};
     if (!fabric_find_deadlock(metrics->fabric, &cycle)) {
-        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
-                        "deadlock: packets waited for each other in a circle for a while");
+        run_record_add_event(record, RUN_RECORD_ALARM, now, "fabric",
+                             "deadlock: packets waited for each other in a cycle for a while");
     } else {
-        run_record_tell(record, RUN_RECORD_ALARM, now, "fabric",
-                        "deadlock: packets wait for each other in a circle:");
+        run_record_add_event(record, RUN_RECORD_ALARM, now, "fabric",
+                             "deadlock: packets wait for each other in a cycle:");
         for (char *line = cycle.data, *next; line && *line; line = next) {
             next = strchrnul(line, '\n');
             if (*next)
                 *next++ = 0;
-            run_record_tell(record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
+            run_record_add_event(record, RUN_RECORD_ALARM, now, "fabric", "%s", line);
         }
     }
     text_release(&cycle);
 }
 
-void metrics_look(struct metrics *metrics, uint64_t now)
+void metrics_update(struct metrics *metrics, uint64_t now)
 {
     if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
-        stoppage_begin(&metrics->stoppage, now, metrics->senders, count_closed(metrics));
-    look_at_window(metrics, now);
+        stoppage_begin(&metrics->stoppage, now, metrics->senders, count_closed_senders(metrics));
+    update_window(metrics, now);
     for (size_t i = 0; i < metrics->collectors.count; i++)
         while (collector_next(&metrics->collectors.items[i]) <= now)
-            collector_look(&metrics->collectors.items[i], now);
+            collector_sample(&metrics->collectors.items[i], now);
     if (now >= metrics->next_watch) {
         struct data_totals totals;
         fabric_data_totals(metrics->fabric, &totals);
         if (totals.deadlocks > metrics->deadlocks)
-            tell_deadlock(metrics, now);
+            record_deadlock(metrics, now);
         metrics->deadlocks = totals.deadlocks;
         metrics->next_watch = now + WATCH_EVERY;
     }

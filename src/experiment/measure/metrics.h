@@ -1,8 +1,8 @@
-/* What a run measures by itself, and the collectors that a scenario asks for.
+/* What every run measures, and the collectors of its scenario.
  *
  * Every run with traffic has the same figures (weft-scenario(5) lists them): rates and latencies of
- * the measuring window, and what became of all packets. They can be published at any time, as of
- * then. Latencies are those of packets that arrive during the window, whenever they were made. */
+ * the measuring window, and totals of all packets. They can be published at any time. Latencies are
+ * those of packets that arrive during the window, whenever they were sent. */
 #ifndef WEFT_EXPERIMENT_MEASURE_METRICS_H
 #define WEFT_EXPERIMENT_MEASURE_METRICS_H
 
@@ -13,32 +13,30 @@
 
 struct metrics;
 
-/* Figures go to the story's results. The window may be without beginning or end (TIME_NEVER): then
- * it begins with the first traffic, and ends with the run. */
+/* Figures go to the results of the record. Without `from` (TIME_NEVER) the window begins with the
+ * first traffic, without `to` it ends with the run. */
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
                             struct run_record *record, uint64_t from, uint64_t to);
 void metrics_free(struct metrics *metrics);
 void metrics_collect(struct metrics *metrics, const struct collection *collection);
-/* A traffic was given to the fabric; it starts at that time. */
+/* Called when traffic is added to the fabric; it starts at that time. */
 void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start);
 
-/* The next time at which something must be looked at; never earlier than now. Looking changes
- * nothing: a run is the same whether anybody looks or not. */
+/* The next time to call metrics_update(). Collecting statistics does not change the simulation. */
 uint64_t metrics_next(const struct metrics *metrics);
-void metrics_look(struct metrics *metrics, uint64_t now);
+void metrics_update(struct metrics *metrics, uint64_t now);
 
-/* What the fabric's data_observer reports. */
+/* Reports of the data_observer of the fabric. */
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet);
 void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port);
-void metrics_gate(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
+void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
-/* What machines do (machines.c): of a level its new value, of what is counted so many more, else
- * one more value. */
-void metrics_tell(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
+/* Reports of machines.c: a new level, an increment of a counter, or one more value. */
+void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
 bool metrics_has_traffic(const struct metrics *metrics);
 bool metrics_saw_deadlock(const struct metrics *metrics);
 
-/* Brings the results up to date: what every run with traffic has, and what statements collect. */
+/* Updates the results: figures of traffic, and figures of `collect` statements. */
 void metrics_publish_traffic(struct metrics *metrics, uint64_t now);
 void metrics_publish_collected(struct metrics *metrics, uint64_t now);
 

@@ -60,9 +60,9 @@ static void set_latencies(struct metrics *metrics)
     results_set(results, "hops.max", (double)metrics->hops.max, "hops");
 }
 
-/* With sources that always have one more, latency since a packet was made means nothing, but the
- * fabric itself may have come to rest. */
-static void judge(struct metrics *metrics, const struct data_totals *after)
+/* With saturated sources the latency since a packet was made has no meaning, but the latency inside
+ * the fabric can be steady. */
+static void set_verdict(struct metrics *metrics, const struct data_totals *after)
 {
     struct run_record *record = metrics->record;
     const struct data_totals *before = &metrics->window.before;
@@ -96,7 +96,7 @@ static void set_window(struct metrics *metrics, uint64_t now, const struct data_
     if (end > window->begun_at)
         set_rates(metrics, time_seconds((double)(end - window->begun_at)), after);
     set_latencies(metrics);
-    judge(metrics, after);
+    set_verdict(metrics, after);
 }
 
 /* ---- the whole run ---- */
@@ -126,8 +126,8 @@ static void set_totals(struct metrics *metrics, const struct data_totals *totals
 
 /* ---- over time ---- */
 
-/* The series of that name, without points; false if a statement collects something under it. */
-static bool clean_series(struct metrics *metrics, const char *name, const char *unit,
+/* Empties the series of that name; false if a statement collects under it. */
+static bool empty_series(struct metrics *metrics, const char *name, const char *unit,
                          size_t *series)
 {
     struct results *results = &metrics->record->results;
@@ -146,14 +146,14 @@ static uint64_t bucket_begin(const struct buckets *buckets, size_t bucket)
     return buckets->begin + bucket * buckets->width;
 }
 
-/* The rate in each bucket, from its beginning on; the last one ends now. */
+/* The rate in each bucket, at its beginning; the last bucket ends now. */
 static void set_rate_series(struct metrics *metrics, const char *name, const char *unit,
                             unsigned column, uint64_t now)
 {
     struct results *results = &metrics->record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
-    if (!clean_series(metrics, name, unit, &series))
+    if (!empty_series(metrics, name, unit, &series))
         return;
     for (size_t i = 0; i < buckets->count; i++) {
         uint64_t begin = bucket_begin(buckets, i), end = begin + buckets->width;
@@ -162,7 +162,7 @@ static void set_rate_series(struct metrics *metrics, const char *name, const cha
     }
 }
 
-/* What came together until the end of each bucket, in columns [first, last]. */
+/* The running total at the end of each bucket, over columns [first, last]. */
 static void set_total_series(struct metrics *metrics, const char *name, unsigned first,
                              unsigned last, uint64_t now)
 {
@@ -170,7 +170,7 @@ static void set_total_series(struct metrics *metrics, const char *name, unsigned
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
     double sum = 0;
-    if (!clean_series(metrics, name, "packets", &series))
+    if (!empty_series(metrics, name, "packets", &series))
         return;
     results_add_point(results, series, buckets->begin, 0);
     for (size_t i = 0; i < buckets->count; i++) {
@@ -186,7 +186,7 @@ static void set_latency_series(struct metrics *metrics)
     struct results *results = &metrics->record->results;
     const struct buckets *buckets = &metrics->timeline;
     size_t series;
-    if (!clean_series(metrics, "latency", "s", &series))
+    if (!empty_series(metrics, "latency", "s", &series))
         return;
     for (size_t i = 0; i < buckets->count; i++) {
         double packets = buckets_sum(buckets, i, TIMELINE_DELIVERED);
@@ -217,7 +217,7 @@ void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
     if (!metrics->any)
         return;
     fabric_data_totals(metrics->fabric, &totals);
-    if (now > metrics->start) /* up to now, even if nothing has happened for long */
+    if (now > metrics->start) /* extend the last bucket to now */
         buckets_add(&metrics->timeline, now - 1, TIMELINE_DELIVERED, 0);
     set_window(metrics, now, &totals);
     set_totals(metrics, &totals);

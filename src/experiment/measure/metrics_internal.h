@@ -1,5 +1,4 @@
-/* Between the two files of the metrics: what is watched (metrics.c), and how it is told
- * (metrics_figures.c). */
+/* Shared by metrics.c, which counts, and metrics_figures.c, which publishes. */
 #ifndef WEFT_EXPERIMENT_MEASURE_METRICS_INTERNAL_H
 #define WEFT_EXPERIMENT_MEASURE_METRICS_INTERNAL_H
 
@@ -27,12 +26,12 @@ struct metrics {
     struct fabric *fabric;
     struct run_record *record;
     VEC(struct collector) collectors;
-    uint8_t *lanes; /* data lanes, by node */
+    uint8_t *data_vls; /* number of data VLs, by node */
     /* traffic */
-    bool any, always; /* there is some; some of it saturated */
-    uint64_t start;   /* of the first */
+    bool any, always; /* there is traffic; some of it has saturated arrivals */
+    uint64_t start;   /* start of the first traffic */
     uint32_t senders;
-    bool *sends, *open, *barred; /* by port; barred: by the switch at the other end */
+    bool *sends, *open, *barred; /* by port; barred: closed by the switch at the other end */
     uint32_t open_ports;
     struct stoppage stoppage;
     /* in the window */

@@ -1,5 +1,6 @@
 #include "experiment/measure/results.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ void results_release(struct results *results)
     arena_release(&results->arena);
 }
 
-static struct figure *find(const struct results *results, const char *name)
+static struct figure *find_figure(const struct results *results, const char *name)
 {
     for (size_t i = 0; i < results->figures.count; i++)
         if (strcmp(results->figures.items[i].name, name) == 0)
@@ -22,18 +23,18 @@ static struct figure *find(const struct results *results, const char *name)
 
 const struct figure *results_find(const struct results *results, const char *name)
 {
-    return find(results, name);
+    return find_figure(results, name);
 }
 
 double results_value(const struct results *results, const char *name)
 {
-    const struct figure *figure = find(results, name);
+    const struct figure *figure = find_figure(results, name);
     return figure ? figure->value : NAN;
 }
 
 void results_set(struct results *results, const char *name, double value, const char *unit)
 {
-    struct figure *figure = find(results, name);
+    struct figure *figure = find_figure(results, name);
     if (figure)
         figure->value = value;
     else
@@ -61,5 +62,6 @@ size_t results_series(struct results *results, const char *name, const char *uni
 
 void results_add_point(struct results *results, size_t series, uint64_t time, double value)
 {
+    assert(series < results->series.count);
     vec_push(&results->series.items[series].points, ((struct point){time, value}));
 }

@@ -1,8 +1,8 @@
-/* What a run measured: named figures, and series over time.
+/* Results of a run: named figures, and series over time.
  *
- * Names are lower case, parts joined by dots, so that checks, sweeps, stores, reports and claims
- * can all ask for the same thing by the same name: "latency.mean", "lost.dead-switch",
- * "change.1.compute.time". Values are doubles in the unit given; times are in seconds. */
+ * Names are in lower case with parts joined by dots: "latency.mean", "lost.dead-switch",
+ * "change.1.compute.time". Checks, sweeps, stores, reports and claims use the same names. Values
+ * are doubles in the unit given; times are in seconds. */
 #ifndef WEFT_EXPERIMENT_MEASURE_RESULTS_H
 #define WEFT_EXPERIMENT_MEASURE_RESULTS_H
 
@@ -33,9 +33,9 @@ void results_release(struct results *results);
 /* Adds a figure, or changes the one of that name. Texts are copied. */
 void results_set(struct results *results, const char *name, double value, const char *unit);
 const struct figure *results_find(const struct results *results, const char *name); /* or NULL */
-double results_value(const struct results *results, const char *name); /* NaN: there is none */
+double results_value(const struct results *results, const char *name); /* NaN if there is none */
 const struct series *results_find_series(const struct results *results, const char *name);
-/* The series of that name, made if it is new; its index stays, its address does not. */
+/* Finds or makes a series. Its index is stable, its address is not. */
 size_t results_series(struct results *results, const char *name, const char *unit);
 void results_add_point(struct results *results, size_t series, uint64_t time, double value);
 

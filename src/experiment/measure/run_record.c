@@ -1,5 +1,6 @@
 #include "experiment/measure/run_record.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,8 +19,8 @@ void run_record_release(struct run_record *record)
     *record = (struct run_record){0};
 }
 
-void run_record_tell(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                     const char *who, const char *format, ...)
+void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                          const char *who, const char *format, ...)
 {
     char line[512];
     va_list arguments;
@@ -42,6 +43,7 @@ uint64_t run_record_routing(const struct run_record_change *change)
 bool run_record_phase(const struct run_record_change *change, enum phase_kind kind, uint64_t *from,
                       uint64_t *to)
 {
+    assert(kind < PHASE_KINDS && change->begin <= change->end);
     uint64_t routing = run_record_routing(change);
     const uint64_t limits[PHASE_KINDS + 1] = {change->tied ? change->fault : change->begin,
                                               change->begin, routing, routing + change->computing,

@@ -1,4 +1,4 @@
-/* What happened in a run: the timeline, the managers' changes, and what was checked. */
+/* The record of a run: its events, the changes of its managers, and its checks. */
 #ifndef WEFT_EXPERIMENT_MEASURE_RUN_RECORD_H
 #define WEFT_EXPERIMENT_MEASURE_RUN_RECORD_H
 
@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 enum run_record_kind {
-    RUN_RECORD_ACTION, /* somebody did something to the fabric */
-    RUN_RECORD_EVENT,  /* a manager said something … */
-    RUN_RECORD_ALARM,  /* … that it is unhappy with */
-    RUN_RECORD_CHECK,  /* a check was made */
+    RUN_RECORD_ACTION, /* an action of the scenario */
+    RUN_RECORD_EVENT,  /* an event of a manager */
+    RUN_RECORD_ALARM,  /* a warning or an error of a manager or of the fabric */
+    RUN_RECORD_CHECK,  /* the result of a check */
     RUN_RECORD_KINDS,
 };
 extern const char *const run_record_kind_names[RUN_RECORD_KINDS]; /* "action", "event" … */
@@ -24,15 +24,15 @@ struct run_record_event {
     const char *who, *text;
 };
 
-/* From the first sign to "the subnet is as wanted". */
+/* A change: from the first sign to "the subnet is as wanted". */
 struct run_record_change {
     const char *who, *cause;
-    uint64_t begin, routed, end; /* routed: the last routes were there, or 0: none were needed */
-    uint64_t gets, sets, blocks; /* SMPs that asked, that wrote, and of these table blocks */
-    bool finished;               /* else given up: the manager died, or was not master any more */
-    bool tied;                   /* to a fault, and the first change after it */
-    uint64_t fault;              /* when that was */
-    uint64_t routing, computing; /* when routes were computed first (0: not known); how long */
+    uint64_t begin, routed, end; /* routed: end of the last computation; 0: none */
+    uint64_t gets, sets, blocks; /* Gets, Sets, and Sets of LFT blocks */
+    bool finished;               /* else the manager died or lost mastership */
+    bool tied;                   /* the first change after a fault */
+    uint64_t fault;              /* time of the fault */
+    uint64_t routing, computing; /* start of the first computation (0: unknown); time of all */
 };
 
 struct run_record_check {
@@ -40,15 +40,15 @@ struct run_record_check {
     unsigned number;  /* its line */
     uint64_t time;
     bool holds;
-    const char *finding; /* what is wrong, or what was measured; may be "" */
+    const char *finding; /* what is wrong, or the measured value; may be "" */
 };
 
-/* A virtual machine that the scenario names; costs are those of its last move, or its start. */
+/* A virtual machine that the scenario names; costs of its last move, or of its start. */
 struct run_record_machine {
     const char *name;
-    unsigned lid, moves, switches, table_smps; /* lid 0: it was stopped */
+    unsigned lid, moves, switches, table_smps; /* lid 0: it is stopped */
     uint64_t time_ps;
-    bool has_traffic; /* then also: */
+    bool has_traffic; /* the next line is valid */
     uint64_t downtime_ps, lost;
 };
 
@@ -59,28 +59,27 @@ struct run_record {
     VEC(struct run_record_machine) machines;
     const char *file;
     uint64_t seed, end, hash;
-    uint64_t smps, lost,
-        hops; /* of the fabric: SMPs that entered it, were dropped by faults, links crossed */
+    uint64_t smps, lost, hops; /* SMPs sent, SMPs dropped by faults, links crossed */
     uint32_t switches, adapters;
-    struct results results; /* what was measured */
-    const char *verdict;    /* on the traffic: "steady", "saturated: …"; NULL: there was none */
-    bool plain;             /* pictures in ASCII */
+    struct results results; /* figures and series */
+    const char *verdict;    /* "steady", "saturated: …"; NULL: there was no traffic */
+    bool plain;             /* draw in ASCII */
     struct arena arena;
-    /* Hears of each event as it comes; may be NULL. */
+    /* Called for each event; may be NULL. */
     void (*tell)(void *context, const struct run_record_event *event);
     void *context;
 };
 
 void run_record_release(struct run_record *record);
-void run_record_tell(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                     const char *who, const char *format, ...)
+void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                          const char *who, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* A change's phases follow each other (changes.h). False if there is no such phase. */
+/* The interval of a phase (changes.h); false if the change has no such phase. */
 enum phase_kind { PHASE_DETECT, PHASE_DISCOVER, PHASE_COMPUTE, PHASE_DISTRIBUTE, PHASE_KINDS };
 extern const char *const phase_names[PHASE_KINDS];
 bool run_record_phase(const struct run_record_change *change, enum phase_kind kind, uint64_t *from,
                       uint64_t *to);
-/* When the computing of routes began; if there were none, the end. */
+/* The start of the route computation; without one the end of the change. */
 uint64_t run_record_routing(const struct run_record_change *change);
 unsigned run_record_failures(const struct run_record *record); /* checks that do not hold */
 

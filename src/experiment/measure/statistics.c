@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ double summary_deviation(const struct summary *summary)
 
 enum { LINEAR = 1 << HISTOGRAM_BITS };
 
-static size_t cell_of(uint64_t value)
+static size_t histogram_cell(uint64_t value)
 {
     if (value < LINEAR)
         return (size_t)value;
@@ -36,7 +37,7 @@ static size_t cell_of(uint64_t value)
     return (size_t)((shift + 1) * (uint64_t)LINEAR + (value >> shift) - LINEAR);
 }
 
-static uint64_t middle_of(size_t cell)
+static uint64_t cell_middle(size_t cell)
 {
     if (cell < LINEAR)
         return cell;
@@ -54,7 +55,7 @@ void histogram_add(struct histogram *histogram, uint64_t value)
     if (value > histogram->max)
         histogram->max = value;
     histogram->count++;
-    histogram->cells[cell_of(value)]++;
+    histogram->cells[histogram_cell(value)]++;
 }
 
 void histogram_release(struct histogram *histogram)
@@ -65,6 +66,7 @@ void histogram_release(struct histogram *histogram)
 
 uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
+    assert(percent >= 0 && percent <= 100);
     uint64_t rank = (uint64_t)ceil((double)histogram->count * percent / 100), seen = 0;
     size_t cell = 0;
     if (histogram->count == 0)
@@ -75,7 +77,7 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent)
         return histogram->max;
     while (seen + histogram->cells[cell] < rank)
         seen += histogram->cells[cell++];
-    uint64_t value = middle_of(cell);
+    uint64_t value = cell_middle(cell);
     if (value < histogram->min)
         return histogram->min;
     return value > histogram->max ? histogram->max : value;
@@ -83,7 +85,7 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 
 /* ---- batches ---- */
 
-static void pair_up(double *means, size_t count)
+static void average_pairs(double *means, size_t count)
 {
     for (size_t i = 0; i < count / 2; i++)
         means[i] = (means[2 * i] + means[2 * i + 1]) / 2;
@@ -101,7 +103,7 @@ void batches_add(struct batches *batches, double value)
     batches->filled = 0;
     if (batches->count < BATCHES)
         return;
-    pair_up(batches->means, BATCHES);
+    average_pairs(batches->means, BATCHES);
     batches->count = BATCHES / 2;
     batches->size *= 2;
 }
@@ -112,7 +114,7 @@ double batches_half_width(const struct batches *batches)
     if (batches->count < BATCHES_FEWEST)
         return NAN;
     memcpy(means, batches->means, batches->count * sizeof *means);
-    pair_up(means, batches->count);
+    average_pairs(means, batches->count);
     return quantity_mean(means, batches->count / 2).half_width;
 }
 
@@ -142,6 +144,7 @@ bool batches_have_trend(const struct batches *batches, bool both)
 
 void buckets_init(struct buckets *buckets, uint64_t begin, uint64_t width, unsigned columns)
 {
+    assert(width > 0 && columns > 0);
     *buckets = (struct buckets){.begin = begin, .width = width, .columns = columns};
     buckets->sums = mem_zalloc((size_t)BUCKETS * columns, sizeof *buckets->sums);
 }
@@ -152,14 +155,14 @@ void buckets_release(struct buckets *buckets)
     *buckets = (struct buckets){0};
 }
 
-/* Neighbours together: half as many, twice as wide. */
-static void widen(struct buckets *buckets)
+/* Joins neighbours: half as many, twice as wide. */
+static void double_width(struct buckets *buckets)
 {
     size_t columns = buckets->columns, kept = (buckets->count + 1) / 2;
     double *sums = buckets->sums;
     for (size_t i = 0; i < kept; i++)
         for (size_t column = 0; column < columns; column++) {
-            size_t second = 2 * i + 1; /* there may be none: then it is nothing */
+            size_t second = 2 * i + 1; /* may be missing at the end */
             double more = second < buckets->count ? sums[second * columns + column] : 0;
             sums[i * columns + column] = sums[2 * i * columns + column] + more;
         }
@@ -172,7 +175,7 @@ void buckets_add(struct buckets *buckets, uint64_t time, unsigned column, double
 {
     uint64_t since = time > buckets->begin ? time - buckets->begin : 0;
     while (since / buckets->width >= BUCKETS)
-        widen(buckets);
+        double_width(buckets);
     size_t bucket = (size_t)(since / buckets->width);
     if (bucket >= buckets->count)
         buckets->count = bucket + 1;
@@ -181,6 +184,7 @@ void buckets_add(struct buckets *buckets, uint64_t time, unsigned column, double
 
 double buckets_sum(const struct buckets *buckets, size_t bucket, unsigned column)
 {
+    assert(bucket < buckets->count && column < buckets->columns);
     return buckets->sums[bucket * buckets->columns + column];
 }
 

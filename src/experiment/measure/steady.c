@@ -23,8 +23,8 @@ const char *steady_text(enum steady_verdict verdict, const struct steady_window 
     switch (verdict) {
     case STEADY_UNKNOWN:
         snprintf(buffer, STEADY_TEXT_BYTES,
-                 "too little to tell: %" PRIu64 " packets were delivered, %d are needed",
-                 window->delivered, FEWEST);
+                 "unknown: %" PRIu64 " packets were delivered, %d are needed", window->delivered,
+                 FEWEST);
         break;
     case STEADY_YES: snprintf(buffer, STEADY_TEXT_BYTES, "steady"); break;
     case STEADY_RISING:

@@ -2,7 +2,9 @@
 
 #include "base/time.h"
 
-static void span_update(struct stoppage_span *span, uint64_t now, bool on)
+#include <assert.h>
+
+static void update_span(struct stoppage_span *span, uint64_t now, bool on)
 {
     if (span->on) {
         uint64_t length = now - span->since;
@@ -16,13 +18,14 @@ static void span_update(struct stoppage_span *span, uint64_t now, bool on)
     span->on = on;
 }
 
-static void update(struct stoppage *stoppage, uint64_t now)
+static void update_spans(struct stoppage *stoppage, uint64_t now)
 {
-    span_update(&stoppage->any, now, stoppage->closed > 0);
-    span_update(&stoppage->all, now, stoppage->closed > 0 && stoppage->closed == stoppage->senders);
+    assert(stoppage->closed <= stoppage->senders);
+    update_span(&stoppage->any, now, stoppage->closed > 0);
+    update_span(&stoppage->all, now, stoppage->closed > 0 && stoppage->closed == stoppage->senders);
 }
 
-static void advance(struct stoppage *stoppage, uint64_t now)
+static void advance_mean(struct stoppage *stoppage, uint64_t now)
 {
     stoppage->sender_ps += (double)stoppage->closed * (double)(now - stoppage->at);
     stoppage->at = now;
@@ -31,33 +34,33 @@ static void advance(struct stoppage *stoppage, uint64_t now)
 void stoppage_begin(struct stoppage *stoppage, uint64_t now, uint32_t senders, uint32_t closed)
 {
     if (stoppage->counting)
-        advance(stoppage, now);
+        advance_mean(stoppage, now);
     stoppage->counting = true;
     stoppage->at = now;
     stoppage->senders = senders;
     stoppage->closed = closed;
-    update(stoppage, now);
+    update_spans(stoppage, now);
 }
 
 void stoppage_change(struct stoppage *stoppage, uint64_t now, bool opened)
 {
     if (!stoppage->counting)
         return;
-    advance(stoppage, now);
+    advance_mean(stoppage, now);
     if (!opened)
         stoppage->closed++;
     else if (stoppage->closed)
         stoppage->closed--;
-    update(stoppage, now);
+    update_spans(stoppage, now);
 }
 
 struct stoppage_figures stoppage_figures(const struct stoppage *stoppage, uint64_t now)
 {
     struct stoppage copy = *stoppage;
     if (copy.counting) {
-        advance(&copy, now);
+        advance_mean(&copy, now);
         copy.closed = 0;
-        update(&copy, now);
+        update_spans(&copy, now);
     }
     return (struct stoppage_figures){
         .any = time_seconds(copy.any.total),

@@ -1,8 +1,8 @@
-/* How long user traffic was stopped: the times during which senders' ports were closed for data.
+/* How long traffic was stopped: the times during which ports of senders were closed for data.
  *
- * A manager that stops ports to write tables, a link that trains, a node that lost its power: a
- * sender behind a closed port can only wait. Counted are the time that at least one sender, and
- * that all of them, were closed (together, and in one piece), and the mean over senders. */
+ * A manager closes ports to write tables; links that train and nodes without power close theirs.
+ * Counted are the time during which at least one sender, and all senders, were stopped (total and
+ * longest), and the mean over senders. */
 #ifndef WEFT_EXPERIMENT_MEASURE_STOPPAGE_H
 #define WEFT_EXPERIMENT_MEASURE_STOPPAGE_H
 
@@ -16,15 +16,16 @@ struct stoppage_span {
 struct stoppage {
     uint32_t senders, closed;
     bool counting;
-    uint64_t at;      /* up to where the mean has been counted */
-    double sender_ps; /* summed over senders */
+    uint64_t at;      /* end of the time that the mean includes */
+    double sender_ps; /* stopped time, summed over senders */
     struct stoppage_span any, all;
 };
 
-/* Counting begins: so many senders, so many of them closed now. Again if there are more. */
+/* Starts counting with the number of senders and of closed senders, or continues with new numbers.
+ */
 void stoppage_begin(struct stoppage *stoppage, uint64_t now, uint32_t senders, uint32_t closed);
 void stoppage_change(struct stoppage *stoppage, uint64_t now, bool opened);
-/* As of now. */
+/* The figures at time `now`. */
 struct stoppage_figures {
     double any, any_longest, all, all_longest, mean; /* s */
 };

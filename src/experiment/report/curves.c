@@ -85,7 +85,7 @@ void curves_finish(struct curves *curves, bool in_categories)
         vec_release(&place->y);
     }
     vec_release(&curves->places);
-    /* Where x is a figure, a curve may turn back: its order is that in which values came. */
+    /* If x is a figure, points keep the order of the values: a curve may turn back. */
     for (size_t i = 0; i < chart->groups.count && !curves->x_is_figure; i++) {
         struct chart_group *group = &chart->groups.items[i];
         if (group->points.count)

@@ -1,5 +1,5 @@
-/* Curves and bars of measured values: what has the same group and the same place on the x axis
- * becomes one point, their mean, with its confidence interval. */
+/* Curves and bars of measured values. Values of the same group and x become one point: their mean,
+ * with its confidence interval. */
 #ifndef WEFT_EXPERIMENT_REPORT_CURVES_H
 #define WEFT_EXPERIMENT_REPORT_CURVES_H
 
@@ -10,19 +10,19 @@ struct curve_place {
     const char *key;
     VEC(double) x, y;
     size_t saturated;
-    const char *run; /* the first one */
-    bool mixed;      /* not repetitions of one run: how they scatter says nothing */
+    const char *run; /* of the first value */
+    bool mixed;      /* values of different runs: no confidence interval */
 };
 
 struct curves {
     struct chart *chart;
     enum chart_style style;
-    bool x_is_figure; /* a place's x is the mean of what was measured, not its key */
+    bool x_is_figure; /* x is the mean of a figure, not the key */
     VEC(struct curve_place) places;
 };
 
-/* One value. Values share a place if they have the same group and key; the key is what x is, if
- * that is no figure. `run` tells repetitions from other runs. Texts must outlive the curves. */
+/* One value. Values with the same group and key become one point; the key is the value of x unless
+ * x is a figure. `run` identifies repetitions. Texts must outlive the curves. */
 struct curve_value {
     const char *key, *run;
     double x, y;

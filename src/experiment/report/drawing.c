@@ -2,16 +2,16 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 static const char *const marks[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 enum { HEIGHTS = 8 };
 
-/* ---- time ---- */
-
 static unsigned column_of(const struct canvas *canvas, uint64_t time)
 {
+    assert(canvas->to > canvas->from && canvas->columns > 0);
     if (time <= canvas->from)
         return 0;
     if (time >= canvas->to)
@@ -42,9 +42,7 @@ void drawing_axis(const struct canvas *canvas, struct text *out)
                 "", last);
 }
 
-/* ---- curves ---- */
-
-/* The value that holds at a time; 0 before the first. */
+/* The value at a time; 0 before the first point. */
 static double value_at(const struct series *series, uint64_t time)
 {
     size_t after;
@@ -52,7 +50,8 @@ static double value_at(const struct series *series, uint64_t time)
     return after ? series->points.items[after - 1].value : 0;
 }
 
-static double amount(const struct series *series, uint64_t from, uint64_t to, enum curve curve)
+static double amount_between(const struct series *series, uint64_t from, uint64_t to,
+                             enum curve curve)
 {
     double most = value_at(series, from);
     if (curve == CURVE_TOTAL)
@@ -65,7 +64,7 @@ static double amount(const struct series *series, uint64_t from, uint64_t to, en
 
 double drawing_amount(const struct canvas *canvas, const struct series *series, enum curve curve)
 {
-    return amount(series, canvas->from, canvas->to, curve);
+    return amount_between(series, canvas->from, canvas->to, curve);
 }
 
 static double column_amount(const struct canvas *canvas, const struct series *series,
@@ -74,7 +73,7 @@ static double column_amount(const struct canvas *canvas, const struct series *se
     double width = (double)(canvas->to - canvas->from) / canvas->columns;
     uint64_t from = canvas->from + (uint64_t)(width * column);
     uint64_t to = canvas->from + (uint64_t)(width * (column + 1));
-    return amount(series, from, to > from ? to : from + 1, curve);
+    return amount_between(series, from, to > from ? to : from + 1, curve);
 }
 
 void drawing_curve(const struct canvas *canvas, const struct series *series, enum curve curve,

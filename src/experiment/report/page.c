@@ -4,6 +4,7 @@
 #include "experiment/chart/chart_svg.h"
 #include "experiment/chart/markup.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -182,9 +183,10 @@ void page_begin_table(struct page *page, const char *const *headings, size_t cou
     text_puts(&page->body, "</tr></thead>\n<tbody>\n");
 }
 
-/* Rows begin and end by themselves. */
+/* Opens a row before its first cell. */
 static void begin_cell(struct page *page, const char *class)
 {
+    assert(page->column < page->columns);
     bool number = page->numbers >> page->column & 1;
     if (page->column == 0)
         text_puts(&page->body, "<tr>");
@@ -268,7 +270,7 @@ void page_picture(struct page *page, const char *svg, const char *caption)
 
 void page_finish(const struct page *page, struct text *out)
 {
-    /* The contents stand after the verdict, before the first section. */
+    /* The table of contents is inserted before the first section. */
     const char *first = page->body.data ? strstr(page->body.data, "<h2 id=\"section-1\">") : NULL;
     size_t place = first ? (size_t)(first - page->body.data) : page->body.length;
     text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n"

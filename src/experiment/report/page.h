@@ -1,9 +1,8 @@
-/* One HTML page that needs nothing else: sections of text, tables, tiles and charts.
+/* A self-contained HTML page: sections of text, tables, tiles and charts.
  *
- * Style and pictures are inside, there is no script, and nothing is fetched; the page forbids that
- * even to whatever might slip in. It follows the reader's choice of light or dark and is always
- * light on paper, with page breaks between things and not inside them. It is well-formed XML too,
- * so that it can be checked. All texts are escaped here: give them as they are. */
+ * Style and pictures are inline, there is no script, and a content security policy forbids fetching
+ * anything. The page supports light and dark mode and is light when printed. It is well-formed XML.
+ * The functions escape all texts. */
 #ifndef WEFT_EXPERIMENT_REPORT_PAGE_H
 #define WEFT_EXPERIMENT_REPORT_PAGE_H
 
@@ -14,7 +13,7 @@
 struct page {
     struct text head, contents, body;
     unsigned sections;
-    size_t columns, column; /* of the table under way */
+    size_t columns, column; /* of the current table */
     unsigned numbers;       /* bit by column: right-aligned */
 };
 
@@ -22,40 +21,40 @@ struct page {
 void page_begin(struct page *page, const char *title, const char *lead);
 void page_release(struct page *page);
 
-/* The answer in one sentence, at the top. */
+/* The summary in one sentence, at the top. */
 enum page_tone { PAGE_PLAIN, PAGE_GOOD, PAGE_BAD, PAGE_STRONG };
 void page_verdict(struct page *page, enum page_tone tone, const char *sentence);
 
-void page_section(struct page *page, const char *heading); /* has a place in the contents */
+void page_section(struct page *page, const char *heading); /* listed in the contents */
 void page_subsection(struct page *page, const char *heading);
 /* A paragraph; the class "note" makes it smaller. */
 void page_text(struct page *page, const char *class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define page_paragraph(page, ...) page_text(page, "", __VA_ARGS__)
 #define page_note(page, ...)      page_text(page, "note", __VA_ARGS__)
-void page_code(struct page *page, const char *text); /* as it stands, in fixed width */
+void page_code(struct page *page, const char *text); /* preformatted */
 
-/* What stands side by side where there is room: begin, next before each further one, end. */
+/* Columns side by side: begin, next before each further column, end. */
 void page_begin_columns(struct page *page);
 void page_next_column(struct page *page);
 void page_end_columns(struct page *page);
 
-/* A row of numbers that matter most. */
+/* A row of the most important numbers. */
 void page_begin_tiles(struct page *page);
 void page_tile(struct page *page, const char *value, const char *label);
 void page_end_tiles(struct page *page);
 
-/* Tables are filled cell by cell, row after row. Columns whose heading begins with '>' hold
- * numbers and are aligned to the right. At most 32 columns. */
+/* Tables are filled cell by cell. Headings that begin with '>' mark columns of numbers, which are
+ * right-aligned. At most 32 columns. */
 void page_begin_table(struct page *page, const char *const *headings, size_t count);
 void page_cell(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void page_toned_cell(struct page *page, enum page_tone tone, const char *text);
-void page_bar_cell(struct page *page, double share, unsigned colour); /* of the longest bar */
+void page_bar_cell(struct page *page, double share, unsigned colour); /* share of the longest bar */
 void page_end_table(struct page *page);
 
-/* Charts as panels of one picture (chart_svg.h). `caption` may be "". */
+/* Charts become panels of one picture (chart_svg.h). `caption` may be "". */
 void page_chart(struct page *page, const struct chart *charts, size_t count, const char *caption);
-/* An <svg> element of somebody else that is trusted as it is; dark pages turn its brightness. */
+/* A trusted <svg> element of another program; dark pages invert its brightness. */
 void page_picture(struct page *page, const char *svg, const char *caption);
 
 /* The whole page. */

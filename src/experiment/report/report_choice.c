@@ -1,8 +1,7 @@
-/* What a report on a sweep shows: as asked, or what says most.
+/* The axes and figures that a report on a sweep shows.
  *
- * Without a word from the user, x is the parameter with the most different numbers, curves are told
- * apart by all else that varies, and y are the figures that people look for first, as far as they
- * differ between points at all. */
+ * By default x is the parameter with the most different numbers, curves are grouped by all other
+ * parameters that vary, and y are the figures of `wanted` that differ between points. */
 #include "experiment/report/report_sweep.h"
 
 #include "base/nearest.h"
@@ -13,14 +12,14 @@
 
 enum { Y_CHOSEN = 6 };
 
-/* Patterns, looked for in this order; whatever differs only if none of them is there. */
+/* Patterns in order of preference; if none matches, all figures that differ are candidates. */
 static const char *const wanted[] = {"accepted",    "throughput*", "latency.mean",
                                      "latency.p99", "lost*",       "change.*.time"};
 
 /* ---- names ---- */
 
-static int unknown(const struct report_sweep *sweep, const char *option, const char *name,
-                   bool parameters, bool figures, struct err *err)
+static int unknown_name_error(const struct report_sweep *sweep, const char *option,
+                              const char *name, bool parameters, bool figures, struct err *err)
 {
     const char *what = !figures ? "parameter" : !parameters ? "figure" : "parameter or figure";
     VEC(const char *) names = {0};
@@ -43,7 +42,7 @@ static int unknown(const struct report_sweep *sweep, const char *option, const c
     return status;
 }
 
-static bool has(const size_t *items, size_t count, size_t wanted_item)
+static bool contains(const size_t *items, size_t count, size_t wanted_item)
 {
     for (size_t i = 0; i < count; i++)
         if (items[i] == wanted_item)
@@ -78,14 +77,14 @@ static int choose_x(struct report_sweep *sweep, const struct report_choice *choi
     if (sweep->x_parameter == SWEEP_NONE)
         sweep->x_figure = sweep_find_figure(sweep, choice->x);
     if (sweep->x_parameter == SWEEP_NONE && sweep->x_figure == SWEEP_NONE)
-        return unknown(sweep, "x", choice->x, true, true, err);
+        return unknown_name_error(sweep, "x", choice->x, true, true, err);
     return 0;
 }
 
 /* ---- by ---- */
 
-/* A curve of one figure over another runs along a parameter: that one cannot tell curves apart. */
-static size_t runs_along(const struct report_sweep *sweep)
+/* The parameter that a curve of one figure over another follows; it cannot distinguish curves. */
+static size_t find_curve_parameter(const struct report_sweep *sweep)
 {
     size_t best = SWEEP_NONE, most = 1;
     for (size_t i = 0; sweep->x_figure != SWEEP_NONE && i < sweep->parameters.count; i++) {
@@ -102,9 +101,9 @@ static int choose_by(struct report_sweep *sweep, const struct report_choice *cho
                      struct err *err)
 {
     size_t chosen = choice->by ? sweep_find_parameter(sweep, choice->by) : SWEEP_NONE;
-    size_t along = runs_along(sweep);
+    size_t along = find_curve_parameter(sweep);
     if (choice->by && chosen == SWEEP_NONE)
-        return unknown(sweep, "by", choice->by, true, false, err);
+        return unknown_name_error(sweep, "by", choice->by, true, false, err);
     if (choice->by)
         vec_push(&sweep->by, chosen);
     for (size_t i = 0; i < sweep->parameters.count; i++) {
@@ -123,7 +122,7 @@ static int choose_by(struct report_sweep *sweep, const struct report_choice *cho
 
 /* ---- y ---- */
 
-static bool differs(const struct report_sweep *sweep, size_t figure)
+static bool figure_differs(const struct report_sweep *sweep, size_t figure)
 {
     double first = NAN;
     for (size_t r = 0; r < sweep->finished.count; r++) {
@@ -137,8 +136,8 @@ static bool differs(const struct report_sweep *sweep, size_t figure)
     return false;
 }
 
-/* The same numbers under two names need one curve. */
-static bool is_shown(const struct report_sweep *sweep, size_t figure)
+/* Whether a chosen figure has the same values under another name. */
+static bool is_duplicate(const struct report_sweep *sweep, size_t figure)
 {
     for (size_t y = 0; y < sweep->y.count; y++) {
         bool same = true;
@@ -152,14 +151,14 @@ static bool is_shown(const struct report_sweep *sweep, size_t figure)
     return false;
 }
 
-static void take_y(struct report_sweep *sweep, const char *pattern)
+static void add_matching_y(struct report_sweep *sweep, const char *pattern)
 {
     bool single = sweep->points.count < 2;
     for (size_t i = 0; i < sweep->figures.count && sweep->y.count < Y_CHOSEN; i++) {
         if (fnmatch(pattern, sweep->figures.items[i].name, 0) != 0 || i == sweep->x_figure ||
-            i == sweep->saturated || has(sweep->y.items, sweep->y.count, i))
+            i == sweep->saturated || contains(sweep->y.items, sweep->y.count, i))
             continue;
-        if (single || (differs(sweep, i) && !is_shown(sweep, i)))
+        if (single || (figure_differs(sweep, i) && !is_duplicate(sweep, i)))
             vec_push(&sweep->y, i);
     }
 }
@@ -170,14 +169,14 @@ static int choose_y(struct report_sweep *sweep, const struct report_choice *choi
     for (size_t i = 0; i < choice->y_count; i++) {
         size_t figure = sweep_find_figure(sweep, choice->y[i]);
         if (figure == SWEEP_NONE)
-            return unknown(sweep, "y", choice->y[i], false, true, err);
-        if (!has(sweep->y.items, sweep->y.count, figure))
+            return unknown_name_error(sweep, "y", choice->y[i], false, true, err);
+        if (!contains(sweep->y.items, sweep->y.count, figure))
             vec_push(&sweep->y, figure);
     }
     for (size_t i = 0; choice->y_count == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
-        take_y(sweep, wanted[i]);
+        add_matching_y(sweep, wanted[i]);
     if (sweep->y.count == 0)
-        take_y(sweep, "*");
+        add_matching_y(sweep, "*");
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Curves of a sweep: one figure over a parameter or another figure, one curve a group. */
+/* Curves of a sweep: one figure over a parameter or another figure, with a curve for each group. */
 #include "experiment/report/curves.h"
 #include "experiment/report/report_sweep.h"
 
@@ -34,7 +34,7 @@ static void name_axes(const struct report_sweep *sweep, size_t figure, struct ch
     chart->hollow_note = "saturated";
 }
 
-/* All runs at one place count for its interval, also where they differ in a parameter that is
+/* All runs at one x count for its confidence interval, also if they differ in a parameter that is
  * averaged over. */
 static void add_point(const struct report_sweep *sweep, const struct sweep_point *point,
                       size_t figure, const char *group, struct curves *curves)

@@ -1,4 +1,4 @@
-/* Runs for programs: CSV and JSON. */
+/* Reports on a run as CSV and JSON. */
 #include "experiment/report/report.h"
 #include "experiment/report/series_text.h"
 

@@ -1,4 +1,4 @@
-/* The fabric of a run as a picture. */
+/* The fabric of a run as a picture by graphviz. */
 #include "experiment/report/report.h"
 
 #include "base/map.h"
@@ -18,7 +18,8 @@ enum { DRAWING_BYTES = 300 << 10, DRAWING_LIMIT = 64 << 20, WORD_BYTES = 256 };
 struct touched {
     const struct topology *topology;
     const struct graph *graph;
-    struct name_map titles; /* graphviz's names of nodes and links: "s3", "s3--h7" */
+    struct name_map
+        titles; /* graphviz titles of nodes and links that actions name: "s3", "s3--h7" */
     struct arena arena;
 };
 
@@ -31,13 +32,13 @@ static void node_title(const struct touched *touched, uint32_t node, char title[
         snprintf(title, 16, "s%u", at);
 }
 
-static void touch(struct touched *touched, const char *title)
+static void mark_title(struct touched *touched, const char *title)
 {
     name_map_add(&touched->titles, arena_strdup(&touched->arena, title), 1);
 }
 
-/* Both ways round: who knows which end was drawn first. */
-static void touch_link(struct touched *touched, uint32_t port)
+/* In both directions, since either end may come first in the drawing. */
+static void mark_link(struct touched *touched, uint32_t port)
 {
     const struct topology_port *ports = touched->topology->ports.items;
     char one[16], other[16], title[40];
@@ -46,14 +47,14 @@ static void touch_link(struct touched *touched, uint32_t port)
     node_title(touched, ports[port].node, one);
     node_title(touched, ports[ports[port].peer].node, other);
     snprintf(title, sizeof title, "%s--%s", one, other);
-    touch(touched, title);
+    mark_title(touched, title);
     snprintf(title, sizeof title, "%s--%s", other, one);
-    touch(touched, title);
+    mark_title(touched, title);
 }
 
-/* Actions read "fail link NODE PORT", "fail switch NODE", "flap NODE PORT" …: a word that names a
- * node is meant, with the port behind it if there is a number. */
-static void touch_action(struct touched *touched, const char *text)
+/* Actions have the form "fail link NODE PORT", "fail switch NODE", "flap NODE PORT" …: the first
+ * word that names a node counts, with the port number if one follows. */
+static void mark_action(struct touched *touched, const char *text)
 {
     char word[WORD_BYTES];
     const struct topology *topology = touched->topology;
@@ -69,11 +70,11 @@ static void touch_action(struct touched *touched, const char *text)
         const char *rest = text + length + strspn(text + length, " \t\"");
         unsigned long port = isdigit((unsigned char)*rest) ? strtoul(rest, NULL, 10) : 0;
         if (port > 0 && port <= topology->nodes.items[node].port_count) {
-            touch_link(touched, topology_port_index(topology, node, (unsigned)port));
+            mark_link(touched, topology_port_index(topology, node, (unsigned)port));
         } else {
             char title[16];
             node_title(touched, node, title);
-            touch(touched, title);
+            mark_title(touched, title);
         }
         return;
     }
@@ -81,7 +82,7 @@ static void touch_action(struct touched *touched, const char *text)
 
 /* ---- cleaning ---- */
 
-/* "s14" or "h7" as people call it; NULL if it is no node's. */
+/* The description of node "s14" or "h7"; NULL if the title names no node. */
 static const char *title_text(const struct touched *touched, const char *title)
 {
     char *end;
@@ -97,7 +98,7 @@ static const char *title_text(const struct touched *touched, const char *title)
     return touched->topology->nodes.items[index].description;
 }
 
-/* The title of the group that starts at `at`, decoded as far as graphviz encodes it. */
+/* The title of the group at `at`, with the entities of graphviz decoded. */
 static void read_title(const char *at, char *title, size_t size)
 {
     const char *begin = strstr(at, "<title>"), *end = begin ? strstr(begin, "</title>") : NULL;
@@ -113,26 +114,27 @@ static void read_title(const char *at, char *title, size_t size)
     title[length] = '\0';
 }
 
-/* Behind `end`, if `start` is here and `end` follows; else NULL. */
-static const char *behind(const char *at, const char *start, const char *end)
+/* The position after `end` if `start` is at `at`, else NULL. */
+static const char *skip_past(const char *at, const char *start, const char *end)
 {
     size_t length = strlen(start);
     const char *found = strncmp(at, start, length) == 0 ? strstr(at + length, end) : NULL;
     return found ? found + strlen(end) : NULL;
 }
 
-/* Nothing that comes from a name can look like a tag here: graphviz has escaped it. */
+/* Copies the SVG without ids and comments. graphviz has escaped names, so they cannot look like
+ * tags. */
 static void put_clean(const struct touched *touched, const char *svg, struct text *out)
 {
     char title[64];
     for (const char *at = svg, *next; *at; at = next) {
-        if ((next = behind(at, "<!--", "-->\n"))) {
+        if ((next = skip_past(at, "<!--", "-->\n"))) {
             continue;
-        } else if ((next = behind(at, "<g id=\"", "\""))) {
+        } else if ((next = skip_past(at, "<g id=\"", "\""))) {
             read_title(at, title, sizeof title);
             bool is_touched = name_map_get(&touched->titles, title) != MAP_NONE;
             text_puts(out, is_touched ? "<g data-touched=\"yes\"" : "<g");
-        } else if ((next = behind(at, "<title>", "</title>"))) {
+        } else if ((next = skip_past(at, "<title>", "</title>"))) {
             read_title(at, title, sizeof title);
             const char *name = title_text(touched, title);
             if (!name)
@@ -149,8 +151,8 @@ static void put_clean(const struct touched *touched, const char *svg, struct tex
 
 /* ---- drawing ---- */
 
-/* With fewer details until it is small enough for a page. */
-static int draw(const struct touched *touched, struct text *svg, struct err *err)
+/* Draws with fewer details until the picture is small enough. */
+static int draw_fabric(const struct touched *touched, struct text *svg, struct err *err)
 {
     const struct drawing_limits limits[] = {DRAWING_LIMITS,
                                             {.host_limit = 0, .switch_limit = 160},
@@ -177,8 +179,8 @@ int report_picture(const struct topology *topology, const struct run_record *rec
     graph_init(&graph, topology);
     for (size_t i = 0; i < record->events.count; i++)
         if (record->events.items[i].kind == RUN_RECORD_ACTION)
-            touch_action(&touched, record->events.items[i].text);
-    int status = draw(&touched, &svg, err);
+            mark_action(&touched, record->events.items[i].text);
+    int status = draw_fabric(&touched, &svg, err);
     const char *start = status == 0 && svg.data ? strstr(svg.data, "<svg") : NULL;
     if (status == 0 && !start)
         status = err_set(err, EIO, "graphviz drew nothing");

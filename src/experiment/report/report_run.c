@@ -1,5 +1,5 @@
-/* One run: read, and told as a page. report_timeline.c draws time, report_picture.c the fabric,
- * report_data.c writes what is not a page. */
+/* Reads a run and makes its page. report_timeline.c draws curves over time, report_picture.c the
+ * fabric, report_data.c writes CSV and JSON. */
 #include "experiment/report/report.h"
 
 #include "base/line_reader.h"
@@ -16,7 +16,7 @@
 enum {
     ZOOMS = 6,
     EVENTS_SHOWN = 200,
-    CHORUS_SHOWN = 3,
+    SIMULTANEOUS_SHOWN = 3,
     CHANGES_SHOWN = 60,
     SCENARIO_BYTES = 20000
 };
@@ -31,7 +31,7 @@ int report_run_read(struct report_run *report, struct result_store *store,
     if (status == 0)
         status = result_store_read_results(store, run->id, &report->results, err);
     if (status == 0)
-        status = result_store_read_story(store, run->id, &report->record, err);
+        status = result_store_read_record(store, run->id, &report->record, err);
     if (status)
         report_run_release(report);
     return status;
@@ -68,7 +68,7 @@ static void put_tiles(const struct report_run *report, struct page *page)
     double lost = report_lost(report);
     page_begin_tiles(page);
     if (answered)
-        page_tile(page, quantity_text(time_seconds(healing), "s", number), "to heal, at the most");
+        page_tile(page, quantity_text(time_seconds(healing), "s", number), "longest recovery");
     if (isfinite(lost))
         page_tile(page, quantity_text(lost, "", number), "packets lost");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -151,16 +151,15 @@ static void put_timeline(const struct report_run *report, struct page *page)
     struct windows windows = {0};
     char at[QUANTITY_BYTES];
     timeline_windows(&timeline, ZOOMS, &windows);
-    page_section(page, "What happened when");
+    page_section(page, "Timeline");
     page_subsection(page, windows.items[0].from > 0 ? "While traffic flowed" : "The whole run");
     put_window(&timeline, &windows.items[0], page);
     for (size_t i = 1; i < windows.count; i++) {
-        struct text heading = {0};
-        text_printf(&heading, "%s, at %s", windows.items[i].moment,
-                    quantity_moment(windows.items[i].origin, at));
-        page_subsection(page, heading.data);
+        char heading[640];
+        snprintf(heading, sizeof heading, "%s, at %s", windows.items[i].moment,
+                 quantity_moment(windows.items[i].origin, at));
+        page_subsection(page, heading);
         put_window(&timeline, &windows.items[i], page);
-        text_release(&heading);
     }
     vec_release(&windows);
 }
@@ -174,7 +173,7 @@ static void put_changes(const struct report_run *report, struct page *page)
     char at[QUANTITY_BYTES], number[QUANTITY_BYTES];
     if (!record->changes.count)
         return;
-    page_section(page, "The managers’ changes");
+    page_section(page, "Changes of the managers");
     page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
     for (size_t i = 0; i < record->changes.count && i < CHANGES_SHOWN; i++) {
         const struct run_record_change *change = &record->changes.items[i];
@@ -239,8 +238,8 @@ static bool has_prefix(const struct figure *figure, const char *prefix)
            (figure->name[length] == '.' || figure->name[length] == '\0');
 }
 
-/* Figures that have a place of their own in the page. */
-static bool is_told(const struct figure *figure)
+/* Figures that another section of the page shows. */
+static bool is_shown_elsewhere(const struct figure *figure)
 {
     static const char *const prefixes[] = {"lost",     "latency", "network-latency", "throughput",
                                            "accepted", "offered", "traffic"};
@@ -252,7 +251,7 @@ static bool is_told(const struct figure *figure)
 
 struct figure_group {
     const char *heading;
-    const char *prefixes[4]; /* none: what is told nowhere else */
+    const char *prefixes[4]; /* none: figures of no other section */
 };
 
 static bool is_in(const struct figure *figure, const struct figure_group *group)
@@ -260,7 +259,7 @@ static bool is_in(const struct figure *figure, const struct figure_group *group)
     for (size_t i = 0; i < 4 && group->prefixes[i]; i++)
         if (has_prefix(figure, group->prefixes[i]))
             return true;
-    return !group->prefixes[0] && !is_told(figure);
+    return !group->prefixes[0] && !is_shown_elsewhere(figure);
 }
 
 static void put_figures(const struct report_run *report, const struct figure_group *group,
@@ -306,7 +305,7 @@ static void put_numbers(const struct report_run *report, struct page *page)
     page_end_columns(page);
 }
 
-/* ---- checks, story, reproduction ---- */
+/* ---- checks, events, reproduction ---- */
 
 static void put_checks(const struct report_run *report, struct page *page)
 {
@@ -328,8 +327,8 @@ static void put_checks(const struct report_run *report, struct page *page)
     page_end_table(page);
 }
 
-/* How many events from here on were said by the same manager at the same moment. */
-static size_t chorus(const struct run_record *record, size_t first)
+/* The number of consecutive events of the same manager at the same time. */
+static size_t count_simultaneous(const struct run_record *record, size_t first)
 {
     const struct run_record_event *events = record->events.items;
     size_t count = 1;
@@ -350,9 +349,9 @@ static void put_event(const struct run_record_event *event, enum page_tone tone,
     page_toned_cell(page, tone, text);
 }
 
-/* Checks have their own table; what a manager says of many nodes at once is cut short. Once there
- * is too much, only what was done to the fabric and what managers complain of goes on. */
-static void put_story(const struct run_record *record, struct page *page)
+/* Checks have a table of their own. Many events at the same time are abbreviated; in a long
+ * timeline only actions and alarms continue. */
+static void put_events(const struct run_record *record, struct page *page)
 {
     static const char *const headings[] = {">at", "who", "what"};
     static const enum page_tone tones[] = {
@@ -360,23 +359,23 @@ static void put_story(const struct run_record *record, struct page *page)
     size_t rows = 0;
     if (!record->events.count)
         return;
-    page_section(page, "The story");
+    page_section(page, "Events");
     page_begin_table(page, headings, 3);
-    for (size_t i = 0, said; i < record->events.count && rows < 2 * EVENTS_SHOWN; i += said) {
+    for (size_t i = 0, same; i < record->events.count && rows < 2 * EVENTS_SHOWN; i += same) {
         const struct run_record_event *event = &record->events.items[i];
-        bool loud = event->kind == RUN_RECORD_ACTION || event->kind == RUN_RECORD_ALARM;
-        said = chorus(record, i);
-        size_t shown = said > CHORUS_SHOWN + 1 ? CHORUS_SHOWN : said;
-        if (event->kind == RUN_RECORD_CHECK || (rows >= EVENTS_SHOWN && !loud))
+        bool important = event->kind == RUN_RECORD_ACTION || event->kind == RUN_RECORD_ALARM;
+        same = count_simultaneous(record, i);
+        size_t shown = same > SIMULTANEOUS_SHOWN + 1 ? SIMULTANEOUS_SHOWN : same;
+        if (event->kind == RUN_RECORD_CHECK || (rows >= EVENTS_SHOWN && !important))
             continue;
         for (size_t e = 0; e < shown; e++)
-            put_event(&event[e], loud ? tones[event->kind] : PAGE_PLAIN, event[e].text, page);
-        if (shown < said) {
+            put_event(&event[e], important ? tones[event->kind] : PAGE_PLAIN, event[e].text, page);
+        if (shown < same) {
             char more[64];
-            snprintf(more, sizeof more, "… and %zu more at this moment", said - shown);
+            snprintf(more, sizeof more, "… and %zu more at this moment", same - shown);
             put_event(event, PAGE_PLAIN, more, page);
         }
-        rows += shown + (shown < said);
+        rows += shown + (shown < same);
     }
     if (rows >= EVENTS_SHOWN)
         put_event(&record->events.items[record->events.count - 1], PAGE_PLAIN,
@@ -391,7 +390,7 @@ static void put_reproduction(const struct report_run *report, struct page *page)
     if (run->replay && run->replay[0])
         page_code(page, run->replay);
     page_paragraph(page,
-                   "Seed %llu, weft %s. The same trace hash says it was the same run: %016llx.",
+                   "Seed %llu, weft %s. Trace hash %016llx; identical runs have the same hash.",
                    (unsigned long long)run->seed, run->version ? run->version : "",
                    (unsigned long long)run->hash);
     if (!run->scenario || !run->scenario[0])
@@ -413,7 +412,7 @@ void report_run_page(const struct report_run *report, struct page *page)
         put_losses(report, page);
         put_numbers(report, page);
         put_checks(report, page);
-        put_story(&report->record, page);
+        put_events(&report->record, page);
     }
     put_reproduction(report, page);
 }

@@ -1,11 +1,12 @@
-/* A sweep's runs, read into one table: points in rows, figures in columns.
+/* The runs of a sweep as one table: points in rows, figures in columns.
  *
- * Runs of the same point are repetitions; what is shown of them is the mean and the half width of
- * its 95 % confidence interval. Runs that came to no end are counted and listed, never averaged. */
+ * Runs of the same point are repetitions; reports show the mean and the half width of its 95 %
+ * confidence interval. Failed runs are counted and listed, but not averaged. */
 #include "experiment/report/report_sweep.h"
 
 #include "base/map.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -72,7 +73,7 @@ struct measured_run {
     VEC(struct measured);
 };
 
-/* The names come with the runs, so the table can only be made when all were read. */
+/* Collects the figures of a run. The table is filled when all names are known. */
 static int read_run(struct report_sweep *sweep, struct result_store *store,
                     const struct result_run *run, struct name_map *names,
                     struct measured_run *values, struct err *err)
@@ -153,6 +154,7 @@ static void find_points(struct report_sweep *sweep)
 struct quantity_mean sweep_mean(const struct report_sweep *sweep, const struct sweep_point *point,
                                 size_t figure)
 {
+    assert(figure < sweep->figures.count && point->count > 0);
     double *values = mem_zalloc(point->count, sizeof *values);
     for (size_t i = 0; i < point->count; i++)
         values[i] = sweep->values[(point->first + i) * sweep->figures.count + figure];

@@ -1,4 +1,4 @@
-/* Inside of reports on sweeps: points, figures and what was chosen to be shown. */
+/* Internal to reports on sweeps: points, figures and the choice. */
 #ifndef WEFT_EXPERIMENT_REPORT_REPORT_SWEEP_H
 #define WEFT_EXPERIMENT_REPORT_REPORT_SWEEP_H
 
@@ -14,11 +14,11 @@ struct sweep_figure {
 };
 struct sweep_parameter {
     const char *name;
-    size_t values; /* different ones */
-    bool numbers;  /* all of them */
+    size_t values; /* number of different values */
+    bool numbers;  /* all values are numbers */
 };
 struct sweep_point {
-    size_t first, count; /* runs that finished, of `finished` */
+    size_t first, count; /* in `finished` */
     const struct result_run *run;
 };
 
@@ -31,12 +31,12 @@ struct report_sweep {
     VEC(struct sweep_point) points;
     double *values; /* by finished run, then by figure; NaN: not measured */
     size_t failed, broken;
-    /* chosen */
-    size_t x_parameter, x_figure; /* one of them, or neither */
+    /* the choice */
+    size_t x_parameter, x_figure; /* at most one is not SWEEP_NONE */
     VEC(size_t) by;               /* parameters */
     VEC(size_t) pooled;           /* parameters that vary and are averaged over */
     VEC(size_t) y;                /* figures */
-    size_t saturated;             /* the figure that says so, or SWEEP_NONE */
+    size_t saturated;             /* index of the figure "saturated", or SWEEP_NONE */
     struct arena arena;
 };
 
@@ -44,13 +44,13 @@ size_t sweep_find_figure(const struct report_sweep *sweep, const char *name);
 size_t sweep_find_parameter(const struct report_sweep *sweep, const char *name);
 struct quantity_mean sweep_mean(const struct report_sweep *sweep, const struct sweep_point *point,
                                 size_t figure);
-/* One for all points, so that a column can be compared. */
+/* One scale for all points of a column. */
 struct quantity_scale sweep_scale(const struct report_sweep *sweep, size_t figure);
 /* "12.5 ± 0.3", on that scale. */
 const char *sweep_mean_text(const struct report_sweep *sweep, const struct sweep_point *point,
                             size_t figure, const struct quantity_scale *scale,
                             char buffer[QUANTITY_BYTES]);
-/* "" if the run has none of that name. */
+/* "" if the run has no such parameter. */
 const char *sweep_value_of(const struct result_run *run, const char *parameter);
 
 /* The choice (report_choice.c). */

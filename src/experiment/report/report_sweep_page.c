@@ -1,4 +1,4 @@
-/* What is shown of a sweep: a table for the terminal, a page, plots, CSV and JSON. */
+/* Reports on a sweep: a table for the terminal, a page, plots, CSV and JSON. */
 #include "experiment/report/report_sweep.h"
 
 #include "experiment/chart/chart_gnuplot.h"
@@ -36,7 +36,7 @@ static bool is_saturated(const struct report_sweep *sweep, const struct sweep_po
 
 /* ---- the terminal ---- */
 
-/* A table of texts whose columns are as wide as they must be. */
+/* A table of texts with columns of minimal width. */
 struct grid {
     VEC(char *) cells;
     size_t columns;
@@ -47,7 +47,7 @@ static void grid_add(struct grid *grid, const char *text)
     vec_push(&grid->cells, mem_strdup(text));
 }
 
-/* As many columns as fit into a terminal, but at least `least`; how many. */
+/* Writes as many columns as fit into a terminal, at least `least`; returns their number. */
 static size_t grid_write(struct grid *grid, size_t least, struct text *out)
 {
     size_t *widths = mem_zalloc(grid->columns, sizeof *widths), shown = 0, total = 0;
@@ -70,7 +70,7 @@ static size_t grid_write(struct grid *grid, size_t least, struct text *out)
     return shown;
 }
 
-/* Names, and below them units. */
+/* Two rows: names and units. */
 static void text_head(const struct report_sweep *sweep, const struct quantity_scale *scales,
                       struct grid *grid)
 {
@@ -145,7 +145,7 @@ static void put_top(const struct report_sweep *sweep, struct page *page)
                 most_repetitions(sweep));
     page_begin(page, slash ? slash + 1 : name && name[0] ? name : "sweep", lead.data);
     if (sweep->failed)
-        text_printf(&verdict, "%zu of %zu runs came to no end", sweep->failed, runs);
+        text_printf(&verdict, "%zu of %zu runs failed", sweep->failed, runs);
     else
         text_printf(&verdict, "All %zu runs finished", runs);
     if (sweep->broken)
@@ -184,11 +184,11 @@ static void put_curves(const struct report_sweep *sweep, struct page *page)
     if (most_repetitions(sweep) > 1)
         page_note(page, "Means over repetitions; bars are 95 %% confidence intervals.");
     for (size_t i = 0; i < sweep->pooled.count; i++)
-        page_note(page, "Means are taken over %s, too.",
+        page_note(page, "The means are also over %s.",
                   sweep->parameters.items[sweep->pooled.items[i]].name);
 }
 
-/* The table's headings: the parameters that vary, the runs, the figures with their units. */
+/* Headings: the parameters that vary, the number of runs, the figures with their units. */
 struct columns {
     const char *headings[PAGE_COLUMNS];
     size_t count, parameters;
@@ -254,7 +254,8 @@ static void put_points(const struct report_sweep *sweep, struct page *page)
 
 static void put_failures(const struct report_sweep *sweep, struct page *page)
 {
-    static const char *const headings[] = {"point", ">repetition", "what", "to play it again"};
+    static const char *const headings[] = {"point", ">repetition", "what",
+                                           "command that repeats it"};
     size_t shown = 0;
     if (!sweep->failed && !sweep->broken)
         return;
@@ -284,7 +285,7 @@ static void put_reproduction(const struct report_sweep *sweep, struct page *page
         return;
     const struct result_run *run = &sweep->runs->items.items[0];
     page_section(page, "How to run it again");
-    page_paragraph(page, "The first point, for one:");
+    page_paragraph(page, "The first point:");
     page_code(page, run->replay ? run->replay : "");
     page_paragraph(page, "Seed %llu, trace hash %016llx, weft %s.", (unsigned long long)run->seed,
                    (unsigned long long)run->hash, run->version ? run->version : "");

@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 const struct run_record_event *timeline_cause(const struct run_record *record, size_t change)
 {
+    assert(change < record->changes.count);
     const struct run_record_change *answer = &record->changes.items[change];
     const struct run_record_event *cause = NULL;
     for (size_t i = 0; answer->tied && i < record->events.count; i++)
@@ -21,7 +23,7 @@ const struct run_record_event *timeline_cause(const struct run_record *record, s
 
 /* ---- kinds of series ---- */
 
-/* Panels from top to bottom. Series of one kind share one. */
+/* Panels from top to bottom. Series of one rank and unit share a panel. */
 enum rank {
     RANK_PACKETS,
     RANK_LOST,
@@ -55,7 +57,7 @@ static enum rank rank_of(const struct series *series)
 
 enum { STEP_POINTS = 64 };
 
-/* The mean distance of its first points. */
+/* The mean interval of its first points. */
 static uint64_t usual_step(const struct series *series)
 {
     size_t last = series->points.count < STEP_POINTS ? series->points.count : STEP_POINTS;
@@ -98,7 +100,7 @@ static int compare_windows(const void *a, const void *b)
     return (one->first > two->first) - (one->first < two->first);
 }
 
-/* Changes in the order of time; those that overlap become one. */
+/* One window for each change, in the order of time; overlapping windows are joined. */
 static void find_windows(const struct timeline *timeline, struct windows *found)
 {
     const struct results *results = timeline->results;
@@ -125,7 +127,7 @@ static void find_windows(const struct timeline *timeline, struct windows *found)
     vec_release(&all);
 }
 
-/* Of a long run with traffic at its end only that is shown. */
+/* The whole run; if traffic starts late, only the time with traffic. */
 static struct window whole_run(const struct timeline *timeline)
 {
     const struct results *results = timeline->results;
@@ -187,7 +189,7 @@ void timeline_words(const char *name, char *buffer, size_t size)
             *at = ' ';
 }
 
-/* Already a running total? Then it never falls. */
+/* Whether the series is a running total: it never decreases. */
 static bool is_total(const struct series *series)
 {
     for (size_t i = 1; i < series->points.count; i++)
@@ -196,7 +198,7 @@ static bool is_total(const struct series *series)
     return true;
 }
 
-/* A pause so much longer than usual has no line through it: nothing was measured there. */
+/* An interval longer than LONG_PAUSE times the usual one is a gap. */
 enum { LONG_PAUSE = 5, PANEL_HEIGHT = 112 };
 
 static void add_series(struct chart *chart, const struct series *series, const char *name,
@@ -212,7 +214,7 @@ static void add_series(struct chart *chart, const struct series *series, const c
         const struct point *point = &series->points.items[i];
         total += sum && isfinite(point->value) ? point->value : 0;
         if (point->time > window->to && beyond++ > 0)
-            break; /* one beyond, so that lines leave the picture */
+            break; /* one point beyond, so that lines leave the frame */
         x = time_seconds(point->time) - origin;
         y = sum ? total : point->value;
         if (i == 0 && updated)
@@ -222,7 +224,7 @@ static void add_series(struct chart *chart, const struct series *series, const c
         chart_add_point(chart, group, x, y);
         before = point->time;
     }
-    if (updated && before < window->to) /* what is updated stays so */
+    if (updated && before < window->to) /* the share stays constant */
         chart_add_point(chart, group, time_seconds(window->to) - origin, y);
 }
 
@@ -239,8 +241,8 @@ static void name_axes(struct chart *chart, const struct series *first, size_t me
     chart_set_axis(chart, &chart->y, shown, first->unit);
 }
 
-/* What tells a series from the others of its panel: "" if it is alone, "all" if it is what the
- * others are parts of, and what is behind the first dot if that is the same in all. */
+/* The label of a series in its panel: "" if it is alone, "all" for the sum of the others, without
+ * the first part of the name if all share it. */
 static void name_series(const struct series *series, size_t members, bool same_part, char *buffer,
                         size_t size)
 {
@@ -249,7 +251,7 @@ static void name_series(const struct series *series, size_t members, bool same_p
     timeline_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
 }
 
-/* All that belongs with series `s` and was not taken yet. */
+/* Adds all series that belong with series `s` and are not in a panel yet. */
 static void fill_panel(const struct timeline *timeline, const struct window *window, size_t s,
                        bool *taken, struct chart *chart, size_t *left_out)
 {
@@ -277,7 +279,7 @@ static void fill_panel(const struct timeline *timeline, const struct window *win
     }
 }
 
-static bool is_in(const struct series *series, const struct window *window)
+static bool has_points_in(const struct series *series, const struct window *window)
 {
     for (size_t i = 0; i < series->points.count; i++)
         if (series->points.items[i].time >= window->from &&
@@ -286,12 +288,13 @@ static bool is_in(const struct series *series, const struct window *window)
     return false;
 }
 
-/* Not what repeats another one in bits, nor a moment's detail in a picture of the whole run. */
-static bool is_worth_it(const struct results *results, size_t index, const struct window *window)
+/* Leaves out series in bits that repeat another one, and details of a change in the picture of the
+ * whole run. */
+static bool is_relevant(const struct results *results, size_t index, const struct window *window)
 {
     const struct series *series = &results->series.items[index];
     size_t length = strlen(series->name);
-    if (!is_in(series, window) || (rank_of(series) == RANK_UPDATED && !window->moment[0]))
+    if (!has_points_in(series, window) || (rank_of(series) == RANK_UPDATED && !window->moment[0]))
         return false;
     for (size_t i = 0; i < results->series.count && ends_with(series->name, ".bits"); i++)
         if (strlen(results->series.items[i].name) + 5 == length &&
@@ -345,7 +348,7 @@ size_t timeline_charts(const struct timeline *timeline, const struct window *win
     size_t count = 0;
     *left_out = 0;
     for (size_t s = 0; s < results->series.count; s++)
-        taken[s] = !is_worth_it(results, s, window);
+        taken[s] = !is_relevant(results, s, window);
     for (enum rank rank = 0; rank < RANKS; rank++) {
         for (size_t s = 0; s < results->series.count; s++) {
             if (taken[s] || rank_of(&results->series.items[s]) != rank)
@@ -359,7 +362,7 @@ size_t timeline_charts(const struct timeline *timeline, const struct window *win
         }
     }
     if (count == 0)
-        chart_init(&charts[count++], ""); /* phases alone */
+        chart_init(&charts[count++], ""); /* only phases */
     for (size_t i = 0; i < count; i++) {
         name_time(window, &charts[i]);
         charts[i].height = charts[i].groups.count ? PANEL_HEIGHT : 0;

@@ -1,5 +1,4 @@
-/* The verdict on a run, in one sentence: did the checks hold, how long did healing take, what was
- * lost. */
+/* The verdict on a run in one sentence: checks, recovery time, losses. */
 #include "experiment/report/report.h"
 
 #include "base/quantity.h"
@@ -48,7 +47,7 @@ static size_t count_actions(const struct run_record *record, const struct run_re
     return count;
 }
 
-static void tell_actions(const struct report_run *report, struct text *out)
+static void put_actions(const struct report_run *report, struct text *out)
 {
     const struct run_record_event *first = NULL;
     char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
@@ -56,17 +55,17 @@ static void tell_actions(const struct report_run *report, struct text *out)
     uint64_t healing = report_healing(report, &answered);
     quantity_text(time_seconds(healing), "s", time);
     if (actions == 1 && answered)
-        text_printf(out, "; after “%s” at %s the subnet was as wanted again within %s", first->text,
+        text_printf(out, "; after “%s” at %s the subnet recovered within %s", first->text,
                     quantity_moment(first->time, at), time);
     else if (answered)
-        text_printf(out, "; %zu actions, and the subnet was as wanted again within %s of each",
-                    actions, time);
+        text_printf(out, "; %zu actions, and the subnet recovered within %s of each", actions,
+                    time);
     else if (actions)
-        text_printf(out, "; %zu action%s that no manager answered with a change", actions,
+        text_printf(out, "; %zu action%s that caused no change of a manager", actions,
                     actions == 1 ? "" : "s");
 }
 
-static void tell_losses(const struct report_run *report, struct text *out)
+static void put_losses(const struct report_run *report, struct text *out)
 {
     double lost = report_lost(report), made = results_value(&report->results, "made");
     char number[QUANTITY_BYTES], of[QUANTITY_BYTES], share[QUANTITY_BYTES];
@@ -89,7 +88,7 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
     size_t checks = report->record.checks.count;
     unsigned failures = run_record_failures(&report->record);
     if (report->run.failed) {
-        text_printf(out, "The run came to no end: %s", report->run.error);
+        text_printf(out, "The run failed: %s", report->run.error);
         return false;
     }
     if (checks == 0)
@@ -100,8 +99,8 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
         text_puts(out, checks == 1 ? "The check holds" : "Both checks hold");
     else
         text_printf(out, "All %zu checks hold", checks);
-    tell_actions(report, out);
-    tell_losses(report, out);
+    put_actions(report, out);
+    put_losses(report, out);
     text_putc(out, '.');
     return failures == 0;
 }

@@ -23,7 +23,7 @@ int run_folder_make(const char *folder, struct err *err)
     return 0;
 }
 
-/* Unless something went wrong before. Empties the text. */
+/* Writes a file unless there was an error before, and empties the text. */
 static void put_file(const char *folder, const char *name, struct text *text, int *status,
                      struct err *err)
 {

@@ -1,10 +1,10 @@
-/* The folder of one run: everything about it, in files that people and programs read.
+/* The folder of one run.
  *
- *   report.html   the page to look at        run.json      everything
- *   timeline.txt  what happened              summary.txt   tables and pictures
- *   figures.csv   what was measured          series.csv    the same over time
- *   scenario.weft and topology.net           what was played
- *   run.db        the same as a result store */
+ *   report.html   the report                  run.json      all data
+ *   timeline.txt  events                      summary.txt   tables and text graphics
+ *   figures.csv   figures                     series.csv    series
+ *   scenario.weft and topology.net            the input
+ *   run.db        all data as a result store */
 #ifndef WEFT_EXPERIMENT_REPORT_RUN_FOLDER_H
 #define WEFT_EXPERIMENT_REPORT_RUN_FOLDER_H
 
@@ -17,10 +17,10 @@ struct run_folder {
     const struct text *topology;
     const char *const *settings; /* of the command line: "key=value" */
     size_t setting_count;
-    double wall_s; /* how long it took */
+    double wall_s; /* wall-clock seconds */
 };
 
-/* Made unless it is there; what it holds of an earlier run is replaced. */
+/* Creates the folder if needed. Files of an earlier run are replaced. */
 int run_folder_make(const char *folder, struct err *err);
 int run_folder_write(const char *folder, const struct run_folder *run, struct err *err);
 

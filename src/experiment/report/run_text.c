@@ -107,7 +107,7 @@ static void write_phase(const struct canvas *canvas, const char *label, uint64_t
     text_putc(out, '\n');
 }
 
-/* A little more than the change itself, so that what comes before and after can be seen. */
+/* The time of a change with a margin on both sides. */
 static struct canvas canvas_for(const struct run_record *record,
                                 const struct run_record_change *change)
 {
@@ -252,7 +252,7 @@ static void write_traffic(const struct run_record *record, struct text *out)
 
 /* ---- all of it ---- */
 
-/* Of each virtual machine that a scenario names: where it ended, and what its last move cost. */
+/* The machines that the scenario names, with the costs of their last move. */
 static void write_machines(const struct run_record *record, struct text *out)
 {
     if (record->machines.count == 0)

@@ -4,12 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- JSON ---- */
-
 static void put_number(struct json *json, const char *key, double value)
 {
     if (fabs(value) < 1e15 && value == (double)(int64_t)value)
-        json_number(json, key, (int64_t)value); /* whole ones keep all their digits */
+        json_number(json, key, (int64_t)value); /* integers keep all digits */
     else
         json_double(json, key, value);
 }
@@ -37,7 +35,7 @@ void series_write_json(const struct results *results, struct json *json)
         json_begin_object(json, NULL);
         json_string(json, "name", series->name);
         json_string(json, "unit", series->unit);
-        json->pretty = false; /* points by the thousand: not one a line */
+        json->pretty = false; /* one line for all points */
         json_begin_array(json, "points");
         for (size_t j = 0; j < series->points.count; j++) {
             json_begin_array(json, NULL);
@@ -51,8 +49,6 @@ void series_write_json(const struct results *results, struct json *json)
     }
     json_end_array(json);
 }
-
-/* ---- CSV ---- */
 
 void csv_put(struct text *out, const char *field, const char *end)
 {

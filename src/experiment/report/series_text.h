@@ -1,4 +1,4 @@
-/* Figures and series as text: JSON and CSV. Numbers have all their digits. */
+/* Figures and series as JSON and CSV, with all digits. */
 #ifndef WEFT_EXPERIMENT_REPORT_SERIES_TEXT_H
 #define WEFT_EXPERIMENT_REPORT_SERIES_TEXT_H
 
@@ -12,7 +12,7 @@ void series_write_json(const struct results *results, struct json *json);
 void figures_write_csv(const struct results *results, struct text *out);
 void series_write_csv(const struct results *results, struct text *out);
 
-/* A field, quoted where it must be, or a number, or nothing where there is none; then `end`. */
+/* A field, quoted if needed, or a number (nothing if it is not finite); then `end`. */
 void csv_put(struct text *out, const char *field, const char *end);
 void csv_put_number(struct text *out, double value, const char *end);
 

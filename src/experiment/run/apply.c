@@ -3,29 +3,31 @@
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-/* A node that loses its power takes the manager on it along. */
+/* A node that loses power stops the manager on it. */
 static int set_node(struct setup *setup, const struct action *action, bool up, struct err *err)
 {
-    int seat = setup_find_seat(setup, action->node);
-    if (!up && seat >= 0 && setup_manager(setup, (size_t)seat)) {
-        run_record_tell(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
-                        "the manager at %s goes with it", setup_node_name(setup, action->node));
-        setup_kill_manager(setup, (size_t)seat);
+    int instance = setup_find_instance(setup, action->node);
+    if (!up && instance >= 0 && setup_manager(setup, (size_t)instance)) {
+        run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+                             "the manager at %s stops with it",
+                             node_label(&setup->topology, action->node));
+        setup_kill_manager(setup, (size_t)instance);
     }
     return fabric_set_node(setup->fabric, action->node, up, err);
 }
 
-static int set_agent(struct setup *setup, const struct action *action, uint64_t delay,
-                     struct err *err)
+static int set_agent_delay(struct setup *setup, const struct action *action, uint64_t delay,
+                           struct err *err)
 {
     setup->silent[action->node] = delay == TIME_NEVER;
     return fabric_set_agent_delay(setup->fabric, action->node, delay, err);
 }
 
-/* Who has another's GUID is fenced off by managers: it is not expected to be part of the subnet. */
+/* Managers isolate a node with a duplicate GUID: the checks do not expect it in the subnet. */
 static int duplicate_guid(struct setup *setup, const struct action *action, struct err *err)
 {
     const struct topology *topology = &setup->topology;
@@ -37,18 +39,20 @@ static int duplicate_guid(struct setup *setup, const struct action *action, stru
     return fabric_set_guid(setup->fabric, action->node, action->value, err);
 }
 
-static int manage(struct setup *setup, const struct action *action, struct err *err)
+static int apply_to_manager(struct setup *setup, const struct action *action, struct err *err)
 {
-    size_t seat = (size_t)setup_find_seat(setup, action->node);
-    struct sm *sm = setup_manager(setup, seat);
+    int found = setup_find_instance(setup, action->node);
+    assert(found >= 0); /* bound by setup.c */
+    size_t instance = (size_t)found;
+    struct sm *sm = setup_manager(setup, instance);
     if (action->kind == ACTION_START_MANAGER) {
-        setup_start_manager(setup, seat);
+        setup_start_manager(setup, instance);
         return sm ? err_set(err, EALREADY, "the manager is running already") : 0;
     }
     if (!sm)
         return err_set(err, ESRCH, "the manager is not running");
     if (action->kind == ACTION_KILL_MANAGER)
-        setup_kill_manager(setup, seat);
+        setup_kill_manager(setup, instance);
     else if (action->kind == ACTION_STOP_MANAGER)
         sm_stop(sm, sim_now_ns(setup->sim));
     else
@@ -56,7 +60,7 @@ static int manage(struct setup *setup, const struct action *action, struct err *
     return 0;
 }
 
-static int perform(struct setup *setup, const struct action *action, struct err *err)
+static int apply_kind(struct setup *setup, const struct action *action, struct err *err)
 {
     struct fabric *fabric = setup->fabric;
     switch (action->kind) {
@@ -67,9 +71,9 @@ static int perform(struct setup *setup, const struct action *action, struct err 
     case ACTION_FLAP: return fabric_flap_port(fabric, action->port, err);
     case ACTION_DROP:
         return fabric_set_loss(fabric, action->port, action->attribute, action->value, err);
-    case ACTION_SLOW: return set_agent(setup, action, action->value, err);
-    case ACTION_MUTE: return set_agent(setup, action, TIME_NEVER, err);
-    case ACTION_HEAL: return set_agent(setup, action, 0, err);
+    case ACTION_SLOW: return set_agent_delay(setup, action, action->value, err);
+    case ACTION_MUTE: return set_agent_delay(setup, action, TIME_NEVER, err);
+    case ACTION_HEAL: return set_agent_delay(setup, action, 0, err);
     case ACTION_DUPLICATE_GUID: return duplicate_guid(setup, action, err);
     case ACTION_BIT_ERRORS:
         return fabric_add_bit_errors(fabric, action->port, (unsigned)action->value, err);
@@ -78,16 +82,16 @@ static int perform(struct setup *setup, const struct action *action, struct err 
     case ACTION_START_MACHINE:
     case ACTION_STOP_MACHINE:
     case ACTION_MOVE_MACHINE:
-    case ACTION_CHURN: machines_perform(setup, action); return 0;
+    case ACTION_CHURN: machines_apply(setup, action); return 0;
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
-    case ACTION_REROUTE: return manage(setup, action, err);
+    case ACTION_REROUTE: return apply_to_manager(setup, action, err);
     }
     return 0;
 }
 
-/* The statement without its time: that stands in front already. */
+/* The statement without its time, which the timeline shows already. */
 static const char *without_time(const struct statement *statement)
 {
     const char *line = statement->line;
@@ -98,7 +102,7 @@ static const char *without_time(const struct statement *statement)
     return line;
 }
 
-/* What a manager has to notice by itself. */
+/* Whether a manager has to detect the action. */
 static bool is_fault(enum action_kind kind)
 {
     switch (kind) {
@@ -118,16 +122,16 @@ int apply_action(struct setup *setup, const struct statement *statement)
     struct err reason = {0};
     uint64_t now = sim_now(setup->sim);
     enum action_kind kind = statement->action.kind;
-    run_record_tell(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
-                    without_time(statement));
+    run_record_add_event(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
+                         without_time(statement));
     if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
         setup->disturbed = now;
     if (is_fault(kind))
         setup->fault = now;
     if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
         setup->trained = now + setup->options.training_ps;
-    unaffected_before(setup->unaffected, &statement->action);
-    if (perform(setup, &statement->action, &reason) == 0)
+    unaffected_before_action(setup->unaffected, &statement->action);
+    if (apply_kind(setup, &statement->action, &reason) == 0)
         return 0;
     return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
 }

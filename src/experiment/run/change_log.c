@@ -3,53 +3,57 @@
 #include "base/time.h"
 #include "experiment/measure/metrics.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- changes ---- */
 
-void change_log_close(struct setup *setup, size_t seat, bool finished)
+void change_log_close(struct setup *setup, size_t instance, bool finished)
 {
-    struct setup_seat *s = setup->seats.items[seat];
+    assert(instance < setup->instances.count);
+    struct setup_instance *s = setup->instances.items[instance];
     if (!s->open)
         return;
     struct run_record_change *change = &setup->record->changes.items[s->change];
     change->end = sim_now(setup->sim);
     change->finished = finished;
-    change_record_close(&s->book, setup->record, s->change);
+    change_record_close(&s->smps, setup->record, s->change);
     s->open = false;
 }
 
-static void begin_change(struct setup *setup, size_t seat, uint64_t now, const char *cause)
+static void begin_change(struct setup *setup, size_t instance, uint64_t now, const char *cause)
 {
-    struct setup_seat *s = setup->seats.items[seat];
+    struct setup_instance *s = setup->instances.items[instance];
     struct run_record_change change = {
         .who = s->name, .cause = arena_strdup(&setup->record->arena, cause), .begin = now};
     uint64_t fault = setup->fault;
     setup->fault = TIME_NEVER;
     if (s->open)
-        return; /* more about the one under way */
+        return; /* it belongs to the current change */
     if (fault != TIME_NEVER) {
         change.tied = true;
         change.fault = fault;
     }
-    change_record_begin(&s->book, (uint32_t)setup->topology.nodes.count);
+    change_record_begin(&s->smps, (uint32_t)setup->topology.nodes.count);
     s->open = true;
     s->change = setup->record->changes.count;
     vec_push(&setup->record->changes, change);
 }
 
-/* ---- listening ---- */
+/* ---- reports of managers ---- */
 
-static void hear_event(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
+static void record_event(void *context, uint64_t now, unsigned manager,
+                         const struct sm_event *event)
 {
     struct setup *setup = context;
+    assert(manager < setup->owner.count);
     uint32_t index = setup->owner.items[manager];
-    const struct setup_seat *seat = setup->seats.items[index];
+    const struct setup_instance *instance = setup->instances.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    run_record_tell(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, seat->name,
-                    "%s", event->text);
+    run_record_add_event(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now,
+                         instance->name, "%s", event->text);
     switch (event->kind) {
-    case SM_EVENT_STATE: /* whoever is not master changes nothing */
+    case SM_EVENT_STATE: /* a manager that is not master makes no change */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
             change_log_close(setup, index, false);
         break;
@@ -62,8 +66,9 @@ static void hear_event(void *context, uint64_t now, unsigned manager, const stru
     }
 }
 
-/* The node that a directed-route SMP from `port` is for; TOPOLOGY_NONE if it leads nowhere. */
-static uint32_t follow_route(const struct topology *topology, uint32_t port, const uint8_t *mad)
+/* The destination node of a directed-route SMP sent at `port`, or TOPOLOGY_NONE. */
+static uint32_t find_directed_node(const struct topology *topology, uint32_t port,
+                                   const uint8_t *mad)
 {
     uint32_t node = topology->ports.items[port].node;
     for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
@@ -78,7 +83,7 @@ static uint32_t follow_route(const struct topology *topology, uint32_t port, con
     return node;
 }
 
-static uint32_t find_lid(const struct setup *setup, unsigned lid)
+static uint32_t find_lid_node(const struct setup *setup, unsigned lid)
 {
     for (uint32_t port = 0; port < setup->topology.ports.count; port++) {
         const uint8_t *info = fabric_port_info(setup->fabric, port);
@@ -89,12 +94,12 @@ static uint32_t find_lid(const struct setup *setup, unsigned lid)
     return TOPOLOGY_NONE;
 }
 
-static void hear_sent(void *context, uint64_t now, unsigned manager,
-                      const struct sm_message *message)
+static void count_sent(void *context, uint64_t now, unsigned manager,
+                       const struct sm_message *message)
 {
     struct setup *setup = context;
     uint32_t index = setup->owner.items[manager];
-    struct setup_seat *seat = setup->seats.items[index];
+    struct setup_instance *instance = setup->instances.items[index];
     unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
     struct change_smp smp = {
         .node = TOPOLOGY_NONE,
@@ -105,49 +110,49 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
     uint32_t place = setup->topology.ports.items[setup->places.items[index].port].node;
     metrics_sent_smp(setup->metrics, now, place, smp.method);
     sent_add(&setup->sent, smp.method, smp.attribute);
-    if (!seat->open)
+    if (!instance->open)
         return;
     if (smp.method == METHOD_SET)
-        smp.node =
-            wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
-                ? follow_route(&setup->topology, setup->places.items[index].port, message->mad)
-                : find_lid(setup, message->lid);
-    smp.routed = setup->record->changes.items[seat->change].routing != 0;
-    change_record_note(&seat->book, now, &smp);
+        smp.node = wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
+                       ? find_directed_node(&setup->topology, setup->places.items[index].port,
+                                            message->mad)
+                       : find_lid_node(setup, message->lid);
+    smp.routed = setup->record->changes.items[instance->change].routing != 0;
+    change_record_add_smp(&instance->smps, now, &smp);
 }
 
-/* A job may have been begun for an earlier change; only what falls into this one counts. */
-static void hear_computed(void *context, uint64_t now, unsigned manager,
-                          const struct sim_computation *computation)
+/* A computation may have begun before this change; only its part inside the change counts. */
+static void record_computation(void *context, uint64_t now, unsigned manager,
+                               const struct sim_computation *computation)
 {
     struct setup *setup = context;
-    struct setup_seat *seat = setup->seats.items[setup->owner.items[manager]];
-    if (!seat->open)
+    struct setup_instance *instance = setup->instances.items[setup->owner.items[manager]];
+    if (!instance->open)
         return;
-    struct run_record_change *change = &setup->record->changes.items[seat->change];
+    struct run_record_change *change = &setup->record->changes.items[instance->change];
     uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
     uint64_t end = computation->end > begin ? computation->end : begin;
     if (!change->routing)
-        change->routing = begin ? begin : 1; /* 0 means never */
+        change->routing = begin ? begin : 1; /* 0 means unknown */
     change->computing += end - begin;
     change->routed = now;
-    seat->book.operations += computation->operations;
+    instance->smps.operations += computation->operations;
 }
 
 void change_log_listen(struct setup *setup)
 {
     sim_set_listener(setup->sim, &(struct sim_listener){.context = setup,
-                                                        .event = hear_event,
-                                                        .sent = hear_sent,
-                                                        .computed = hear_computed});
+                                                        .event = record_event,
+                                                        .sent = count_sent,
+                                                        .computed = record_computation});
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 void change_log_begin_run(struct setup *setup)
 {
     setup->sent = (struct sent){0};
-    setup->said = setup->record->events.count;
+    setup->events_before_run = setup->record->events.count;
 }
 
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute)
@@ -162,9 +167,9 @@ uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned at
     return sum;
 }
 
-bool change_log_said(const struct setup *setup, const char *text)
+bool change_log_has_event(const struct setup *setup, const char *text)
 {
-    for (size_t i = setup->said; i < setup->record->events.count; i++) {
+    for (size_t i = setup->events_before_run; i < setup->record->events.count; i++) {
         const struct run_record_event *event = &setup->record->events.items[i];
         if ((event->kind == RUN_RECORD_EVENT || event->kind == RUN_RECORD_ALARM) &&
             strstr(event->text, text))

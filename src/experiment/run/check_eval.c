@@ -17,7 +17,7 @@ static bool holds_time(const struct setup *setup, const struct check_statement *
     if (!check_holds(&view, CHECK_SETTLED, complaint))
         return false;
     if (setup->settled < setup->disturbed)
-        return complain(complaint, "nothing was done about the last action");
+        return complain(complaint, "no change followed the last action");
     uint64_t took = setup->settled - setup->disturbed;
     complain(complaint, "%s", time_text(took, text));
     return check_statement_compare(check, took);
@@ -27,16 +27,16 @@ static bool holds_master(const struct setup *setup, const struct check_statement
                          struct complaint *complaint)
 {
     struct check_view view = setup_view(setup);
-    int seat = setup_find_seat(setup, check->node);
-    const struct sm *sm = seat < 0 ? NULL : setup_manager(setup, (size_t)seat);
+    int instance = setup_find_instance(setup, check->node);
+    const struct sm *sm = instance < 0 ? NULL : setup_manager(setup, (size_t)instance);
     if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
         return false;
     return (sm && sm_state(sm) == SM_MASTER) ||
-           complain(complaint, "the manager at '%.80s' is %s", setup_node_name(setup, check->node),
-                    sm ? "not master" : "not running");
+           complain(complaint, "the manager at '%.80s' is %s",
+                    node_label(&setup->topology, check->node), sm ? "not master" : "not running");
 }
 
-/* True if there is one now, or was one; the complaint has a part of the circle. */
+/* True if there is a deadlock or there was one; the complaint has part of the cycle. */
 static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
 {
     struct text cycle = {0};
@@ -47,7 +47,7 @@ static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
     if (now)
         complain(complaint, "%.250s", cycle.data ? cycle.data : "");
     else if (metrics_saw_deadlock(setup->metrics))
-        complain(complaint, "there was one before");
+        complain(complaint, "there was a deadlock before");
     text_release(&cycle);
     return now || metrics_saw_deadlock(setup->metrics);
 }
@@ -97,8 +97,8 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check,
         count = change_log_sent(setup, check->method, check->attribute);
         complain(complaint, "%" PRIu64, count);
         return check_statement_compare(check, count);
-    case CHECK_STATEMENT_EVENT: return change_log_said(setup, check->text);
-    case CHECK_STATEMENT_NO_EVENT: return !change_log_said(setup, check->text);
+    case CHECK_STATEMENT_EVENT: return change_log_has_event(setup, check->text);
+    case CHECK_STATEMENT_NO_EVENT: return !change_log_has_event(setup, check->text);
     case CHECK_STATEMENT_CONSERVED:
         return (metrics_has_traffic(setup->metrics) &&
                 fabric_check_data(setup->fabric, &err) == 0) ||
@@ -109,7 +109,7 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check,
     case CHECK_STATEMENT_OTHERS:
         count = setup->machines.others_lost;
         return count == 0 ||
-               complain(complaint, "%" PRIu64 " packets of those who did not move were lost",
+               complain(complaint, "%" PRIu64 " packets of end points that did not move were lost",
                         count);
     case CHECK_STATEMENT_MACHINES: return machines_hold(setup, complaint);
     case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check, complaint);

@@ -3,6 +3,7 @@
 #include "experiment/measure/metrics.h"
 #include "experiment/run/setup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -10,8 +11,6 @@
 #include <string.h>
 
 enum { FLOWS_MOST = 256 };
-
-/* ---- settings ---- */
 
 static const char prefix[] = "traffic";
 
@@ -21,8 +20,8 @@ bool flows_is_setting(const struct statement *statement)
            strncmp(statement->words[0].text, prefix, sizeof prefix - 1) == 0;
 }
 
-/* The flow that a setting is about; 0: all. */
-static unsigned long flow_of(const struct statement *setting)
+/* The number of the flow that a setting applies to; 0: all. */
+static unsigned long flow_number(const struct statement *setting)
 {
     const char *number = setting->words[0].text + sizeof prefix - 1;
     return *number ? strtoul(number + 1, NULL, 10) : 0;
@@ -34,27 +33,26 @@ static int apply_settings(struct traffic_spec *spec, size_t number, struct setup
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *setting = &setup->scenario->statements.items[i];
         struct cursor cursor = setup_setting_cursor(setup, setting);
-        if (flows_is_setting(setting) && (flow_of(setting) == 0 || flow_of(setting) == number))
+        if (flows_is_setting(setting) &&
+            (flow_number(setting) == 0 || flow_number(setting) == number))
             status = traffic_spec_set(spec, &setting->words[1], &setting->words[2], &cursor);
     }
     return status;
 }
 
-/* A setting for a flow that is not there would pass unnoticed. */
-static int check_numbers(const struct setup *setup)
+/* A setting for a flow that does not exist is an error. */
+static int check_flow_numbers(const struct setup *setup)
 {
     for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *setting = &setup->scenario->statements.items[i];
         struct cursor cursor = setup_setting_cursor(setup, setting);
         if (flows_is_setting(setting) &&
-            (setup->flows.count == 0 || flow_of(setting) > setup->flows.count))
+            (setup->flows.count == 0 || flow_number(setting) > setup->flows.count))
             return word_error(&cursor, &setting->words[0], "there are %zu 'traffic' statements",
                               setup->flows.count);
     }
     return 0;
 }
-
-/* ---- binding ---- */
 
 int flows_bind(struct setup *setup)
 {
@@ -72,9 +70,10 @@ int flows_bind(struct setup *setup)
             continue;
         struct traffic_spec spec = *statement->spec;
         struct flow flow = {.stopped = spec.stopped};
-        status = setup->flows.count < FLOWS_MOST ? 0
-                                                 : word_error(&setup->cursor, &statement->word,
-                                                              "more than %d traffics", FLOWS_MOST);
+        status = setup->flows.count < FLOWS_MOST
+                     ? 0
+                     : word_error(&setup->cursor, &statement->word,
+                                  "more than %d 'traffic' statements", FLOWS_MOST);
         if (status == 0)
             status = apply_settings(&spec, setup->flows.count + 1, setup);
         if (status == 0)
@@ -83,7 +82,7 @@ int flows_bind(struct setup *setup)
             vec_push(&setup->flows, flow);
     }
     mem_free(machines);
-    return status ? status : check_numbers(setup);
+    return status ? status : check_flow_numbers(setup);
 }
 
 void flows_release(struct setup *setup)
@@ -93,9 +92,7 @@ void flows_release(struct setup *setup)
     vec_release(&setup->flows);
 }
 
-/* ---- running ---- */
-
-static void start(struct setup *setup, struct flow *flow)
+static void start_flow(struct setup *setup, struct flow *flow)
 {
     flow->number = fabric_add_traffic(setup->fabric, &flow->traffic);
     flow->running = true;
@@ -106,24 +103,26 @@ void flows_begin(struct setup *setup)
 {
     for (size_t i = 0; i < setup->flows.count; i++)
         if (!setup->flows.items[i].stopped)
-            start(setup, &setup->flows.items[i]);
+            start_flow(setup, &setup->flows.items[i]);
 }
 
 int flows_start(struct setup *setup, uint64_t number, struct err *err)
 {
+    assert(number >= 1 && number <= setup->flows.count);
     struct flow *flow = &setup->flows.items[number - 1];
     uint64_t now = sim_now(setup->sim);
     if (flow->running)
         return err_set(err, EALREADY, "traffic %u is running already", (unsigned)number);
     if (flow->traffic.stop_ps <= now)
-        return err_set(err, EINVAL, "traffic %u was to stop before this", (unsigned)number);
+        return err_set(err, EINVAL, "the stop time of traffic %u has passed", (unsigned)number);
     flow->traffic.start_ps = now;
-    start(setup, flow);
+    start_flow(setup, flow);
     return 0;
 }
 
 int flows_stop(struct setup *setup, uint64_t number, struct err *err)
 {
+    assert(number >= 1 && number <= setup->flows.count);
     struct flow *flow = &setup->flows.items[number - 1];
     if (!flow->running)
         return err_set(err, ESRCH, "traffic %u is not running", (unsigned)number);

@@ -1,4 +1,4 @@
-/* The traffic of a stage: `traffic` statements, bound to its fabric and running on it. */
+/* Flows: `traffic` statements, bound to the fabric and running on it. */
 #ifndef WEFT_EXPERIMENT_RUN_FLOWS_H
 #define WEFT_EXPERIMENT_RUN_FLOWS_H
 
@@ -8,20 +8,20 @@
 struct setup;
 struct statement;
 
-/* Flows are numbered from 1 on, as their statements stand in the file. */
+/* Flows are numbered from 1 in the order of their statements. */
 struct flow {
     struct traffic traffic;
-    bool stopped; /* is started by an action */
+    bool stopped; /* an action starts it */
     bool running;
-    unsigned number; /* as the fabric numbers it */
+    unsigned number; /* number of the traffic in the fabric */
 };
 
-/* The command line's settings about traffic: traffic.KEY for all, traffic.N.KEY for one. */
+/* Whether it is a setting of the command line: traffic.KEY for all flows, traffic.N.KEY for one. */
 bool flows_is_setting(const struct statement *statement);
 int flows_bind(struct setup *setup);
 void flows_release(struct setup *setup);
 
-/* Those that are not started by an action. */
+/* Starts the flows that no action starts. */
 void flows_begin(struct setup *setup);
 int flows_start(struct setup *setup, uint64_t flow, struct err *err);
 int flows_stop(struct setup *setup, uint64_t flow, struct err *err);

@@ -6,6 +6,7 @@
 #include "experiment/run/shared_port.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +19,9 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named)
     uint32_t number = (uint32_t)machines->items.count;
     const char *kept = arena_strdup(&setup->record->arena, name);
     name_map_add(&machines->by_name, kept, number);
-    vec_push(
-        &machines->items,
-        ((struct machine){
-            .name = kept, .guid = vswitch_guid(kept), .guest = TOPOLOGY_NONE, .named = named}));
+    vec_push(&machines->items,
+             ((struct machine){
+                 .name = kept, .guid = vswitch_guid(kept), .vm = TOPOLOGY_NONE, .named = named}));
     return number;
 }
 
@@ -79,7 +79,7 @@ int machines_bind_action(const struct setup *setup, const struct action *action,
     if (setup->machines.is_shared && action->node == TOPOLOGY_NONE &&
         action->kind != ACTION_STOP_MACHINE)
         return word_error(cursor, name->text ? name : &action->when_word,
-                          "machines at shared ports need a place that is named");
+                          "machines at shared ports need a named hypervisor");
     return 0;
 }
 
@@ -92,14 +92,13 @@ size_t machines_names(const struct setup *setup, const char ***names)
     return count;
 }
 
-/* Guests make the fabric carry data, so there are none where nothing would be sent. */
+/* Virtual machines of the fabric need a data path, so they exist only with traffic. */
 void machines_begin(struct setup *setup)
 {
     struct machines *machines = &setup->machines;
     for (size_t i = 0; i < machines->items.count && setup->flows.count; i++) {
-        machines->items.items[i].guest = fabric_add_vm(setup->fabric);
-        sim_paths_add_guest(setup->paths, machines->items.items[i].guest,
-                            machines->items.items[i].guid);
+        machines->items.items[i].vm = fabric_add_vm(setup->fabric);
+        sim_paths_add_vm(setup->paths, machines->items.items[i].vm, machines->items.items[i].guid);
     }
     if (machines->is_shared)
         machines->shared = shared_port_new(setup);
@@ -120,10 +119,10 @@ void machines_release(struct setup *setup)
     name_map_release(&machines->by_name);
 }
 
-/* ---- asking ---- */
+/* ---- orders ---- */
 
-/* The first master; without one, the order waits. */
-static void ask(struct setup *setup, struct machine_order *order)
+/* Submits an order to the first master; without a master it waits. */
+static void submit_order(struct setup *setup, struct machine_order *order)
 {
     const struct machine *machine = &setup->machines.items.items[order->machine];
     struct vswitch_request request = {.verb = order->verb,
@@ -132,47 +131,48 @@ static void ask(struct setup *setup, struct machine_order *order)
                                       .hypervisor = order->place[0] ? order->place : NULL,
                                       .mode = order->mode};
     struct err reason = {0};
-    order->ticket = 0;
+    order->request_id = 0;
     order->manager = NO_MANAGER;
-    for (size_t i = 0; i < setup->seats.count && order->manager == NO_MANAGER; i++) {
+    for (size_t i = 0; i < setup->instances.count && order->manager == NO_MANAGER; i++) {
         const struct sm *sm = setup_manager(setup, i);
         if (sm && sm_state(sm) == SM_MASTER)
             order->manager = setup->places.items[i].manager;
     }
     if (order->manager != NO_MANAGER)
-        order->ticket = sim_vm_ask(setup->sim, order->manager, &request, &reason);
+        order->request_id = sim_vm_submit(setup->sim, order->manager, &request, &reason);
 }
 
-static void note_waiting(struct setup *setup)
+static void report_waiting(struct setup *setup)
 {
-    metrics_tell(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
-                 setup->machines.orders.count);
+    metrics_report(setup->metrics, sim_now(setup->sim), MEASURE_MACHINES_WAITING,
+                   setup->machines.orders.count);
 }
 
 void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode)
 {
+    assert(number < setup->machines.items.count);
     struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[number];
     struct machine_order order = {
-        .machine = number, .verb = verb, .mode = mode, .asked = sim_now(setup->sim)};
+        .machine = number, .verb = verb, .mode = mode, .submitted = sim_now(setup->sim)};
     if (hypervisor != TOPOLOGY_NONE)
         snprintf(order.place, sizeof order.place, "0x%016" PRIx64,
                  setup->topology.nodes.items[hypervisor].guid);
     machine->wanted = verb == VSWITCH_CREATE || (verb == VSWITCH_MIGRATE && machine->wanted);
     machine->orders++;
     if (machines->first_order == TIME_NEVER)
-        machines->first_order = order.asked;
+        machines->first_order = order.submitted;
     if (machines->shared) {
         shared_port_order(setup, &order, hypervisor);
         return;
     }
-    ask(setup, &order);
+    submit_order(setup, &order);
     vec_push(&machines->orders, order);
-    note_waiting(setup);
+    report_waiting(setup);
 }
 
-void machines_perform(struct setup *setup, const struct action *action)
+void machines_apply(struct setup *setup, const struct action *action)
 {
     uint32_t number = action->machine.name_word.text
                           ? name_map_get(&setup->machines.by_name, action->machine.name_word.text)
@@ -189,18 +189,18 @@ void machines_perform(struct setup *setup, const struct action *action)
         break;
     default: churn_begin(setup, action); break;
     }
-    machines_look(setup, sim_now(setup->sim));
+    machines_update(setup, sim_now(setup->sim));
 }
 
-/* ---- hearing ---- */
+/* ---- progress of orders ---- */
 
-/* The port of the fabric where a machine is, or TOPOLOGY_NONE. */
+/* The port of the function of a machine, or TOPOLOGY_NONE. */
 static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t guid)
 {
     const struct topology *topology = &setup->topology;
     const struct vswitch *vswitch = sim_machines(setup->sim, manager);
-    struct vswitch_machine machine;
-    if (!vswitch || !vswitch_find_machine(vswitch, guid, &machine))
+    struct vswitch_vm machine;
+    if (!vswitch || !vswitch_find_vm(vswitch, guid, &machine))
         return TOPOLOGY_NONE;
     const struct subnet *subnet = sm_subnet(sim_manager(setup->sim, manager));
     const struct subnet_node *known = &subnet->nodes.items[machine.vswitch];
@@ -211,28 +211,29 @@ static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t 
     return topology->ports.items[socket].peer;
 }
 
-static void move_guest(struct setup *setup, const struct machine *machine, uint32_t port)
+static void move_vm(struct setup *setup, const struct machine *machine, uint32_t port)
 {
-    if (machine->guest != TOPOLOGY_NONE)
-        fabric_move_vm(setup->fabric, machine->guest, port);
+    if (machine->vm != TOPOLOGY_NONE)
+        fabric_move_vm(setup->fabric, machine->vm, port);
 }
 
-/* How long an order took, in picoseconds. The manager's clock counts whole nanoseconds, so both
- * ends are rounded down alike. */
-static uint64_t time_of(const struct machine_order *order, const struct vswitch_result *result)
+/* The time of an order in picoseconds. The manager counts whole nanoseconds, so both ends are
+ * rounded down. */
+static uint64_t order_time_ps(const struct machine_order *order,
+                              const struct vswitch_result *result)
 {
-    return time_ns_to_ps(result->ended_ns - time_ns_floor(order->asked));
+    return time_ns_to_ps(result->ended_ns - time_ns_floor(order->submitted));
 }
 
-static void add_up(struct order_sums *sums, const struct machine_order *order,
-                   const struct vswitch_result *result)
+static void add_to_sums(struct order_sums *sums, const struct machine_order *order,
+                        const struct vswitch_result *result)
 {
     sums->failed += result->state == VSWITCH_FAILED;
     if (result->state != VSWITCH_DONE)
         return;
     sums->done++;
-    summary_add(&sums->time, time_of(order, result));
-    histogram_add(&sums->times, time_of(order, result));
+    summary_add(&sums->time, order_time_ps(order, result));
+    histogram_add(&sums->times, order_time_ps(order, result));
     summary_add(&sums->function_smps, result->function_smps);
     summary_add(&sums->table_smps, result->table_smps);
     summary_add(&sums->switches, result->switches);
@@ -240,23 +241,23 @@ static void add_up(struct order_sums *sums, const struct machine_order *order,
     sums->reroutes += result->rerouted;
 }
 
-static void tell(struct setup *setup, const struct machine_order *order,
-                 const struct vswitch_result *result)
+static void record_order(struct setup *setup, const struct machine_order *order,
+                         const struct vswitch_result *result)
 {
     static const char *const verbs[] = {"started", "stopped", "moved"};
     const struct machine *machine = &setup->machines.items.items[order->machine];
     bool failed = result->state == VSWITCH_FAILED;
     char took[TIME_TEXT_BYTES];
     if (machine->named || failed)
-        run_record_tell(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
-                        time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
-                        failed ? "could not be " : "", verbs[order->verb],
-                        time_text(time_of(order, result), took), result->text);
+        run_record_add_event(setup->record, failed ? RUN_RECORD_ALARM : RUN_RECORD_EVENT,
+                             time_ns_to_ps(result->ended_ns), machine->name, "%s%s after %s: %s",
+                             failed ? "could not be " : "", verbs[order->verb],
+                             time_text(order_time_ps(order, result), took), result->text);
 }
 
-/* Series: what they hear of an order that is over. */
-static void note_order(struct setup *setup, const struct machine_order *order,
-                       const struct vswitch_result *result)
+/* Reports a completed order to the series. */
+static void report_order(struct setup *setup, const struct machine_order *order,
+                         const struct vswitch_result *result)
 {
     static const enum measure counts[] = {[VSWITCH_CREATE] = MEASURE_MACHINES_STARTS,
                                           [VSWITCH_DESTROY] = MEASURE_MACHINES_STOPS,
@@ -264,13 +265,13 @@ static void note_order(struct setup *setup, const struct machine_order *order,
     struct metrics *metrics = setup->metrics;
     uint64_t now = sim_now(setup->sim);
     bool done = result->state == VSWITCH_DONE;
-    metrics_tell(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
+    metrics_report(metrics, now, done ? counts[order->verb] : MEASURE_MACHINES_FAILED, 1);
     if (!done)
         return;
-    metrics_tell(metrics, now, MEASURE_MACHINES_SMPS,
-                 (uint64_t)result->function_smps + result->table_smps);
-    metrics_tell(metrics, now, MEASURE_MACHINES_TIME, time_of(order, result));
-    metrics_tell(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
+    metrics_report(metrics, now, MEASURE_MACHINES_SMPS,
+                   (uint64_t)result->function_smps + result->table_smps);
+    metrics_report(metrics, now, MEASURE_MACHINES_TIME, order_time_ps(order, result));
+    metrics_report(metrics, now, MEASURE_MACHINES_RUNNING, setup->machines.running);
 }
 
 void machines_done(struct setup *setup, const struct machine_order *order,
@@ -278,8 +279,9 @@ void machines_done(struct setup *setup, const struct machine_order *order,
 {
     struct machines *machines = &setup->machines;
     struct machine *machine = &machines->items.items[order->machine];
+    assert(machine->orders > 0);
     bool done = result->state == VSWITCH_DONE;
-    add_up(&machines->sums[order->verb], order, result);
+    add_to_sums(&machines->sums[order->verb], order, result);
     machine->orders--;
     if (done) {
         machines->running -= machine->running;
@@ -292,64 +294,66 @@ void machines_done(struct setup *setup, const struct machine_order *order,
         machines->last_done = time_ns_to_ps(result->ended_ns);
     }
     machine->wanted &= done || order->verb != VSWITCH_CREATE;
-    note_order(setup, order, result);
-    tell(setup, order, result);
+    report_order(setup, order, result);
+    record_order(setup, order, result);
 }
 
-/* As soon as the function at the new place is up the machine goes on there; not all switches may
- * lead to it yet. */
-static void resume(struct setup *setup, struct machine_order *order)
+/* Moves the machine as soon as its function at the target is up, before all switches route to it.
+ */
+static void resume_machine(struct setup *setup, struct machine_order *order)
 {
     const struct machine *machine = &setup->machines.items.items[order->machine];
-    if (machine->guest == TOPOLOGY_NONE || order->verb == VSWITCH_DESTROY || order->resumed)
+    if (machine->vm == TOPOLOGY_NONE || order->verb == VSWITCH_DESTROY || order->resumed)
         return;
     uint32_t port = find_port(setup, order->manager, machine->guid);
     if (port == order->from || port == TOPOLOGY_NONE || !fabric_link_is_up(setup->fabric, port) ||
         fabric_port_guid(setup->fabric, port, 0) != machine->guid)
         return;
-    move_guest(setup, machine, port);
+    move_vm(setup, machine, port);
     order->resumed = true;
 }
 
-/* True if it is over. */
-static bool look_at(struct setup *setup, struct machine_order *order)
+/* Advances an order; true if it is complete. */
+static bool advance_order(struct setup *setup, struct machine_order *order)
 {
     struct machines *machines = &setup->machines;
     const struct machine *machine = &machines->items.items[order->machine];
-    const struct vswitch *vswitch = order->ticket ? sim_machines(setup->sim, order->manager) : NULL;
-    const struct vswitch_result *result = vswitch ? vswitch_result(vswitch, order->ticket) : NULL;
-    const struct sm *sm = order->ticket ? sim_manager(setup->sim, order->manager) : NULL;
+    const struct vswitch *vswitch =
+        order->request_id ? sim_machines(setup->sim, order->manager) : NULL;
+    const struct vswitch_result *result =
+        vswitch ? vswitch_result(vswitch, order->request_id) : NULL;
+    const struct sm *sm = order->request_id ? sim_manager(setup->sim, order->manager) : NULL;
     bool is_master = sm && sm_state(sm) == SM_MASTER;
     if (!result || (result->state == VSWITCH_FAILED && !is_master)) {
-        machines->sums[order->verb].retried += order->ticket != 0;
-        ask(setup, order);
+        machines->sums[order->verb].retried += order->request_id != 0;
+        submit_order(setup, order);
         return false;
     }
     if (result->began_ns && !order->begun) {
         order->begun = true;
         order->from = find_port(setup, order->manager, machine->guid);
         if (order->verb != VSWITCH_CREATE)
-            move_guest(setup, machine, TOPOLOGY_NONE);
+            move_vm(setup, machine, TOPOLOGY_NONE);
     }
     if (result->state == VSWITCH_PENDING) {
-        resume(setup, order);
+        resume_machine(setup, order);
         return false;
     }
     machines_done(setup, order, result);
     uint32_t port = find_port(setup, order->manager, machine->guid);
-    move_guest(setup, machine, port);
-    if (port == TOPOLOGY_NONE && machine->guest != TOPOLOGY_NONE)
-        sim_paths_forget_guest(setup->paths, machine->guest);
+    move_vm(setup, machine, port);
+    if (port == TOPOLOGY_NONE && machine->vm != TOPOLOGY_NONE)
+        sim_paths_forget_vm(setup->paths, machine->vm);
     return true;
 }
 
-/* Something may be over, or has to be given to another manager, or a guest's move may have begun.
- * Most steps are about none of that. */
-static bool is_worth_a_look(const struct setup *setup)
+/* Whether an order may be complete, needs another manager, or may have begun. Most steps change
+ * none of that. */
+static bool may_advance(const struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
     uint64_t pending = 0;
-    for (size_t i = 0; i < setup->seats.count; i++)
+    for (size_t i = 0; i < setup->instances.count; i++)
         if (setup_manager(setup, i))
             pending += vswitch_pending(sim_machines(setup->sim, setup->places.items[i].manager));
     if (pending != machines->orders.count)
@@ -357,34 +361,34 @@ static bool is_worth_a_look(const struct setup *setup)
     for (size_t i = 0; i < machines->orders.count; i++) {
         const struct machine_order *order = &machines->orders.items[i];
         if (!(order->begun && order->resumed) &&
-            machines->items.items[order->machine].guest != TOPOLOGY_NONE)
+            machines->items.items[order->machine].vm != TOPOLOGY_NONE)
             return true;
     }
     return false;
 }
 
-static void look_at_orders(struct setup *setup)
+static void advance_orders(struct setup *setup)
 {
     struct machines *machines = &setup->machines;
     size_t kept = 0;
-    if (machines->orders.count == 0 || !is_worth_a_look(setup))
+    if (machines->orders.count == 0 || !may_advance(setup))
         return;
     for (size_t i = 0; i < machines->orders.count; i++) {
         struct machine_order order = machines->orders.items[i];
-        if (!look_at(setup, &order))
+        if (!advance_order(setup, &order))
             machines->orders.items[kept++] = order;
     }
     if (kept == machines->orders.count)
         return;
     machines->orders.count = kept;
-    note_waiting(setup);
+    report_waiting(setup);
 }
 
-void machines_look(struct setup *setup, uint64_t now)
+void machines_update(struct setup *setup, uint64_t now)
 {
-    look_at_orders(setup);
-    shared_port_look(setup);
-    churns_look(setup, now);
+    advance_orders(setup);
+    shared_port_update(setup);
+    churns_update(setup, now);
 }
 
 bool machines_are_busy(const struct setup *setup)
@@ -397,17 +401,18 @@ bool machines_are_settled(const struct setup *setup, struct complaint *complaint
 {
     const struct machines *machines = &setup->machines;
     if (machines->orders.count)
-        return complain(complaint, "'%.80s' is on its way",
+        return complain(complaint, "the order for '%.80s' is not complete",
                         machines->items.items[machines->orders.items[0].machine].name);
     if (machines_are_busy(setup))
-        return complain(complaint, "'a query of a peer' is on its way");
-    return machines_next(setup) == TIME_NEVER || complain(complaint, "machines come and go");
+        return complain(complaint, "a path query of a sender has no answer yet");
+    return machines_next(setup) == TIME_NEVER || complain(complaint, "a churn is running");
 }
 
 bool machines_hold(const struct setup *setup, struct complaint *complaint)
 {
     const struct machines *machines = &setup->machines;
-    const struct sm_config *config = setup->seats.count ? &setup->seats.items[0]->config.sm : NULL;
+    const struct sm_config *config =
+        setup->instances.count ? &setup->instances.items[0]->config.sm : NULL;
     struct check_view view = setup_view(setup);
     if (machines->items.count == 0)
         return complain(complaint, "there are no machines");
@@ -430,33 +435,33 @@ bool machines_hold(const struct setup *setup, struct complaint *complaint)
 
 /* ---- packets ---- */
 
-/* The first packet after a move tells how long there was none. */
-static void note_downtime(struct setup *setup, uint64_t now, const struct vm_direction *side,
-                          uint32_t *heard)
+/* The first packet after a move gives the length of the interruption. */
+static void report_downtime(struct setup *setup, uint64_t now, const struct vm_direction *side,
+                            uint32_t *reported)
 {
-    if (side->interruptions == *heard)
+    if (side->interruptions == *reported)
         return;
-    *heard = side->interruptions;
-    metrics_tell(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
+    *reported = side->interruptions;
+    metrics_report(setup->metrics, now, MEASURE_MACHINES_PAUSE, side->downtime_ps);
 }
 
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet)
 {
     struct machine *items = setup->machines.items.items;
     if (packet->to_vm != TOPOLOGY_NONE)
-        note_downtime(setup, now, &fabric_vm(setup->fabric, packet->to_vm)->to,
-                      &items[packet->to_vm - DATA_VM].heard_to);
+        report_downtime(setup, now, &fabric_vm(setup->fabric, packet->to_vm)->to,
+                        &items[packet->to_vm - DATA_VM].reported_to);
     if (packet->from_vm != TOPOLOGY_NONE)
-        note_downtime(setup, now, &fabric_vm(setup->fabric, packet->from_vm)->from,
-                      &items[packet->from_vm - DATA_VM].heard_from);
+        report_downtime(setup, now, &fabric_vm(setup->fabric, packet->from_vm)->from,
+                        &items[packet->from_vm - DATA_VM].reported_from);
 }
 
-/* A guest's own move may cost it what was under way at the time. */
-static bool is_excused(const struct setup *setup, uint32_t guest, const struct packet_view *packet)
+/* Whether a move of the machine itself explains the loss of a packet. */
+static bool is_explained(const struct setup *setup, uint32_t vm, const struct packet_view *packet)
 {
-    if (guest == TOPOLOGY_NONE)
+    if (vm == TOPOLOGY_NONE)
         return false;
-    const struct machine *machine = &setup->machines.items.items[guest - DATA_VM];
+    const struct machine *machine = &setup->machines.items.items[vm - DATA_VM];
     return machine->orders || !machine->running ||
            machine->last.ended_ns >= time_ns_floor(packet->made) || setup->machines.is_shared;
 }
@@ -464,6 +469,6 @@ static bool is_excused(const struct setup *setup, uint32_t guest, const struct p
 void machines_lost(struct setup *setup, const struct packet_view *packet)
 {
     setup->machines.others_lost += packet->made >= setup->machines.first_order &&
-                                   !is_excused(setup, packet->from_vm, packet) &&
-                                   !is_excused(setup, packet->to_vm, packet);
+                                   !is_explained(setup, packet->from_vm, packet) &&
+                                   !is_explained(setup, packet->to_vm, packet);
 }

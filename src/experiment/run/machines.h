@@ -1,15 +1,14 @@
-/* The virtual machines of a stage: `vm` statements, carried out by whoever is master, and what
- * became of them.
+/* Virtual machines: `vm` statements, executed by the master, and their figures.
  *
- *   machines.c          orders, from being asked to being done; guests of the fabric follow
- *   machines_churn.c    machines that start, move and end by themselves
- *   machines_figures.c  what is told of them all
- *   machines_check.c    `check machines`: asked of the fabric, not of managers
+ *   machines.c          orders, from submission to completion; the data path follows the machine
+ *   machines_churn.c    machines that start, move and stop at a given rate
+ *   machines_figures.c  figures
+ *   machines_check.c    `check machines`, which reads the fabric and no manager
  *   shared_port.c       machines without LIDs of their own, for comparison
  *
- * A machine that traffic names is a guest of the fabric: it is stopped when its move begins at the
- * manager, and goes on when its function at the new place is up. An order whose manager dies, or
- * is master no longer, is given to the next one. */
+ * A machine with traffic is a virtual machine of the fabric. It stops when its move begins at the
+ * manager and continues when its function at the target is up. An order whose manager dies or loses
+ * mastership is submitted to the next master. */
 #ifndef WEFT_EXPERIMENT_RUN_MACHINES_H
 #define WEFT_EXPERIMENT_RUN_MACHINES_H
 
@@ -27,43 +26,43 @@ struct shared_port;
 struct machine {
     const char *name;
     uint64_t guid;
-    uint32_t guest;  /* of the fabric; TOPOLOGY_NONE: no traffic knows it */
-    bool named;      /* by a statement, not made by a churn */
-    bool wanted;     /* it was started, and not stopped since */
-    bool running;    /* as far as is known */
-    uint32_t orders; /* that are open */
+    uint32_t vm;     /* virtual machine of the fabric; TOPOLOGY_NONE: it has no traffic */
+    bool named;      /* by a statement, not by a churn */
+    bool wanted;     /* started and not stopped since */
+    bool running;    /* the last completed order left it running */
+    uint32_t orders; /* open orders */
     uint16_t lid;
     uint32_t moves;
-    uint32_t heard_to, heard_from; /* interruptions of its traffic that series have */
-    struct vswitch_result last;    /* move, or start if there was none yet */
+    uint32_t reported_to, reported_from; /* interruptions that the series include */
+    struct vswitch_result last;          /* last move, or start */
 };
 
 struct machine_order {
     uint32_t machine;
     enum vswitch_verb verb;
-    char place[32]; /* a GUID, or "": whichever suits best */
+    char place[32]; /* GUID of the hypervisor; "": the manager chooses */
     enum vswitch_mode mode;
-    uint64_t asked;
-    uint32_t manager;    /* of the simulator … */
-    uint64_t ticket;     /* … and its ticket; 0: nobody could be asked yet */
-    bool begun, resumed; /* resumed: its machine goes on at the new place */
-    uint32_t from;       /* port where it was when it began */
+    uint64_t submitted;
+    uint32_t manager;    /* index in the simulator */
+    uint64_t request_id; /* at the manager; 0: not submitted */
+    bool begun, resumed; /* resumed: the machine runs at the target */
+    uint32_t from;       /* port of the machine before the order */
 };
 
 struct churn {
     uint64_t boot_every, move_every; /* 0: none */
     uint64_t next_boot, next_move, until;
-    uint32_t most; /* machines at a time */
+    uint32_t most; /* limit of running machines */
     enum vswitch_mode mode;
     uint32_t boots;
-    VEC(uint32_t) machines; /* those that are there, the oldest first */
+    VEC(uint32_t) machines; /* running machines, the oldest first */
     struct rng rng;
 };
 
-/* One kind of order: what all of them together took. */
+/* Sums over all orders of one kind. */
 struct order_sums {
     uint64_t done, failed, retried;
-    struct summary time, function_smps, table_smps, switches; /* of those that were done */
+    struct summary time, function_smps, table_smps, switches; /* of completed orders */
     struct histogram times;
     uint64_t drains, reroutes;
 };
@@ -71,38 +70,40 @@ struct order_sums {
 struct machines {
     VEC(struct machine) items;
     struct name_map by_name;
-    VEC(struct machine_order) orders; /* that are open */
+    VEC(struct machine_order) orders; /* open orders */
     VEC(struct churn) churns;
-    VEC(uint32_t) hypervisors; /* their adapters (nodes), where churns move machines to */
+    VEC(uint32_t) hypervisors; /* nodes of adapters with virtual functions */
     struct order_sums sums[3]; /* by enum vswitch_verb */
     uint64_t first_order, first_churn, last_done;
-    uint64_t others_lost; /* packets of those who did not move, made since the first order */
-    uint64_t skipped;     /* by churns */
-    uint64_t running;     /* machines */
+    uint64_t
+        others_lost;  /* lost packets of machines that did not move, sent since the first order */
+    uint64_t skipped; /* boots and moves that churns skipped */
+    uint64_t running; /* machines */
     bool is_shared;
     struct shared_port *shared; /* NULL: machines have LIDs of their own */
 };
 
-/* set vm KEY VALUE, as far as it can be checked at once. */
+/* Checks the words of `set vm KEY VALUE`. */
 int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
-/* Machines that statements start, before the fabric is there. */
+/* Adds the machines that statements start. */
 int machines_bind(struct setup *setup);
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor);
-/* Names of machines for traffic: their numbers are DATA_VM + i. */
+/* Names of machines for traffic; machine i is the end point DATA_VM + i. */
 size_t machines_names(const struct setup *setup, const char ***names);
-void machines_begin(struct setup *setup); /* the fabric is there */
+void machines_begin(struct setup *setup); /* called when the fabric exists */
 void machines_release(struct setup *setup);
 
-void machines_perform(struct setup *setup, const struct action *action);
-/* Somebody wants it; the reason is told when it fails. */
+void machines_apply(struct setup *setup, const struct action *action);
+/* Submits an order. A failure is reported when the order completes. */
 void machines_order(struct setup *setup, uint32_t machine, enum vswitch_verb verb,
                     uint32_t hypervisor, enum vswitch_mode mode);
 
-/* The next time at which something must be done; TIME_NEVER. */
+/* The next time at which machines_update() must be called, or TIME_NEVER. */
 uint64_t machines_next(const struct setup *setup);
-bool machines_are_busy(const struct setup *setup); /* every event may matter */
-void machines_look(struct setup *setup, uint64_t now);
+bool machines_are_busy(
+    const struct setup *setup); /* machines_update() must be called after every event */
+void machines_update(struct setup *setup, uint64_t now);
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet);
 void machines_lost(struct setup *setup, const struct packet_view *packet);
 bool machines_are_settled(const struct setup *setup, struct complaint *complaint);
@@ -116,6 +117,6 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named);
 void machines_done(struct setup *setup, const struct machine_order *order,
                    const struct vswitch_result *result);
 void churn_begin(struct setup *setup, const struct action *action);
-void churns_look(struct setup *setup, uint64_t now);
+void churns_update(struct setup *setup, uint64_t now);
 
 #endif

@@ -1,9 +1,8 @@
-/* Machines that start, move and end by themselves, so and so many a minute.
+/* Churn: machines that start, move and stop at a given rate.
  *
- * Boots and moves come at even intervals; a boot beyond the number that is kept ends the oldest
- * machine first. A move takes a machine at random to a hypervisor at random. Whoever has nothing to
- * move, and whoever finds that so much is waiting that the manager cannot keep up, lets the chance
- * pass: that is counted. */
+ * Boots and moves come at regular intervals; a boot above the limit first stops the oldest machine.
+ * A move takes a random machine to a random hypervisor. A boot or move is skipped, and counted, if
+ * no machine can move or too many orders wait. */
 #include "base/time.h"
 #include "experiment/run/setup.h"
 
@@ -11,7 +10,7 @@
 
 enum { WAITING_MOST = 256, TRIES = 16 };
 
-static uint64_t interval(double per_minute)
+static uint64_t interval_ps(double per_minute)
 {
     double ps = per_minute > 0 ? 60e12 / per_minute : 0;
     return per_minute > 0 && ps < 1 ? 1 : (uint64_t)ps;
@@ -22,8 +21,8 @@ void churn_begin(struct setup *setup, const struct action *action)
     const struct machine_action *wanted = &action->machine;
     struct machines *machines = &setup->machines;
     uint64_t now = sim_now(setup->sim);
-    struct churn churn = {.boot_every = interval(wanted->boots),
-                          .move_every = interval(wanted->moves),
+    struct churn churn = {.boot_every = interval_ps(wanted->boots),
+                          .move_every = interval_ps(wanted->moves),
                           .until = wanted->absolute ? wanted->until : now + wanted->until,
                           .most = (uint32_t)wanted->keep,
                           .mode = wanted->mode};
@@ -35,15 +34,15 @@ void churn_begin(struct setup *setup, const struct action *action)
     vec_push(&machines->churns, churn);
 }
 
-static bool is_overwhelmed(struct setup *setup)
+static bool has_too_many_orders(struct setup *setup)
 {
     bool much = setup->machines.orders.count >= WAITING_MOST;
     setup->machines.skipped += much;
     return much;
 }
 
-/* Those that could not be started are forgotten. */
-static void weed(struct setup *setup, struct churn *churn)
+/* Drops machines that could not be started. */
+static void drop_unwanted(struct setup *setup, struct churn *churn)
 {
     size_t kept = 0;
     for (size_t i = 0; i < churn->machines.count; i++)
@@ -52,13 +51,13 @@ static void weed(struct setup *setup, struct churn *churn)
     churn->machines.count = kept;
 }
 
-static void boot(struct setup *setup, size_t number)
+static void boot_machine(struct setup *setup, size_t number)
 {
     char name[32];
     struct churn *churn = &setup->machines.churns.items[number];
-    if (is_overwhelmed(setup))
+    if (has_too_many_orders(setup))
         return;
-    weed(setup, churn);
+    drop_unwanted(setup, churn);
     if (churn->most && churn->machines.count >= churn->most)
         machines_order(setup, churn->machines.items[0], VSWITCH_DESTROY, TOPOLOGY_NONE,
                        VSWITCH_BALANCED);
@@ -68,7 +67,7 @@ static void boot(struct setup *setup, size_t number)
     machines_order(setup, machine, VSWITCH_CREATE, TOPOLOGY_NONE, VSWITCH_BALANCED);
 }
 
-/* One that nobody wants anything of at the moment, or MAP_NONE. */
+/* A machine without open orders, or MAP_NONE. */
 static uint32_t choose_machine(const struct setup *setup, struct churn *churn)
 {
     for (unsigned i = 0; i < TRIES && churn->machines.count; i++) {
@@ -79,12 +78,12 @@ static uint32_t choose_machine(const struct setup *setup, struct churn *churn)
     return MAP_NONE;
 }
 
-static void move(struct setup *setup, struct churn *churn)
+static void move_machine(struct setup *setup, struct churn *churn)
 {
     const struct machines *machines = &setup->machines;
-    if (is_overwhelmed(setup))
+    if (has_too_many_orders(setup))
         return;
-    weed(setup, churn);
+    drop_unwanted(setup, churn);
     uint32_t machine = choose_machine(setup, churn);
     if (machine == MAP_NONE) {
         setup->machines.skipped++;
@@ -107,17 +106,17 @@ uint64_t machines_next(const struct setup *setup)
     return next;
 }
 
-void churns_look(struct setup *setup, uint64_t now)
+void churns_update(struct setup *setup, uint64_t now)
 {
     for (size_t i = 0; i < setup->machines.churns.count; i++) {
         struct churn *churn = &setup->machines.churns.items[i];
         while (churn->next_boot <= now && churn->next_boot < churn->until) {
             churn->next_boot += churn->boot_every;
-            boot(setup, i);
+            boot_machine(setup, i);
         }
         while (churn->next_move <= now && churn->next_move < churn->until) {
             churn->next_move += churn->move_every;
-            move(setup, churn);
+            move_machine(setup, churn);
         }
     }
 }

@@ -9,8 +9,8 @@
 
 enum { NAME_BYTES = 160 };
 
-static void set(struct setup *setup, const char *who, const char *what, double value,
-                const char *unit)
+static void vm_figure(struct setup *setup, const char *who, const char *what, double value,
+                      const char *unit)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "vm.%.100s%s%.50s", who, who[0] && what[0] ? "." : "", what);
@@ -22,26 +22,27 @@ static void set_summary(struct setup *setup, const char *who, const char *what,
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%s.least", what);
-    set(setup, who, name, (double)summary->min / scale, unit);
+    vm_figure(setup, who, name, (double)summary->min / scale, unit);
     snprintf(name, sizeof name, "%s.mean", what);
-    set(setup, who, name, summary->mean / scale, unit);
+    vm_figure(setup, who, name, summary->mean / scale, unit);
     snprintf(name, sizeof name, "%s.most", what);
-    set(setup, who, name, (double)summary->max / scale, unit);
+    vm_figure(setup, who, name, (double)summary->max / scale, unit);
 }
 
 static void set_orders(struct setup *setup, const char *who, const struct order_sums *sums)
 {
-    set(setup, who, "done", (double)sums->done, "times");
-    set(setup, who, "failed", (double)sums->failed, "times");
+    vm_figure(setup, who, "done", (double)sums->done, "times");
+    vm_figure(setup, who, "failed", (double)sums->failed, "times");
     if (!sums->done)
         return;
     set_summary(setup, who, "time", &sums->time, 1e12, "s");
-    set(setup, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)), "s");
+    vm_figure(setup, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)),
+              "s");
     set_summary(setup, who, "smps.hypervisors", &sums->function_smps, 1, "SMPs");
     set_summary(setup, who, "smps.tables", &sums->table_smps, 1, "SMPs");
     set_summary(setup, who, "switches", &sums->switches, 1, "switches");
-    set(setup, who, "drains", (double)sums->drains, "times");
-    set(setup, who, "reroutes", (double)sums->reroutes, "times");
+    vm_figure(setup, who, "drains", (double)sums->drains, "times");
+    vm_figure(setup, who, "reroutes", (double)sums->reroutes, "times");
 }
 
 static uint64_t lost_by(const struct vm_view *view)
@@ -55,42 +56,43 @@ static uint64_t lost_by(const struct vm_view *view)
 static void set_machine(struct setup *setup, const struct machine *machine)
 {
     const struct vswitch_result *last = &machine->last;
-    struct run_record_machine told = {.name = machine->name,
-                                      .lid = machine->lid,
-                                      .moves = machine->moves,
-                                      .switches = last->switches,
-                                      .table_smps = last->table_smps,
-                                      .time_ps = time_ns_to_ps(last->ended_ns - last->submitted_ns),
-                                      .has_traffic = machine->guest != TOPOLOGY_NONE};
-    set(setup, machine->name, "lid", machine->lid, "");
-    set(setup, machine->name, "moves", machine->moves, "times");
-    set(setup, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
-    set(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
-    set(setup, machine->name, "switches", last->switches, "switches");
-    set(setup, machine->name, "time", time_seconds((double)told.time_ps), "s");
-    if (told.has_traffic) {
-        const struct vm_view *view = fabric_vm(setup->fabric, machine->guest);
+    struct run_record_machine entry = {.name = machine->name,
+                                       .lid = machine->lid,
+                                       .moves = machine->moves,
+                                       .switches = last->switches,
+                                       .table_smps = last->table_smps,
+                                       .time_ps =
+                                           time_ns_to_ps(last->ended_ns - last->submitted_ns),
+                                       .has_traffic = machine->vm != TOPOLOGY_NONE};
+    vm_figure(setup, machine->name, "lid", machine->lid, "");
+    vm_figure(setup, machine->name, "moves", machine->moves, "times");
+    vm_figure(setup, machine->name, "smps.hypervisors", last->function_smps, "SMPs");
+    vm_figure(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
+    vm_figure(setup, machine->name, "switches", last->switches, "switches");
+    vm_figure(setup, machine->name, "time", time_seconds((double)entry.time_ps), "s");
+    if (entry.has_traffic) {
+        const struct vm_view *view = fabric_vm(setup->fabric, machine->vm);
         const struct vm_direction *to = &view->to, *from = &view->from;
-        told.downtime_ps = to->longest_ps > from->longest_ps ? to->longest_ps : from->longest_ps;
-        told.lost = lost_by(view);
-        set(setup, machine->name, "downtime", time_seconds((double)told.downtime_ps), "s");
-        set(setup, machine->name, "lost", (double)told.lost, "packets");
-        set(setup, machine->name, "delivered", (double)(to->delivered + from->delivered),
-            "packets");
+        entry.downtime_ps = to->longest_ps > from->longest_ps ? to->longest_ps : from->longest_ps;
+        entry.lost = lost_by(view);
+        vm_figure(setup, machine->name, "downtime", time_seconds((double)entry.downtime_ps), "s");
+        vm_figure(setup, machine->name, "lost", (double)entry.lost, "packets");
+        vm_figure(setup, machine->name, "delivered", (double)(to->delivered + from->delivered),
+                  "packets");
     }
-    vec_push(&setup->record->machines, told);
+    vec_push(&setup->record->machines, entry);
 }
 
-static void set_guests(struct setup *setup)
+static void set_vms(struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
     struct summary downtime = {0};
     uint64_t lost = 0;
     bool any = false;
     for (size_t i = 0; i < machines->items.count; i++) {
-        if (machines->items.items[i].guest == TOPOLOGY_NONE)
+        if (machines->items.items[i].vm == TOPOLOGY_NONE)
             continue;
-        const struct vm_view *view = fabric_vm(setup->fabric, machines->items.items[i].guest);
+        const struct vm_view *view = fabric_vm(setup->fabric, machines->items.items[i].vm);
         const struct vm_direction *sides[2] = {&view->to, &view->from};
         any = true;
         lost += lost_by(view);
@@ -102,8 +104,8 @@ static void set_guests(struct setup *setup)
         return;
     if (downtime.count)
         set_summary(setup, "", "downtime", &downtime, 1e12, "s");
-    set(setup, "", "lost", (double)lost, "packets");
-    set(setup, "", "others.lost", (double)machines->others_lost, "packets");
+    vm_figure(setup, "", "lost", (double)lost, "packets");
+    vm_figure(setup, "", "others.lost", (double)machines->others_lost, "packets");
 }
 
 static void set_churn(struct setup *setup, uint64_t now)
@@ -115,14 +117,15 @@ static void set_churn(struct setup *setup, uint64_t now)
     if (machines->churns.count == 0 || end <= machines->first_churn)
         return;
     double minutes = time_seconds((double)(end - machines->first_churn)) / 60;
-    set(setup, "", "skipped", (double)machines->skipped, "times");
-    set(setup, "", "rate", (double)machines->sums[VSWITCH_CREATE].done / minutes, "boots/minute");
-    set(setup, "move", "rate", (double)machines->sums[VSWITCH_MIGRATE].done / minutes,
-        "moves/minute");
+    vm_figure(setup, "", "skipped", (double)machines->skipped, "times");
+    vm_figure(setup, "", "rate", (double)machines->sums[VSWITCH_CREATE].done / minutes,
+              "boots/minute");
+    vm_figure(setup, "move", "rate", (double)machines->sums[VSWITCH_MIGRATE].done / minutes,
+              "moves/minute");
 }
 
-/* What there is room for, and how many LIDs are given out: a virtual switch shares its own. */
-static void set_room(struct setup *setup)
+/* Capacity, and LIDs in use; a virtual switch shares the LID of its hypervisor. */
+static void set_capacity(struct setup *setup)
 {
     const struct topology *topology = &setup->topology;
     uint64_t functions = 0, lids = 0;
@@ -137,9 +140,9 @@ static void set_room(struct setup *setup)
         if (wire_get(info, PORT_INFO_LID))
             lids += UINT64_C(1) << wire_get(info, PORT_INFO_LMC);
     }
-    set(setup, "", "hypervisors", (double)setup->machines.hypervisors.count, "");
-    set(setup, "", "functions", (double)functions, "");
-    set(setup, "", "lids", (double)lids, "LIDs");
+    vm_figure(setup, "", "hypervisors", (double)setup->machines.hypervisors.count, "");
+    vm_figure(setup, "", "functions", (double)functions, "");
+    vm_figure(setup, "", "lids", (double)lids, "LIDs");
 }
 
 void machines_publish(struct setup *setup, uint64_t now)
@@ -150,8 +153,8 @@ void machines_publish(struct setup *setup, uint64_t now)
     uint64_t failed = 0, smps[2] = {0};
     if (machines->items.count == 0 && machines->churns.count == 0)
         return;
-    set(setup, "", "running", (double)machines->running, "machines");
-    set(setup, "", "waiting", (double)machines->orders.count, "orders");
+    vm_figure(setup, "", "running", (double)machines->running, "machines");
+    vm_figure(setup, "", "waiting", (double)machines->orders.count, "orders");
     for (unsigned i = 0; i < 3; i++) {
         const struct order_sums *sums = &machines->sums[i];
         smps[0] += (uint64_t)(sums->function_smps.mean * (double)sums->done + 0.5);
@@ -159,17 +162,17 @@ void machines_publish(struct setup *setup, uint64_t now)
         failed += sums->failed;
         set_orders(setup, kinds[i], sums);
     }
-    set(setup, "", "failed", (double)failed, "times");
-    set(setup, "", "smps.hypervisors", (double)smps[0], "SMPs");
-    set(setup, "", "smps.tables", (double)smps[1], "SMPs");
+    vm_figure(setup, "", "failed", (double)failed, "times");
+    vm_figure(setup, "", "smps.hypervisors", (double)smps[0], "SMPs");
+    vm_figure(setup, "", "smps.tables", (double)smps[1], "SMPs");
     if (machines->shared) {
         struct shared_port_counts counts = shared_port_counts(machines->shared);
-        set(setup, "queries", "", (double)counts.queries, "queries");
-        set(setup, "queries", "time.most", time_seconds((double)counts.longest_ps), "s");
+        vm_figure(setup, "queries", "", (double)counts.queries, "queries");
+        vm_figure(setup, "queries", "time.most", time_seconds((double)counts.longest_ps), "s");
     }
-    set_room(setup);
+    set_capacity(setup);
     set_churn(setup, now);
-    set_guests(setup);
+    set_vms(setup);
     setup->record->machines.count = 0;
     for (size_t i = 0; i < machines->items.count; i++)
         if (machines->items.items[i].named)

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Those of a manager on a real port that say where it sits, or where its files are, mean nothing
- * here. */
+/* Keys of weft-sm.conf(5) except those for ports and files of a real host. */
 const char *const manager_keys[] = {
     "allow_cycles",
     "drain",
@@ -57,7 +56,7 @@ void manager_preset(struct config *config, const char *preset)
     config->sm.full_every = 0;
 }
 
-/* The one key that only experiments need. */
+/* The one key that only scenarios have. */
 static int set_paper(struct config *config, const struct word *value, struct cursor *cursor)
 {
     static const char *const names[] = {"yes", "no"};

@@ -1,5 +1,5 @@
-/* Ties what a run measures to its fabric: the fabric reports to one observer, which passes each
- * packet on to the metrics, to the machines and to the check of unaffected pairs. */
+/* The data observer of the fabric: passes each packet to the metrics, the machines and the check of
+ * unaffected pairs. */
 #include "experiment/run/setup.h"
 
 #include "base/map.h"
@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-/* Two things under one name could not be told apart. */
 int measuring_check_names(struct setup *setup)
 {
     struct name_map names = {0};
@@ -22,7 +21,7 @@ int measuring_check_names(struct setup *setup)
             uint32_t first = name_map_get(&names, collection->name);
             if (first != MAP_NONE)
                 status = word_error(&setup->cursor, &collection->word,
-                                    "line %u collects '%.80s' already: say 'called NAME'", first,
+                                    "line %u collects '%.80s' already: use 'called NAME'", first,
                                     collection->name);
             else
                 name_map_add(&names, collection->name, line);
@@ -32,8 +31,8 @@ int measuring_check_names(struct setup *setup)
     return status;
 }
 
-/* Whether a check, or a figure that is checked, is about the unaffected. */
-static bool asks_for_unaffected(const struct scenario *scenario)
+/* Whether a check needs the unaffected pairs. */
+static bool checks_unaffected(const struct scenario *scenario)
 {
     for (size_t i = 0; i < scenario->statements.count; i++) {
         const struct statement *statement = &scenario->statements.items[i];
@@ -46,17 +45,15 @@ static bool asks_for_unaffected(const struct scenario *scenario)
     return false;
 }
 
-/* ---- the fabric's reports ---- */
-
-static void hear_delivered(void *context, uint64_t now, const struct packet_view *packet)
+static void observe_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
     struct setup *setup = context;
     metrics_delivered(setup->metrics, now, packet);
     machines_delivered(setup, now, packet);
 }
 
-static void hear_lost(void *context, uint64_t now, const struct packet_view *packet,
-                      enum loss cause, uint32_t port)
+static void observe_lost(void *context, uint64_t now, const struct packet_view *packet,
+                         enum loss cause, uint32_t port)
 {
     struct setup *setup = context;
     metrics_lost(setup->metrics, now, cause, port);
@@ -64,15 +61,13 @@ static void hear_lost(void *context, uint64_t now, const struct packet_view *pac
     machines_lost(setup, packet);
 }
 
-static void hear_gate(void *context, uint64_t now, uint32_t port, bool open)
+static void observe_port(void *context, uint64_t now, uint32_t port, bool open)
 {
     struct setup *setup = context;
-    metrics_gate(setup->metrics, now, port, open);
+    metrics_port_changed(setup->metrics, now, port, open);
 }
 
-/* ---- all of it ---- */
-
-/* Without a statement, figures are measured from the first traffic on, or from the beginning. */
+/* By default figures are measured from the first traffic, or from the start of the run. */
 void measuring_begin(struct setup *setup)
 {
     const struct scenario *scenario = setup->scenario;
@@ -81,15 +76,15 @@ void measuring_begin(struct setup *setup)
     setup->metrics =
         metrics_new(setup->fabric, &setup->options, setup->record,
                     window ? window->window.from : from, window ? window->window.to : TIME_NEVER);
-    if (setup->flows.count) /* a fabric without traffic has no data path to watch */
+    if (setup->flows.count) /* without traffic the fabric has no data path */
         fabric_observe_data(setup->fabric, &(struct data_observer){.context = setup,
-                                                                   .delivered = hear_delivered,
-                                                                   .lost = hear_lost,
-                                                                   .port_changed = hear_gate});
+                                                                   .delivered = observe_delivered,
+                                                                   .lost = observe_lost,
+                                                                   .port_changed = observe_port});
     for (size_t i = 0; i < scenario->statements.count; i++)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(setup->metrics, &scenario->statements.items[i].collections[j]);
-    if (asks_for_unaffected(scenario))
+    if (checks_unaffected(scenario))
         setup->unaffected = unaffected_new(setup->fabric, setup->paths);
     for (size_t i = 0; setup->unaffected && i < setup->flows.count; i++)
         unaffected_add(setup->unaffected, &setup->flows.items[i].traffic);

@@ -1,58 +1,59 @@
-/* Statements one after the other: actions wait on an agenda until a run comes to their time, runs
- * let time pass, checks look. */
+/* Runs the statements of a scenario in order: actions wait on an agenda for their time, `run`
+ * statements advance time, checks are evaluated. */
 #include "experiment/run/run.h"
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 
+#include <assert.h>
 #include <errno.h>
 
-#define MOMENT (10 * TIME_US) /* in which a manager can tell that it is through */
-enum { SLICES = 500 };        /* of a run, between two words about its progress */
+#define REPORT_TIME (10 * TIME_US) /* within which a manager reports the end of a change */
+enum { PROGRESS_REPORTS = 500 };   /* progress reports of a `run` statement */
 
 struct due {
     uint64_t time;
     const struct statement *statement;
 };
 
-struct play {
+struct run_state {
     struct setup setup;
-    VEC(struct due) agenda; /* by time, then in the order of the file; the past is cut off */
+    VEC(struct due) agenda; /* by time, then by line; the first `done` were applied */
     size_t done;
-    bool halted; /* by a deadlock: nothing happens any more */
+    bool halted; /* a deadlock ended the run */
     const struct run_options *options;
 };
 
-/* The time `wait` from now on; an error when the run would last too long. */
-static int later(struct play *play, uint64_t wait, const struct word *word, uint64_t *time)
+/* The time `wait` from now; an error if the run would last too long. */
+static int add_time(struct run_state *state, uint64_t wait, const struct word *word, uint64_t *time)
 {
-    *time = sim_now(play->setup.sim) + wait;
+    *time = sim_now(state->setup.sim) + wait;
     return *time <= TIME_LONGEST
                ? 0
-               : word_error(&play->setup.cursor, word, "a run lasts 100 days at the most");
+               : word_error(&state->setup.cursor, word, "a run lasts 100 days at the most");
 }
 
 /* ---- actions ---- */
 
-static int schedule(struct play *play, const struct statement *statement)
+static int schedule_action(struct run_state *state, const struct statement *statement)
 {
     const struct action *action = &statement->action;
-    uint64_t now = sim_now(play->setup.sim);
+    uint64_t now = sim_now(state->setup.sim);
     struct due due = {action->time, statement};
     char text[TIME_TEXT_BYTES];
     if (action->when == ACTION_NOW)
-        return apply_action(&play->setup, statement);
+        return apply_action(&state->setup, statement);
     if (action->when == ACTION_AFTER &&
-        later(play, action->time, &action->when_word, &due.time) < 0)
+        add_time(state, action->time, &action->when_word, &due.time) < 0)
         return -EINVAL;
     if (due.time < now)
-        return word_error(&play->setup.cursor, &action->when_word,
-                          "%s is over: the run is at %s already", action->when_word.text,
+        return word_error(&state->setup.cursor, &action->when_word,
+                          "%s has passed: the run is at %s", action->when_word.text,
                           time_text(now, text));
-    vec_push(&play->agenda, due);
-    for (size_t i = play->agenda.count - 1; i > play->done; i--) {
-        struct due *items = play->agenda.items;
+    vec_push(&state->agenda, due);
+    for (size_t i = state->agenda.count - 1; i > state->done; i--) {
+        struct due *items = state->agenda.items;
         if (items[i - 1].time <= items[i].time)
             break;
         due = items[i];
@@ -62,83 +63,85 @@ static int schedule(struct play *play, const struct statement *statement)
     return 0;
 }
 
-static uint64_t next_due(const struct play *play)
+static uint64_t next_due(const struct run_state *state)
 {
-    return play->done < play->agenda.count ? play->agenda.items[play->done].time : TIME_NEVER;
+    return state->done < state->agenda.count ? state->agenda.items[state->done].time : TIME_NEVER;
 }
 
-static int perform_due(struct play *play)
+static int apply_due(struct run_state *state)
 {
     int status = 0;
-    while (status == 0 && next_due(play) <= sim_now(play->setup.sim))
-        status = apply_action(&play->setup, play->agenda.items[play->done++].statement);
+    while (status == 0 && next_due(state) <= sim_now(state->setup.sim))
+        status = apply_action(&state->setup, state->agenda.items[state->done++].statement);
     return status;
 }
 
 /* ---- time ---- */
 
-static void look(struct play *play)
+static void update_observers(struct run_state *state)
 {
-    struct setup *setup = &play->setup;
-    machines_look(setup, sim_now(setup->sim));
-    metrics_look(setup->metrics, sim_now(setup->sim));
-    unaffected_look(setup->unaffected, sim_now(setup->sim));
-    if (setup->stop_on_deadlock && metrics_saw_deadlock(setup->metrics) && !play->halted) {
-        run_record_tell(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
-                        "the run stops at the deadlock");
-        play->halted = true;
+    struct setup *setup = &state->setup;
+    machines_update(setup, sim_now(setup->sim));
+    metrics_update(setup->metrics, sim_now(setup->sim));
+    unaffected_update(setup->unaffected, sim_now(setup->sim));
+    if (setup->stop_on_deadlock && metrics_saw_deadlock(setup->metrics) && !state->halted) {
+        run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+                             "the run stops at the deadlock");
+        state->halted = true;
     }
 }
 
-/* When something must be looked at, or done. */
-static uint64_t next_look(const struct setup *setup)
+/* The next time at which metrics or machines need a call. */
+static uint64_t next_update(const struct setup *setup)
 {
     uint64_t own = machines_next(setup), next = metrics_next(setup->metrics);
     return own < next ? own : next;
 }
 
-/* As sim_step(), but no farther than to where something must be looked at. */
-static bool step(struct play *play, uint64_t until)
+/* As sim_step(), but stops where metrics or machines need a call. False when the time is reached.
+ */
+static bool step_time(struct run_state *state, uint64_t until)
 {
-    struct setup *setup = &play->setup;
-    uint64_t now = sim_now(setup->sim), next = next_look(setup);
+    struct setup *setup = &state->setup;
+    uint64_t now = sim_now(setup->sim), next = next_update(setup);
     if (next < now)
         next = now;
     if (next > until)
         next = until;
-    if (unaffected_wants_all(setup->unaffected)) {
-        sim_step(setup->sim, now); /* what managers want to send is events, too */
+    if (unaffected_needs_every_event(setup->unaffected)) {
+        sim_step(setup->sim, now); /* lets managers send, which schedules events */
         uint64_t event = fabric_next_network_event(setup->fabric);
         uint64_t timer = fabric_next_timer(setup->fabric);
         event = timer < event ? timer : event;
         next = event < next ? event : next;
     }
     sim_step(setup->sim, next);
-    look(play);
-    return !play->halted && sim_now(setup->sim) < until;
+    update_observers(state);
+    return !state->halted && sim_now(setup->sim) < until;
 }
 
-static void pass_time(struct play *play, uint64_t until)
+static void advance_time(struct run_state *state, uint64_t until)
 {
-    struct setup *setup = &play->setup;
-    const struct run_options *options = play->options;
-    uint64_t said = sim_now(setup->sim), slice = (until - said) / SLICES + 1;
-    look(play);
-    while (!play->halted) {
-        uint64_t now = sim_now(setup->sim), next = next_look(setup);
-        if (options->progress && said + slice < next)
-            next = said + slice;
+    struct setup *setup = &state->setup;
+    assert(until >= sim_now(setup->sim));
+    const struct run_options *options = state->options;
+    uint64_t reported = sim_now(setup->sim), interval = (until - reported) / PROGRESS_REPORTS + 1;
+    update_observers(state);
+    while (!state->halted) {
+        uint64_t now = sim_now(setup->sim), next = next_update(setup);
+        if (options->progress && reported + interval < next)
+            next = reported + interval;
         next = next < until ? next : until;
         next = next < now ? now : next;
-        if (unaffected_wants_all(setup->unaffected) || machines_are_busy(setup))
-            step(play, next);
+        if (unaffected_needs_every_event(setup->unaffected) || machines_are_busy(setup))
+            step_time(state, next);
         else
             sim_run(setup->sim, next);
-        look(play);
+        update_observers(state);
         now = sim_now(setup->sim);
-        if (options->progress && now >= said + slice) {
+        if (options->progress && now >= reported + interval) {
             options->progress(options->context, now, until);
-            said = now;
+            reported = now;
         }
         if (now >= until)
             break;
@@ -147,60 +150,60 @@ static void pass_time(struct play *play, uint64_t until)
 
 /* ---- runs ---- */
 
-/* What is due up to a time, at its time. */
-static int run_agenda(struct play *play, uint64_t until)
+/* Applies actions up to a time, each at its own. */
+static int run_agenda(struct run_state *state, uint64_t until)
 {
-    int status = perform_due(play);
-    while (status == 0 && next_due(play) <= until && next_due(play) != TIME_NEVER &&
-           !play->halted) {
-        pass_time(play, next_due(play));
-        status = play->halted ? 0 : perform_due(play);
+    int status = apply_due(state);
+    while (status == 0 && next_due(state) <= until && next_due(state) != TIME_NEVER &&
+           !state->halted) {
+        advance_time(state, next_due(state));
+        status = state->halted ? 0 : apply_due(state);
     }
     return status;
 }
 
-static int run_to(struct play *play, uint64_t until)
+static int run_until_time(struct run_state *state, uint64_t until)
 {
-    int status = run_agenda(play, until);
+    int status = run_agenda(state, until);
     if (status == 0)
-        pass_time(play, until);
+        advance_time(state, until);
     return status;
 }
 
-/* Managers have said that they are through. */
-static bool is_reported(const struct setup *setup, struct complaint *complaint)
+/* Whether no manager works on a change. */
+static bool are_changes_closed(const struct setup *setup, struct complaint *complaint)
 {
-    for (size_t i = 0; i < setup->seats.count; i++) {
-        const struct setup_seat *seat = setup->seats.items[i];
-        if (seat->open)
-            return complain(complaint, "the manager at '%.80s' is still at work", seat->name);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct setup_instance *instance = setup->instances.items[i];
+        if (instance->open)
+            return complain(complaint, "the manager at '%.80s' is still at work", instance->name);
     }
     return true;
 }
 
-/* What can be said without a look at the whole fabric, which would take longer than most steps. */
-static bool is_quiet(const struct setup *setup, struct complaint *complaint)
+/* Whether managers have no work left. It is a cheap test before the checks of the whole fabric. */
+static bool are_managers_idle(const struct setup *setup, struct complaint *complaint)
 {
-    for (size_t i = 0; i < setup->seats.count; i++) {
+    for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
         if (!sm ||
             (sm_state(sm) != SM_DISCOVERING && (sm_state(sm) != SM_MASTER || sm_is_settled(sm))))
             continue;
         return complain(complaint, "the manager at '%.80s' is still %s",
-                        setup->seats.items[i]->name,
+                        setup->instances.items[i]->name,
                         sm_state(sm) == SM_MASTER ? "at work" : "discovering");
     }
     return true;
 }
 
-/* Nothing left to do, and what managers know is what is there: a fault that nobody has noticed yet
- * is not settled. */
+/* Managers have no work left and their databases match the fabric: an undetected fault is not
+ * settled. */
 static bool is_settled(const struct setup *setup, struct complaint *complaint)
 {
     static const enum check_kind kinds[] = {CHECK_SETTLED, CHECK_ONE_MASTER, CHECK_DISCOVERED,
                                             CHECK_ACTIVE};
     struct check_view view = setup_view(setup);
-    if (!is_quiet(setup, complaint) || !machines_are_settled(setup, complaint))
+    if (!are_managers_idle(setup, complaint) || !machines_are_settled(setup, complaint))
         return false;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!check_holds(&view, kinds[i], complaint))
@@ -216,85 +219,87 @@ static void record_check(struct setup *setup, const char *line, unsigned number,
                                      sim_now(setup->sim), holds,
                                      arena_strdup(&record->arena, finding)};
     vec_push(&record->checks, check);
-    run_record_tell(record, RUN_RECORD_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s",
-                    check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
+    run_record_add_event(record, RUN_RECORD_CHECK, check.time, holds ? "ok" : "FAILED", "%s%s%s%s",
+                         check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
-static int run_until_settled(struct play *play, const struct statement *statement)
+static int run_until_settled(struct run_state *state, const struct statement *statement)
 {
-    struct setup *setup = &play->setup;
+    struct setup *setup = &state->setup;
     struct complaint complaint;
     uint64_t limit;
-    int status = run_agenda(play, TIME_NEVER);
+    int status = run_agenda(state, TIME_NEVER);
     if (status == 0)
-        status = later(play, statement->run.time, &statement->run.word, &limit);
-    if (status || play->halted)
+        status = add_time(state, statement->run.time, &statement->run.word, &limit);
+    if (status || state->halted)
         return status;
-    if (setup->trained >= sim_now(setup->sim)) /* a link that still trains is not there yet */
-        pass_time(play, setup->trained < limit ? setup->trained : limit);
-    while (!play->halted) {
+    if (setup->trained >= sim_now(setup->sim)) /* wait for links that train */
+        advance_time(state, setup->trained < limit ? setup->trained : limit);
+    while (!state->halted) {
         uint64_t now = sim_now(setup->sim), until = limit;
         if (is_settled(setup, &complaint)) {
-            if (is_reported(setup, &complaint))
+            if (are_changes_closed(setup, &complaint))
                 return 0;
-            until = now + MOMENT < limit ? now + MOMENT : limit; /* no need to wait for a sweep */
+            until = now + REPORT_TIME < limit ? now + REPORT_TIME
+                                              : limit; /* the manager reports soon */
         }
-        if (!step(play, until) && until == limit)
+        if (!step_time(state, until) && until == limit)
             break;
-        if (play->options->progress)
-            play->options->progress(play->options->context, sim_now(setup->sim), TIME_NEVER);
+        if (state->options->progress)
+            state->options->progress(state->options->context, sim_now(setup->sim), TIME_NEVER);
     }
-    if (!is_settled(setup, &complaint) || !is_reported(setup, &complaint))
+    if (!is_settled(setup, &complaint) || !are_changes_closed(setup, &complaint))
         record_check(setup, statement->line, statement->word.line, false, complaint.text);
     return 0;
 }
 
-static int run(struct play *play, const struct statement *statement)
+static int run_statement(struct run_state *state, const struct statement *statement)
 {
     const struct run *run = &statement->run;
-    struct setup *setup = &play->setup;
+    struct setup *setup = &state->setup;
     uint64_t now = sim_now(setup->sim), until;
     char text[TIME_TEXT_BYTES];
     change_log_begin_run(setup);
     switch (run->kind) {
     case RUN_TO:
         if (run->time < now)
-            return word_error(&setup->cursor, &run->word, "%s is over: the run is at %s already",
+            return word_error(&setup->cursor, &run->word, "%s has passed: the run is at %s",
                               run->word.text, time_text(now, text));
-        return run_to(play, run->time);
+        return run_until_time(state, run->time);
     case RUN_FOR:
-        return later(play, run->time, &run->word, &until) < 0 ? -EINVAL : run_to(play, until);
-    case RUN_UNTIL_SETTLED: return run_until_settled(play, statement);
+        return add_time(state, run->time, &run->word, &until) < 0 ? -EINVAL
+                                                                  : run_until_time(state, until);
+    case RUN_UNTIL_SETTLED: return run_until_settled(state, statement);
     }
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- scenarios ---- */
 
-static int play_statement(struct play *play, const struct statement *statement)
+static int execute_statement(struct run_state *state, const struct statement *statement)
 {
     struct complaint complaint;
     bool holds;
     switch (statement->kind) {
-    case STATEMENT_ACTION: return schedule(play, statement);
-    case STATEMENT_RUN: return run(play, statement);
+    case STATEMENT_ACTION: return schedule_action(state, statement);
+    case STATEMENT_RUN: return run_statement(state, statement);
     case STATEMENT_CHECK:
-        holds = check_evaluate(&play->setup, &statement->check, &complaint);
-        record_check(&play->setup, statement->line, statement->word.line, holds, complaint.text);
+        holds = check_evaluate(&state->setup, &statement->check, &complaint);
+        record_check(&state->setup, statement->line, statement->word.line, holds, complaint.text);
         return 0;
-    default: return 0; /* said what there is */
+    default: return 0; /* handled by setup.c */
     }
 }
 
-/* An action that no run comes to is a mistake: it would look as if it had been tried. And nothing
- * may get lost in the books, whatever the scenario was about. */
-static int check_end(struct play *play)
+/* An action whose time no `run` statement reaches is an error. The conservation of packets is
+ * checked after every run with traffic. */
+static int check_end(struct run_state *state)
 {
-    struct setup *setup = &play->setup;
+    struct setup *setup = &state->setup;
     struct err err = {0};
-    if (next_due(play) != TIME_NEVER && !play->halted)
-        return word_error(&setup->cursor, &play->agenda.items[play->done].statement->word,
-                          "no 'run' comes to this time");
+    if (next_due(state) != TIME_NEVER && !state->halted)
+        return word_error(&setup->cursor, &state->agenda.items[state->done].statement->word,
+                          "no 'run' statement reaches this time");
     if (!metrics_has_traffic(setup->metrics))
         return 0;
     bool holds = fabric_check_data(setup->fabric, &err) == 0;
@@ -305,28 +310,28 @@ static int check_end(struct play *play)
 int run_scenario(struct scenario *scenario, const struct run_options *options,
                  struct run_record *record, struct err *err)
 {
-    struct play play = {.options = options};
+    struct run_state state = {.options = options};
     struct fabric_totals totals;
-    int status = setup_build(&play.setup, scenario, record, err);
+    int status = setup_build(&state.setup, scenario, record, err);
     if (status)
         return status;
     if (options->topology)
-        topology_write_ibnetdiscover(&play.setup.topology, options->topology);
-    fabric_set_pcap(play.setup.fabric, options->pcap);
+        topology_write_ibnetdiscover(&state.setup.topology, options->topology);
+    fabric_set_pcap(state.setup.fabric, options->pcap);
     for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
-        status = play_statement(&play, &scenario->statements.items[i]);
+        status = execute_statement(&state, &scenario->statements.items[i]);
     if (status == 0)
-        status = check_end(&play);
-    for (size_t i = 0; i < play.setup.seats.count; i++)
-        change_log_close(&play.setup, i, false);
-    fabric_totals(play.setup.fabric, &totals);
-    record->end = sim_now(play.setup.sim);
-    record->hash = fabric_trace_hash(play.setup.fabric);
+        status = check_end(&state);
+    for (size_t i = 0; i < state.setup.instances.count; i++)
+        change_log_close(&state.setup, i, false);
+    fabric_totals(state.setup.fabric, &totals);
+    record->end = sim_now(state.setup.sim);
+    record->hash = fabric_trace_hash(state.setup.fabric);
     record->smps = totals.smps_sent;
     record->lost = totals.smps_lost;
     record->hops = totals.hops;
-    measuring_publish(&play.setup, record->end);
-    vec_release(&play.agenda);
-    setup_release(&play.setup);
+    measuring_publish(&state.setup, record->end);
+    vec_release(&state.agenda);
+    setup_release(&state.setup);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Plays a scenario: one deterministic run in virtual time. */
+/* Runs a scenario: one deterministic simulation in virtual time. */
 #ifndef WEFT_EXPERIMENT_RUN_RUN_H
 #define WEFT_EXPERIMENT_RUN_RUN_H
 
@@ -10,15 +10,15 @@ struct pcap;
 
 struct run_options {
     struct pcap *pcap;     /* NULL: none */
-    struct text *topology; /* gets the fabric as the run began, in ibnetdiscover's words; or NULL */
-    /* Hears now and then how far the run has come; `until` is where the present `run` statement
-     * ends, TIME_NEVER if that is not known. May be NULL. */
+    struct text *topology; /* receives the initial fabric in ibnetdiscover format; or NULL */
+    /* Called at intervals; `until` is the end of the present `run` statement, or TIME_NEVER if
+     * unknown. May be NULL. */
     void (*progress)(void *context, uint64_t now, uint64_t until);
     void *context;
 };
 
-/* The story is filled as far as things went; whether its checks hold is its business. An error is
- * one of the scenario itself. */
+/* Fills the record, also up to an error. Failed checks are no error; an error concerns the
+ * scenario. */
 int run_scenario(struct scenario *scenario, const struct run_options *options,
                  struct run_record *record, struct err *err);
 

@@ -4,20 +4,15 @@
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/manager.h"
-#include "experiment/scenario/names.h"
 #include "topology/generate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SEATS_MOST = 256 };
-
-const char *setup_node_name(const struct setup *setup, uint32_t node)
-{
-    return node_label(&setup->topology, node);
-}
+enum { INSTANCES_MOST = 256 };
 
 struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting)
 {
@@ -27,7 +22,7 @@ struct cursor setup_setting_cursor(const struct setup *setup, const struct state
 
 /* ---- topology ---- */
 
-static int read_net(struct setup *setup, const struct word *word)
+static int read_topology_file(struct setup *setup, const struct word *word)
 {
     char folder[4096], path[8192];
     struct err reason = {0};
@@ -42,8 +37,8 @@ static int read_net(struct setup *setup, const struct word *word)
     return word_error(&setup->cursor, word, "%.400s", err_text(&reason, text, sizeof text));
 }
 
-/* The command line's parameters go before those of the same name. */
-static int generate(struct setup *setup, const struct statement *statement)
+/* Parameters of the command line override those of the statement. */
+static int generate_topology(struct setup *setup, const struct statement *statement)
 {
     const struct scenario *scenario = setup->scenario;
     const char *words[WORDS_PER_LINE * 2];
@@ -68,7 +63,7 @@ static int generate(struct setup *setup, const struct statement *statement)
     return word_error(&setup->cursor, &statement->words[0], "%.400s", reason.message);
 }
 
-/* Something with a dot or a slash is a file; kinds have neither. */
+/* A name with a dot or a slash is a file; kinds of fabrics have neither. */
 static int make_topology(struct setup *setup)
 {
     const struct statement *statement = NULL;
@@ -85,11 +80,11 @@ static int make_topology(struct setup *setup)
         return err_at(setup->cursor.err, EINVAL, setup->scenario->file, 0,
                       "no 'topology' statement: a scenario needs a fabric");
     if (!strpbrk(statement->words[0].text, "./"))
-        return generate(setup, statement);
+        return generate_topology(setup, statement);
     if (statement->word_count > 1)
         return word_error(&setup->cursor, &statement->words[1],
                           "'%.80s': a file takes no parameters", statement->words[1].text);
-    return read_net(setup, &statement->words[0]);
+    return read_topology_file(setup, &statement->words[0]);
 }
 
 /* ---- attributes ---- */
@@ -131,7 +126,7 @@ static int set_attribute(struct setup *setup, const struct word *words, struct c
     return word_error(cursor, &words[2], "%.400s", reason.message);
 }
 
-/* Settings of managers, generators and traffic are theirs. */
+/* Attributes of the fabric; other scopes are handled where they apply. */
 static int set_attributes(struct setup *setup)
 {
     int status = 0;
@@ -151,38 +146,37 @@ static int set_attributes(struct setup *setup)
 /* ---- managers ---- */
 
 /* `set sm` statements of the file, or the command line's. */
-static int set_managers(struct setup *setup, struct setup_seat *seat, bool in_file)
+static int set_managers(struct setup *setup, struct setup_instance *instance, bool in_file)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         const struct statement *other = &setup->scenario->statements.items[i];
         struct cursor cursor = setup_setting_cursor(setup, other);
         if (statement_sets(other, "sm", in_file))
-            status = manager_set(&seat->config, &other->words[1], &other->words[2], &cursor);
+            status = manager_set(&instance->config, &other->words[1], &other->words[2], &cursor);
     }
     return status;
 }
 
-static int configure_manager(struct setup *setup, struct setup_seat *seat,
+static int configure_manager(struct setup *setup, struct setup_instance *instance,
                              const struct statement *statement, const char *preset)
 {
     struct err reason = {0};
-    manager_preset(&seat->config, preset);
-    seat->config.sm.linear_entries = setup->options.node.agent.linear_entries;
-    int status = set_managers(setup, seat, true);
+    manager_preset(&instance->config, preset);
+    instance->config.sm.linear_entries = setup->options.node.agent.linear_entries;
+    int status = set_managers(setup, instance, true);
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
-        status = manager_set(&seat->config, &statement->words[i], &statement->words[i + 1],
+        status = manager_set(&instance->config, &statement->words[i], &statement->words[i + 1],
                              &setup->cursor);
-    seat->stopped = statement->word_count % 2 == 0; /* one word behind the pairs */
+    instance->stopped = statement->word_count % 2 == 0; /* the word `stopped` follows the pairs */
     if (status == 0)
-        status = set_managers(setup, seat, false);
-    if (status == 0 && config_finish(&seat->config, &reason) < 0)
+        status = set_managers(setup, instance, false);
+    if (status == 0 && config_finish(&instance->config, &reason) < 0)
         return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
     return status;
 }
 
-/* The port of NODE[:PORT]: at a switch it is port 0, at an adapter the first unless another is
- * named. */
+/* The port of NODE[:PORT]: port 0 of a switch, the first port of an adapter by default. */
 static int find_place(struct setup *setup, const struct word *word, uint32_t *port)
 {
     struct place place;
@@ -190,13 +184,13 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
     if (status)
         return status;
     bool at_switch = setup->topology.nodes.items[place.node].kind == NODE_SWITCH;
-    if (setup_find_seat(setup, place.node) >= 0)
+    if (setup_find_instance(setup, place.node) >= 0)
         return word_error(&setup->cursor, word, "there is a manager at '%.80s' already",
-                          setup_node_name(setup, place.node));
+                          node_label(&setup->topology, place.node));
     if (place.count && at_switch != (place.numbers[0] == 0))
         return word_error(&setup->cursor, word,
-                          "a manager sits at port 0 of a switch, or at a port of an "
-                          "adapter from 1 on");
+                          "a manager runs at port 0 of a switch, or at port 1 or higher of an "
+                          "adapter");
     return bind_port_number(word, place.node, place.count ? place.numbers[0] : !at_switch,
                             &setup->topology, &setup->cursor, port);
 }
@@ -209,24 +203,25 @@ static int add_managers(struct setup *setup, const char *preset)
         uint32_t port = TOPOLOGY_NONE;
         if (statement->kind != STATEMENT_MANAGER)
             continue;
-        if (setup->seats.count == SEATS_MOST)
+        if (setup->instances.count == INSTANCES_MOST)
             return word_error(&setup->cursor, &statement->word, "more than %d managers",
-                              SEATS_MOST);
+                              INSTANCES_MOST);
         status = find_place(setup, &statement->words[0], &port);
         if (status)
             return status;
-        struct setup_seat *seat = mem_zalloc(1, sizeof *seat);
-        config_init(&seat->config);
-        seat->name = arena_strdup(&setup->record->arena,
-                                  setup_node_name(setup, setup->topology.ports.items[port].node));
-        vec_push(&setup->seats, seat);
-        vec_push(&setup->places, ((struct check_seat){port, NO_MANAGER}));
-        status = configure_manager(setup, seat, statement, preset);
+        struct setup_instance *instance = mem_zalloc(1, sizeof *instance);
+        config_init(&instance->config);
+        instance->name =
+            arena_strdup(&setup->record->arena,
+                         node_label(&setup->topology, setup->topology.ports.items[port].node));
+        vec_push(&setup->instances, instance);
+        vec_push(&setup->places, ((struct manager_instance){port, NO_MANAGER}));
+        status = configure_manager(setup, instance, statement, preset);
     }
     return status;
 }
 
-int setup_find_seat(const struct setup *setup, uint32_t node)
+int setup_find_instance(const struct setup *setup, uint32_t node)
 {
     for (size_t i = 0; i < setup->places.count; i++)
         if (setup->topology.ports.items[setup->places.items[i].port].node == node)
@@ -234,29 +229,30 @@ int setup_find_seat(const struct setup *setup, uint32_t node)
     return -1;
 }
 
-struct sm *setup_manager(const struct setup *setup, size_t seat)
+struct sm *setup_manager(const struct setup *setup, size_t instance)
 {
-    uint32_t manager = setup->places.items[seat].manager;
+    assert(instance < setup->places.count);
+    uint32_t manager = setup->places.items[instance].manager;
     return manager == NO_MANAGER ? NULL : sim_manager(setup->sim, manager);
 }
 
-void setup_start_manager(struct setup *setup, size_t seat)
+void setup_start_manager(struct setup *setup, size_t instance)
 {
-    if (setup_manager(setup, seat))
+    if (setup_manager(setup, instance))
         return;
-    struct setup_seat *s = setup->seats.items[seat];
-    vec_push(&setup->owner, (uint32_t)seat);
-    setup->places.items[seat].manager =
-        sim_add_manager(setup->sim, setup->places.items[seat].port, &s->config.sm);
+    struct setup_instance *s = setup->instances.items[instance];
+    vec_push(&setup->owner, (uint32_t)instance);
+    setup->places.items[instance].manager =
+        sim_add_manager(setup->sim, setup->places.items[instance].port, &s->config.sm);
 }
 
-void setup_kill_manager(struct setup *setup, size_t seat)
+void setup_kill_manager(struct setup *setup, size_t instance)
 {
-    if (!setup_manager(setup, seat))
+    if (!setup_manager(setup, instance))
         return;
-    change_log_close(setup, seat, false);
-    sim_kill_manager(setup->sim, setup->places.items[seat].manager);
-    setup->places.items[seat].manager = NO_MANAGER;
+    change_log_close(setup, instance, false);
+    sim_kill_manager(setup->sim, setup->places.items[instance].manager);
+    setup->places.items[instance].manager = NO_MANAGER;
 }
 
 struct check_view setup_view(const struct setup *setup)
@@ -265,7 +261,7 @@ struct check_view setup_view(const struct setup *setup)
                                setup->silent};
 }
 
-/* ---- all of it ---- */
+/* ---- setup ---- */
 
 static int bind_action(struct setup *setup, struct action *action)
 {
@@ -273,8 +269,8 @@ static int bind_action(struct setup *setup, struct action *action)
     int status = action_bind(action, &setup->topology, cursor);
     bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
     if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
-        setup_find_seat(setup, action->node) < 0)
-        return word_error(cursor, &action->node_word, "no manager sits at '%.80s'",
+        setup_find_instance(setup, action->node) < 0)
+        return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
                           action->node_word.text);
     if (status == 0 && of_traffic && action->value > setup->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
@@ -347,8 +343,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     machines_begin(setup);
     measuring_begin(setup);
     flows_begin(setup);
-    for (size_t i = 0; i < setup->seats.count; i++)
-        if (!setup->seats.items[i]->stopped)
+    for (size_t i = 0; i < setup->instances.count; i++)
+        if (!setup->instances.items[i]->stopped)
             setup_start_manager(setup, i);
     return 0;
 }
@@ -362,12 +358,12 @@ void setup_release(struct setup *setup)
     sim_free(setup->sim);
     fabric_free(setup->fabric);
     flows_release(setup);
-    for (size_t i = 0; i < setup->seats.count; i++) {
-        change_record_release(&setup->seats.items[i]->book);
-        config_release(&setup->seats.items[i]->config);
-        mem_free(setup->seats.items[i]);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        change_record_release(&setup->instances.items[i]->smps);
+        config_release(&setup->instances.items[i]->config);
+        mem_free(setup->instances.items[i]);
     }
-    vec_release(&setup->seats);
+    vec_release(&setup->instances);
     vec_release(&setup->places);
     vec_release(&setup->owner);
     mem_free(setup->silent);

@@ -1,8 +1,7 @@
-/* The stage of a scenario: a fabric as its statements describe it, with managers at their seats.
+/* The setup of a run: the fabric, its managers, flows and machines.
  *
- * Statements that say what there is (topology, preset, seed, set, sm) hold for the whole run
- * wherever in the file they stand; all names are bound here, so that nothing happens unless
- * everything can. */
+ * Statements that describe the fabric (topology, preset, seed, set, sm) apply to the whole run,
+ * wherever they are in the file. All names are bound before the run starts. */
 #ifndef WEFT_EXPERIMENT_RUN_SETUP_H
 #define WEFT_EXPERIMENT_RUN_SETUP_H
 
@@ -10,6 +9,7 @@
 #include "experiment/measure/run_record.h"
 #include "experiment/run/flows.h"
 #include "experiment/run/machines.h"
+#include "experiment/scenario/names.h"
 #include "experiment/scenario/scenario.h"
 #include "host/manager/config.h"
 #include "host/sim/sim.h"
@@ -18,61 +18,60 @@
 struct metrics;
 struct unaffected;
 
-struct setup_seat {
+struct setup_instance {
     const char *name;
     struct config config;
-    bool stopped; /* is started by an action */
-    /* of the change under way */
+    bool stopped; /* an action starts it */
+    /* the change that the manager works on */
     bool open;
-    size_t change; /* in the story */
-    struct change_record book;
+    size_t change; /* index in the record */
+    struct change_record smps;
 };
 
 struct setup {
     struct scenario *scenario;
     struct run_record *record;
-    struct cursor cursor; /* without words: takes errors about words of the scenario */
+    struct cursor cursor; /* receives errors about words of the scenario */
     struct topology topology;
     struct fabric_options options;
     struct fabric *fabric;
     struct sim *sim;
-    VEC(struct setup_seat *) seats;
-    VEC(struct check_seat) places; /* beside the seats */
-    VEC(uint32_t) owner;           /* by manager of the simulator: its seat */
-    bool *silent;                  /* by node */
-    struct sent sent;              /* during the last run */
-    size_t said;                   /* events of the story before the last run */
-    uint64_t disturbed, settled;   /* the last action, and when a change ended last */
-    uint64_t trained;              /* when the last link that was mended is up */
-    uint64_t fault;                /* that no change has been tied to yet; TIME_NEVER */
+    VEC(struct setup_instance *) instances;
+    VEC(struct manager_instance) places; /* by instance */
+    VEC(uint32_t) owner;                 /* by manager of the simulator: its instance */
+    bool *silent;                        /* by node: the agent does not answer */
+    struct sent sent;                    /* requests during the last `run` statement */
+    size_t events_before_run;            /* number of events before the last `run` statement */
+    uint64_t disturbed, settled; /* times of the last action, and of the end of the last change */
+    uint64_t trained;            /* when the last restored link is up */
+    uint64_t fault;              /* fault without a change yet; TIME_NEVER: none */
     VEC(struct flow) flows;
     struct machines machines;
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;
-    struct unaffected *unaffected; /* NULL: nobody asks */
+    struct unaffected *unaffected; /* NULL: not checked */
 };
 
 /* ---- setup.c ---- */
 
-/* On error nothing is left to release. Both must outlive the stage. */
+/* On error nothing needs to be released. Scenario and record must outlive the setup. */
 int setup_build(struct setup *setup, struct scenario *scenario, struct run_record *record,
                 struct err *err);
 void setup_release(struct setup *setup);
 
-/* The seat at a node, or -1. */
-int setup_find_seat(const struct setup *setup, uint32_t node);
-void setup_start_manager(struct setup *setup, size_t seat);
-void setup_kill_manager(struct setup *setup, size_t seat);
-struct sm *setup_manager(const struct setup *setup, size_t seat); /* NULL: not running */
+/* The instance at a node, or -1. */
+int setup_find_instance(const struct setup *setup, uint32_t node);
+void setup_start_manager(struct setup *setup, size_t instance);
+void setup_kill_manager(struct setup *setup, size_t instance);
+struct sm *setup_manager(const struct setup *setup, size_t instance); /* NULL: not running */
 struct check_view setup_view(const struct setup *setup);
-const char *setup_node_name(const struct setup *setup, uint32_t node);
 /* For errors about a setting, which may be one of the command line. */
 struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting);
 
 /* ---- apply.c ---- */
 
-/* Carries an action out, now. */
+/* Applies an action now. */
 int apply_action(struct setup *setup, const struct statement *statement);
 
 /* ---- change_log.c: what managers do, as the record of the run keeps it ---- */
@@ -80,12 +79,12 @@ int apply_action(struct setup *setup, const struct statement *statement);
 void change_log_listen(struct setup *setup);
 /* A `run` statement begins: its counts start at 0. */
 void change_log_begin_run(struct setup *setup);
-/* Ends the change that the manager at a seat is working on, if there is one. */
-void change_log_close(struct setup *setup, size_t seat, bool finished);
+/* Ends the change that a manager is working on, if there is one. */
+void change_log_close(struct setup *setup, size_t instance, bool finished);
 /* Requests sent during the last run; 0 means any. */
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);
 /* Whether the text of an event of the last run contains `text`. */
-bool change_log_said(const struct setup *setup, const char *text);
+bool change_log_has_event(const struct setup *setup, const char *text);
 
 /* ---- measuring.c ---- */
 
@@ -97,7 +96,7 @@ void measuring_publish(struct setup *setup, uint64_t now);
 
 /* ---- check_eval.c ---- */
 
-/* Whether a `check` statement holds now; the complaint says what is wrong, or what was measured. */
+/* Whether a `check` statement holds now; the complaint has what is wrong, or the measured value. */
 bool check_evaluate(struct setup *setup, const struct check_statement *check,
                     struct complaint *complaint);
 

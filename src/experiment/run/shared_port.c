@@ -7,9 +7,9 @@
 
 enum { NO_QUERY = UINT32_MAX };
 
-/* What one sender knows of one machine. */
+/* The path that one sender uses to one machine. */
 struct peer {
-    uint32_t source, guest;
+    uint32_t source, vm;
     uint16_t lid;
     uint32_t query; /* or NO_QUERY */
 };
@@ -27,8 +27,9 @@ static uint16_t lid_of(const struct setup *setup, uint32_t port)
     return (uint16_t)wire_get(fabric_port_info(setup->fabric, port), PORT_INFO_LID);
 }
 
-/* The first time somebody sends it knows where to, as if it had asked when it connected. */
-static struct data_path find(void *context, uint32_t source, uint32_t destination)
+/* The first packet of a sender uses the present LID, as if the path had been queried at connection
+ * setup. */
+static struct data_path find_path(void *context, uint32_t source, uint32_t destination)
 {
     struct shared_port *shared = context;
     struct setup *setup = shared->setup;
@@ -52,10 +53,10 @@ struct shared_port *shared_port_new(struct setup *setup)
     struct shared_port *shared = mem_zalloc(1, sizeof *shared);
     struct sim_administration_options options;
     sim_administration_options_init(&options);
-    sim_administer(setup->sim, &options);
+    sim_add_administrations(setup->sim, &options);
     shared->setup = setup;
     shared->clients = sim_clients_new(setup->sim, setup->fabric);
-    fabric_set_paths(setup->fabric, &(struct data_paths){shared, find});
+    fabric_set_paths(setup->fabric, &(struct data_paths){shared, find_path});
     return shared;
 }
 
@@ -69,11 +70,11 @@ void shared_port_free(struct shared_port *shared)
     mem_free(shared);
 }
 
-static void ask_again(struct shared_port *shared, uint32_t guest, uint32_t port)
+static void query_again(struct shared_port *shared, uint32_t vm, uint32_t port)
 {
     for (size_t i = 0; i < shared->peers.count; i++) {
         struct peer *peer = &shared->peers.items[i];
-        if (peer->guest != guest)
+        if (peer->vm != vm)
             continue;
         peer->query = sim_clients_path(shared->clients, peer->source, port);
         shared->counts.queries++;
@@ -97,21 +98,21 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
                                     .lid = port == TOPOLOGY_NONE ? 0 : lid_of(setup, port)};
     snprintf(result.text, sizeof result.text, "at a shared port, LID %u", result.lid);
     machines_done(setup, order, &result);
-    if (machine->guest == TOPOLOGY_NONE)
+    if (machine->vm == TOPOLOGY_NONE)
         return;
-    fabric_move_vm(setup->fabric, machine->guest, port);
+    fabric_move_vm(setup->fabric, machine->vm, port);
     if (order->verb == VSWITCH_MIGRATE)
-        ask_again(setup->machines.shared, machine->guest, port);
+        query_again(setup->machines.shared, machine->vm, port);
 }
 
-void shared_port_look(struct setup *setup)
+void shared_port_update(struct setup *setup)
 {
     struct shared_port *shared = setup->machines.shared;
     for (size_t i = 0; shared && shared->counts.open && i < shared->peers.count; i++) {
         struct peer *peer = &shared->peers.items[i];
         if (peer->query == NO_QUERY)
             continue;
-        const struct sim_question *query = sim_clients_question(shared->clients, peer->query);
+        const struct sim_query *query = sim_clients_query(shared->clients, peer->query);
         if (query->state == SIM_OPEN)
             continue;
         if (query->state == SIM_ANSWERED && query->bytes >= SA_DATA_OFFSET)

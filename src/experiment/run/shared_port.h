@@ -1,22 +1,21 @@
-/* Machines that share the one port of their hypervisor's adapter, for comparison.
+/* Shared port: machines that share the port of the adapter of their hypervisor, for comparison.
  *
- * That is how adapters are shared today: all machines of a hypervisor have its LID and a GUID of
- * their own beside it. No manager is needed for a move, but the machine has another LID afterwards,
- * and everybody who sends to it must ask the subnet administration for the new path; until the
- * answer is there packets go to the old place, where the machine is not. Peers ask at the moment
- * when it arrives, which is as early as they could possibly know. (Paper 004, section IV.) */
+ * All machines of a hypervisor have its LID, with a GUID of their own. A move needs no manager, but
+ * the LID changes: every sender must query the subnet administrator for the new path, and until the
+ * answer packets go to the old place and are lost. Senders query when the machine arrives, which is
+ * the earliest possible time. (Paper 004, section IV.) */
 #ifndef WEFT_EXPERIMENT_RUN_SHARED_PORT_H
 #define WEFT_EXPERIMENT_RUN_SHARED_PORT_H
 
 #include "experiment/run/machines.h"
 
-/* Takes the place of the stage's paths. */
+/* Replaces the paths of the setup. */
 struct shared_port *shared_port_new(struct setup *setup);
 void shared_port_free(struct shared_port *shared); /* accepts NULL */
 
-/* Carries it out at once, and says how it went. */
+/* Executes an order at once. */
 void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor);
-void shared_port_look(struct setup *setup);
+void shared_port_update(struct setup *setup);
 
 struct shared_port_counts {
     uint64_t queries, longest_ps; /* longest_ps: from query to answer */

@@ -130,9 +130,9 @@ static void read_churn(struct action *action, struct cursor *cursor)
     while (!cursor_is_done(cursor))
         read_churn_part(action, cursor);
     if (action->machine.boots <= 0)
-        word_error(cursor, &word, "without 'boots N' there is nothing that could move");
+        word_error(cursor, &word, "a churn needs 'boots N'");
     if (action->machine.until == 0)
-        word_error(cursor, &word, "how long? 'for TIME' or 'until TIME'");
+        word_error(cursor, &word, "no end: expected 'for TIME' or 'until TIME'");
 }
 
 static void read_machine(struct action *action, struct cursor *cursor)
@@ -160,7 +160,7 @@ static void read_machine(struct action *action, struct cursor *cursor)
 
 static const struct {
     const char *name;
-    enum action_kind kind; /* unless the words that follow say another */
+    enum action_kind kind; /* the words that follow can change it */
     void (*read)(struct action *action, struct cursor *cursor);
 } verbs[] = {
     {"fail", ACTION_FAIL_LINK, read_fail},
@@ -218,7 +218,7 @@ int action_bind(struct action *action, const struct topology *topology, struct c
     if (status == 0 && action->must_be_switch &&
         topology->nodes.items[action->node].kind != NODE_SWITCH)
         return word_error(cursor, &action->node_word,
-                          "'%.80s' is no switch: say 'node' to mean any", action->node_word.text);
+                          "'%.80s' is no switch: 'node' allows any node", action->node_word.text);
     if (status == 0 && action->port_word.text)
         status = bind_port(&action->port_word, action->node, topology, cursor, &action->port);
     if (status == 0 && action->port != TOPOLOGY_NONE &&

@@ -1,7 +1,7 @@
-/* What a scenario can do to a fabric and its managers: one table of verbs.
+/* Actions on a fabric and its managers: one table of verbs.
  *
- * An action is read with the file (its words are checked at once), bound to a fabric (its nodes and
- * ports are looked up), and carried out at its time. */
+ * Reading an action checks its words, binding it to a fabric looks up its nodes and ports; it is
+ * applied at its time. */
 #ifndef WEFT_EXPERIMENT_SCENARIO_ACTION_H
 #define WEFT_EXPERIMENT_SCENARIO_ACTION_H
 
@@ -33,13 +33,14 @@ enum action_kind {
     ACTION_REROUTE,
 };
 
-/* What is said of virtual machines; where to is the action's node, or TOPOLOGY_NONE: auto. */
+/* Parameters of actions on virtual machines. The target hypervisor is the node of the action, or
+ * TOPOLOGY_NONE: the manager chooses. */
 struct machine_action {
     struct word name_word;
     enum vswitch_mode mode;
     double boots, moves; /* a minute */
-    uint64_t keep;       /* machines at a time; 0: as many as come */
-    uint64_t until;      /* after so long, or at that time of the run */
+    uint64_t keep;       /* limit of running machines; 0: none */
+    uint64_t until;      /* a duration, or with `absolute` a time of the run */
     bool absolute;
 };
 
@@ -54,16 +55,16 @@ struct action {
     struct word value_word;
     unsigned attribute;
     struct machine_action machine;
-    uint32_t node, port; /* once bound; TOPOLOGY_NONE where not given */
+    uint32_t node, port; /* set by action_bind(); TOPOLOGY_NONE where not given */
 };
 
-/* All verbs; how many. */
+/* Fills in the names of all verbs; returns their number. */
 enum { ACTION_VERBS = 16 };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 
 /* Reads [at TIME | after TIME] VERB …. */
 void action_read(struct action *action, struct cursor *cursor);
-/* The cursor only says where errors go. */
+/* The cursor receives the error. */
 int action_bind(struct action *action, const struct topology *topology, struct cursor *cursor);
 
 #endif

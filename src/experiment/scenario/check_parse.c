@@ -67,7 +67,7 @@ static int read_what(struct check_statement *check, struct cursor *cursor)
     return read_attribute(cursor, &word, name, &check->attribute);
 }
 
-/* A number with a unit: as results have it, and how many of those it is. */
+/* Suffixes of numbers: the unit of results, and the factor to it. */
 static const struct {
     const char *suffix, *unit;
     double factor;
@@ -105,21 +105,21 @@ static void read_value(struct check_statement *check, struct cursor *cursor)
                word.text);
 }
 
-/* Names that people say without thinking. */
-static const char *full_name(const char *figure)
+/* Short names of figures. */
+static const char *full_figure_name(const char *figure)
 {
     static const struct {
-        const char *said, *meant;
+        const char *short_name, *name;
     } names[] = {{"latency", "latency.mean"},
                  {"network-latency", "network-latency.mean"},
                  {"throughput", "accepted"}};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].said, figure) == 0)
-            return names[i].meant;
+        if (strcmp(names[i].short_name, figure) == 0)
+            return names[i].name;
     return figure;
 }
 
-/* What is compared and is no check of its own is a figure. */
+/* A name that is followed by a comparison and is no check is a figure. */
 static bool is_figure(struct cursor *cursor)
 {
     if (cursor->count < cursor->at + 2)
@@ -170,7 +170,7 @@ void check_statement_read(struct check_statement *check, struct cursor *cursor)
     *check = (struct check_statement){.kind = CHECK_STATEMENT_FIGURE, .node = TOPOLOGY_NONE};
     if (is_figure(cursor)) {
         cursor_take(cursor, "a figure", &word);
-        check->text = full_name(word.text);
+        check->text = full_figure_name(word.text);
         read_comparison(check, cursor);
         read_value(check, cursor);
         return;

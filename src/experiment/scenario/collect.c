@@ -6,12 +6,13 @@
 #include "fabric/data.h"
 #include "wire/mad.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_EVERY (100 * TIME_US) /* unless said otherwise */
-enum { ANYWHERE = PLACE_FABRIC | PLACE_NODE | PLACE_PORT | PLACE_LANE };
+#define SAMPLE_EVERY (100 * TIME_US) /* default */
+enum { ANYWHERE = PLACE_FABRIC | PLACE_NODE | PLACE_PORT | PLACE_VL };
 enum { AT_PORTS = PLACE_FABRIC | PLACE_NODE | PLACE_PORT };
 
 const struct measure_info measures[MEASURES] = {
@@ -34,7 +35,7 @@ const struct measure_info measures[MEASURES] = {
     [MEASURE_INPUT] = {"input", "bytes", MEASURE_GAUGE, ANYWHERE, 1},
     [MEASURE_OUTPUT] = {"output", "bytes", MEASURE_GAUGE, ANYWHERE, 1},
     [MEASURE_CREDITS] = {"credits", "blocks", MEASURE_GAUGE, ANYWHERE, 1},
-    /* A counter of time: what it counts in a time is a share of it. */
+    /* Counts busy time: its rate is a share. */
     [MEASURE_UTILISATION] = {"utilisation", "share", MEASURE_COUNTER, AT_PORTS, 1e12},
     [MEASURE_OPEN] = {"open", "ports", MEASURE_LEVEL, PLACE_FABRIC, 1},
     [MEASURE_SMPS] = {"smps", "SMPs", MEASURE_OF_EVENTS, PLACE_FABRIC | PLACE_NODE, 1},
@@ -57,18 +58,19 @@ static const char *const hows[COLLECT_HOWS] = {"all",      "samples",   "buckets
 
 const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES])
 {
+    assert(cause < LOSS_CAUSES);
     snprintf(buffer, LOSS_NAME_BYTES, "lost.%s", loss_names[cause]);
     size_t length = 5;
     for (const char *at = buffer + length; *at; at++)
         if (isalnum((unsigned char)*at) || *at == '_')
             buffer[length++] = (char)tolower((unsigned char)*at);
         else if (buffer[length - 1] != '-')
-            buffer[length++] = '-'; /* one for all that is between two words */
+            buffer[length++] = '-'; /* one for a run of other characters */
     buffer[length] = 0;
     return buffer;
 }
 
-/* "lost.no-route", "smps.set": some measures have parts. */
+/* Some measures have parts: "lost.no-route", "smps.set". */
 struct measure_name {
     char text[48];
     enum measure what;
@@ -129,7 +131,7 @@ static void read_how(struct collection *collection, struct cursor *cursor)
     collection->how = (enum collect_how)how;
     if (how == COLLECT_ALL && (info->kind == MEASURE_COUNTER || info->kind == MEASURE_GAUGE))
         word_error(cursor, word,
-                   "'%s' has to be looked at: as samples T, as buckets T or as one figure",
+                   "'%s' has to be sampled: as samples T, as buckets T or as one figure",
                    info->name);
     if (how == COLLECT_TOTAL &&
         (!measure_counts(collection->what) || collection->what == MEASURE_UTILISATION))
@@ -141,9 +143,9 @@ static void read_how(struct collection *collection, struct cursor *cursor)
         cursor_take_decimal(cursor, "a percentage", 100, &collection->percent);
 }
 
-/* One figure of something that must be looked at: how often. Totals and means of what counts need
- * only two looks. */
-static bool needs_looks(const struct collection *collection)
+/* Whether a single figure needs samples. Totals and means of counters need only their values at the
+ * start and at the end. */
+static bool needs_samples(const struct collection *collection)
 {
     if (collect_is_series(collection->how) || measures[collection->what].kind == MEASURE_OF_PACKETS)
         return false;
@@ -158,8 +160,8 @@ static void read_option(struct collection *collection, struct cursor *cursor)
     struct word word = cursor_next(cursor), name;
     unsigned index;
     cursor_take_choice(cursor, "option", names, 4, &index);
-    if (index == 0 && !needs_looks(collection))
-        word_error(cursor, &word, "'every' is for single figures that need looks");
+    if (index == 0 && !needs_samples(collection))
+        word_error(cursor, &word, "'every' is for single figures that need samples");
     if (index < 3) {
         cursor_take_time(cursor, times[index]);
     } else {
@@ -196,7 +198,7 @@ static const char *make_name(const struct collection *collection, struct arena *
 
 /* ---- statements ---- */
 
-static struct collection fresh(const struct word *word)
+static struct collection new_collection(const struct word *word)
 {
     return (struct collection){.word = *word,
                                .from = TIME_NEVER,
@@ -208,17 +210,17 @@ static struct collection fresh(const struct word *word)
 
 void collect_read(struct collection *collection, struct cursor *cursor)
 {
-    *collection = fresh(&cursor->words[0]);
+    *collection = new_collection(&cursor->words[0]);
     read_what(collection, cursor);
     read_place(collection, cursor);
     read_how(collection, cursor);
     while (!cursor_is_done(cursor))
         read_option(collection, cursor);
-    if (needs_looks(collection) && collection->every == 0)
-        collection->every = LOOK_EVERY;
+    if (needs_samples(collection) && collection->every == 0)
+        collection->every = SAMPLE_EVERY;
     if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
         collection->to <= collection->from)
-        word_error(cursor, &collection->word, "it ends before it begins");
+        word_error(cursor, &collection->word, "the end is not after the beginning");
     if (!collection->name)
         collection->name = make_name(collection, cursor->arena);
 }
@@ -233,7 +235,7 @@ void collect_read_samples(struct collection **collections, size_t *count, struct
     do {
         struct word word = cursor_next(cursor);
         struct collection *one = &(*collections)[(*count)++];
-        *one = fresh(&word);
+        *one = new_collection(&word);
         one->how = COLLECT_SAMPLES;
         one->every = every;
         read_what(one, cursor);

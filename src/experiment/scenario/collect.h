@@ -1,11 +1,10 @@
-/* `collect` and `sample` statements: what is measured where, and how it is kept.
+/* `collect` and `sample` statements: the measure, its place, and the form in which it is kept.
  *
  *   collect WHAT [of NODE[:PORT[:VL]]] as HOW [every T] [from T] [to T] [called NAME]
  *   every T sample WHAT [of PLACE] ...
  *
- * One table says of each WHAT of what kind it is, in which unit, and where it can be asked for; the
- * kind says which ways of keeping it make sense. (Paper 001, section V-B: any statistic as all
- * values, samples, buckets, or one figure that stands for all.) */
+ * One table gives the kind, the unit and the possible places of each measure; the kind limits the
+ * forms. (Paper 001, section V-B: any statistic as all values, samples, buckets, or one figure.) */
 #ifndef WEFT_EXPERIMENT_SCENARIO_COLLECT_H
 #define WEFT_EXPERIMENT_SCENARIO_COLLECT_H
 
@@ -47,22 +46,22 @@ enum measure {
     MEASURES,
 };
 enum measure_kind {
-    MEASURE_OF_PACKETS, /* each delivered packet, or move of a machine, has a value */
-    MEASURE_OF_EVENTS,  /* counts, and is told of each */
-    MEASURE_LEVEL,      /* a level, and is told when it changes */
-    MEASURE_COUNTER,    /* counts, and has to be looked at */
-    MEASURE_GAUGE,      /* a level that has to be looked at */
+    MEASURE_OF_PACKETS, /* one value for each delivered packet, or move of a machine */
+    MEASURE_OF_EVENTS,  /* counts events, which are reported to it */
+    MEASURE_LEVEL,      /* a level, whose changes are reported to it */
+    MEASURE_COUNTER,    /* a counter that has to be sampled */
+    MEASURE_GAUGE,      /* a level that has to be sampled */
 };
-enum { PLACE_FABRIC = 1, PLACE_NODE = 2, PLACE_PORT = 4, PLACE_LANE = 8 };
+enum { PLACE_FABRIC = 1, PLACE_NODE = 2, PLACE_PORT = 4, PLACE_VL = 8 };
 
 struct measure_info {
     const char *name, *unit;
     enum measure_kind kind;
     unsigned places;
-    double scale; /* integers for one unit: 1e12 where picoseconds are counted */
+    double scale; /* counted integers for one unit: 1e12 for picoseconds */
 };
 extern const struct measure_info measures[MEASURES];
-/* Counts: what is kept of them over time are rates. */
+/* Counters: over time, their rate is kept. */
 static inline bool measure_counts(enum measure measure)
 {
     return measures[measure].kind == MEASURE_OF_EVENTS || measures[measure].kind == MEASURE_COUNTER;
@@ -86,19 +85,19 @@ static inline bool collect_is_series(enum collect_how how)
     return how <= COLLECT_BUCKETS;
 }
 
-#define COLLECT_ANY UINT32_MAX /* cause, method, lane: all of them */
+#define COLLECT_ANY UINT32_MAX /* any cause, method or VL */
 
 struct collection {
     enum measure what;
-    uint32_t part; /* of losses the cause, of SMPs the method; COLLECT_ANY */
+    uint32_t part; /* cause of losses, method of SMPs, or COLLECT_ANY */
     enum collect_how how;
     double percent;
-    uint64_t every;         /* 0: needs no looking at */
+    uint64_t every;         /* 0: needs no samples */
     uint64_t from, to;      /* TIME_NEVER: not given */
-    const char *name;       /* of the figure or series: WHAT[.PLACE][.HOW] unless one is given */
-    struct word word;       /* the statement's, or the measure's */
+    const char *name;       /* name of the figure or series: WHAT[.PLACE][.HOW] by default */
+    struct word word;       /* for errors: the statement, or the measure */
     struct word place_word; /* text NULL: the whole fabric */
-    unsigned place;         /* once bound */
+    unsigned place;         /* set by collect_bind() */
     uint32_t node, port, vl;
 };
 
@@ -108,9 +107,9 @@ const char *collect_loss_name(unsigned cause, char buffer[LOSS_NAME_BYTES]);
 
 /* Reads what follows `collect`. */
 void collect_read(struct collection *collection, struct cursor *cursor);
-/* Reads TIME sample WHAT …; the array is the arena's. */
+/* Reads TIME sample WHAT …; the arena owns the array. */
 void collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor);
-/* The cursor only says where errors go. */
+/* The cursor receives the error. */
 int collect_bind(struct collection *collection, const struct topology *topology,
                  struct cursor *cursor);
 

@@ -2,6 +2,7 @@
 
 #include "wire/mad.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 const char *node_label(const struct topology *topology, uint32_t node)
 {
+    assert(node < topology->nodes.count);
     const struct topology_node *n = &topology->nodes.items[node];
     return n->description && topology_find(topology, n->description) == node ? n->description
                                                                              : n->name;
@@ -47,6 +49,7 @@ int bind_port(const struct word *word, uint32_t node, const struct topology *top
 int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
                      const struct topology *topology, struct cursor *cursor, uint32_t *port)
 {
+    assert(node < topology->nodes.count);
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, number);
     if (number > topology->nodes.items[node].port_count)
@@ -55,7 +58,7 @@ int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
     return 0;
 }
 
-/* Names can hold colons themselves: numbers are split off the end until the rest is a node. */
+/* Names can contain colons: numbers are split off the end until the rest names a node. */
 int bind_place(const struct word *word, const struct topology *topology, struct cursor *cursor,
                unsigned most, struct place *place)
 {

@@ -5,7 +5,7 @@
 #include "base/line_reader.h"
 #include "topology/topology.h"
 
-/* What people call a node: its description, if no other has the same, else its name. */
+/* The description of a node if it is unique, else its name. */
 const char *node_label(const struct topology *topology, uint32_t node);
 
 /* A node by name, description or GUID. */
@@ -16,7 +16,7 @@ int bind_port(const struct word *word, uint32_t node, const struct topology *top
               struct cursor *cursor, uint32_t *port);
 int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
                      const struct topology *topology, struct cursor *cursor, uint32_t *port);
-/* NODE[:NUMBER[:NUMBER]], with at most so many numbers. */
+/* NODE[:NUMBER[:NUMBER]], with at most `most` numbers. */
 struct place {
     uint32_t node;
     unsigned count;

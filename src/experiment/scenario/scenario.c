@@ -184,7 +184,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Verbs of actions are statements, too. A reader takes the words that it knows; the cursor keeps
+/* Verbs of actions are statements, too. A reader takes the words of its statement; the cursor keeps
  * the first error. */
 static int read_statement(struct scenario *scenario, struct cursor *cursor, const char *line)
 {

@@ -1,8 +1,7 @@
-/* A scenario as it is written: statements in the order of the file, checked word by word.
+/* A scenario: statements in the order of the file, one a line (weft-scenario(5)).
  *
- * The language has one statement a line, no variables and no loops (weft-scenario(5)). Reading
- * checks everything that does not depend on the fabric; names of nodes are bound when the fabric is
- * there (stage.h), and still before anything happens. */
+ * Reading checks everything that does not depend on the fabric. setup.h binds names of nodes before
+ * the run starts. */
 #ifndef WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
 #define WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
 
@@ -12,7 +11,7 @@
 #include "experiment/scenario/traffic_spec.h"
 
 enum statement_kind {
-    STATEMENT_TOPOLOGY, /* words: a file, or a kind and its parameters */
+    STATEMENT_TOPOLOGY, /* words: a file, or a kind of fabric and its parameters */
     STATEMENT_PRESET,   /* words: its name */
     STATEMENT_SEED,     /* number */
     STATEMENT_SET,      /* words: scope (text "" for all nodes), key, value */
@@ -20,28 +19,28 @@ enum statement_kind {
     STATEMENT_TRAFFIC,
     STATEMENT_MEASURE,     /* window */
     STATEMENT_COLLECT,     /* collections */
-    STATEMENT_ON_DEADLOCK, /* number: stop there */
+    STATEMENT_ON_DEADLOCK, /* number: 1: the run stops at a deadlock */
     STATEMENT_ACTION,
     STATEMENT_RUN,
     STATEMENT_CHECK,
 };
 
-/* When figures are measured. */
+/* The window in which figures are measured. */
 struct measuring_window {
     uint64_t from, to; /* to TIME_NEVER: the end of the run */
 };
 
 struct run {
     enum { RUN_TO, RUN_FOR, RUN_UNTIL_SETTLED } kind;
-    uint64_t time; /* RUN_UNTIL_SETTLED: how long at the most */
+    uint64_t time; /* RUN_UNTIL_SETTLED: the limit */
     struct word word;
 };
 
 struct statement {
     enum statement_kind kind;
     struct word word;    /* the first one */
-    const char *line;    /* as written, without remark and indentation */
-    const char *setting; /* of the command line: "--set KEY=VALUE"; NULL: it is in the file */
+    const char *line;    /* as written, without comment and indentation */
+    const char *setting; /* "--set KEY=VALUE" of the command line; NULL: a line of the file */
     struct word *words;
     size_t word_count;
     uint64_t number;
@@ -56,7 +55,7 @@ struct statement {
 
 struct scenario {
     const char *file;
-    const char *text; /* as it was read */
+    const char *text; /* content of the file */
     VEC(struct statement) statements;
     struct arena arena;
 };
@@ -65,15 +64,15 @@ struct scenario {
 int scenario_read(struct scenario *scenario, const char *path, struct err *err);
 int scenario_read_text(struct scenario *scenario, const char *name, const char *text, size_t length,
                        struct err *err);
-/* Adds a setting of the command line, KEY=VALUE, which goes before what the file says: an attribute
- * of the fabric, or sm.KEY, vm.KEY, topology.KEY, traffic.[N.]KEY and preset. */
+/* Adds a setting KEY=VALUE of the command line, which overrides the file: an attribute of the
+ * fabric, or sm.KEY, vm.KEY, topology.KEY, traffic.[N.]KEY or preset. */
 int scenario_override(struct scenario *scenario, const char *setting, struct err *err);
 void scenario_override_seed(struct scenario *scenario, uint64_t seed);
 void scenario_release(struct scenario *scenario);
 
-/* The last statement of a kind, which overrides those before it; NULL: there is none. */
+/* The last statement of a kind, which overrides earlier ones; NULL: there is none. */
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind);
-/* Whether it is a setting of that scope (sm, vm …), written in the file or not. */
+/* Whether it is a setting of that scope (sm, vm …), in the file or of the command line. */
 bool statement_sets(const struct statement *statement, const char *scope, bool in_file);
 
 #endif

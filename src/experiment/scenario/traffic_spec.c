@@ -5,13 +5,14 @@
 #include "fabric/data.h"
 #include "topology/virtual.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETRIES = 7 }; /* unless said otherwise, as most adapters have it */
+enum { RETRIES = 7 }; /* default, as in most adapters */
 
 /* ---- values ---- */
 
@@ -20,8 +21,8 @@ static int set_rate(struct traffic_spec *spec, struct cursor *value)
     double rate = 0;
     cursor_take_decimal(value, "packets a second", 1e12, &rate);
     if (rate < 1e-6)
-        return word_error(value, &value->words[0], "'%.80s': less than a packet in 11 days",
-                          value->words[0].text);
+        return word_error(value, &value->words[0],
+                          "'%.80s': the rate is below one packet in 11 days", value->words[0].text);
     spec->traffic.interval_ps = (uint64_t)(1e12 / rate + 0.5);
     spec->load = 0;
     spec->timed = true;
@@ -131,7 +132,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 #define AT(member) offsetof(struct traffic_spec, member)
 static const struct key {
     const char *name;
-    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: as the kind says */
+    int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
     enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */
@@ -207,7 +208,7 @@ static int read_setting(struct traffic_spec *spec, struct cursor *cursor, const 
     if (find_key(key, cursor, &index))
         return cursor->status;
     if (given[index])
-        return word_error(cursor, key, "'%s' is there twice", key->text);
+        return word_error(cursor, key, "'%s' is given twice", key->text);
     given[index] = true;
     if (given[RATE] && given[LOAD])
         return word_error(cursor, key, "either a rate or a load");
@@ -217,7 +218,7 @@ static int read_setting(struct traffic_spec *spec, struct cursor *cursor, const 
 
 void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
 {
-    bool given[KEYS] = {[PATTERN] = true}; /* it stands in front */
+    bool given[KEYS] = {[PATTERN] = true}; /* the pattern comes first */
     struct word word;
     *spec = (struct traffic_spec){.word = cursor->words[0]};
     traffic_init(&spec->traffic);
@@ -241,7 +242,7 @@ static bool is_member(const struct topology *topology, uint32_t port, const char
     const struct topology_port *p = &topology->ports.items[port];
     const struct topology_node *node = &topology->nodes.items[p->node];
     if (node->kind != NODE_ADAPTER || p->peer == TOPOLOGY_NONE ||
-        topology_function(topology, port) > 0) /* a function is its machine's */
+        topology_function(topology, port) > 0) /* a virtual function belongs to its machine */
         return false;
     return !pattern || fnmatch(pattern, node->name, 0) == 0 ||
            (node->description && fnmatch(pattern, node->description, 0) == 0);
@@ -261,7 +262,7 @@ static int bind_members(const struct traffic_spec *spec, const struct traffic_sp
             if (fnmatch(pattern, world->machines[i], 0) == 0)
                 vec_push(members[side], DATA_VM + i);
         if (pattern && members[side]->count == 0)
-            return word_error(cursor, patterns[side], "no adapter with a cable is called '%.80s'%s",
+            return word_error(cursor, patterns[side], "no adapter with a cable matches '%.80s'%s",
                               pattern, world->machine_count ? ", and no machine" : "");
     }
     return 0;
@@ -292,29 +293,30 @@ static int bind_hot(const struct word *word, const struct topology *topology, st
 static uint64_t sender_rate(const struct topology *topology, uint32_t port)
 {
     const struct topology_port *here = &topology->ports.items[port];
+    assert(here->peer != TOPOLOGY_NONE);
     const struct topology_port *there = &topology->ports.items[here->peer];
     uint64_t own = link_data_rate(here->width, here->speed);
     uint64_t other = link_data_rate(there->width, there->speed);
     return own < other ? own : other;
 }
 
-/* One rate for all: patterns number their members, so that a demand cannot be split. */
+/* All senders have the same rate, because patterns number their members. */
 static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
 {
+    assert(spec->load > 0 && traffic->size_count > 0);
     const uint32_t *senders = traffic->senders.items;
     double bytes = 0, weights = 0;
     for (size_t i = 0; i < traffic->senders.count; i++)
         if (senders[i] >= DATA_VM)
             return word_error(cursor, &spec->word,
-                              "machines have no link of their own to load: "
-                              "say a rate");
+                              "machines have no link of their own: use 'rate', not 'load'");
     uint64_t rate = senders ? sender_rate(topology, senders[0]) : 0;
     for (size_t i = 1; i < traffic->senders.count; i++)
         if (sender_rate(topology, senders[i]) != rate)
-            return word_error(cursor, &spec->word,
-                              "a load needs links that are equally fast: say who by 'from', or a "
-                              "rate");
+            return word_error(
+                cursor, &spec->word,
+                "a load needs links of equal rate: choose senders by 'from', or use 'rate'");
     for (unsigned i = 0; i < traffic->size_count; i++) {
         double weight = traffic->sizes[i].weight;
         bytes += weight * (traffic->sizes[i].payload_bytes + DATA_OVERHEAD_BYTES);
@@ -344,7 +346,7 @@ static int check_sizes(const struct traffic_spec *spec, const struct traffic_spe
             largest = traffic->trace.items[i].payload_bytes;
     return largest <= mtu
                ? 0
-               : word_error(cursor, &spec->word, "packets of %u bytes, but the MTU is %u somewhere",
+               : word_error(cursor, &spec->word, "packets of %u bytes exceed the MTU of a node, %u",
                             largest, mtu);
 }
 
@@ -382,9 +384,10 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
     if (traffic->arrival == ARRIVAL_SATURATED)
         return 0;
     if (!spec->timed)
-        return word_error(cursor, &spec->word,
-                          "how much? 'rate N' (packets a second of each sender), 'load SHARE' (of "
-                          "its link) or 'arrivals saturated'");
+        return word_error(
+            cursor, &spec->word,
+            "no rate: expected 'rate N' (packets a second of each sender), 'load SHARE' (of "
+            "its link) or 'arrivals saturated'");
     return spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
 }
 

@@ -1,9 +1,8 @@
-/* `traffic` statements: a demand on the fabric as it is written, and as traffic once the fabric is
- * there.
+/* `traffic` statements: read from the file, then bound to the fabric.
  *
- * One table has the keys; the command line's settings go through the same one. Whoever is meant by
- * `from` and `to` is found by shell patterns over the names and descriptions of adapters; each of
- * their ports with a cable takes part. Rates are those of one sender. */
+ * One table has the keys; settings of the command line use the same one. `from` and `to` are shell
+ * patterns over names and descriptions of adapters; each of their ports with a cable takes part. A
+ * rate is the rate of one sender. */
 #ifndef WEFT_EXPERIMENT_SCENARIO_TRAFFIC_SPEC_H
 #define WEFT_EXPERIMENT_SCENARIO_TRAFFIC_SPEC_H
 
@@ -18,16 +17,17 @@ struct traffic_spec {
     struct word word;       /* the statement's */
     struct word pattern_word, from_word, to_word, hot_word, file_word; /* text NULL: not given */
     bool timed;   /* a rate, a load or saturated arrivals were given */
-    bool stopped; /* is started by an action */
+    bool stopped; /* an action starts it */
 };
 
 /* Reads what follows `traffic`. */
 void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor);
-/* One setting; the cursor says where errors go. */
+/* Sets one key. The cursor receives the error. */
 int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const struct word *value,
                      struct cursor *cursor);
 
-/* Everything looked up and checked. `folder` is where a trace file is looked for. */
+/* Names of the fabric that a specification refers to. Relative trace files are relative to
+ * `folder`. */
 struct traffic_spec_world {
     const struct topology *topology;
     const struct fabric_options *options;

@@ -1,10 +1,11 @@
-/* Opening a store, and adding runs to it. Reading is in result_store_read.c, joining stores in
- * result_store_merge.c, the tables are in result_store_sql.c. */
+/* Opens stores and adds runs. Other files: result_store_read.c reads, result_store_merge.c merges
+ * stores, result_store_rows.c maps structs to rows, result_store_sql.c has the tables. */
 #include "experiment/store/result_store.h"
 
 #include "base/map.h"
 #include "experiment/store/result_store_rows.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WAIT_MS = 60000 }; /* for other processes that write */
+enum { WAIT_MS = 60000 }; /* while another process writes */
 
 /* ---- opening ---- */
 
@@ -27,7 +28,7 @@ int result_store_open(struct result_store **out, const char *path, enum result_s
         return err_at(err, errno, path, 0, "%s", strerror(errno));
     struct result_store *store = mem_zalloc(1, sizeof *store);
     store->path = mem_strdup(path);
-    /* Readers write, too: what a killed process has left half done is rolled back. */
+    /* Readers need write access, too: SQLite rolls back what a killed process left. */
     int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
     int status = sqlite3_open_v2(path, &store->db, flags, NULL) ? sql_error(store, err) : 0;
     if (status == 0) {
@@ -88,7 +89,7 @@ const char *result_parameter(const struct result_parameter *parameters, size_t c
     return NULL;
 }
 
-/* strtod() takes "nan" and "infiniband" for numbers, too. */
+/* strtod() also accepts "nan" and "infiniband". */
 static bool parse_value(const char *text, double *number)
 {
     const char *digits = text + (*text == '-' || *text == '+');
@@ -133,8 +134,8 @@ size_t result_sort_values(const char **values, size_t count)
 
 /* ---- a run's place ---- */
 
-static int contradiction(struct result_store *store, const struct result_run *run, uint64_t seed,
-                         const char *hash, const char *version, struct err *err)
+static int conflict_error(struct result_store *store, const struct result_run *run, uint64_t seed,
+                          const char *hash, const char *version, struct err *err)
 {
     if (seed != run->seed)
         return err_at(err, EEXIST, store->path, 0,
@@ -151,6 +152,7 @@ static int contradiction(struct result_store *store, const struct result_run *ru
 int result_store_place(struct result_store *store, const struct result_run *run, int64_t *replaces,
                        struct err *err)
 {
+    assert(run->point && run->repetition > 0);
     sqlite3_stmt *statement;
     char hash[24];
     int status = sql_query(store, &statement, err,
@@ -166,8 +168,8 @@ int result_store_place(struct result_store *store, const struct result_run *run,
         bool failed = strcmp(sql_text(statement, 1), "failed") == 0;
         if (seed != run->seed ||
             (!failed && !run->failed && strcmp(sql_text(statement, 3), hash) != 0))
-            status = contradiction(store, run, seed, sql_text(statement, 3), sql_text(statement, 4),
-                                   err);
+            status = conflict_error(store, run, seed, sql_text(statement, 3),
+                                    sql_text(statement, 4), err);
         else if (failed)
             *replaces = sqlite3_column_int64(statement, 0);
         else
@@ -179,7 +181,7 @@ int result_store_place(struct result_store *store, const struct result_run *run,
 
 /* ---- adding ---- */
 
-static int keep_text(struct result_store *store, const char *body, int64_t *id, struct err *err)
+static int store_text(struct result_store *store, const char *body, int64_t *id, struct err *err)
 {
     uint64_t hash = 0;
     body = body ? body : "";
@@ -203,11 +205,11 @@ static int add_row(struct result_store *store, const struct result_run *run, int
     char hash[24] = "";
     if (!run->failed)
         snprintf(hash, sizeof hash, "%016" PRIx64, run->hash);
-    int status = keep_text(store, run->scenario, &scenario, err);
+    int status = store_text(store, run->scenario, &scenario, err);
     if (status == 0)
-        status = keep_text(store, run->template ? run->template : run->scenario, &template, err);
+        status = store_text(store, run->template ? run->template : run->scenario, &template, err);
     if (status == 0)
-        status = keep_text(store, run->topology, &topology, err);
+        status = store_text(store, run->topology, &topology, err);
     if (status == 0)
         status = sql_do(store, err,
                         "INSERT INTO run(point, repetition, seed, state, error, replay, hash,"
@@ -237,8 +239,8 @@ static int add_results(struct result_store *store, int64_t id, const struct resu
     return status;
 }
 
-static int add_story(struct result_store *store, int64_t id, const struct run_record *record,
-                     struct err *err)
+static int add_record(struct result_store *store, int64_t id, const struct run_record *record,
+                      struct err *err)
 {
     int status = sql_do(store, err,
                         "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
@@ -258,8 +260,8 @@ static int add_story(struct result_store *store, int64_t id, const struct run_re
     return status;
 }
 
-/* The run as it will be found: nothing left out. */
-static struct result_run complete(const struct result_run *run, struct text *point)
+/* Fills in defaults. */
+static struct result_run with_defaults(const struct result_run *run, struct text *point)
 {
     struct result_run whole = *run;
     if (!run->point)
@@ -275,7 +277,7 @@ int result_store_add(struct result_store *store, const struct result_run *run,
                      struct err *err)
 {
     struct text point = {0};
-    struct result_run whole = complete(run, &point);
+    struct result_run whole = with_defaults(run, &point);
     int64_t id, replaces;
     whole.failed = !record;
     whole.hash = record ? record->hash : 0;
@@ -288,7 +290,7 @@ int result_store_add(struct result_store *store, const struct result_run *run,
         if (adds && status == 0)
             status = add_row(store, &whole, &id, err);
         if (adds && status == 0 && record)
-            status = add_story(store, id, record, err);
+            status = add_record(store, id, record, err);
         if (adds && status == 0 && record && results)
             status = add_results(store, id, results, err);
         status = sql_end(store, status, err);

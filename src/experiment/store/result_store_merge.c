@@ -1,8 +1,7 @@
-/* Joining stores: what the tasks of a cluster wrote apart becomes one store again.
+/* Merges stores, such as those of the tasks of a cluster.
  *
- * The other store is attached to the same connection and copied table by table, run by run, in one
- * transaction. Since a run's number is the only thing that differs between stores (and that of its
- * texts), this is all there is to it; the care goes into refusing what does not belong together. */
+ * The other store is attached to the connection and copied run by run in one transaction. Only the
+ * IDs of runs and texts differ between stores. */
 #include "experiment/store/result_store_rows.h"
 
 #include <errno.h>
@@ -24,7 +23,7 @@ static const char copy_run[] =
     " FROM other.run r JOIN twin s ON s.theirs = r.scenario JOIN twin t ON t.theirs = r.template"
     " JOIN twin n ON n.theirs = r.topology WHERE r.id = ?1";
 
-/* Different scenarios have the same points: their runs must not be taken for each other. */
+/* Runs of different scenarios can have the same points, so they must not be mixed. */
 static int check_scenarios(struct result_store *store, const char *path, struct err *err)
 {
     int64_t strange = 0;
@@ -35,8 +34,8 @@ static int check_scenarios(struct result_store *store, const char *path, struct 
                    " FROM main.run s JOIN main.text m ON m.id = s.template))",
                    "");
     if (status == 0 && strange)
-        return err_at(err, EINVAL, path, 0,
-                      "holds runs of another scenario than %.200s: they do not mix", store->path);
+        return err_at(err, EINVAL, path, 0, "has runs of another scenario than %.200s",
+                      store->path);
     return status;
 }
 

@@ -1,5 +1,4 @@
-/* Reading a result store: runs in an order of their own, and stories and results as they were when
- * they were added. */
+/* Reads runs, records and results from a store. */
 #include "experiment/store/result_store_rows.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ static struct result_run read_run(sqlite3_stmt *statement, struct arena *arena)
     };
 }
 
-/* Parameter by parameter, so that a sweep's runs come in the order of its lines. */
+/* By parameters, then by repetition: the order of the lines of a sweep. */
 static int compare_runs(const void *first, const void *second)
 {
     const struct result_run *a = first, *b = second;
@@ -87,7 +86,7 @@ void result_runs_release(struct result_runs *runs)
     arena_release(&runs->arena);
 }
 
-/* Of a query for one run: the error if there was no row. */
+/* Finalizes a query for one run; an error if there was no row. */
 static int end_query(struct result_store *store, sqlite3_stmt *statement, int status,
                      struct err *err)
 {
@@ -142,7 +141,7 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
     return status;
 }
 
-/* ---- stories ---- */
+/* ---- records ---- */
 
 static int read_totals(struct result_store *store, int64_t run, struct run_record *record,
                        struct err *err)
@@ -168,8 +167,8 @@ static int read_totals(struct result_store *store, int64_t run, struct run_recor
     return end_query(store, statement, status, err);
 }
 
-int result_store_read_story(struct result_store *store, int64_t run, struct run_record *record,
-                            struct err *err)
+int result_store_read_record(struct result_store *store, int64_t run, struct run_record *record,
+                             struct err *err)
 {
     int status = read_totals(store, run, record, err);
     if (status == 0)

@@ -1,18 +1,19 @@
 #include "experiment/store/result_store_rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 enum { COLUMNS_MOST = 12 };
 
-/* Kinds of columns: s a text, i an uint64_t, u an unsigned, b a bool, d a double (not a number is
- * NULL), k the kind of an event by its name, f the fault that a change answers (NULL if none). */
+/* Kinds of columns: s text, i uint64_t, u unsigned, b bool, d double (NaN is NULL), k kind of an
+ * event by name, f fault of a change (NULL: none). */
 #define AT(type, name) offsetof(struct type, name)
 static const struct table {
     const char *name;
-    const char *part; /* the column of the part, or "" */
-    size_t bytes;     /* of a row */
+    const char *part; /* column of the part, or "" */
+    size_t bytes;     /* size of the struct */
     const char *columns, *kinds;
     size_t members[COLUMNS_MOST];
 } tables[ROWS_TABLES] = {
@@ -96,6 +97,7 @@ static void bind_member(sqlite3_stmt *statement, int at, char kind, const void *
 int rows_add(struct result_store *store, unsigned number, int64_t run, int64_t part,
              const void *rows, size_t count, struct err *err)
 {
+    assert(number < ROWS_TABLES);
     const struct table *table = &tables[number];
     unsigned columns = (unsigned)strlen(table->kinds), fixed = table->part[0] ? 3 : 2;
     struct text sql = {0};
@@ -147,6 +149,7 @@ static void read_member(sqlite3_stmt *statement, int at, char kind, void *member
 void *rows_read(struct result_store *store, unsigned number, int64_t run, int64_t part,
                 struct arena *arena, size_t *count, int *status, struct err *err)
 {
+    assert(number < ROWS_TABLES);
     const struct table *table = &tables[number];
     struct text sql = {0};
     sqlite3_stmt *statement;

@@ -1,7 +1,7 @@
-/* Inside of the result store: the tables whose rows belong to a run.
+/* Internal: the tables whose rows belong to a run.
  *
- * Each row is a struct of the story or of the results, and a table says which column holds which
- * member. Adding rows, reading them back and copying them from another store follow from that. */
+ * Each row is a struct of the record or of the results; a table maps columns to members. Adding,
+ * reading and copying of rows use that table. */
 #ifndef WEFT_EXPERIMENT_STORE_RESULT_STORE_ROWS_H
 #define WEFT_EXPERIMENT_STORE_RESULT_STORE_ROWS_H
 
@@ -18,11 +18,11 @@ enum {
     ROWS_TABLES,
 };
 
-/* Adds `count` rows. `part` says to what of the run they belong, if not to the whole. */
+/* Adds `count` rows. `part` is the series that points belong to. */
 int rows_add(struct result_store *store, unsigned table, int64_t run, int64_t part,
              const void *rows, size_t count, struct err *err);
-/* The rows of a run in the order in which they were added, to be freed; texts are in the arena. On
- * an error there are none. */
+/* Reads the rows of a run in the order of adding. The caller frees the array; texts are in the
+ * arena. NULL on error. */
 void *rows_read(struct result_store *store, unsigned table, int64_t run, int64_t part,
                 struct arena *arena, size_t *count, int *status, struct err *err);
 /* Copies all rows of a run of the attached store to the run `to`. */

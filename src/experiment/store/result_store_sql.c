@@ -1,9 +1,8 @@
-/* The tables of a result store, and the way to them.
+/* The tables of a result store, and functions to access them.
  *
- * Times are picoseconds of the run; 64-bit numbers beyond SQLite's (seeds) are stored in two's
- * complement. `n` counts what belongs to a run from 0 on, in the order in which it was said. The
- * journal is SQLite's default, a file of its own while something is written: the faster write-ahead
- * log does not work on the network file systems that clusters keep their results on. */
+ * Times are picoseconds of the run. Unsigned 64-bit numbers (seeds) are stored in two's complement.
+ * `n` numbers the rows of a run from 0. The journal mode is SQLite's default, because the
+ * write-ahead log does not work on network file systems. */
 #include "experiment/store/result_store_sql.h"
 
 #include <errno.h>
@@ -16,14 +15,13 @@ enum {
 };
 
 static const char schema[] =
-    /* Long texts, each once: scenarios and topologies are those of many runs. */
+    /* Long texts, stored once: many runs share scenarios and topologies. */
     "CREATE TABLE text(id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, body TEXT NOT NULL);"
     "CREATE INDEX text_hash ON text(hash);"
 
-    /* Runs. point: canonical parameters; state: 'done' or 'failed'; hash: of the trace, 16 hex
-     * digits; verdict: on the traffic, NULL if there was none; scenario, template, topology: texts,
-     * as played, before parameters were put in, and in ibnetdiscover's format. The last line is
-     * what a finished run counted. */
+    /* Runs. point: canonical parameters; state: done or failed; hash: trace hash, 16 hex digits;
+       verdict: NULL without traffic; scenario, template, topology: texts with parameters filled in,
+       before that, and in ibnetdiscover format. The last columns are totals of a finished run. */
     "CREATE TABLE run(id INTEGER PRIMARY KEY, point TEXT NOT NULL, repetition INTEGER NOT NULL,"
     " seed INTEGER NOT NULL, state TEXT NOT NULL CHECK(state IN ('done', 'failed')),"
     " error TEXT NOT NULL, replay TEXT NOT NULL, hash TEXT NOT NULL, wall_s REAL NOT NULL,"
@@ -34,16 +32,16 @@ static const char schema[] =
     " verdict TEXT,"
     " UNIQUE(point, repetition));"
 
-    /* What was varied, in the order of the sweep. */
+    /* Parameters, in the order of the sweep. */
     "CREATE TABLE parameter(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
     " name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY(run, n)) WITHOUT ROWID;"
 
-    /* Named values: one a run. */
+    /* Figures. */
     "CREATE TABLE figure(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
     " name TEXT NOT NULL, unit TEXT NOT NULL, value REAL, PRIMARY KEY(run, n)) WITHOUT ROWID;"
     "CREATE INDEX figure_name ON figure(name, run);"
 
-    /* Named values over time: the series, their points, and both together. */
+    /* Series, their points, and a view of both. */
     "CREATE TABLE series(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
     " name TEXT NOT NULL, unit TEXT NOT NULL, PRIMARY KEY(run, n)) WITHOUT ROWID;"
     "CREATE TABLE series_point(run INTEGER REFERENCES run ON DELETE CASCADE, series INTEGER,"
@@ -51,21 +49,20 @@ static const char schema[] =
     "CREATE VIEW series_value AS SELECT s.run, s.name, s.unit, p.time_ps, p.value"
     " FROM series s JOIN series_point p ON p.run = s.run AND p.series = s.n;"
 
-    /* The story: kind is 'action', 'event', 'alarm' or 'check'. */
+    /* Events; kind is action, event, alarm or check. */
     "CREATE TABLE event(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
     " time_ps INTEGER NOT NULL, kind TEXT NOT NULL, who TEXT NOT NULL, text TEXT NOT NULL,"
     " PRIMARY KEY(run, n)) WITHOUT ROWID;"
 
-    /* What managers did about it: when each phase began (0: there was none), how long computing
-     * took, the fault that it is the first change after (NULL: none), SMPs that asked, that wrote,
-     * and of these table blocks. */
+    /* Changes of managers: start times of phases (0: no such phase), time of the computation, fault
+       of the first change after it (NULL: none), Gets, Sets, and Sets of LFT blocks. */
     "CREATE TABLE change(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
     " who TEXT NOT NULL, cause TEXT NOT NULL, fault_ps INTEGER, begin_ps INTEGER,"
     " routing_ps INTEGER, computing_ps INTEGER, routed_ps INTEGER, end_ps INTEGER, gets INTEGER, "
     "sets INTEGER, blocks INTEGER,"
     " finished INTEGER, PRIMARY KEY(run, n)) WITHOUT ROWID;"
 
-    /* What was checked: the statement and its line in the scenario, and what was found. */
+    /* Checks: statement, its line in the scenario, and the finding. */
     "CREATE TABLE checked(run INTEGER REFERENCES run ON DELETE CASCADE, n INTEGER,"
     " line TEXT NOT NULL, number INTEGER, time_ps INTEGER, holds INTEGER NOT NULL,"
     " finding TEXT NOT NULL, PRIMARY KEY(run, n)) WITHOUT ROWID;";
@@ -78,7 +75,7 @@ int sql_error(const struct result_store *store, struct err *err)
     if (code == SQLITE_NOTADB)
         return err_at(err, EINVAL, store->path, 0, "is no result store");
     if (code == SQLITE_BUSY)
-        return err_at(err, EBUSY, store->path, 0, "another process does not let go of it");
+        return err_at(err, EBUSY, store->path, 0, "another process has locked it");
     if (code == SQLITE_FULL)
         return err_at(err, ENOSPC, store->path, 0, "%s", strerror(ENOSPC));
     return err_at(err, EIO, store->path, 0, "%s", sqlite3_errmsg(store->db));
@@ -126,8 +123,8 @@ int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *er
     }
 }
 
-static int query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
-                 const char *sql, const char *kinds, va_list values)
+static int run_query(struct result_store *store, sqlite3_stmt **statement, struct err *err,
+                     const char *sql, const char *kinds, va_list values)
 {
     int status = sql_prepare(store, statement, sql, err);
     if (status)
@@ -141,7 +138,7 @@ int sql_query(struct result_store *store, sqlite3_stmt **statement, struct err *
 {
     va_list values;
     va_start(values, kinds);
-    int status = query(store, statement, err, sql, kinds, values);
+    int status = run_query(store, statement, err, sql, kinds, values);
     va_end(values);
     return status;
 }
@@ -151,7 +148,7 @@ int sql_do(struct result_store *store, struct err *err, const char *sql, const c
     sqlite3_stmt *statement;
     va_list values;
     va_start(values, kinds);
-    int status = query(store, &statement, err, sql, kinds, values);
+    int status = run_query(store, &statement, err, sql, kinds, values);
     va_end(values);
     sqlite3_finalize(statement);
     return status < 0 ? status : 0;
@@ -163,7 +160,7 @@ int sql_number(struct result_store *store, struct err *err, int64_t *number, con
     sqlite3_stmt *statement;
     va_list values;
     va_start(values, kinds);
-    int status = query(store, &statement, err, sql, kinds, values);
+    int status = run_query(store, &statement, err, sql, kinds, values);
     va_end(values);
     if (status == 1)
         *number = sqlite3_column_int64(statement, 0);
@@ -212,7 +209,7 @@ static int create_tables(struct result_store *store, struct err *err)
     int status = sql_begin(store, err);
     if (status)
         return status;
-    /* Another process may have been faster. */
+    /* Another process may have created them. */
     status = sql_number(store, err, &tables, "SELECT count(*) FROM sqlite_master", "");
     if (status == 0 && tables == 0) {
         status = sql_run(store, schema, err);
@@ -235,7 +232,7 @@ int sql_prepare_tables(struct result_store *store, bool create, struct err *err)
     if (status)
         return status;
     if (tables == 0 && !create)
-        return err_at(err, EINVAL, store->path, 0, "is empty: no result store (yet)");
+        return err_at(err, EINVAL, store->path, 0, "is empty: no result store");
     if (application != APPLICATION_ID)
         return err_at(err, EINVAL, store->path, 0, "is no result store");
     if (version != SCHEMA_VERSION)

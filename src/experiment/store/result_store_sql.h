@@ -1,5 +1,5 @@
-/* Inside of the result store: SQLite with less ceremony. Every function that can fail fills the
- * error with the store's path and SQLite's words, and returns a negative errno. */
+/* Internal: a thin layer over SQLite. On failure each function fills the error with the path of the
+ * store and the message of SQLite and returns a negative errno. */
 #ifndef WEFT_EXPERIMENT_STORE_RESULT_STORE_SQL_H
 #define WEFT_EXPERIMENT_STORE_RESULT_STORE_SQL_H
 
@@ -12,18 +12,18 @@ struct result_store {
     char *path;
 };
 
-/* Makes the tables of an empty file, or sees that they are those of this version. */
+/* Creates the tables of an empty file, or checks their version. */
 int sql_prepare_tables(struct result_store *store, bool create, struct err *err);
 
 int sql_error(const struct result_store *store, struct err *err);
-/* Statements without values. */
+/* Executes statements without parameters. */
 int sql_run(struct result_store *store, const char *sql, struct err *err);
 int sql_prepare(struct result_store *store, sqlite3_stmt **statement, const char *sql,
                 struct err *err);
-/* Binds ?1, ?2 …: 'i' an int64_t, 'd' a double, 's' a text that lives until the statement is done
- * (NULL is SQL's). Also makes a statement that was used before ready for the next time. */
+/* Resets a statement and binds ?1, ?2 …: i int64_t, d double, s text that outlives the execution
+ * (NULL: SQL NULL). */
 void sql_bind(sqlite3_stmt *statement, const char *kinds, ...);
-/* 1: a row is there, 0: no more, or an error. */
+/* 1: a row, 0: no more rows, or an error. */
 int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *err);
 /* Prepares, binds and steps once; returns as sql_step() does. *statement is to be finalized, also
  * after an error. */
@@ -39,13 +39,13 @@ int sql_number(struct result_store *store, struct err *err, int64_t *number, con
 const char *sql_text(sqlite3_stmt *statement, int column);
 char *sql_copy(sqlite3_stmt *statement, int column, struct arena *arena);
 
-/* A write transaction; `status` says whether to keep what was done, and is returned unless keeping
- * it fails. */
+/* A write transaction. sql_end() commits if `status` is not negative, else rolls back; it returns
+ * `status`, or the error of the commit. */
 int sql_begin(struct result_store *store, struct err *err);
 int sql_end(struct result_store *store, int status, struct err *err);
 
-/* What the writers share: can `run` go beside what is there under its name? 1: yes (*replaces is
- * the failed one in its place, or 0), 0: it is there already, or a contradiction. */
+/* Whether `run` can be added. 1: yes, and *replaces is the failed run to delete, or 0; 0: it exists
+ * already; or a conflict as an error. */
 int result_store_place(struct result_store *store, const struct result_run *run, int64_t *replaces,
                        struct err *err);
 

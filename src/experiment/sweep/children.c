@@ -1,11 +1,12 @@
-/* See children.h. A child's end shows as the end of the pipe that is its standard error, so that
- * one poll() waits for all of them. */
+/* A child has ended when the pipe of its standard error is closed, so that one poll() waits for all
+ * of them. */
 #include "experiment/sweep/children.h"
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,13 +25,13 @@ struct child {
     int pipe;
     double start;
     bool timed_out;
-    struct text said;
+    struct text output;
 };
 
 struct children {
     struct child_limits limits;
     VEC(struct child) running;
-    sigset_t before; /* what was blocked */
+    sigset_t before; /* signal mask of the caller */
     struct sigaction old_interrupt, old_terminate;
 };
 
@@ -58,7 +59,7 @@ struct children *children_new(const struct child_limits *limits)
     sigset_t blocked;
     children->limits = *limits;
     interrupted = 0;
-    /* Blocked but while waiting: an interrupt cannot come just before and be missed. */
+    /* Signals are delivered only inside ppoll(): none can be missed before it. */
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
@@ -68,11 +69,12 @@ struct children *children_new(const struct child_limits *limits)
     return children;
 }
 
-static void forget(struct children *children, size_t index)
+static void remove_child(struct children *children, size_t index)
 {
+    assert(index < children->running.count);
     struct child *child = &children->running.items[index];
     close(child->pipe);
-    text_release(&child->said);
+    text_release(&child->output);
     *child = children->running.items[--children->running.count];
 }
 
@@ -83,7 +85,7 @@ void children_free(struct children *children)
         kill(pid, SIGKILL);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
         }
-        forget(children, 0);
+        remove_child(children, 0);
     }
     sigaction(SIGINT, &children->old_interrupt, NULL);
     sigaction(SIGTERM, &children->old_terminate, NULL);
@@ -107,7 +109,7 @@ bool children_interrupted(const struct children *children)
 
 static void limit_memory(uint64_t bytes)
 {
-#if !defined __SANITIZE_ADDRESS__ /* which maps terabytes */
+#if !defined __SANITIZE_ADDRESS__ /* ASan maps terabytes */
     struct rlimit limit = {bytes, bytes};
     if (bytes)
         setrlimit(RLIMIT_AS, &limit);
@@ -116,19 +118,19 @@ static void limit_memory(uint64_t bytes)
 #endif
 }
 
-static void become_child(const struct children *children, pid_t parent, int said)
+static void set_up_child(const struct children *children, pid_t parent, int output)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it went before it could be said */
+    if (getppid() != parent) /* the parent died before prctl() */
         _exit(1);
-    /* The parent decides when we end: else an interrupt would look like a failure. */
+    /* The parent handles interrupts, and ends its children. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     sigprocmask(SIG_SETMASK, &children->before, NULL);
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
-    dup2(said, STDERR_FILENO);
+    dup2(output, STDERR_FILENO);
     limit_memory(children->limits.memory);
 }
 
@@ -138,10 +140,10 @@ int children_start(struct children *children, size_t job, int (*work)(void *cont
     pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    fflush(NULL); /* what is in buffers now is not the child's to write */
+    fflush(NULL); /* else the child would write buffered output again */
     pid_t pid = fork();
     if (pid == 0) {
-        become_child(children, parent, ends[1]);
+        set_up_child(children, parent, ends[1]);
         int status = work(context);
         fflush(stderr);
         _exit(status);
@@ -164,23 +166,23 @@ int children_start(struct children *children, size_t job, int (*work)(void *cont
 
 /* ---- the parent's side ---- */
 
-/* True when there is nothing more to come. */
-static bool listen_to(struct child *child)
+/* Reads what a child writes; true at the end of the pipe. */
+static bool read_output(struct child *child)
 {
     char buffer[4096];
-    enum { KEPT = sizeof((struct child_end){0}.said) };
+    enum { KEPT = sizeof((struct child_end){0}.output) };
     for (;;) {
         ssize_t got = read(child->pipe, buffer, sizeof buffer);
         if (got < 0)
             return errno != EAGAIN && errno != EINTR;
         if (got == 0)
             return true;
-        if (child->said.length < KEPT)
-            text_append(&child->said, buffer, (size_t)got);
+        if (child->output.length < KEPT)
+            text_append(&child->output, buffer, (size_t)got);
     }
 }
 
-static void end_child(struct children *children, size_t index, struct child_end *end)
+static void reap_child(struct children *children, size_t index, struct child_end *end)
 {
     struct child *child = &children->running.items[index];
     int status = 0;
@@ -191,11 +193,12 @@ static void end_child(struct children *children, size_t index, struct child_end 
                               .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                               .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                               .seconds = children_clock() - child->start};
-    snprintf(end->said, sizeof end->said, "%s", child->said.data ? child->said.data : "");
-    forget(children, index);
+    snprintf(end->output, sizeof end->output, "%s", child->output.data ? child->output.data : "");
+    remove_child(children, index);
 }
 
-/* Seconds until the next one's time is up, no more than `wait`. */
+/* Kills children past the time limit. Returns the seconds until the next deadline, at most `wait`.
+ */
 static double check_deadlines(struct children *children, double wait)
 {
     double limit = (double)children->limits.time / (double)TIME_S, now = children_clock();
@@ -225,8 +228,8 @@ static bool poll_once(struct children *children, double wait, struct child_end *
     struct timespec time = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
     if (ppoll(polled, count, &time, &while_waiting) > 0)
         for (size_t i = 0; i < count && !ended; i++)
-            if (polled[i].revents && listen_to(&children->running.items[i])) {
-                end_child(children, i, end);
+            if (polled[i].revents && read_output(&children->running.items[i])) {
+                reap_child(children, i, end);
                 ended = true;
             }
     mem_free(polled);
@@ -245,24 +248,24 @@ bool children_wait(struct children *children, unsigned milliseconds, struct chil
     }
 }
 
-/* ---- for people ---- */
+/* ---- messages ---- */
 
 const char *child_end_text(const struct child_end *end, const struct child_limits *limits,
                            char *buffer, size_t size)
 {
     char time[TIME_TEXT_BYTES];
-    int length = (int)strcspn(end->said, "\n");
-    bool memory = strstr(end->said, "out of memory") != NULL;
+    int length = (int)strcspn(end->output, "\n");
+    bool memory = strstr(end->output, "out of memory") != NULL;
     if (end->timed_out)
         snprintf(buffer, size, "took longer than %s", time_text(limits->time, time));
     else if (end->signal)
         snprintf(buffer, size, "killed by signal %d (%s)%s%.*s", end->signal,
-                 strsignal(end->signal), length ? ": " : "", length, end->said);
+                 strsignal(end->signal), length ? ": " : "", length, end->output);
     else if (memory && limits->memory)
-        snprintf(buffer, size, "%.*s; its limit is %llu MiB", length, end->said,
+        snprintf(buffer, size, "%.*s; its limit is %llu MiB", length, end->output,
                  (unsigned long long)(limits->memory >> 20));
     else if (length)
-        snprintf(buffer, size, "%.*s", length, end->said);
+        snprintf(buffer, size, "%.*s", length, end->output);
     else
         snprintf(buffer, size, "ended with status %d", end->exit_status);
     return buffer;

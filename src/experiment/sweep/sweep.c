@@ -1,5 +1,5 @@
-/* Reading sweeps. Whatever can be known to be wrong before the first run is refused here, with line
- * and column: in the sweep's file, or in the scenario's for a placeholder that nothing varies. */
+/* Reads sweeps. Errors that can be found before the first run are reported with line and column: of
+ * the sweep, or of the scenario for a placeholder that nothing varies. */
 #include "experiment/sweep/sweep.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@ enum { FILE_LIMIT = 1024 * 1024, MOST_REPETITIONS = 100000 };
 
 /* ---- single values ---- */
 
-/* Paths are as seen from the sweep's file. */
+/* Paths are relative to the file of the sweep. */
 static const char *take_path(struct sweep *sweep, struct cursor *cursor)
 {
     const char *slash = strrchr(sweep->file, '/');
@@ -100,8 +100,9 @@ static void read_series(struct sweep *sweep, struct cursor *cursor)
 
 /* ---- what is varied ---- */
 
-/* Splits at commas; 0 if a piece is empty. */
-static size_t split(const char *text, const char **pieces, size_t most, struct arena *arena)
+/* Splits at commas; 0 if a piece is empty or there are too many. */
+static size_t split_at_commas(const char *text, const char **pieces, size_t most,
+                              struct arena *arena)
 {
     size_t count = 0;
     for (;;) {
@@ -134,7 +135,7 @@ static int read_names(struct sweep *sweep, struct cursor *cursor, struct sweep_a
     const char *names[SWEEP_MOST_PARAMETERS];
     int status = cursor_take(cursor, "the name of a parameter", &axis->word);
     size_t room = SWEEP_MOST_PARAMETERS - sweep->parameter_count;
-    axis->name_count = split(axis->word.text, names, room, &sweep->arena);
+    axis->name_count = split_at_commas(axis->word.text, names, room, &sweep->arena);
     if (axis->name_count == 0)
         return word_error(cursor, &axis->word,
                           "'%.80s': expected a name, or names with a comma between (%d parameters "
@@ -158,7 +159,7 @@ static int add_value(struct sweep *sweep, struct cursor *cursor, struct sweep_ax
     const char *pieces[SWEEP_MOST_PARAMETERS] = {word->text};
     size_t count = axis->name_count;
     const char **row = axis->values + axis->value_count * count;
-    if (count > 1 && split(word->text, pieces, count, &sweep->arena) != count)
+    if (count > 1 && split_at_commas(word->text, pieces, count, &sweep->arena) != count)
         return word_error(cursor, word, "'%.80s': expected %zu values with commas between",
                           word->text, count);
     if (strpbrk(word->text, "{}\""))

@@ -1,9 +1,8 @@
-/* A sweep as it is written: a scenario, and what is varied over it (weft-sweep(5)).
+/* A sweep: a scenario and the parameters that are varied over it (weft-sweep(5)).
  *
- * The language is that of scenarios: one statement a line, words with their places. A parameter is
- * either a placeholder, {NAME}, in the scenario's text, or else a setting as `weft sim --set` takes
- * it. The points of a sweep are the product of its `vary` lines; they are numbered, the last line
- * varying fastest, and made when they are asked for. */
+ * A parameter is either a placeholder {NAME} in the text of the scenario or a setting as for `weft
+ * sim --set`. The points of a sweep are the product of its `vary` lines, numbered with the last
+ * line varying fastest. */
 #ifndef WEFT_EXPERIMENT_SWEEP_SWEEP_H
 #define WEFT_EXPERIMENT_SWEEP_SWEEP_H
 
@@ -12,7 +11,7 @@
 
 enum { SWEEP_MOST_RUNS = 1000000, SWEEP_MOST_PARAMETERS = 64 };
 
-/* One `vary` line: one or more names that go in step. */
+/* One `vary` line: one or more names that vary together. */
 struct sweep_axis {
     struct word word; /* the names as written */
     const char **names;
@@ -22,7 +21,7 @@ struct sweep_axis {
     size_t value_count;
 };
 
-/* Names of results, '*' standing for anything. */
+/* Shell patterns of names of results. */
 struct name_patterns {
     VEC(const char *);
 };
@@ -35,20 +34,20 @@ struct sweep {
     VEC(struct sweep_axis) axes;
     size_t parameter_count;
     uint64_t repeat, seed;
-    uint64_t timeout;                     /* ps of wall clock a run may take; 0: any */
-    uint64_t memory;                      /* bytes; 0: any */
-    struct name_patterns figures, series; /* to keep; no figures: all, no series: none */
+    uint64_t timeout;                     /* wall-clock limit of a run in ps; 0: none */
+    uint64_t memory;                      /* memory limit of a run in bytes; 0: none */
+    struct name_patterns figures, series; /* to keep; by default all figures, no series */
     struct arena arena;
 };
 
-/* On error nothing needs to be released. Reads the scenario's text too, but does not check it. */
+/* On error nothing needs to be released. The text of the scenario is read, but not checked. */
 int sweep_read(struct sweep *sweep, struct line_reader *lines);
 void sweep_release(struct sweep *sweep);
 
 size_t sweep_point_count(const struct sweep *sweep);
-/* The sweep's parameter_count parameters at a point, in the order of the file. */
+/* The parameters at a point (parameter_count of them), in the order of the file. */
 void sweep_parameters(const struct sweep *sweep, size_t point, struct result_parameter *parameters);
-/* Which of an axis's values it is. */
+/* The index of the value of an axis at a point. */
 size_t sweep_value(const struct sweep *sweep, size_t point, size_t axis);
 /* Appends the scenario's text at a point. */
 void sweep_render(const struct sweep *sweep, size_t point, struct text *out);

@@ -1,10 +1,11 @@
-/* The plan is made of the file alone, whatever was run before and whoever runs it: tasks of a
- * cluster that each take their share of it need not know of each other. */
+/* The plan depends only on the file of the sweep, so that the tasks of a cluster need no
+ * coordination. */
 #include "experiment/sweep/sweep_plan.h"
 
 #include "base/map.h"
 #include "base/nearest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -62,8 +63,8 @@ static int read_filter(struct filter *filter, const struct sweep *sweep, const c
     return status;
 }
 
-static bool passes(const struct filter *filter, const struct result_parameter *parameters,
-                   size_t count)
+static bool matches_filter(const struct filter *filter, const struct result_parameter *parameters,
+                           size_t count)
 {
     for (size_t i = 0; i < filter->patterns.count; i++)
         if (fnmatch(filter->patterns.items[i].value,
@@ -74,13 +75,14 @@ static bool passes(const struct filter *filter, const struct result_parameter *p
 
 /* ---- making ---- */
 
-static void add_runs(struct sweep_plan *plan, const struct sweep *sweep,
-                     const struct sweep_choice *choice, const struct filter *filter, size_t point)
+static void add_point_runs(struct sweep_plan *plan, const struct sweep *sweep,
+                           const struct sweep_choice *choice, const struct filter *filter,
+                           size_t point)
 {
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     struct text name = {0};
     sweep_parameters(sweep, point, parameters);
-    if (!passes(filter, parameters, sweep->parameter_count))
+    if (!matches_filter(filter, parameters, sweep->parameter_count))
         return;
     result_point(parameters, sweep->parameter_count, &name);
     const char *kept = arena_strdup(&plan->arena, name.data);
@@ -99,6 +101,7 @@ static void add_runs(struct sweep_plan *plan, const struct sweep *sweep,
 int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
                     const struct sweep_choice *choice, struct err *err)
 {
+    assert(choice->tasks == 0 || (choice->task >= 1 && choice->task <= choice->tasks));
     size_t points = sweep_point_count(sweep);
     struct filter filter = {0};
     *plan = (struct sweep_plan){0};
@@ -108,7 +111,7 @@ int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
                       sweep->repeat, SWEEP_MOST_RUNS);
     int status = read_filter(&filter, sweep, choice->only, err);
     for (size_t point = 0; point < points && status == 0; point++)
-        add_runs(plan, sweep, choice, &filter, point);
+        add_point_runs(plan, sweep, choice, &filter, point);
     if (status == 0 && plan->runs.count == 0 && !choice->tasks)
         status =
             err_set(err, EINVAL, "no point of %.160s fits '%.160s'", sweep->file, choice->only);
@@ -142,15 +145,15 @@ static int check_template(struct result_store *store, const struct sweep *sweep,
     int status = result_store_find_other_template(store, sweep->template, &arena, &other, err);
     if (status == 0 && other)
         status = err_at(err, EINVAL, sweep->scenario, first_difference(sweep->template, other),
-                        "differs from here on from the scenario whose runs are in %.200s: they do "
-                        "not mix; name another store, or move that one away",
+                        "differs from the scenario of the runs in %.200s: name another store, or "
+                        "move that one away",
                         result_store_path(store));
     arena_release(&arena);
     return status;
 }
 
-static int mark(struct sweep_plan *plan, struct sweep_run *run, const struct result_run *found,
-                const char *store, struct err *err)
+static int mark_run(struct sweep_plan *plan, struct sweep_run *run, const struct result_run *found,
+                    const char *store, struct err *err)
 {
     if (found->seed != run->seed)
         return err_at(err, EINVAL, store, 0,
@@ -158,7 +161,7 @@ static int mark(struct sweep_plan *plan, struct sweep_run *run, const struct res
                       ", and is now to be run with seed %" PRIu64
                       ": name another store, or the same seed",
                       run->name, run->repetition, found->seed, run->seed);
-    if (run->state == SWEEP_DONE) /* another store has it */
+    if (run->state == SWEEP_DONE) /* found in another store */
         return 0;
     run->state = found->failed ? SWEEP_FAILED : SWEEP_DONE;
     run->broken = found->checks_failed > 0;
@@ -182,7 +185,7 @@ static int mark_runs(struct sweep_plan *plan, const struct result_runs *found, c
         uint32_t at = name_map_get(
             &index, arena_printf(&arena, "%" PRIu32 " %s", run->repetition, run->point));
         if (at != MAP_NONE)
-            status = mark(plan, &plan->runs.items[at], run, store, err);
+            status = mark_run(plan, &plan->runs.items[at], run, store, err);
     }
     name_map_release(&index);
     arena_release(&arena);
@@ -196,7 +199,7 @@ int sweep_plan_compare(struct sweep_plan *plan, const struct sweep *sweep, const
     struct result_runs runs;
     if (access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
-    /* To write: what a process left that was killed right at the beginning is made whole. */
+    /* Opened for writing, so that a store that a killed process left incomplete is completed. */
     int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
     if (status)
         return status;

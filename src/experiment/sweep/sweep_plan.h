@@ -1,4 +1,4 @@
-/* Which runs a sweep means, and which of them its store still lacks. */
+/* The runs of a sweep, and those that its store lacks. */
 #ifndef WEFT_EXPERIMENT_SWEEP_SWEEP_PLAN_H
 #define WEFT_EXPERIMENT_SWEEP_SWEEP_PLAN_H
 
@@ -12,7 +12,7 @@ struct sweep_run {
     uint32_t repetition;
     uint64_t seed;
     enum sweep_state state;
-    bool broken;       /* done, but checks do not hold */
+    bool broken;       /* finished, but checks do not hold */
     const char *error; /* why it failed */
 };
 
@@ -21,10 +21,10 @@ struct sweep_plan {
     struct arena arena;
 };
 
-/* Which part of a sweep. */
+/* The part of a sweep to execute. */
 struct sweep_choice {
-    const char *only; /* "rate=2* vls=1": parameters and patterns that all must fit; NULL: all */
-    uint64_t task, tasks; /* every `tasks`-th run, from the `task`-th on; 0: all */
+    const char *only;     /* "rate=2* vls=1": patterns that all parameters must match; NULL: all */
+    uint64_t task, tasks; /* every `tasks`-th run, beginning with the `task`-th; 0: all */
 };
 
 /* On error nothing needs to be released. */
@@ -32,13 +32,12 @@ int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
                     const struct sweep_choice *choice, struct err *err);
 void sweep_plan_release(struct sweep_plan *plan);
 
-/* Looks up what a store holds; one that does not exist holds nothing. Runs of another text of the
- * scenario, or with other seeds, are an error: they do not mix. May be called for several stores.
- */
+/* Marks the runs that a store has; a store that does not exist has none. An error if its runs have
+ * another template or other seeds. May be called for several stores. */
 int sweep_plan_compare(struct sweep_plan *plan, const struct sweep *sweep, const char *store,
                        struct err *err);
 
-/* Of a repetition, the same for all points; the first has the sweep's own. */
+/* The seed of a repetition, the same for all points; the first has the seed of the sweep. */
 uint64_t sweep_seed(uint64_t seed, uint32_t repetition);
 
 #endif

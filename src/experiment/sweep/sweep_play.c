@@ -1,13 +1,11 @@
-/* What happens to one run, in whichever process: the scenario's text with the parameters in it is
- * read and played as `weft sim` would, so that a run of a sweep and its replay are the same run. */
+/* Executes one run: the scenario with its parameters is read and run as by `weft sim`, so that a
+ * run of a sweep and its repetition are identical. */
 #include "experiment/sweep/sweep_play.h"
 
 #include "experiment/run/run.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
-
-/* ---- playing ---- */
 
 static int read_scenario(struct scenario *scenario, const struct sweep *sweep,
                          const struct sweep_run *run, struct err *err)
@@ -38,7 +36,7 @@ int sweep_play(const struct sweep *sweep, const struct sweep_run *run, struct ru
     return status;
 }
 
-int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
+int sweep_check_run(const struct sweep *sweep, const struct sweep_run *run, struct err *err)
 {
     struct scenario scenario;
     struct run_record record = {0};
@@ -54,9 +52,7 @@ int sweep_rehearse(const struct sweep *sweep, const struct sweep_run *run, struc
     return status;
 }
 
-/* ---- playing again ---- */
-
-/* Without placeholders it is a run of weft sim like any other. */
+/* Without placeholders it is a `weft sim` command. */
 void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run, struct text *out)
 {
     struct arena arena = {0};
@@ -80,9 +76,7 @@ void sweep_replay_command(const struct sweep *sweep, const struct sweep_run *run
     arena_release(&arena);
 }
 
-/* ---- keeping ---- */
-
-static bool fits(const char *name, const struct name_patterns *patterns)
+static bool matches_any(const char *name, const struct name_patterns *patterns)
 {
     for (size_t i = 0; i < patterns->count; i++)
         if (fnmatch(patterns->items[i], name, 0) == 0)
@@ -90,18 +84,18 @@ static bool fits(const char *name, const struct name_patterns *patterns)
     return false;
 }
 
-/* What of the results the sweep wants. */
+/* The results that the sweep keeps. */
 static void choose_results(const struct sweep *sweep, const struct results *results,
                            struct results *chosen)
 {
     for (size_t i = 0; i < results->figures.count; i++) {
         const struct figure *figure = &results->figures.items[i];
-        if (sweep->figures.count == 0 || fits(figure->name, &sweep->figures))
+        if (sweep->figures.count == 0 || matches_any(figure->name, &sweep->figures))
             results_set(chosen, figure->name, figure->value, figure->unit);
     }
     for (size_t i = 0; i < results->series.count; i++) {
         const struct series *series = &results->series.items[i];
-        if (!fits(series->name, &sweep->series))
+        if (!matches_any(series->name, &sweep->series))
             continue;
         size_t copy = results_series(chosen, series->name, series->unit);
         for (size_t j = 0; j < series->points.count; j++)

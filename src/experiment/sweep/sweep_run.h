@@ -1,31 +1,31 @@
-/* Runs what a sweep's store lacks, each run in a process of its own, and watches over them. */
+/* Executes the missing runs of a sweep, each in a child process. */
 #ifndef WEFT_EXPERIMENT_SWEEP_SWEEP_RUN_H
 #define WEFT_EXPERIMENT_SWEEP_SWEEP_RUN_H
 
 #include "experiment/sweep/sweep_plan.h"
 
 struct sweep_counts {
-    size_t total, there; /* runs of the plan, and those that the store had */
-    size_t done, failed; /* now */
+    size_t total, there; /* runs of the plan, and those found in the store */
+    size_t done, failed; /* by this call */
     size_t running;
-    size_t left_failed;   /* failed earlier, and left at that */
-    size_t broken;        /* done, now or earlier, but checks do not hold */
-    double seconds, left; /* since it began, and until it will be through; < 0: nobody knows */
+    size_t left_failed;   /* failed earlier and not retried */
+    size_t broken;        /* finished runs whose checks do not hold */
+    double seconds, left; /* elapsed and estimated remaining seconds; < 0: unknown */
     bool interrupted;
 };
 
 struct sweep_options {
     const char *store;
     unsigned jobs;
-    bool retry; /* what failed earlier, too */
-    /* Both may be NULL. Progress comes with every change, and once a second. */
+    bool retry; /* retry runs that failed earlier */
+    /* Both may be NULL. progress() is called after every change and once a second. */
     void (*progress)(void *context, const struct sweep_counts *counts);
     void (*failure)(void *context, const struct sweep_run *run);
     void *context;
 };
 
-/* The plan's states must be known (sweep_plan_compare), and are kept up to date. An error if the
- * sweep cannot be run; runs that fail are counted. */
+/* Needs the states of the plan (sweep_plan_compare) and updates them. An error if the sweep cannot
+ * be executed; failed runs are counted. */
 int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
                    const struct sweep_options *options, struct sweep_counts *counts,
                    struct err *err);

@@ -1,5 +1,5 @@
-/* The script says everything in its own lines, so that it can be kept, read and submitted again; no
- * environment is needed but the task's number. */
+/* The script is self-contained: it can be kept and submitted again, and needs only the task number
+ * of the environment. */
 #include "experiment/sweep/sweep_slurm.h"
 
 #include "experiment/sweep/sweep_play.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* sbatch takes a line apart at blanks, but for those in double quotes. */
+/* sbatch splits a line at blanks, except inside double quotes. */
 static void write_option(struct text *out, const char *format, ...)
 {
     struct text option = {0};

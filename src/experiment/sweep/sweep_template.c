@@ -1,10 +1,12 @@
-/* The points of a sweep: numbers to parameters, and parameters into the scenario's text.
+/* Points of a sweep: from numbers to parameters, and parameters filled into the scenario.
  *
- * A point's number has one digit for each `vary` line, the last line's digit being the lowest. */
+ * The number of a point has one digit for each `vary` line, the last line being the lowest digit.
+ */
 #include "experiment/sweep/sweep.h"
 
 #include "base/nearest.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -21,6 +23,7 @@ size_t sweep_point_count(const struct sweep *sweep)
 
 size_t sweep_value(const struct sweep *sweep, size_t point, size_t axis)
 {
+    assert(axis < sweep->axes.count && sweep->axes.items[axis].value_count > 0);
     for (size_t i = sweep->axes.count - 1; i > axis; i--)
         point /= sweep->axes.items[i].value_count;
     return point % sweep->axes.items[axis].value_count;
@@ -55,11 +58,11 @@ size_t sweep_settings(const struct sweep *sweep, size_t point, const char ***set
 /* ---- the text ---- */
 
 struct place {
-    size_t start, length; /* with the braces */
+    size_t start, length; /* including the braces */
     unsigned line, column;
 };
 
-/* Walks over a text, knowing where it is. */
+/* A position in the text, with its line. */
 struct walk {
     const char *text;
     size_t at, line_start;
@@ -67,7 +70,7 @@ struct walk {
     bool quoted, remark;
 };
 
-/* {NAME} at `text`: its length, or 0. */
+/* The length of {NAME} at `text`, or 0. */
 static size_t placeholder_length(const char *text)
 {
     size_t length = 1;
@@ -101,7 +104,7 @@ static bool next_place(struct walk *walk, struct place *place)
     return false;
 }
 
-/* The axis and the name that a placeholder means. */
+/* The axis and name of a placeholder. */
 static bool find_name(const struct sweep *sweep, const struct place *place, size_t *axis,
                       size_t *name)
 {

@@ -24,6 +24,7 @@
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -35,10 +36,9 @@
 #include <unistd.h>
 
 enum {
-    SMP_BATCH = 256, /* SMPs received before outputs are executed */
-    QUERY_BATCH =
-        2048,         /* the same for SA queries, which may arrive faster than they are answered */
-    BUSY_TURNS = 256, /* iterations of a busy loop between polls of the other descriptors */
+    SMP_BATCH = 256,    /* SMPs received before outputs are executed */
+    QUERY_BATCH = 2048, /* SA queries received before outputs are executed */
+    BUSY_TURNS = 256,   /* iterations of a busy loop between polls of the other descriptors */
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
 static const uint64_t file_retry_interval = 5 * NS_PER_S;
@@ -102,12 +102,13 @@ static void compute_routes(void *task)
 
 static void start_job(struct daemon *daemon, struct sm_job *job)
 {
+    assert(job);
     struct route_task *task = mem_zalloc(1, sizeof *task);
     task->job = job;
     worker_give(daemon->router, compute_routes, task);
 }
 
-static void take_routes(struct daemon *daemon)
+static void finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon->refused = task->status < 0;
@@ -120,7 +121,7 @@ static void take_routes(struct daemon *daemon)
 
 /* Files that could not be written become due again. Logs the first failure and the first success
  * after it. */
-static void take_files(struct daemon *daemon, uint64_t now)
+static void finish_file_tasks(struct daemon *daemon, uint64_t now)
 {
     char text[1024];
     for (struct file_task *task; (task = worker_take(daemon->writer)) != NULL;) {
@@ -139,14 +140,13 @@ static void take_files(struct daemon *daemon, uint64_t now)
     }
 }
 
-/* Dumps and LIDs are written when the subnet is settled; LIDs at the latest when the daemon ends.
- */
-static bool wants_dump(const struct daemon *daemon)
+/* Dumps and LIDs are written when the subnet is settled; LIDs also when the daemon ends. */
+static bool dump_is_due(const struct daemon *daemon)
 {
     return daemon->dump_due && daemon->config->dump && sm_is_settled(daemon->sm);
 }
 
-static bool wants_facts(const struct daemon *daemon)
+static bool lids_are_due(const struct daemon *daemon)
 {
     return daemon->lids_due && daemon->config->state &&
            (daemon->ending || sm_is_settled(daemon->sm));
@@ -157,30 +157,30 @@ static uint64_t files_deadline(const struct daemon *daemon)
     uint64_t due = registrations_deadline(&daemon->registrations, daemon->sa);
     if (worker_is_busy(daemon->writer))
         return TIME_NEVER;
-    if (wants_dump(daemon) || wants_facts(daemon))
+    if (dump_is_due(daemon) || lids_are_due(daemon))
         due = 0;
     return due < daemon->files_again_at ? daemon->files_again_at : due;
 }
 
 /* One task at a time: later changes are written by the next one. */
-static void give_files(struct daemon *daemon, uint64_t now)
+static void submit_file_task(struct daemon *daemon, uint64_t now)
 {
     if (worker_is_busy(daemon->writer) || (!daemon->ending && files_deadline(daemon) > now))
         return;
-    bool dump = wants_dump(daemon), facts = wants_facts(daemon);
+    bool dump = dump_is_due(daemon), lids = lids_are_due(daemon);
     struct file_task *task = mem_zalloc(1, sizeof *task);
     if (dump) {
         task->snapshot = dump_snapshot_take(sm_subnet(daemon->sm));
         task->dump_directory = mem_strdup(daemon->config->dump);
     }
-    if (facts)
-        store_print(&daemon->store, &task->facts);
+    if (lids)
+        store_print(&daemon->store, &task->lids);
     if (daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now)
         registrations_take(&daemon->registrations, now, daemon->sa, &task->registrations);
     if (daemon->config->state)
         task->state_directory = mem_strdup(daemon->config->state);
     daemon->dump_due &= !dump;
-    daemon->lids_due &= !facts;
+    daemon->lids_due &= !lids;
     worker_give(daemon->writer, file_task_run, task);
 }
 
@@ -319,7 +319,7 @@ static void log_difference(void *context, const char *key, const char *from, con
                         "%s stays %s: it takes a restart to change it to %s", key, from, to);
 }
 
-/* Logs what is ignored in the QoS policy. */
+/* Logs the parts of the QoS policy that are ignored. */
 static void log_qos_warnings(struct daemon *daemon)
 {
     for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
@@ -388,7 +388,7 @@ static void take_signals(struct daemon *daemon, uint64_t now)
         if (info.ssi_signo == SIGHUP)
             reload_config(daemon, now);
         else if (info.ssi_signo == SIGUSR1)
-            sm_look_again(daemon->sm, now);
+            sm_rediscover(daemon->sm, now);
         else
             begin_stop(daemon, now);
     }
@@ -413,6 +413,7 @@ static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
     struct sa_config administration;
+    assert(daemon->port && !daemon->sm && config->sm.engine);
     sa_config_init(&administration);
     administration.key = config->sm.sm_key;
     administration.prefix = config->sm.subnet_prefix;
@@ -423,9 +424,9 @@ static void create_core(struct daemon *daemon)
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
-    sm_use_groups(daemon->sm, sa_groups(daemon->sa));
+    sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
-        sm_remember(daemon->sm, &daemon->store.facts.items[i]);
+        sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
 }
 
 /* ---- the loop ---- */
@@ -449,7 +450,7 @@ static void check_end(struct daemon *daemon, uint64_t now)
     if (sm_is_settled(daemon->sm)) {
         end_daemon(daemon, daemon->refused ? 1 : 0);
     } else if (state == SM_STANDBY) {
-        event_log_write(&daemon->log, "error", "another manager is master here");
+        event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);
     } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
         event_log_write(&daemon->log, "error", "the port does not answer");
@@ -475,7 +476,7 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
                                          : 0);
 }
 
-static unsigned receive(struct daemon *daemon, uint64_t now)
+static unsigned receive_mads(struct daemon *daemon, uint64_t now)
 {
     struct sm_message message;
     struct sa_message query;
@@ -506,7 +507,7 @@ static void run_loop(struct daemon *daemon)
     sm_start(daemon->sm, clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = clock_ns();
-        unsigned received = receive(daemon, now);
+        unsigned received = receive_mads(daemon, now);
         if (received && turn % BUSY_TURNS == 0) {
             fflush(daemon->log.file);
             poll(daemon->watched, WATCH_COUNT, 0);
@@ -521,8 +522,8 @@ static void run_loop(struct daemon *daemon)
                 daemon->control, now, daemon->sm, daemon->machines, daemon->config->sm.engine->name,
                 device_port_name(daemon->port), daemon->config->dump != NULL);
         }
-        take_routes(daemon);
-        take_files(daemon, now);
+        finish_jobs(daemon);
+        finish_file_tasks(daemon, now);
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         vswitch_advance(daemon->machines, now);
@@ -530,7 +531,7 @@ static void run_loop(struct daemon *daemon)
         run_administration(daemon, now);
         if (received && turn % BUSY_TURNS)
             continue;
-        give_files(daemon, now);
+        submit_file_task(daemon, now);
         check_end(daemon, now);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             free_retired(daemon);
@@ -597,15 +598,15 @@ static void close_all(struct daemon *daemon)
         /* The result of a running job is not used, but the job has to end. */
         while (worker_is_busy(daemon->router)) {
             poll(&daemon->watched[WATCH_ROUTER], 1, -1);
-            take_routes(daemon);
+            finish_jobs(daemon);
         }
         for (unsigned round = 0; round < 2; round++) { /* a running task first, then the last one */
             while (worker_is_busy(daemon->writer)) {
                 poll(&daemon->watched[WATCH_WRITER], 1, -1);
-                take_files(daemon, clock_ns());
+                finish_file_tasks(daemon, clock_ns());
             }
             if (round == 0)
-                give_files(daemon, clock_ns());
+                submit_file_task(daemon, clock_ns());
         }
     }
     worker_free(daemon->router);

@@ -19,10 +19,12 @@
 #include "host/manager/administration.h"
 #include "wire/packet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,7 +67,7 @@ struct search {
 static void consider_port(struct search *search, const umad_port_t *port)
 {
     const struct port_choice *choice = search->choice;
-    bool asked_for = choice->guid || choice->number != PORT_ANY;
+    bool named = choice->guid || choice->number != PORT_ANY;
     if (search->found || (choice->guid && be64toh(port->port_guid) != choice->guid) ||
         (choice->ca && strcmp(port->ca_name, choice->ca) != 0) ||
         (choice->number != PORT_ANY && port->portnum != choice->number))
@@ -79,7 +81,7 @@ static void consider_port(struct search *search, const umad_port_t *port)
     }
     if (port->phys_state != PHYSICALLY_UP) {
         search->down++;
-        if (!asked_for)
+        if (!named)
             return; /* a port that was named explicitly may come up later */
     }
     search->port = *port;
@@ -252,7 +254,7 @@ int device_port_send(struct device_port *port, const struct sm_message *message)
     int agent = mad_is_directed(message->mad) ? port->directed_agent : port->lid_agent;
     int timeout = 0;
     if (!mad_is_response(message->mad)) {
-        timeout = (int)(message->patience_ns / NS_PER_MS) - KERNEL_EARLY_MS;
+        timeout = (int)(message->request_timeout_ns / NS_PER_MS) - KERNEL_EARLY_MS;
         timeout = timeout > 0 ? timeout : 1;
     }
     umad_set_addr(port->out, message->lid, 0, message->sl, 0);
@@ -264,6 +266,7 @@ int device_port_send(struct device_port *port, const struct sm_message *message)
 int device_port_answer(struct device_port *port, const struct sa_message *message)
 {
     const struct sa_address *address = &message->address;
+    assert(message->bytes >= MAD_HEADER_BYTES && message->bytes <= INT_MAX);
     if (message->bytes > port->out_bytes) {
         port->out = mem_realloc(port->out, 1, sizeof(struct ib_user_mad) + message->bytes);
         port->out_bytes = message->bytes;
@@ -273,8 +276,8 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     umad_get_mad_addr(port->out)->path_bits = address->path_bits;
     memcpy(umad_get_mad(port->out), message->data, message->bytes);
     int status = umad_send(port->administration_id, port->administration_agent, port->out,
-                           (int)message->bytes, (int)(message->patience_ns / NS_PER_MS),
-                           message->patience_ns ? 0 : ANSWER_RETRIES);
+                           (int)message->bytes, (int)(message->request_timeout_ns / NS_PER_MS),
+                           message->request_timeout_ns ? 0 : ANSWER_RETRIES);
     umad_set_pkey(port->out, 0);
     umad_get_mad_addr(port->out)->path_bits = 0;
     return status < 0 ? -(errno ? errno : EIO) : 0;
@@ -353,6 +356,7 @@ void device_port_wait(struct device_port *port, struct pollfd *others, size_t co
         wait_in_intervals(port, others, count, timeout_ns);
         return;
     }
+    assert(count + 2 <= sizeof all / sizeof *all);
     memcpy(all + 2, others, count * sizeof *others);
     if (ppoll(all, count + 2, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */

@@ -231,6 +231,7 @@ static const char *const state_names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};
 
 static void print_link_end(const struct dump_snapshot *snapshot, uint32_t port, FILE *out)
 {
+    assert(port < snapshot->port_count);
     const struct snapshot_node *node = &snapshot->nodes[snapshot->ports[port].node];
     const struct snapshot_port *end =
         &snapshot->ports[node->kind == SUBNET_SWITCH ? node->first_port : port];
@@ -318,6 +319,7 @@ static void count_fewest_hops(const struct dump_snapshot *snapshot, uint32_t tar
                               uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
+    assert(target < snapshot->port_count);
     for (uint32_t i = 0; i < snapshot->node_count; i++)
         hops[i] = UNKNOWN_HOPS;
     uint32_t node = snapshot->ports[target].node;
@@ -447,6 +449,7 @@ void dump_print_sl2vl(const struct dump_snapshot *snapshot, FILE *out)
 static void print_group_ports(const struct snapshot_block *blocks, size_t count, unsigned entry,
                               FILE *out)
 {
+    assert(count > 0 && entry < GROUPS_PER_BLOCK);
     unsigned lid = LID_MULTICAST_FIRST + (blocks->part & 0x1FFu) * GROUPS_PER_BLOCK + entry;
     bool any = false;
     for (size_t i = 0; i < count; i++) {

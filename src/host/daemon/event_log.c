@@ -1,5 +1,6 @@
 #include "host/daemon/event_log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,7 @@ void event_log_write_figures(struct event_log *log, const char *event, const cha
     char when[48];
     struct text line = {0};
     struct json json = {.out = &line};
+    assert(log->file);
     clock_text(log->json, when);
     if (log->json) {
         json_begin_object(&json, NULL);

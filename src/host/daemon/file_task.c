@@ -22,7 +22,7 @@ void file_task_run(void *argument)
     struct file_task *task = argument;
     task->dump_failed =
         task->snapshot && dump_write(task->snapshot, task->dump_directory, &task->err) < 0;
-    task->lids_failed = replace_state_file(task, "guid2lid", &task->facts, "addresses");
+    task->lids_failed = replace_state_file(task, "guid2lid", &task->lids, "addresses");
     task->registrations_failed =
         replace_state_file(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }
@@ -30,7 +30,7 @@ void file_task_run(void *argument)
 void file_task_free(struct file_task *task)
 {
     dump_snapshot_free(task->snapshot);
-    text_release(&task->facts);
+    text_release(&task->lids);
     text_release(&task->registrations);
     mem_free(task->dump_directory);
     mem_free(task->state_directory);

@@ -7,8 +7,8 @@
 #include "host/daemon/dumps.h"
 
 struct file_task {
-    struct dump_snapshot *snapshot;   /* or NULL */
-    struct text facts, registrations; /* empty: do not write the file */
+    struct dump_snapshot *snapshot;  /* or NULL */
+    struct text lids, registrations; /* empty: do not write the file */
     char *dump_directory, *state_directory;
     struct err err; /* the last one */
     bool dump_failed, lids_failed, registrations_failed;

@@ -41,6 +41,7 @@ static int write_piece(struct journal *journal, const struct text *piece)
 int journal_begin(struct journal *journal, const struct text *whole)
 {
     char path[PATH_ROOM], temporary[PATH_ROOM];
+    assert(journal->directory && journal->name);
     snprintf(path, sizeof path, "%s/%s", journal->directory, journal->name);
     snprintf(temporary, sizeof temporary, "%s/.%s.new", journal->directory, journal->name);
     journal_close(journal);

@@ -30,10 +30,10 @@ struct reply {
     bool json;
 };
 
-static int refuse(const struct reply *reply, int code, const char *format, ...)
+static int refuse_machine_command(const struct reply *reply, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int refuse(const struct reply *reply, int code, const char *format, ...)
+static int refuse_machine_command(const struct reply *reply, int code, const char *format, ...)
 {
     struct record record = record_to(reply->out, reply->json, false);
     struct text reason = {0};
@@ -52,7 +52,7 @@ static int refuse(const struct reply *reply, int code, const char *format, ...)
 /* ---- machines ---- */
 
 static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
-                        const struct vswitch_machine *machine)
+                        const struct vswitch_vm *machine)
 {
     const struct subnet *subnet = sm_subnet(sm);
     uint32_t uplink = subnet->nodes.items[machine->vswitch].first_port + VSWITCH_UPLINK;
@@ -94,7 +94,7 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
     if (result->to != SUBNET_NONE)
         json_string(&json, "to", vswitch_hypervisor_name(machines, result->to));
     json_unsigned(&json, "hypervisor_smps", result->function_smps);
-    if (result->rerouted) { /* the entries of the move cannot be told from those of new routes */
+    if (result->rerouted) { /* its entries are mixed with those of new routes */
         json_null(&json, "table_smps");
         json_null(&json, "switches");
     } else {
@@ -136,13 +136,14 @@ static bool read_options(struct vswitch_request *submit_request, const char *con
         } else if (strcmp(words[i], "mode") == 0 && strcmp(words[i + 1], "minimal") == 0) {
             submit_request->mode = VSWITCH_MINIMAL;
         } else if (strcmp(words[i], "mode") != 0 || strcmp(words[i + 1], "balanced") != 0) {
-            refuse(reply, EINVAL, "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
-                   words[i], words[i + 1], place);
+            refuse_machine_command(reply, EINVAL,
+                                   "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
+                                   words[i], words[i + 1], place);
             return false;
         }
     }
     if (count % 2)
-        refuse(reply, EINVAL, "'%s' needs a value", words[count - 1]);
+        refuse_machine_command(reply, EINVAL, "'%s' needs a value", words[count - 1]);
     return count % 2 == 0;
 }
 
@@ -155,10 +156,10 @@ static int submit_request(struct vswitch *machines, uint64_t now, enum vswitch_v
     if (!read_options(&wanted, words + 1, count - 1, reply))
         return -EINVAL;
     if (vswitch_check(&wanted, &err) < 0)
-        return refuse(reply, EINVAL, "%s", err.message);
+        return refuse_machine_command(reply, EINVAL, "%s", err.message);
     uint64_t ticket = vswitch_submit(machines, now, &wanted, &err);
     if (!ticket)
-        return refuse(reply, EPERM, "%s", err.message);
+        return refuse_machine_command(reply, EPERM, "%s", err.message);
     return print_result(machines, vswitch_result(machines, ticket), reply);
 }
 
@@ -168,33 +169,33 @@ int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64
     const char *verb = count ? words[0] : "";
     const struct reply reply = {out, json};
     struct record record = record_to(out, json, false);
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     uint32_t cursor = 0;
     if (strcmp(verb, "list") == 0 && count == 1) {
         record_begin_list(&record, NULL);
-        while (vswitch_next_machine(machines, &cursor, &machine))
+        while (vswitch_next_vm(machines, &cursor, &machine))
             put_machine(&record, machines, sm, &machine);
         record_end_list(&record);
         return 0;
     }
     if (strcmp(verb, "show") == 0 && count == 2) {
-        if (!vswitch_find_machine(machines, vswitch_guid(words[1]), &machine))
-            return refuse(&reply, ENOENT, "there is no machine '%s'", words[1]);
+        if (!vswitch_find_vm(machines, vswitch_guid(words[1]), &machine))
+            return refuse_machine_command(&reply, ENOENT, "there is no machine '%s'", words[1]);
         put_machine(&record, machines, sm, &machine);
         return 0;
     }
     if (strcmp(verb, "ticket") == 0 && count == 2) {
         const struct vswitch_result *result =
             vswitch_result(machines, strtoull(words[1], NULL, 10));
-        return result
-                   ? print_result(machines, result, &reply)
-                   : refuse(&reply, ENOENT,
+        return result ? print_result(machines, result, &reply)
+                      : refuse_machine_command(
+                            &reply, ENOENT,
                             "there is no ticket %s (results are kept for a while only)", words[1]);
     }
     for (unsigned i = 0; i < sizeof verbs / sizeof *verbs && count >= 2; i++)
         if (strcmp(verb, verbs[i]) == 0)
             return submit_request(machines, now, (enum vswitch_verb)i, words + 1, count - 1,
                                   &reply);
-    return refuse(&reply, EINVAL,
-                  "vm create, destroy, migrate or show need a name; vm list does not");
+    return refuse_machine_command(
+        &reply, EINVAL, "vm create, destroy, migrate or show need a name; vm list does not");
 }

@@ -8,9 +8,13 @@
 enum { MACHINE_PENDING = 1 }; /* not finished: the answer has a ticket to query */
 
 /* Runs the command whose `words` follow "vm". Returns 0, MACHINE_PENDING, or -errno with an error
- * message in `out`, in JSON {"error": …, "code": "ENOENT"}. Commands: create NAME [on HYPERVISOR]
- * [mode MODE]     list migrate NAME [to HYPERVISOR] [mode MODE]    show NAME destroy NAME ticket
- * NUMBER HYPERVISOR is a name or GUID, or "auto", which is the default. */
+ * message in `out`, in JSON {"error": …, "code": "ENOENT"}.
+ *
+ *   create NAME [on HYPERVISOR] [mode MODE]     list
+ *   migrate NAME [to HYPERVISOR] [mode MODE]    show NAME
+ *   destroy NAME                                ticket NUMBER
+ *
+ * HYPERVISOR is a name or GUID, or "auto", which is the default. */
 int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64_t now,
                            const char *const *words, unsigned count, bool json, struct text *out);
 

@@ -203,7 +203,7 @@ static int run_command(struct call *call, struct text *out)
     } else if (strcmp(command, "reroute") == 0) {
         sm_reroute(call->sm, call->now);
     } else if (strcmp(command, "sweep") == 0) {
-        sm_look_again(call->sm, call->now);
+        sm_rediscover(call->sm, call->now);
     } else if (strcmp(command, "handover") == 0) {
         if (!sm_hand_over(call->sm, call->now))
             return refuse_command(out, "there is no standby to hand over to");
@@ -262,7 +262,7 @@ static void *send_reply(void *argument)
 static bool parse_request(const struct request *request, size_t length, struct call *call)
 {
     if (length != sizeof *request || request->magic != PROTOCOL_MAGIC ||
-        request->version != PROTOCOL_VERSION || request->ask != ASK_CTL ||
+        request->version != PROTOCOL_VERSION || request->kind != REQUEST_CTL ||
         request->text[CTL_BYTES - 1] != '\0')
         return false;
     call->json = request->json != 0;
@@ -308,6 +308,7 @@ static void accept_client(struct manager_control *control)
     if (fd < 0)
         return;
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    assert(control->clients <= CLIENTS_MOST);
     if (control->clients >= CLIENTS_MOST ||
         epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
         close(fd);

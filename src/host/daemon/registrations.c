@@ -6,6 +6,7 @@
 #include "host/daemon/store.h"
 #include "host/manager/administration.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -220,6 +221,7 @@ void registrations_take(struct registrations *registrations, uint64_t now, const
 {
     if (registrations_deadline(registrations, sa) == TIME_NEVER)
         return;
+    assert(registrations->directory);
     sa_registry_print(sa, wall_clock(), content);
     registrations->written = sa_registry_generations(sa);
     registrations->written_master = sa_registry_master(sa);

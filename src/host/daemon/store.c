@@ -35,7 +35,8 @@ static void read_lid_line(struct store *store, struct line_reader *lines)
                           "0x1 to 0xbfff",
                           first, last);
     else
-        store_add(store, &(struct sm_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
+        store_add(store,
+                  &(struct sm_lid_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
 }
 
 static int lock_directory(struct store *store, struct err *err)
@@ -78,7 +79,7 @@ void store_close(struct store *store)
     *store = (struct store){.lock = -1};
 }
 
-void store_add(struct store *store, const struct sm_fact *fact)
+void store_add(struct store *store, const struct sm_lid_fact *fact)
 {
     assert(fact->guid && fact->lid && fact->lmc <= 7);
     uint32_t at = map_add(&store->by_guid, fact->guid, (uint32_t)store->facts.count);
@@ -91,7 +92,8 @@ void store_add(struct store *store, const struct sm_fact *fact)
 void store_print(const struct store *store, struct text *out)
 {
     for (size_t i = 0; i < store->facts.count; i++) {
-        const struct sm_fact *fact = &store->facts.items[i];
+        const struct sm_lid_fact *fact = &store->facts.items[i];
+        assert(fact->lid + (1u << fact->lmc) - 1 <= LID_UNICAST_LAST);
         text_printf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", fact->guid, fact->lid,
                     fact->lid + (1u << fact->lmc) - 1);
     }

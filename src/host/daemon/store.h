@@ -14,7 +14,7 @@
 struct store {
     const char *directory;
     int lock;
-    VEC(struct sm_fact) facts;
+    VEC(struct sm_lid_fact) facts;
     struct map by_guid; /* → index into facts */
 };
 
@@ -22,7 +22,7 @@ struct store {
  * that LIDs are not lost silently. */
 int store_open(struct store *store, const char *directory, struct err *err);
 void store_close(struct store *store);
-void store_add(struct store *store, const struct sm_fact *fact);
+void store_add(struct store *store, const struct sm_lid_fact *fact);
 /* Prints the whole file. */
 void store_print(const struct store *store, struct text *out);
 

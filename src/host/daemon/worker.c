@@ -85,6 +85,7 @@ int worker_fd(const struct worker *worker)
 void worker_give(struct worker *worker, void (*work)(void *task), void *task)
 {
     pthread_mutex_lock(&worker->lock);
+    assert(!worker->ending && worker->taken <= worker->done);
     if (worker->taken == worker->pieces.count)
         worker->done = worker->taken = worker->pieces.count = 0;
     vec_push(&worker->pieces, ((struct piece){work, task}));

@@ -1,7 +1,6 @@
 /* A thread that runs tasks in order, so that the event loop need not wait for them.
  *
- * A task is a function and its argument. The descriptor becomes readable when a task is finished.
- */
+ * A task is a function and its argument. The descriptor is readable when a task is finished. */
 #ifndef WEFT_HOST_DAEMON_WORKER_H
 #define WEFT_HOST_DAEMON_WORKER_H
 

@@ -64,6 +64,7 @@ int mad_file_register(struct mad_file *file, const struct registration *registra
     struct mad_layer *layer = file->layer;
     struct mad_port *port = mad_layer_port(layer, file->port);
     unsigned number = 0;
+    assert(file->status.agents <= FILE_AGENTS);
     while (number < FILE_AGENTS && file->agents[number])
         number++;
     if (number == FILE_AGENTS)

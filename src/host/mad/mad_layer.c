@@ -51,6 +51,7 @@ struct mad_port *mad_layer_port(struct mad_layer *layer, uint32_t port)
 
 struct mad_file *mad_file_open(struct mad_layer *layer, uint32_t port, void *owner)
 {
+    assert(port < fabric_topology(layer->fabric)->ports.count);
     struct mad_file *file = mem_zalloc(1, sizeof *file);
     file->layer = layer;
     file->port = port;
@@ -150,6 +151,7 @@ struct mad_file *mad_layer_next_ready(struct mad_layer *layer)
     if (!layer->ready.count)
         return NULL;
     struct mad_file *file = layer->ready.items[0];
+    assert(file->ready && file->layer == layer);
     vec_remove(&layer->ready, 0);
     file->ready = false;
     return file;

@@ -24,6 +24,7 @@ void mad_request_add(struct mad_agent *agent, uint64_t now, const struct mad_hea
                      const struct packet_header *packet, const uint8_t mad[MAD_BYTES])
 {
     struct mad_layer *layer = agent->file->layer;
+    assert(head->timeout_ms > 0);
     uint32_t index = pool_take(&layer->requests);
     struct mad_request *request = &layer->requests.items[index];
     *request = (struct mad_request){.tid = wire_get(mad, MAD_TID),
@@ -49,6 +50,7 @@ uint32_t mad_request_find(const struct mad_layer *layer, uint64_t tid, unsigned 
 
 void mad_request_done(struct mad_layer *layer, uint32_t index)
 {
+    assert(index < layer->requests.count && layer->requests.items[index].agent);
     struct mad_request *request = &layer->requests.items[index];
     uint32_t first = map_get(&layer->request_slots, request->tid);
     if (first != index) {
@@ -71,6 +73,7 @@ void mad_request_done(struct mad_layer *layer, uint32_t index)
  * ID that was sent. */
 void mad_request_expire(struct mad_layer *layer, uint64_t now, uint32_t index)
 {
+    assert(index < layer->requests.count && layer->requests.items[index].agent);
     struct mad_request *request = &layer->requests.items[index];
     struct mad_file *file = request->agent->file;
     if (request->retries > 0) {

@@ -75,6 +75,7 @@ static struct transfer *begin_transfer(struct mad_agent *agent, uint64_t tid,
 static void end_transfer(struct transfer *transfer)
 {
     struct mad_layer *layer = transfer->agent->file->layer;
+    assert(layer->rmpp.slots.items[transfer->slot] == transfer);
     unlink_transfer(&layer->rmpp, transfer);
     layer->rmpp.slots.items[transfer->slot] = NULL;
     des_cancel(layer->timers, transfer->timer);

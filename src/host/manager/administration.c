@@ -16,7 +16,7 @@ void administration_update_view(struct sa *sa, uint64_t now, const struct sm *sm
     sa_update_view(sa, now, &view);
 }
 
-void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
+void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool reregister)
 {
     struct sm_master master;
     uint64_t guid;
@@ -28,9 +28,9 @@ void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool ask)
     sm_set_syncing(sm, follows && master.weft && sa_registry_master(sa) != master.lid);
     if (sm_state(sm) != SM_MASTER)
         sm_set_registry_master(sm, sa_registry_master(sa));
-    else if (sm_paths(sm).network && ask)
-        sm_ask_clients(sm, now);
+    else if (sm_paths(sm).network && reregister)
+        sm_reregister_clients(sm, now);
     while (sa_next_reregistration(sa, &guid))
-        if (ask)
-            sm_ask_client(sm, now, guid);
+        if (reregister)
+            sm_reregister_client(sm, now, guid);
 }

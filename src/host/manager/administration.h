@@ -15,8 +15,8 @@ enum {
 /* Passes the manager's subnet and routes to the administration. */
 void administration_update_view(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority);
 /* Passes the master to the administration, which copies its registrations, and the origin of the
- * registrations to the manager. With `ask`, clients with missing registrations are requested to
- * register again. */
-void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool ask);
+ * registrations to the manager. With `reregister`, clients with missing registrations are requested
+ * to register again. */
+void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool reregister);
 
 #endif

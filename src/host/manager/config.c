@@ -358,7 +358,7 @@ static int refuse_key(const char *key, struct err *err)
     while (i < OPENSM_COUNT && strcmp(opensm_names[i].theirs, key) != 0)
         i++;
     if (i < OPENSM_COUNT && !opensm_names[i].ours)
-        return err_set(err, EINVAL, "there is nothing like OpenSM's '%s' here: leave it out", key);
+        return err_set(err, EINVAL, "OpenSM's '%s' is not supported: remove it", key);
     if (i < OPENSM_COUNT)
         return err_set(err, EINVAL, "OpenSM's '%s' is '%s' here: see weft-sm.conf(5)", key,
                        opensm_names[i].ours);
@@ -432,7 +432,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
     return refuse_key(key, err);
 }
 
-static int read_line(struct config *config, const struct line_reader *lines, struct err *err)
+static int read_config_line(struct config *config, const struct line_reader *lines, struct err *err)
 {
     char *line = lines->copy;
     line[strcspn(line, "#")] = 0;
@@ -457,13 +457,14 @@ int config_read(struct config *config, const char *path, struct err *err)
 {
     struct line_reader *lines = from_file(path, err);
     while (line_reader_next_line(lines))
-        line_reader_take(lines, read_line(config, lines, err));
+        line_reader_take(lines, read_config_line(config, lines, err));
     return lines->status;
 }
 
 int config_finish(struct config *config, struct err *err)
 {
     struct engine_options *options = &config->sm.engine_options;
+    assert(config->sm.engine && config->sm.lmc <= 7);
     if (config->sm.engine->renames && !config->lmc_given)
         config->sm.lmc = RENAMING_LMC;
     if (config->sm.engine->renames && config->sm.lmc == 0)
@@ -478,7 +479,7 @@ int config_finish(struct config *config, struct err *err)
     bool listed = config->root_file.items.count > 0;
     const struct guid_list *roots = listed ? &config->root_file : &config->root_guids;
     if (listed && config->root != ROOT_DEFAULT)
-        return err_set(err, EINVAL, "root and root_file say the same thing twice: leave one out");
+        return err_set(err, EINVAL, "root and root_file exclude each other: remove one");
     options->root = listed ? ROOT_LIST : config->root;
     options->root_guids = roots->items.items;
     options->root_count = roots->items.count;
@@ -492,17 +493,18 @@ int config_finish(struct config *config, struct err *err)
 
 static const char *value_of(const struct config *config, int key)
 {
+    assert(key >= 0 && key < KEY_COUNT);
     return config->values[key] ? config->values[key] : keys[key].standard;
 }
 
 void config_compare(const struct config *before, const struct config *after,
-                    void (*tell)(void *context, const char *key, const char *from, const char *to,
-                                 bool live),
+                    void (*report)(void *context, const char *key, const char *from, const char *to,
+                                   bool live),
                     void *context)
 {
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(value_of(before, i), value_of(after, i)) != 0)
-            tell(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
+            report(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
 }
 
 static const char *copy_string(struct config *config, const char *value)
@@ -516,6 +518,7 @@ void config_keep_fixed(const struct config *before, struct config *after)
         const struct key *key = &keys[i];
         if (key->live)
             continue;
+        assert(key->kind != QOS_OPTION);
         after->values[i] = copy_string(after, before->values[i]);
         if (key->kind == PATH)
             *path_at(after, key) = copy_string(after, *path_at((struct config *)before, key));

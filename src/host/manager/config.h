@@ -53,11 +53,10 @@ int config_read(struct config *config, const char *path, struct err *err);
 /* Checks and completes the configuration after the last key. */
 int config_finish(struct config *config, struct err *err);
 
-/* Calls `tell` for each key whose value differs; `live`: the running manager applies the new value.
- */
+/* Calls `report` for each key whose value differs; `live`: it can change in a running manager. */
 void config_compare(const struct config *before, const struct config *after,
-                    void (*tell)(void *context, const char *key, const char *from, const char *to,
-                                 bool live),
+                    void (*report)(void *context, const char *key, const char *from, const char *to,
+                                   bool live),
                     void *context);
 /* Gives `after` the values of `before` for keys that cannot change in a running manager. */
 void config_keep_fixed(const struct config *before, struct config *after);

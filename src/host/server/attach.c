@@ -4,6 +4,7 @@
  * the present values in the port's agent. */
 #include "host/server/attach.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ uint32_t attach_port(const struct fabric *fabric, const struct attachment *attac
                      unsigned number)
 {
     const struct topology *topology = fabric_topology(fabric);
+    assert(attachment->node < topology->nodes.count);
     const struct topology_node *node = &topology->nodes.items[attachment->node];
     if (node->kind == NODE_SWITCH)
         return number == 0 ? node->first_port : TOPOLOGY_NONE;
@@ -141,6 +143,7 @@ void attach_describe_port(const struct fabric *fabric, uint32_t port, struct ans
     const struct topology *topology = fabric_topology(fabric);
     enum link_width width;
     enum link_speed speed;
+    assert(port < topology->ports.count);
     get_link(topology, port, &width, &speed);
     memset(answer, 0, sizeof *answer);
     snprintf(answer->ca_name, sizeof answer->ca_name, CA_NAME);

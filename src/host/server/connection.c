@@ -7,6 +7,7 @@
 
 #include "host/socket/endpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -68,6 +69,7 @@ void connection_free(struct connection *connection)
 uint32_t connection_interest(const struct connection *connection)
 {
     const struct session *session = connection->session;
+    assert(!connection->dead && session);
     const char *packet;
     size_t bytes;
     bool out = session_next_answer(session, &packet, &bytes) ||
@@ -78,8 +80,7 @@ uint32_t connection_interest(const struct connection *connection)
 
 /* ---- reading ---- */
 
-/* Reads a long message. The descriptor must be a memfd: reading a pipe or a terminal could block.
- */
+/* Reads a long message. The descriptor must be a memfd: reading a pipe could block. */
 static uint8_t *read_memory(int fd, size_t *bytes)
 {
     struct stat status;
@@ -183,6 +184,7 @@ static bool check_sent(struct connection *connection, ssize_t sent)
 void connection_write(struct connection *connection)
 {
     struct session *session = connection->session;
+    assert(!connection->dead && session);
     const struct mad_received *message;
     const char *packet;
     size_t bytes;

@@ -8,6 +8,7 @@
 #include "host/server/session.h"
 #include "sma/sma.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct call {
 
 static int parse_node(const struct call *call, unsigned at, uint32_t *node)
 {
+    assert(at < call->count);
     *node = topology_find(call->topology, call->words[at]);
     if (*node != TOPOLOGY_NONE)
         return 0;
@@ -41,6 +43,7 @@ static int parse_port(const struct call *call, unsigned at, uint32_t *port)
 {
     uint32_t node = TOPOLOGY_NONE;
     uint64_t number = 0;
+    assert(at + 1 < call->count);
     int result = parse_node(call, at, &node);
     if (result < 0)
         return result;

@@ -64,7 +64,7 @@ static void update_clock(struct server *server)
 
 /* ---- setting up ---- */
 
-static int watch(struct server *server, int fd, void *what)
+static int watch_descriptor(struct server *server, int fd, void *what)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
     return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
@@ -86,8 +86,8 @@ static int open_descriptors(struct server *server, const char *path, struct err 
     server->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (server->epoll < 0 || server->signals < 0 || server->reserve < 0 ||
-        watch(server, server->listener, &server->listener) < 0 ||
-        watch(server, server->signals, &server->signals) < 0)
+        watch_descriptor(server, server->listener, &server->listener) < 0 ||
+        watch_descriptor(server, server->signals, &server->signals) < 0)
         return err_set(err, errno, "cannot set up the event loop: %s", strerror(errno));
     return 0;
 }
@@ -240,6 +240,7 @@ static void handle_signals(struct server *server)
  * this iteration may refer to it. */
 static void update_interest(struct server *server, struct connection *connection)
 {
+    assert(connection->dead || connection->session);
     if (connection->dead) {
         connection->next = server->closed;
         server->closed = connection;
@@ -351,7 +352,7 @@ static uint64_t next_deadline(struct server *server)
     return server->lingering && tick < next ? tick : next;
 }
 
-static int wait_until(struct server *server, uint64_t deadline, struct epoll_event *events)
+static int wait_for_events(struct server *server, uint64_t deadline, struct epoll_event *events)
 {
     if (deadline == TIME_NEVER)
         return epoll_wait(server->epoll, events, EVENTS, -1);
@@ -367,7 +368,7 @@ static int wait_until(struct server *server, uint64_t deadline, struct epoll_eve
 }
 
 /* Polls for events without sleeping. */
-static int spin(struct server *server, uint64_t deadline, struct epoll_event *events)
+static int poll_events(struct server *server, uint64_t deadline, struct epoll_event *events)
 {
     uint64_t start = server->clients.now;
     uint64_t until = start + server->spin < deadline ? start + server->spin : deadline;
@@ -390,9 +391,9 @@ int server_run(struct server *server)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (!server->ended) {
         uint64_t deadline = next_deadline(server);
-        int count = worked ? spin(server, deadline, events) : 0;
+        int count = worked ? poll_events(server, deadline, events) : 0;
         if (count == 0)
-            count = wait_until(server, deadline, events);
+            count = wait_for_events(server, deadline, events);
         /* Advances the fabric's clocks first: a request acts at the time at which it arrives. */
         update_clock(server);
         fabric_run_timers(server->fabric, server->clients.now);

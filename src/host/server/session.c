@@ -72,9 +72,10 @@ void session_end(struct session *session)
 
 /* ---- answers ---- */
 
-static void answer(struct session *session, int result, const void *data, size_t bytes)
+static void put_answer(struct session *session, int result, const void *data, size_t bytes)
 {
     struct answer head = {.result = result, .bytes = (uint32_t)bytes};
+    assert(session->state == SESSION_NEW && session->answer.length == 0);
     text_append(&session->answer, (const char *)&head, sizeof head);
     text_append(&session->answer, data ? data : "", bytes);
     session->state = SESSION_DONE;
@@ -114,7 +115,7 @@ static bool find_attachment(struct session *session, const struct request *reque
     int result =
         attach_find(fabric_topology(session->clients->fabric), request->attach, attachment, &err);
     if (result < 0)
-        answer(session, result, NULL, 0);
+        put_answer(session, result, NULL, 0);
     return result == 0;
 }
 
@@ -127,7 +128,7 @@ static bool find_port(struct session *session, const struct request *request, ui
                 ? TOPOLOGY_NONE
                 : attach_port(session->clients->fabric, &attachment, (unsigned)request->port);
     if (*port == TOPOLOGY_NONE)
-        answer(session, -ENODEV, NULL, 0);
+        put_answer(session, -ENODEV, NULL, 0);
     return *port != TOPOLOGY_NONE;
 }
 
@@ -138,7 +139,7 @@ static void answer_ca(struct session *session, const struct request *request)
     if (!find_attachment(session, request, &attachment))
         return;
     attach_describe_ca(session->clients->fabric, attachment.node, &ca);
-    answer(session, 0, &ca, sizeof ca);
+    put_answer(session, 0, &ca, sizeof ca);
 }
 
 static void answer_port_query(struct session *session, const struct request *request)
@@ -148,7 +149,7 @@ static void answer_port_query(struct session *session, const struct request *req
     if (!find_port(session, request, &port))
         return;
     attach_describe_port(session->clients->fabric, port, &described);
-    answer(session, 0, &described, sizeof described);
+    put_answer(session, 0, &described, sizeof described);
 }
 
 static void open_session_port(struct session *session, const struct request *request)
@@ -157,10 +158,10 @@ static void open_session_port(struct session *session, const struct request *req
     if (!find_port(session, request, &session->port))
         return;
     if (session->handle == 0 || map_get(&clients->by_handle, session->handle) != MAP_NONE) {
-        answer(session, -EINVAL, NULL, 0);
+        put_answer(session, -EINVAL, NULL, 0);
         return;
     }
-    answer(session, 0, NULL, 0);
+    put_answer(session, 0, NULL, 0);
     session->state = SESSION_OPEN;
     session->file = mad_file_open(clients->mads, session->port, session);
     session->slot = (uint32_t)clients->opened.count;
@@ -175,10 +176,10 @@ static void change_registration(struct session *session, const struct request *r
     int result = -EBADF;
     if (slot != MAP_NONE) {
         struct mad_file *file = session->clients->opened.items[slot]->file;
-        result = request->ask == ASK_REGISTER ? mad_file_register(file, &request->registration)
-                                              : mad_file_unregister(file, request->agent);
+        result = request->kind == REQUEST_REGISTER ? mad_file_register(file, &request->registration)
+                                                   : mad_file_unregister(file, request->agent);
     }
-    answer(session, result, NULL, 0);
+    put_answer(session, result, NULL, 0);
 }
 
 static void set_manager(struct session *session, const struct request *request)
@@ -187,11 +188,11 @@ static void set_manager(struct session *session, const struct request *request)
         return;
     for (struct session *other = session->clients->first; other; other = other->after)
         if (other->state == SESSION_MANAGER && other->port == session->port) {
-            answer(session, -EBUSY, NULL, 0);
+            put_answer(session, -EBUSY, NULL, 0);
             return;
         }
     fabric_set_manager(session->clients->fabric, session->port, true);
-    answer(session, 0, NULL, 0);
+    put_answer(session, 0, NULL, 0);
     session->state = SESSION_MANAGER;
 }
 
@@ -199,7 +200,7 @@ static void run_control(struct session *session, const struct request *request)
 {
     struct text out = {0};
     int result = control_run(session->clients, request->text, request->json != 0, &out);
-    answer(session, result, out.data, out.length);
+    put_answer(session, result, out.data, out.length);
     text_release(&out);
 }
 
@@ -211,7 +212,7 @@ static void write_sysfs(struct session *session, const struct request *request)
         return;
     int result =
         sysfs_write(session->clients->directory, session->clients->fabric, attachment.node, &path);
-    answer(session, result, path.data, path.length);
+    put_answer(session, result, path.data, path.length);
     text_release(&path);
 }
 
@@ -226,18 +227,18 @@ static int receive_request(struct session *session, const void *packet, size_t b
     request.attach[sizeof request.attach - 1] = 0;
     request.text[sizeof request.text - 1] = 0;
     if (request.version != PROTOCOL_VERSION) {
-        answer(session, -EPROTONOSUPPORT, NULL, 0);
+        put_answer(session, -EPROTONOSUPPORT, NULL, 0);
         return 0;
     }
-    switch ((enum ask)request.ask) {
-    case ASK_CA: answer_ca(session, &request); return 0;
-    case ASK_PORT: answer_port_query(session, &request); return 0;
-    case ASK_OPEN: open_session_port(session, &request); return 0;
-    case ASK_REGISTER:
-    case ASK_UNREGISTER: change_registration(session, &request); return 0;
-    case ASK_MANAGER: set_manager(session, &request); return 0;
-    case ASK_CTL: run_control(session, &request); return 0;
-    case ASK_TREE: write_sysfs(session, &request); return 0;
+    switch ((enum request_kind)request.kind) {
+    case REQUEST_CA: answer_ca(session, &request); return 0;
+    case REQUEST_PORT: answer_port_query(session, &request); return 0;
+    case REQUEST_OPEN: open_session_port(session, &request); return 0;
+    case REQUEST_REGISTER:
+    case REQUEST_UNREGISTER: change_registration(session, &request); return 0;
+    case REQUEST_MANAGER: set_manager(session, &request); return 0;
+    case REQUEST_CTL: run_control(session, &request); return 0;
+    case REQUEST_SYSFS: write_sysfs(session, &request); return 0;
     }
     return -EPROTO;
 }
@@ -246,7 +247,7 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
                     const uint8_t *message, size_t message_bytes)
 {
     struct mad_head head;
-    if (session->state == SESSION_ASKING)
+    if (session->state == SESSION_NEW)
         return receive_request(session, packet, bytes);
     if (session->state != SESSION_OPEN || bytes < sizeof head || bytes > MESSAGE_PACKET_BYTES)
         return -EPROTO;

@@ -28,7 +28,7 @@ struct clients {
 };
 
 enum session_state {
-    SESSION_ASKING,  /* waits for the request */
+    SESSION_NEW,     /* waits for the request */
     SESSION_DONE,    /* closes when the answer is sent */
     SESSION_OPEN,    /* carries MADs */
     SESSION_MANAGER, /* keeps IsSM set */

@@ -4,6 +4,7 @@
  * present state. A file is replaced atomically. */
 #include "host/server/sysfs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -44,6 +45,7 @@ static void enter_dir(struct sysfs_dir *dir, const char *format, ...)
 
 static void leave_dir(struct sysfs_dir *dir, size_t length)
 {
+    assert(length <= dir->length);
     dir->length = length;
     dir->path[length] = 0;
 }

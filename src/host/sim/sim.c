@@ -101,7 +101,7 @@ static void add_administration(struct sim *sim, struct instance *instance)
         &sim->options, sim->fabric, sim->mads, instance->port, instance->sm, sim_now(sim), file);
 }
 
-void sim_administer(struct sim *sim, const struct sim_administration_options *options)
+void sim_add_administrations(struct sim *sim, const struct sim_administration_options *options)
 {
     if (sim->mads)
         return;
@@ -113,6 +113,7 @@ void sim_administer(struct sim *sim, const struct sim_administration_options *op
 
 struct sa *sim_sa(struct sim *sim, unsigned manager)
 {
+    assert(manager < sim->instances.count);
     struct sim_administration *administration = sim->instances.items[manager].administration;
     return administration ? sim_administration_sa(administration) : NULL;
 }
@@ -144,6 +145,7 @@ static uint64_t run_hosts(struct sim *sim)
 
 unsigned sim_attach_manager(struct sim *sim, uint32_t port, struct sm *sm)
 {
+    assert(sm && port < fabric_topology(sim->fabric)->ports.count);
     fabric_attach(sim->fabric, port);
     fabric_set_manager(sim->fabric, port, true);
     vec_push(&sim->instances,
@@ -185,9 +187,10 @@ struct vswitch *sim_machines(struct sim *sim, unsigned manager)
     return sim->instances.items[manager].vswitch;
 }
 
-uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
-                    struct err *err)
+uint64_t sim_vm_submit(struct sim *sim, unsigned manager, const struct vswitch_request *request,
+                       struct err *err)
 {
+    assert(manager < sim->instances.count);
     struct instance *instance = &sim->instances.items[manager];
     if (!instance->sm) {
         err_set(err, ESRCH, "that manager was killed");
@@ -200,6 +203,7 @@ const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint
                                          uint64_t limit)
 {
     const struct vswitch_result *result;
+    assert(manager < sim->instances.count);
     do {
         if (!sim->instances.items[manager].sm)
             return NULL;
@@ -213,7 +217,7 @@ unsigned sim_manager_count(const struct sim *sim)
     return (unsigned)sim->instances.count;
 }
 
-static void send(struct sim *sim, unsigned manager, const struct sm_message *message)
+static void send_smp(struct sim *sim, unsigned manager, const struct sm_message *message)
 {
     struct instance *instance = &sim->instances.items[manager];
     if (sim->listener.sent)
@@ -294,7 +298,7 @@ static bool execute_outputs(struct sim *sim, unsigned manager)
     while (!is_blocked(sim, instance) && instance->busy_until <= sim_now(sim) &&
            sm_next_output(instance->sm, sim_now_ns(sim), &output)) {
         switch (output.kind) {
-        case SM_SEND: send(sim, manager, &output.message); break;
+        case SM_SEND: send_smp(sim, manager, &output.message); break;
         case SM_COMPUTE:
             begin_job(sim, instance, output.job);
             routed |= finish_jobs(sim, manager); /* computing may take no time */
@@ -309,7 +313,8 @@ static bool execute_outputs(struct sim *sim, unsigned manager)
     return routed;
 }
 
-static void receive(struct sim *sim, struct instance *instance, const struct sm_message *message)
+static void receive_smp(struct sim *sim, struct instance *instance,
+                        const struct sm_message *message)
 {
     sm_receive(instance->sm, sim_now_ns(sim), message);
     if (instance->administration && wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
@@ -320,7 +325,7 @@ static void receive(struct sim *sim, struct instance *instance, const struct sm_
     instance->busy_until = from + fabric_manager_cost(sim->fabric);
 }
 
-static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
+static void deliver_packet(struct sim *sim, const struct fabric_delivery *delivery)
 {
     if (sim->mads && delivery->header.dest_qp == QP_GSI) {
         mad_layer_deliver(sim->mads, sim_now(sim), delivery);
@@ -333,7 +338,7 @@ static void deliver(struct sim *sim, const struct fabric_delivery *delivery)
         struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
         memcpy(message.mad, delivery->mad, MAD_BYTES);
         if (!is_blocked(sim, instance))
-            receive(sim, instance, &message);
+            receive_smp(sim, instance, &message);
         else if (instance->inbox.count < INBOX_LIMIT)
             vec_push(&instance->inbox, message);
     }
@@ -349,7 +354,7 @@ static bool run_manager(struct sim *sim, unsigned manager)
     if (is_blocked(sim, instance))
         return routed;
     for (size_t i = 0; i < instance->inbox.count; i++)
-        receive(sim, instance, &instance->inbox.items[i]);
+        receive_smp(sim, instance, &instance->inbox.items[i]);
     instance->inbox.count = 0;
     if (sm_deadline(instance->sm) <= sim_now_ns(sim))
         sm_expire(instance->sm, sim_now_ns(sim));
@@ -402,7 +407,7 @@ bool sim_step(struct sim *sim, uint64_t until)
     struct fabric_delivery delivery;
     fabric_run(sim->fabric, next);
     while (fabric_next_delivery(sim->fabric, &delivery))
-        deliver(sim, &delivery);
+        deliver_packet(sim, &delivery);
     return sim_now(sim) < until;
 }
 
@@ -414,6 +419,7 @@ void sim_run(struct sim *sim, uint64_t until)
 
 bool sim_run_until_settled(struct sim *sim, unsigned manager, uint64_t limit)
 {
+    assert(manager < sim->instances.count);
     do {
         const struct sm *sm = sim->instances.items[manager].sm;
         if (!sm || sm_is_settled(sm))

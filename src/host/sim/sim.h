@@ -46,8 +46,8 @@ struct sm *sim_manager(struct sim *sim, unsigned manager); /* NULL if it was kil
 /* The virtual machines of a manager (vswitch/vswitch.h); NULL if it was killed. */
 struct vswitch *sim_machines(struct sim *sim, unsigned manager);
 /* Submits a request, which is executed as time advances. Returns its ticket, or 0 with an error. */
-uint64_t sim_vm_ask(struct sim *sim, unsigned manager, const struct vswitch_request *request,
-                    struct err *err);
+uint64_t sim_vm_submit(struct sim *sim, unsigned manager, const struct vswitch_request *request,
+                       struct err *err);
 /* Runs until the request is finished, or until `limit`. NULL if the manager was killed. */
 const struct vswitch_result *sim_vm_wait(struct sim *sim, unsigned manager, uint64_t ticket,
                                          uint64_t limit);
@@ -55,7 +55,7 @@ unsigned sim_manager_count(const struct sim *sim); /* with killed ones */
 
 /* Adds a subnet administration to every present and later manager. Without it, queries of hosts are
  * not answered (data traffic does not query: sim_paths.h). */
-void sim_administer(struct sim *sim, const struct sim_administration_options *options);
+void sim_add_administrations(struct sim *sim, const struct sim_administration_options *options);
 struct sa *sim_sa(struct sim *sim, unsigned manager); /* NULL: none */
 struct mad_layer *sim_mads(struct sim *sim); /* of all hosts; NULL without administration */
 /* A callback at every step of the simulation, which returns its next deadline. */

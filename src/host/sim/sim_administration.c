@@ -4,6 +4,7 @@
 #include "host/manager/administration.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ struct sim_administration *sim_administration_new(const struct sim_administratio
     administration->options = *options;
     administration->fabric = fabric;
     service_point->sa = sa_new(&config, guid);
-    sm_use_groups(sm, sa_groups(service_point->sa));
+    sm_set_groups(sm, sa_groups(service_point->sa));
     if (file && file->length)
         sa_registry_read(
             service_point->sa, now,
@@ -91,6 +92,7 @@ struct sa *sim_administration_sa(struct sim_administration *administration)
 static void receive_query(struct service_point *service_point, uint64_t now)
 {
     const struct mad_received *received = mad_file_next(service_point->file);
+    assert(received && received->head.length >= sizeof received->head);
     const struct mad_head *head = &received->head;
     struct sa_message message = {.data = received->data, .bytes = head->length - sizeof *head};
     message.address = (struct sa_address){.lid = ntohs(head->lid),
@@ -110,8 +112,8 @@ static void send_answer(const struct service_point *service_point, uint64_t now_
     enum { ANSWER_RETRIES = 3 };
     const struct sa_address *address = &message->address;
     struct mad_head head = {.agent = service_point->agent,
-                            .timeout_ms = (uint32_t)(message->patience_ns / NS_PER_MS),
-                            .retries = message->patience_ns ? 0 : ANSWER_RETRIES,
+                            .timeout_ms = (uint32_t)(message->request_timeout_ns / NS_PER_MS),
+                            .retries = message->request_timeout_ns ? 0 : ANSWER_RETRIES,
                             .qpn = htonl(address->qp),
                             .q_key = htonl(address->q_key),
                             .lid = htons(address->lid),

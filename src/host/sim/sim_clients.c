@@ -27,7 +27,7 @@ struct sim_clients {
     struct fabric *fabric;
     VEC(struct host) hosts;
     struct map by_port;
-    VEC(struct sim_question) questions;
+    VEC(struct sim_query) questions;
     VEC(uint64_t)
     again_at; /* by question, when to repeat it; TIME_NEVER: outstanding or finished */
     size_t open;
@@ -87,7 +87,7 @@ static uint32_t find_host(struct sim_clients *clients, uint32_t port)
 static void send_question(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
     assert(number < clients->questions.count);
-    struct sim_question *question = &clients->questions.items[number];
+    struct sim_query *question = &clients->questions.items[number];
     uint32_t index = find_host(clients, question->port); /* may reallocate the hosts */
     struct host *host = &clients->hosts.items[index];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
@@ -119,10 +119,10 @@ static void send_question(struct sim_clients *clients, uint32_t number, uint64_t
     clients->again_at.items[number] = sent ? TIME_NEVER : now + busy_pause;
 }
 
-uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES])
+uint32_t sim_clients_send(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES])
 {
     uint32_t number = (uint32_t)clients->questions.count;
-    struct sim_question question = {.port = port, .asked = sim_now(clients->sim)};
+    struct sim_query question = {.port = port, .asked = sim_now(clients->sim)};
     memcpy(question.mad, mad, MAD_BYTES);
     wire_set(question.mad, MAD_BASE_VERSION, 1);
     wire_set(question.mad, MAD_CLASS, CLASS_SUBN_ADM);
@@ -139,7 +139,8 @@ uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8
 
 static void close_question(struct sim_clients *clients, uint32_t number, uint64_t now, int state)
 {
-    struct sim_question *question = &clients->questions.items[number];
+    struct sim_query *question = &clients->questions.items[number];
+    assert(clients->open > 0 && question->state == SIM_OPEN && state != SIM_OPEN);
     question->state = state;
     question->answered = now;
     clients->again_at.items[number] = TIME_NEVER;
@@ -150,7 +151,7 @@ static void close_question(struct sim_clients *clients, uint32_t number, uint64_
 static void follow_redirection(struct sim_clients *clients, uint32_t number,
                                const struct mad_received *received, uint64_t now)
 {
-    struct sim_question *question = &clients->questions.items[number];
+    struct sim_query *question = &clients->questions.items[number];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
     struct host *host = &clients->hosts.items[map_get(&clients->by_port, question->port)];
     struct err err = {0};
@@ -176,7 +177,7 @@ static void receive_answer(struct sim_clients *clients, const struct mad_receive
     uint32_t number = (uint32_t)wire_get(received->data, MAD_TID) - 1;
     if (number >= clients->questions.count || clients->questions.items[number].state != SIM_OPEN)
         return;
-    struct sim_question *question = &clients->questions.items[number];
+    struct sim_query *question = &clients->questions.items[number];
     unsigned status =
         received->head.status ? STATUS_BUSY : (unsigned)wire_get(received->data, MAD_STATUS);
     question->busy += !received->head.status && status == STATUS_BUSY;
@@ -237,8 +238,9 @@ static uint64_t run_clients(void *context, uint64_t now)
     return next;
 }
 
-const struct sim_question *sim_clients_question(const struct sim_clients *clients, uint32_t number)
+const struct sim_query *sim_clients_query(const struct sim_clients *clients, uint32_t number)
 {
+    assert(number < clients->questions.count);
     return &clients->questions.items[number];
 }
 
@@ -271,12 +273,12 @@ uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t t
     uint8_t *path = mad + SA_DATA_OFFSET;
     uint8_t *sgid = wire_bytes(path, PATH_RECORD_SGID), *dgid = wire_bytes(path, PATH_RECORD_DGID);
     wire_set(mad, MAD_METHOD, METHOD_GET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_PATH_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_PATH_RECORD);
     wire_set(mad, SA_COMPONENT_MASK, DGID | SGID | NUMBER);
     wire_set_bits(sgid, 0, 64, GID_PREFIX_LOCAL);
     wire_set_bits(sgid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
     wire_set_bits(dgid, 0, 64, GID_PREFIX_LOCAL);
     wire_set_bits(dgid, 64, 64, fabric_port_guid(clients->fabric, to, 0));
     wire_set(path, PATH_RECORD_NUMB_PATH, 1);
-    return sim_clients_ask(clients, port, mad);
+    return sim_clients_send(clients, port, mad);
 }

@@ -11,12 +11,12 @@
 #include "wire/redirect.h"
 
 struct sim_clients;
-/* The simulation must have an administration (sim_administer()) and outlive it. */
+/* The simulation must have an administration (sim_add_administrations()) and outlive it. */
 struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric);
 void sim_clients_free(struct sim_clients *clients); /* accepts NULL */
 
 /* A request and its answer. */
-struct sim_question {
+struct sim_query {
     enum { SIM_OPEN, SIM_ANSWERED, SIM_UNANSWERED } state;
     uint32_t port;
     uint64_t asked, answered; /* times */
@@ -30,8 +30,8 @@ struct sim_question {
 };
 /* Sends a request from a port of a host. The MAD must have method, attribute, component mask and
  * data. Returns the number of the request. */
-uint32_t sim_clients_ask(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES]);
-const struct sim_question *sim_clients_question(const struct sim_clients *clients, uint32_t number);
+uint32_t sim_clients_send(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES]);
+const struct sim_query *sim_clients_query(const struct sim_clients *clients, uint32_t number);
 /* Runs until all requests are finished, or until `limit`. Returns whether all are finished. */
 bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 

@@ -86,6 +86,7 @@ static void find_groups(struct sim_paths *paths, struct view *view, const struct
 static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
 {
     struct map by_guid = {0};
+    assert(from->network && from->routes);
     view->vms.count = 0;
     for (size_t i = 0; i < paths->vms.count; i++)
         vec_push(&view->vms, NETWORK_NONE);
@@ -139,6 +140,7 @@ static struct data_path resolve_qos(const struct sim_paths *paths, const struct 
 struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
 {
     bool source_known = false; /* a manager has the source in its network */
+    assert(source < paths->port_count);
     while (paths->views.count < sim_manager_count(paths->sim))
         vec_push(&paths->views, (struct view){0});
     for (unsigned i = 0; i < paths->views.count; i++) {
@@ -173,7 +175,7 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
     return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
 }
 
-void sim_paths_add_guest(struct sim_paths *paths, uint32_t vm, uint64_t guid)
+void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid)
 {
     assert(vm >= DATA_VM && guid);
     while (paths->vms.count <= vm - DATA_VM)
@@ -182,7 +184,8 @@ void sim_paths_add_guest(struct sim_paths *paths, uint32_t vm, uint64_t guid)
     map_set(&paths->vms_by_guid, guid, vm - DATA_VM);
 }
 
-void sim_paths_forget_guest(struct sim_paths *paths, uint32_t vm)
+void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm)
 {
+    assert(vm >= DATA_VM && vm - DATA_VM < paths->vms.count);
     paths->vms.items[vm - DATA_VM].last = (struct data_path){0};
 }

@@ -12,11 +12,10 @@ struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric);
 void sim_paths_free(struct sim_paths *paths);
 
 /* Adds a virtual machine of the fabric (data.h), which managers identify by the GUID of its port.
- * While no manager has it in its network, senders use its last LID: a LID moves with its machine.
- */
-void sim_paths_add_guest(struct sim_paths *paths, uint32_t vm, uint64_t guid);
+ * While no manager has it in its network, senders use its last LID, which moves with it. */
+void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid);
 /* Removes its last LID: packets to it are not sent. */
-void sim_paths_forget_guest(struct sim_paths *paths, uint32_t vm);
+void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm);
 
 /* The path from the manager whose network has both ports. While there is none, as after the end of
  * the master, senders use the present LIDs of ports. */

@@ -2,11 +2,11 @@
  *
  * A client opens one SOCK_SEQPACKET connection for each request. Its first packet is a `struct
  * request`. The server answers with one packet: a `struct answer` and `answer.bytes` bytes of data
- * (after ASK_CTL, further packets carry more text). Then it closes the connection. After ASK_OPEN
- * and ASK_MANAGER the connection stays open: an opened port carries MADs in both directions, a
- * manager's connection carries nothing. When such a connection closes, for example because the
- * process died, the server closes the port or clears IsSM. Requests share no state, so clients may
- * use threads and fork.
+ * (after REQUEST_CTL, further packets carry more text). Then it closes the connection. After
+ * REQUEST_OPEN and REQUEST_MANAGER the connection stays open: an opened port carries MADs in both
+ * directions, a manager's connection carries nothing. When such a connection closes, for example
+ * because the process died, the server closes the port or clears IsSM. Requests share no state, so
+ * clients may use threads and fork.
  *
  * An opened port is identified by its descriptor: the client binds the socket to an address that
  * the kernel chooses before it connects (unix(7), "autobind"). Any holder of the descriptor can
@@ -39,15 +39,15 @@ enum {
     FILE_AGENTS = 32, /* at most, for one opened port */
 };
 
-enum ask {
-    ASK_CA = 1,     /* → struct answer_ca: the adapter (or switch) at the attachment */
-    ASK_PORT,       /* `port` → struct answer_port */
-    ASK_OPEN,       /* `port`; then MADs */
-    ASK_REGISTER,   /* `handle`, `registration` → `result` is the agent's number */
-    ASK_UNREGISTER, /* `handle`, `agent` */
-    ASK_MANAGER,    /* `port`: IsSM while this connection lives; -EBUSY if it is set already */
-    ASK_CTL,  /* `text` (words, each ended by NUL), `json` → text; -EINVAL: an error message */
-    ASK_TREE, /* → path of the directory that replaces /sys/class */
+enum request_kind {
+    REQUEST_CA = 1,     /* → struct answer_ca: the adapter (or switch) at the attachment */
+    REQUEST_PORT,       /* `port` → struct answer_port */
+    REQUEST_OPEN,       /* `port`; then MADs */
+    REQUEST_REGISTER,   /* `handle`, `registration` → `result` is the agent's number */
+    REQUEST_UNREGISTER, /* `handle`, `agent` */
+    REQUEST_MANAGER,    /* `port`: IsSM while this connection lives; -EBUSY if it is set already */
+    REQUEST_CTL, /* `text` (words, each ended by NUL), `json` → text; -EINVAL: an error message */
+    REQUEST_SYSFS, /* → path of the directory that replaces /sys/class */
 };
 
 struct registration {
@@ -60,7 +60,7 @@ struct registration {
 
 struct request {
     uint32_t magic, version;
-    uint32_t ask;              /* enum ask */
+    uint32_t kind;             /* enum request_kind */
     int32_t port;              /* 0: the best port of the attachment */
     char attach[ATTACH_BYTES]; /* "": the server's default */
     uint32_t handle;           /* number in the autobound address of an opened port's socket */

@@ -3,6 +3,7 @@
 
 #include "base/sort.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ void cdg_release(struct cdg *cdg)
 
 void cdg_open_without_order(struct cdg *cdg)
 {
+    assert(cdg->count < CDG_LAYERS_MAX);
     size_t words = cdg_row(cdg, cdg->channels);
     struct cdg_layer *layer = &cdg->layer[cdg->count++];
     layer->after = mem_map(layer_bytes(cdg));
@@ -145,6 +147,7 @@ void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks)
 
 void cdg_clear(struct cdg *cdg, unsigned index)
 {
+    assert(index < cdg->count && !cdg->on_trial);
     size_t bytes = cdg_row(cdg, cdg->channels) * sizeof(uint64_t);
     struct cdg_layer *layer = &cdg->layer[index];
     memset(layer->after, 0, bytes);
@@ -158,8 +161,8 @@ void cdg_clear(struct cdg *cdg, unsigned index)
 
 /* Mirrors `after` in `before`, and counts for each channel how many depend on it. Returns whether
  * the order agrees with all of them. */
-static bool mirror(const struct cdg *cdg, struct cdg_layer *layer, uint32_t *dependents,
-                   uint64_t *count)
+static bool fill_before_rows(const struct cdg *cdg, struct cdg_layer *layer, uint32_t *dependents,
+                             uint64_t *count)
 {
     const struct network *network = cdg->network;
     bool agrees = true;
@@ -180,7 +183,7 @@ static bool mirror(const struct cdg *cdg, struct cdg_layer *layer, uint32_t *dep
 }
 
 /* Kahn's algorithm; false if there is a cycle. */
-static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
+static bool sort_channels(struct cdg *cdg, unsigned index, uint32_t *dependents)
 {
     const struct network *network = cdg->network;
     uint32_t *queue = mem_alloc((cdg->channels + 1) * sizeof *queue), tail = 0;
@@ -207,22 +210,23 @@ static bool find_order(struct cdg *cdg, unsigned index, uint32_t *dependents)
 
 bool cdg_sort(struct cdg *cdg, unsigned index)
 {
+    assert(index < cdg->count && !cdg->on_trial);
     uint32_t *dependents = mem_zalloc(cdg->channels + 1, sizeof *dependents);
     uint64_t count = 0;
-    bool sorted = mirror(cdg, &cdg->layer[index], dependents, &count);
+    bool sorted = fill_before_rows(cdg, &cdg->layer[index], dependents, &count);
     if (sorted)
         cdg->insertions += count;
     else
-        sorted = find_order(cdg, index, dependents);
+        sorted = sort_channels(cdg, index, dependents);
     mem_free(dependents);
     return sorted;
 }
 
 /* ---- one at a time ---- */
 
-/* Takes a channel that was found into the list of its side. True if the other side has found it,
- * too: then there is a path from `out` to `in`, and `seen` of the channel tells whether it needs
- * the trial. */
+/* Adds a channel that a search found to the list of its side. True if the search from the other
+ * side found it, too: then a path leads from `out` to `in`, and `seen` of the channel says whether
+ * that path needs the trial. */
 static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
 {
     uint8_t *seen = &cdg->seen[channel];
@@ -241,7 +245,7 @@ static bool take_found(struct cdg *cdg, uint32_t channel, uint8_t how)
     return false;
 }
 
-/* Takes all that a channel depends on, up to the place `limit`. */
+/* Adds all channels that a channel depends on, up to the place `limit`. */
 static bool look_ahead(struct cdg *cdg, const struct cdg_layer *layer, uint32_t channel,
                        uint64_t limit, uint32_t *met)
 {
@@ -261,7 +265,7 @@ static bool look_ahead(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
     return false;
 }
 
-/* Takes all that depend on a channel, from the place `limit` on. */
+/* Adds all channels that depend on a channel, from the place `limit` on. */
 static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t channel,
                         uint64_t limit, uint32_t *met)
 {
@@ -283,11 +287,11 @@ static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t
     return false;
 }
 
-/* Looks from both ends of a new dependency, always where there is less so far, for a path from
- * `out` to `in`, which must lie between their places. If there is none, one of the two has found
- * all that lies ahead of `out` or behind `in` there: returns which, or 0 if there is a path. */
-static unsigned search(struct cdg *cdg, const struct cdg_layer *layer, uint32_t in, uint32_t out,
-                       uint32_t *met)
+/* Searches for a path from `out` to `in`, which must lie between their places, from both ends in
+ * turns, the smaller search first. Returns 0 if there is one, else the side whose search is
+ * complete. */
+static unsigned search_path(struct cdg *cdg, const struct cdg_layer *layer, uint32_t in,
+                            uint32_t out, uint32_t *met)
 {
     uint64_t low = layer->place[out], high = layer->place[in];
     size_t ahead = 0, behind = 0;
@@ -314,7 +318,7 @@ static int compare_places(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* In the order that they have now. Mostly there are a handful. */
+/* Sorts by place. Most lists are short. */
 static void sort_moved(struct cdg_place *moved, size_t count)
 {
     if (count > 128) {
@@ -330,9 +334,8 @@ static void sort_moved(struct cdg_place *moved, size_t count)
     }
 }
 
-/* Takes channels out of the order and puts them in again behind `last`. Where insertions are
- * similar, more will go to the same place: they leave room for that, those that lie ahead of `out`
- * behind them and the others before them. */
+/* Moves channels behind `last`. If insertions are similar, more channels will move to the same
+ * place: a gap stays free behind those ahead of `out`, and before the others. */
 static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last, unsigned side)
 {
     const uint64_t narrow = UINT64_C(1) << 20;
@@ -363,7 +366,7 @@ static void move_behind(struct cdg *cdg, struct cdg_layer *layer, uint32_t last,
     cdg->reordering += gap ? count : end;
 }
 
-/* What lies ahead of `out` goes to just behind `in`, or what lies behind `in` to before `out`. */
+/* Moves the channels ahead of `out` to just behind `in`, or those behind `in` to before `out`. */
 static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint32_t out,
                     unsigned side)
 {
@@ -379,7 +382,7 @@ static void reorder(struct cdg *cdg, struct cdg_layer *layer, uint32_t in, uint3
     move_behind(cdg, layer, last, side);
 }
 
-static void flip(uint64_t *row, uint32_t bit)
+static void flip_bit(uint64_t *row, uint32_t bit)
 {
     row[bit / 64] ^= UINT64_C(1) << (bit % 64);
 }
@@ -388,12 +391,12 @@ static void flip_dependency(const struct cdg *cdg, struct cdg_layer *layer, uint
                             uint32_t out)
 {
     uint32_t first = cdg->network->first_edge[cdg->network->edges[in].to];
-    flip(layer->after + cdg_row_of(cdg, in), out - first);
-    flip(layer->before + cdg_row(cdg, out), cdg->reverse[in] - first);
+    flip_bit(layer->after + cdg_row_of(cdg, in), out - first);
+    flip_bit(layer->before + cdg_row(cdg, out), cdg->reverse[in] - first);
 }
 
 /* Makes the order agree with a new dependency; false if it would close a cycle. */
-static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
+static bool make_order_agree(struct cdg *cdg, struct cdg_layer *layer, struct cdg_dependency new)
 {
     uint32_t met;
     unsigned side = 0;
@@ -401,7 +404,7 @@ static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_depen
     if (layer->place[new.in] < layer->place[new.out])
         return true;
     if (!cdg->similar || !cdg_path_closes(cdg, new)) {
-        side = search(cdg, layer, new.in, new.out, &met);
+        side = search_path(cdg, layer, new.in, new.out, &met);
         if (side)
             reorder(cdg, layer, new.in, new.out, side);
         else
@@ -415,7 +418,7 @@ static bool make_room(struct cdg *cdg, struct cdg_layer *layer, struct cdg_depen
     }
     if (!side)
         cdg_set_add(cdg, layer->refused, new.in, new.out);
-    /* A cycle that contains a dependency on trial must not be refused for ever. */
+    /* If the cycle contains a dependency on trial, the refusal ends with the trial. */
     if (!side && on_trial)
         vec_push(&cdg->blocked, new);
     return side;
@@ -428,7 +431,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
     cdg->insertions++;
     if (cdg_set_has(cdg, layer->after, in, out))
         return CDG_HAD;
-    if (cdg_set_has(cdg, layer->refused, in, out) || !make_room(cdg, layer, new))
+    if (cdg_set_has(cdg, layer->refused, in, out) || !make_order_agree(cdg, layer, new))
         return CDG_REFUSED;
     flip_dependency(cdg, layer, in, out);
     if (cdg->on_trial) {
@@ -442,6 +445,7 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
 
 void cdg_begin(struct cdg *cdg)
 {
+    assert(!cdg->on_trial);
     cdg->on_trial = true;
     cdg->added.count = cdg->blocked.count = 0;
 }
@@ -450,11 +454,12 @@ static void end_trial(struct cdg *cdg, bool keep,
                       bool (*wanted)(const void *context, struct cdg_dependency added),
                       const void *context)
 {
+    assert(cdg->on_trial);
     bool all = true;
     for (size_t i = 0; i < cdg->added.count; i++) {
         struct cdg_dependency added = cdg->added.items[i];
         struct cdg_layer *layer = &cdg->layer[added.layer];
-        flip(layer->trial + cdg_row_of(cdg, added.in), cdg_bit(cdg, added.in, added.out));
+        flip_bit(layer->trial + cdg_row_of(cdg, added.in), cdg_bit(cdg, added.in, added.out));
         if (wanted ? wanted(context, added) : keep)
             continue;
         flip_dependency(cdg, layer, added.in, added.out);
@@ -462,8 +467,8 @@ static void end_trial(struct cdg *cdg, bool keep,
     }
     for (size_t i = 0; !all && i < cdg->blocked.count; i++) {
         struct cdg_dependency blocked = cdg->blocked.items[i];
-        flip(cdg->layer[blocked.layer].refused + cdg_row_of(cdg, blocked.in),
-             cdg_bit(cdg, blocked.in, blocked.out));
+        flip_bit(cdg->layer[blocked.layer].refused + cdg_row_of(cdg, blocked.in),
+                 cdg_bit(cdg, blocked.in, blocked.out));
     }
     cdg->on_trial = false;
 }

@@ -14,16 +14,16 @@
  *
  * Dependencies are inserted one at a time, and one that would close a cycle is refused. For that
  * every layer keeps its channels in a topological order. An insertion that agrees with the order
- * costs a look at two places in it. For any other one the order is searched from both ends of the
- * new dependency, as in D. Pearce and P. Kelly, "A dynamic topological sort algorithm for directed
+ * compares two places in it. For any other one, the order is searched from both ends of the new
+ * dependency, as in D. Pearce and P. Kelly, "A dynamic topological sort algorithm for directed
  * acyclic graphs" (2006). The two searches advance in turns, the smaller one first; when one of
  * them has seen everything between the two places, what it has seen moves to beyond the other end.
  * Mostly that is a handful of channels. To make moves cheap the order is a linked list with
  * ascending labels that have gaps between them (P. Dietz and D. Sleator, "Two algorithms for
  * maintaining order in a list", 1987, in its simplest form).
  *
- * Refusals are remembered until a dependency is removed, so that asking again costs one bit.
- * Removing dependencies, or undoing a trial, never invalidates an order: the order stays.
+ * Refusals are stored until a dependency is removed: a second attempt reads one bit. Removing
+ * dependencies, or undoing a trial, never invalidates an order: the order stays.
  *
  * A graph can follow its network through changes: cdg_move() carries it over to a network that has
  * lost or gained links and switches. Old dependencies stay: packets that old tables sent may still
@@ -43,13 +43,13 @@ struct cdg_dependency {
 enum cdg_answer { CDG_HAD, CDG_ADDED, CDG_REFUSED };
 
 struct cdg_layer {
-    uint64_t *after;   /* sets of dependencies, see cdg_set_new(): those of the layer, */
-    uint64_t *refused; /* those that would close a cycle, */
-    uint64_t *trial;   /* and those that a running trial has added */
+    uint64_t *after;   /* set (see cdg_set_new()): dependencies of the layer */
+    uint64_t *refused; /* set: dependencies that would close a cycle */
+    uint64_t *trial;   /* set: dependencies that the running trial has added */
     uint64_t *before;  /* row of channel `out`, a bit for each `in` that depends on it */
     uint64_t *place;   /* by channel: a label that ascends along the order */
     uint32_t *next;    /* by channel: the order as a ring that begins and ends at `channels` */
-    uint32_t *last;    /* the same backwards */
+    uint32_t *last;    /* by channel: the order backwards */
 };
 
 struct cdg_place {
@@ -70,7 +70,7 @@ enum { CDG_PATHS = 8 };
 
 struct cdg {
     const struct network *network;
-    struct arena memory; /* of all that lasts as long as the graph */
+    struct arena memory; /* memory of all arrays below */
     uint32_t channels;
     uint32_t words;        /* of a row */
     uint32_t *reverse;     /* by channel: the other direction of its link */
@@ -78,17 +78,17 @@ struct cdg {
     uint32_t *first_order; /* the order of an empty layer, see cdg_open() */
     unsigned count;        /* of layers */
     struct cdg_layer layer[CDG_LAYERS_MAX];
-    /* What it took so far, as engine.h counts operations. */
+    /* Work so far, as engine.h counts operations. */
     uint64_t insertions; /* dependencies inserted or sorted */
-    uint64_t reordering; /* channels looked at or moved to keep the order */
+    uint64_t reordering; /* channels visited or moved to keep the order */
 
-    bool similar; /* insertions resemble each other, see cdg_similar.c; the client sets that */
+    bool similar; /* insertions resemble each other, see cdg_similar.c; set by the client */
     struct cdg_path paths[CDG_PATHS];
-    unsigned path_count; /* that were ever noted; the last few are there */
+    unsigned path_count; /* paths stored so far, in a ring */
 
     bool on_trial;
     VEC(struct cdg_dependency) added;   /* by the trial */
-    VEC(struct cdg_dependency) blocked; /* refused because of what the trial added */
+    VEC(struct cdg_dependency) blocked; /* refused because of dependencies of the trial */
 
     /* Scratch of one insertion. */
     uint8_t *seen; /* by channel: 0, or CDG_AHEAD or CDG_BEHIND, with CDG_ON_TRIAL or without */
@@ -99,51 +99,51 @@ struct cdg {
 
 /* A graph without layers. The network must outlive it. */
 void cdg_init(struct cdg *cdg, const struct network *network);
-void cdg_release(struct cdg *cdg); /* accepts released ones */
+void cdg_release(struct cdg *cdg); /* accepts a released one */
 
 /* Opens one more layer, without dependencies. Its order is up*-down*, with stages counted from the
  * switches that have terminals: on trees no dependency of a shortest path disagrees with it. */
 void cdg_open(struct cdg *cdg);
 void cdg_open_without_order(struct cdg *cdg);    /* cdg_set_order() must follow */
-void cdg_close(struct cdg *cdg, unsigned left);  /* gives up all layers but the first few */
-void cdg_clear(struct cdg *cdg, unsigned layer); /* as cdg_open() left it */
-/* Another order for a layer that has no dependencies yet: all channels, first to last. */
+void cdg_close(struct cdg *cdg, unsigned left);  /* closes all layers but the first `left` */
+void cdg_clear(struct cdg *cdg, unsigned layer); /* as after cdg_open() */
+/* Sets the order of a layer that has no dependencies yet: all channels, first to last. */
 void cdg_set_order(struct cdg *cdg, unsigned layer, const uint32_t *channels);
-/* The same with the up*-down* order of an engine: `ranks` by switch, lower is up. */
+/* Sets the order of a layer to the up*-down* order of an engine: `ranks` by switch, lower is up. */
 void cdg_order_by_rank(struct cdg *cdg, unsigned layer, const uint32_t *ranks);
 
-/* Many dependencies at once: cdg_note() takes them down without a look at the order, cdg_sort()
- * then keeps the order if it agrees with all of them, or finds another one. False if there is none;
- * then the layer is of no use until it is cleared. */
+/* Many dependencies at once: cdg_note() stores them without a check, cdg_sort() then keeps the
+ * order of the layer if it agrees with all of them, or finds another one. False if they have a
+ * cycle; the layer must be cleared then. */
 static inline void cdg_note(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out);
 bool cdg_sort(struct cdg *cdg, unsigned layer);
 
 /* Inserts one dependency, unless it would close a cycle. `out` leaves where `in` arrives. */
 enum cdg_answer cdg_insert(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out);
 
-/* A trial: what is inserted from cdg_begin() on, into any layer, can be taken back, and with it all
- * refusals that it was the reason for. Trials are not nested. */
+/* A trial: dependencies inserted from cdg_begin() on, into any layer, can be removed again,
+ * together with the refusals that they caused. Trials are not nested. */
 void cdg_begin(struct cdg *cdg);
-/* Ends the trial: all of it stays, or nothing. Returns `keep`. */
+/* Ends the trial: keeps all dependencies that it inserted, or removes them. Returns `keep`. */
 bool cdg_end(struct cdg *cdg, bool keep);
-/* Ends the trial with a part of what was inserted. */
+/* Ends the trial and keeps the `wanted` dependencies. */
 void cdg_commit_if(struct cdg *cdg,
                    bool (*wanted)(const void *context, struct cdg_dependency added),
                    const void *context);
 
 /* cdg_move.c. The same graph for a changed network: `to_new` has the new index of each old switch,
  * or NETWORK_NONE. A link that is the same in both networks (same switches, same ports) keeps its
- * dependencies and its place in every order; links that went are dropped; links that came have no
- * dependencies yet. `cdg` need not be initialized; `from` must have no trial running. */
+ * dependencies and its place in every order. Lost links are dropped, and new links have no
+ * dependencies. `cdg` need not be initialized; `from` must have no trial running. */
 void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *network,
               const uint32_t *to_new);
 
-/* cdg_similar.c, for insertion. After a search that ended with `side`: behind which channel those
- * that it found go. */
+/* cdg_similar.c, for insertion. After a search that ended with `side`: the channel behind which the
+ * channels that it found go. */
 uint32_t cdg_far_place(const struct cdg *cdg, const struct cdg_layer *layer, unsigned side);
-/* After a search that met in `met`: notes the path from `out` to `in`. */
+/* After a search that met in `met`: stores the path from `out` to `in`. */
 void cdg_note_path(struct cdg *cdg, struct cdg_dependency refused, uint32_t met);
-/* Whether a path that was noted closes a cycle with a dependency. */
+/* Whether a stored path closes a cycle with a dependency. */
 bool cdg_path_closes(const struct cdg *cdg, struct cdg_dependency new);
 
 static inline uint64_t cdg_operations(const struct cdg *cdg)
@@ -154,7 +154,7 @@ static inline size_t cdg_row(const struct cdg *cdg, uint32_t channel)
 {
     return (size_t)channel * cdg->words;
 }
-/* The row of what arrives by `in`, in `after` or in any other set. */
+/* The row of channel `in`, in `after` or in any other set. */
 static inline size_t cdg_row_of(const struct cdg *cdg, uint32_t in)
 {
     return cdg_row(cdg, cdg->reverse[in]);
@@ -186,12 +186,12 @@ static inline bool cdg_has(const struct cdg *cdg, unsigned layer, uint32_t in, u
 {
     return cdg_set_has(cdg, cdg->layer[layer].after, in, out);
 }
-/* Whether the dependency was refused before, and still is. */
+/* Whether the dependency was refused before, and the refusal still holds. */
 static inline bool cdg_refuses(const struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out)
 {
     return cdg_set_has(cdg, cdg->layer[layer].refused, in, out);
 }
-/* Whether the dependency is there, or can be inserted without a change of the order. */
+/* Whether the dependency is in the layer, or can be inserted without a change of the order. */
 static inline bool cdg_agrees(const struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out)
 {
     const uint64_t *place = cdg->layer[layer].place;

@@ -1,6 +1,7 @@
 /* Moving a graph to a changed network. */
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The number that each old channel has in the changed network; NETWORK_NONE: its link is gone. */
@@ -74,9 +75,9 @@ static void move_rows(const struct cdg *cdg, const struct cdg *from, const uint3
     }
 }
 
-/* What was in the old order stays in it. A new channel, which has no dependencies and can have any
- * place, goes behind the one that precedes it in the order of an empty layer: then what will depend
- * on it, and on what it will depend, mostly agrees with that place. */
+/* Channels of the old network keep their order. A new channel has no dependencies and can have any
+ * place: it follows the channel that precedes it in the order of an empty layer, so that later
+ * dependencies mostly agree with its place. */
 static void move_order(struct cdg *cdg, unsigned index, const struct cdg *from, const uint32_t *map)
 {
     const struct cdg_layer *old = &from->layer[index];
@@ -105,6 +106,7 @@ static void move_order(struct cdg *cdg, unsigned index, const struct cdg *from, 
 void cdg_move(struct cdg *cdg, const struct cdg *from, const struct network *network,
               const uint32_t *to_new)
 {
+    assert(!from->on_trial);
     cdg_init(cdg, network);
     uint32_t *map = map_channels(cdg, from, to_new);
     while (cdg->count < from->count) {

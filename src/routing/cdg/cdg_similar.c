@@ -1,11 +1,11 @@
 /* Insertions that resemble each other.
  *
- * After the loss of a switch, a repair leads hundreds of LIDs around it, by the same kind of hop at
- * many places. What the search for one insertion has found is then of use for the next ones:
- * - If the order changes, channels move as far as the rest allows, and not just beyond the other
- *   end of the new dependency. Then the next insertions of the kind agree with the order.
- * - If a path closes a cycle, most of it closes a cycle with the next insertions, too. It is
- *   remembered without its two ends. */
+ * After the loss of a switch, a repair routes hundreds of LIDs around it by similar hops. The
+ * result of one search then serves the next insertions:
+ * - If the order changes, channels move as far as their other dependencies allow, not just beyond
+ *   the other end of the new one. Then similar insertions agree with the order.
+ * - If a path closes a cycle, most of it closes a cycle with similar insertions, too. It is stored
+ *   without its two ends. */
 #include "routing/cdg/cdg.h"
 
 /* The switch where a channel begins. */
@@ -14,8 +14,9 @@ static uint32_t origin(const struct cdg *cdg, uint32_t channel)
     return cdg->network->edges[cdg->reverse[channel]].to;
 }
 
-/* Of the channels that a channel depends on (`ahead`), or that depend on it, the one with the first
- * place of those that were found as `seen` says; NETWORK_NONE: there is none. */
+/* Of the channels that a channel depends on (`ahead`), or that depend on it, the one with the
+ * first place among those that a search marked `seen` (0: did not find); NETWORK_NONE if there
+ * is none. */
 static uint32_t find_neighbour(const struct cdg *cdg, const struct cdg_layer *layer,
                                uint32_t channel, bool ahead, uint8_t seen)
 {
@@ -53,21 +54,21 @@ uint32_t cdg_far_place(const struct cdg *cdg, const struct cdg_layer *layer, uns
     return ahead ? layer->last[best] : best;
 }
 
-/* Whoever was found ahead of `out` can be reached from there, and whoever was found behind `in`
- * leads there. So the path is followed from where the searches met to both sides. */
+/* A channel found ahead of `out` can be reached from `out`; a channel found behind `in` leads to
+ * `in`. So the path is followed from the meeting point to both sides. */
 void cdg_note_path(struct cdg *cdg, struct cdg_dependency refused, uint32_t met)
 {
     const struct cdg_layer *layer = &cdg->layer[refused.layer];
     struct cdg_path path = {refused.layer, met, met};
     if (cdg->on_trial && cdg->added.count)
-        return; /* the path may be taken back */
+        return; /* the trial may end without this path */
     if (met == refused.out)
         path.first = find_neighbour(cdg, layer, met, true, CDG_BEHIND);
     if (met == refused.in)
         path.last = find_neighbour(cdg, layer, met, false, CDG_AHEAD);
     if (path.first == NETWORK_NONE || path.first == refused.in || path.last == NETWORK_NONE ||
         path.last == refused.out)
-        return; /* it is too short */
+        return; /* the path is too short */
     for (uint32_t next = path.first; met != refused.out && next != refused.out;
          next = find_neighbour(cdg, layer, next, false, CDG_AHEAD))
         path.first = next;

@@ -24,6 +24,7 @@ static size_t lay_out(struct dependency_graph *graph, const struct network *netw
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls)
 {
+    assert(vls > 0);
     size_t words = lay_out(graph, network, vls);
     graph->bits = mem_zalloc(words + 1, sizeof *graph->bits);
 }
@@ -35,8 +36,9 @@ void dependency_release(struct dependency_graph *graph)
     *graph = (struct dependency_graph){0};
 }
 
-static void move_rows(struct dependency_graph *graph, const struct dependency_graph *from,
-                      uint32_t old, uint32_t at, const uint8_t *is_new)
+static void move_dependency_rows(struct dependency_graph *graph,
+                                 const struct dependency_graph *from, uint32_t old, uint32_t at,
+                                 const uint8_t *is_new)
 {
     const struct network_switch *node = &graph->network->switches.items[at];
     size_t words = dependency_row_words(graph, at);
@@ -61,7 +63,7 @@ void dependency_move(struct dependency_graph *graph, const struct dependency_gra
     graph->bits = mem_alloc((words + 1) * sizeof *graph->bits);
     for (uint32_t old = 0; old < from->network->switches.count; old++)
         if (to_new[old] != NETWORK_NONE) {
-            move_rows(graph, from, old, to_new[old], is_new);
+            move_dependency_rows(graph, from, old, to_new[old], is_new);
             moved[to_new[old]] = 1;
         }
     for (uint32_t at = 0; at < network->switches.count; at++)
@@ -113,7 +115,7 @@ struct node {
     uint32_t from, bit;
 };
 
-/* The node that a bit of a row stands for. */
+/* The node of a bit of a row. */
 static struct node successor(const struct dependency_graph *graph, uint32_t from, uint32_t bit)
 {
     const struct network_switch *node = &graph->network->switches.items[from];
@@ -125,18 +127,18 @@ static struct node successor(const struct dependency_graph *graph, uint32_t from
                          .bit = bit};
 }
 
-/* Sets of nodes: for each switch a row of bits, of the channels that begin there. */
+/* Sets of nodes: a row of bits for each switch, one bit for each channel that begins there. */
 struct search {
     const struct dependency_graph *graph;
     struct arena memory;
     size_t *first_word; /* by switch */
     uint64_t *open;     /* on the path from the start to where the search is */
-    uint64_t *done;     /* nothing that they lead to closes a cycle */
+    uint64_t *done;     /* they lead into no cycle */
     VEC(struct node) path;
     uint64_t operations;
 };
 
-static void search_init(struct search *search, const struct dependency_graph *graph)
+static void cycle_search_init(struct search *search, const struct dependency_graph *graph)
 {
     uint32_t switches = (uint32_t)graph->network->switches.count;
     size_t words = 0;
@@ -150,14 +152,14 @@ static void search_init(struct search *search, const struct dependency_graph *gr
     search->done = arena_alloc(&search->memory, words * sizeof *search->done);
 }
 
-static void search_release(struct search *search)
+static void cycle_search_release(struct search *search)
 {
     arena_release(&search->memory);
     vec_release(&search->path);
 }
 
 /* The next successor of a node that is not done; false if there is none. */
-static bool next_left(const struct search *search, const struct node *node, struct node *next)
+static bool next_successor(const struct search *search, const struct node *node, struct node *next)
 {
     const struct dependency_graph *graph = search->graph;
     size_t words = dependency_row_words(graph, node->at);
@@ -174,9 +176,9 @@ static bool next_left(const struct search *search, const struct node *node, stru
     return false;
 }
 
-/* Depth first from one node; true if it leads into a cycle, which is then the end of the path,
- * beginning with the node that `found` is. */
-static bool descend(struct search *search, struct node start, struct node *found)
+/* Depth first from one node. True if it leads into a cycle: that is the end of the path, and begins
+ * with `found`. */
+static bool search_depth_first(struct search *search, struct node start, struct node *found)
 {
     search->path.count = 0;
     vec_push(&search->path, start);
@@ -185,7 +187,7 @@ static bool descend(struct search *search, struct node start, struct node *found
         struct node *last = &search->path.items[search->path.count - 1];
         uint64_t *open = search->open + search->first_word[last->at];
         search->operations++;
-        if (!next_left(search, last, found)) {
+        if (!next_successor(search, last, found)) {
             bitset_drop(search->open + search->first_word[last->from], last->bit);
             bitset_add(search->done + search->first_word[last->from], last->bit);
             search->path.count--;
@@ -199,21 +201,22 @@ static bool descend(struct search *search, struct node start, struct node *found
     return false;
 }
 
-/* The shortest way from a node back to itself. There is one. */
-static void shorten(const struct dependency_graph *graph, struct node start,
-                    struct verify_report *report)
+/* The shortest path from a node that is on a cycle back to itself. */
+static void shorten_cycle(const struct dependency_graph *graph, struct node start,
+                          struct verify_report *report)
 {
+    assert(start.from < graph->network->switches.count);
     struct search seen;
     VEC(struct node) queue = {0};
     VEC(size_t) parent = {0};
     VEC(struct node) back = {0};
     size_t head = 0;
     struct node next;
-    search_init(&seen, graph);
+    cycle_search_init(&seen, graph);
     vec_push(&queue, start);
     vec_push(&parent, 0);
     for (;;) {
-        if (!next_left(&seen, &queue.items[head], &next)) {
+        if (!next_successor(&seen, &queue.items[head], &next)) {
             head++;
             continue;
         }
@@ -236,7 +239,7 @@ static void shorten(const struct dependency_graph *graph, struct node start,
     vec_release(&queue);
     vec_release(&parent);
     vec_release(&back);
-    search_release(&seen);
+    cycle_search_release(&seen);
 }
 
 bool dependency_find_cycle_from(const struct dependency_graph *graph,
@@ -246,14 +249,15 @@ bool dependency_find_cycle_from(const struct dependency_graph *graph,
     struct search search;
     struct node found;
     bool cyclic = false;
-    search_init(&search, graph);
+    cycle_search_init(&search, graph);
     for (size_t i = 0; i < count && !cyclic; i++)
         if (!bitset_has(search.done + search.first_word[channels[i].from], channels[i].bit))
-            cyclic = descend(&search, successor(graph, channels[i].from, channels[i].bit), &found);
+            cyclic = search_depth_first(
+                &search, successor(graph, channels[i].from, channels[i].bit), &found);
     *operations += search.operations;
-    search_release(&search);
+    cycle_search_release(&search);
     if (cyclic)
-        shorten(graph, found, report);
+        shorten_cycle(graph, found, report);
     return cyclic;
 }
 

@@ -1,5 +1,5 @@
-/* The channel dependency graph of the checks. Engines, repair and planning have another one
- * (routing/cdg), which shares nothing with this.
+/* The channel dependency graph of the checks. Engines, repair and planning use routing/cdg, which
+ * shares no code with this one.
  *
  * A node is a VL of a channel, named by where the channel arrives: (switch, input port, VL). An
  * edge says that a packet there may wait for an output port and VL of that switch. All edges of a
@@ -24,9 +24,9 @@ struct dependency_channel {
 
 void dependency_init(struct dependency_graph *graph, const struct network *network, unsigned vls);
 void dependency_release(struct dependency_graph *graph);
-/* The same for another network: `to_new` has what became of each switch (NETWORK_NONE: gone);
- * channels that arrive at, or leave by, a port marked in `is_new` (by port of the new network)
- * begin without edges. */
+/* Copies a graph to another network: `to_new` has the new index of each switch (NETWORK_NONE:
+ * gone). Channels that arrive at, or leave by, a port marked in `is_new` (by port of the new
+ * network) get no edges. */
 void dependency_move(struct dependency_graph *graph, const struct dependency_graph *from,
                      const struct network *network, const uint32_t *to_new, const uint8_t *is_new);
 void dependency_merge(struct dependency_graph *graph, const struct dependency_graph *other);
@@ -51,7 +51,7 @@ static inline void dependency_add(struct dependency_graph *graph, uint32_t at, u
     graph->bits[row + bit / 64] |= UINT64_C(1) << (bit % 64);
 }
 
-/* Calls for every edge of a graph in which packets stay on their VL. */
+/* Visits every edge of a graph in which packets stay on their VL. */
 void dependency_each(const struct dependency_graph *graph,
                      void (*visit)(void *context, uint32_t at, unsigned in, unsigned out,
                                    unsigned vl),
@@ -59,7 +59,7 @@ void dependency_each(const struct dependency_graph *graph,
 
 /* Fills `cycle` with a short cycle and returns true if there is one. */
 bool dependency_find_cycle(const struct dependency_graph *graph, struct verify_report *report);
-/* The same for cycles that some of these nodes lead to. */
+/* Fills `cycle` with a cycle that these nodes lead to and returns true if there is one. */
 bool dependency_find_cycle_from(const struct dependency_graph *graph,
                                 const struct dependency_channel *channels, size_t count,
                                 uint64_t *operations, struct verify_report *report);

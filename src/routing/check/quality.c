@@ -1,11 +1,12 @@
-/* Flows are walked through the tables one by one and counted on the channels they use. Pairings,
- * shifts and destinations are jobs of their own; sums are of integers, so that they do not depend
- * on the number of threads. */
+/* Every flow is followed through the tables and counted on the channels that it uses. Pairings,
+ * shifts and destinations are separate jobs. All sums are integers, so that they do not depend on
+ * the number of threads. */
 #include "routing/check/quality.h"
 
 #include "base/rng.h"
 #include "base/sort.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SLICES_PER_WORKER = 4, LOW_PERCENT = 5 };
@@ -59,8 +60,8 @@ static void flows_clear(struct flows *flows)
     flows->count = 0;
 }
 
-/* Appends the channels of a route, the link to the destination included. Returns how many; 0 if it
- * does not arrive. */
+/* Appends the channels of a route, with the link to the destination. Returns their number; 0 if the
+ * route does not arrive. */
 static uint32_t follow_route(struct flows *flows, uint32_t at, uint32_t lid, uint32_t destination)
 {
     const struct network *network = flows->measure->network;
@@ -230,6 +231,7 @@ static void list_terminals(struct measure *measure)
 void quality_measure(const struct network *network, const struct routes *routes,
                      const struct quality_options *options, struct quality *quality)
 {
+    assert(routes->switch_count == network->switches.count);
     struct measure measure = {
         .network = network,
         .routes = routes,

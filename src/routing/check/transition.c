@@ -1,28 +1,28 @@
-/* Every state on the way from old tables to new ones.
+/* Checks every state between old tables and new ones.
  *
  * Nothing is simulated step by step: between two drains dependencies only add up, so it is enough
  * to look at each such stretch as a whole, LID by LID. A switch whose entry is written in wave w
- * forwards by the old entry until w is acknowledged and by the new one from when w begins. Hence
- * traffic that needs a new entry to come this far can meet an old entry only if no wave on its way
- * is later than the receiver's; all other combinations are possible within the stretch. Only if a
- * stretch has a cycle are its waves looked at one after the other, to name the first that is
- * dangerous.
+ * forwards by the old entry until w is acknowledged and by the new one from when w begins. Hence a
+ * packet that has met new entries can meet an old entry only if none of theirs was written in a
+ * later wave; all other combinations are possible within the stretch. Only if a stretch has a cycle
+ * are its waves looked at one after the other, to name the first that is dangerous.
  *
- * Packets stay on the lane of their source's old service level (or of the first level, if the plan
+ * Packets stay on the VL of their source's old service level (or of the first level, if the plan
  * has those: then a state with the old tables and both levels comes before all others), or count on
- * all lanes if nobody knows it. When the waves are through, the stuck entries are written as one
- * more wave, after a drain and without the packets of held lanes; then sources may use new levels,
- * and what these do by the new tables is added to the last stretch. An order that leaves entries
- * out says nothing about that.
+ * all VLs if that level is unknown. After the last wave the stuck entries are written as one more
+ * wave, after a drain and without the packets of held VLs; then sources may use new levels, and
+ * their packets by the new tables are added to the last stretch, unless the plan leaves entries
+ * out.
  *
  * The graph is built from scratch for each stretch, by other code than the planner's. */
 #include "routing/check/transition.h"
 
 #include "routing/check/dependency.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum { WAVE_NEVER = UINT32_MAX, LANES_MOST = 16 };
+enum { WAVE_NEVER = UINT32_MAX, VLS_MOST = 16 };
 
 struct transition {
     const struct network *network;
@@ -30,18 +30,18 @@ struct transition {
     uint32_t stride;
     uint32_t *wave;      /* [switch * stride + LID] */
     uint32_t first, end; /* the waves of this stretch */
-    unsigned lanes;      /* in all */
-    unsigned lane;       /* of the packets that are followed */
-    uint16_t held;       /* no packets of old levels are on these */
-    bool changed; /* the packets that are followed have new levels, and all waves are through */
+    unsigned vls;        /* number of VLs */
+    unsigned vl;         /* VL of the packets that are followed */
+    uint16_t held;       /* VLs without packets of old levels */
+    bool changed;        /* packets of new levels are followed, after all waves */
     struct dependency_graph graph;
     uint64_t holes;
-    uint32_t *since; /* [switch * 2 + choice]: the first wave in which traffic that counts may be
-                        forwarded so; WAVE_NEVER: not at all */
-    VEC(uint32_t) queue; /* of the same numbers */
+    uint32_t *since;     /* [switch * 2 + choice]: the first wave in which packets that count may be
+                            forwarded by this choice; WAVE_NEVER: none */
+    VEC(uint32_t) queue; /* queue of indices into `since` */
 };
 
-/* What a switch may do with a LID during the stretch. */
+/* The entries by which a switch may forward a LID during the stretch. */
 struct choice {
     uint8_t port[2];
     bool is_new[2];
@@ -54,7 +54,7 @@ static struct choice choices_of(const struct transition *transition, uint32_t at
     struct choice choice = {0};
     uint8_t before = routes_port(transition->before, at, lid);
     uint8_t after = routes_port(transition->after, at, lid);
-    if (transition->changed) { /* written long ago */
+    if (transition->changed) { /* all entries are written */
         choice.port[choice.count] = after;
         choice.is_new[choice.count++] = true;
         return choice;
@@ -71,7 +71,7 @@ static struct choice choices_of(const struct transition *transition, uint32_t at
     return choice;
 }
 
-static void reach(struct transition *transition, uint32_t number, uint32_t wave)
+static void queue_choice(struct transition *transition, uint32_t number, uint32_t wave)
 {
     if (transition->since[number] <= wave)
         return;
@@ -79,7 +79,7 @@ static void reach(struct transition *transition, uint32_t number, uint32_t wave)
     vec_push(&transition->queue, number);
 }
 
-/* All that packets to the LID can do at the switch behind one of `at`'s choices. */
+/* Adds all dependencies of packets to the LID at the switch behind one of `at`'s choices. */
 static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
                        const struct choice *sender, unsigned way)
 {
@@ -95,31 +95,31 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
         since = sender->wave;
     for (unsigned i = 0; i < receiver.count; i++) {
         if (!receiver.is_new[i] && since > receiver.wave)
-            continue; /* too late */
+            continue; /* the old entry is gone by then */
         uint8_t out = receiver.port[i];
         transition->holes +=
             out > node->port_count ||
             (out && network->ports.items[node->first_port + out].peer == NETWORK_NONE);
         if (network_link_at(network, to, out))
-            dependency_add(&transition->graph, to, link->peer_port, transition->lane, out,
-                           transition->lane);
-        reach(transition, to * 2 + i, since);
+            dependency_add(&transition->graph, to, link->peer_port, transition->vl, out,
+                           transition->vl);
+        queue_choice(transition, to * 2 + i, since);
     }
 }
 
-/* The lanes on which packets from a switch to a LID may be. */
-static unsigned lanes_of_source(const struct routes *routes, uint32_t at, uint32_t lid)
+/* The VLs on which packets from a switch to a LID may be. */
+static unsigned vls_of_source(const struct routes *routes, uint32_t at, uint32_t lid)
 {
     if (routes->service_levels && lid < routes->stride)
-        return 1u << routes->service_levels[(size_t)at * routes->stride + lid] % LANES_MOST;
+        return 1u << routes->service_levels[(size_t)at * routes->stride + lid] % VLS_MOST;
     if (routes->service_levels || routes->vls <= 1)
         return 1;
-    return (1u << (routes->vls < LANES_MOST ? routes->vls : LANES_MOST)) - 1;
+    return (1u << (routes->vls < VLS_MOST ? routes->vls : VLS_MOST)) - 1;
 }
 
-/* From every switch where traffic to the LID on this lane may begin: all of them, but for the LID
- * of a switch, or of nobody any more, only those with terminals. */
-static void add_lane(struct transition *transition, uint32_t lid, const struct routes *levels)
+/* Starts at every switch where packets to the LID on this VL may begin: all switches; for the LID
+ * of a switch, or an unused LID, those with terminals. */
+static void add_vl(struct transition *transition, uint32_t lid, const struct routes *levels)
 {
     const struct network *network = transition->network;
     uint32_t switches = (uint32_t)network->switches.count;
@@ -128,10 +128,10 @@ static void add_lane(struct transition *transition, uint32_t lid, const struct r
     transition->queue.count = 0;
     memset(transition->since, 0xFF, switches * 2u * sizeof *transition->since);
     for (uint32_t at = 0; at < switches; at++)
-        if ((lanes_of_source(levels, at, lid) >> transition->lane & 1) &&
+        if ((vls_of_source(levels, at, lid) >> transition->vl & 1) &&
             (!only_terminals || network_terminal_count(network, at) > 0))
             for (uint32_t way = 0; way < 2; way++)
-                reach(transition, at * 2 + way, transition->first);
+                queue_choice(transition, at * 2 + way, transition->first);
     for (size_t head = 0; head < transition->queue.count; head++) {
         uint32_t at = transition->queue.items[head] / 2, way = transition->queue.items[head] % 2;
         struct choice sender = choices_of(transition, at, lid);
@@ -143,24 +143,24 @@ static void add_lane(struct transition *transition, uint32_t lid, const struct r
 /* All packets that sources send by these service levels. */
 static void add_packets(struct transition *transition, const struct routes *levels, unsigned held)
 {
-    for (unsigned lane = 0; lane < transition->lanes; lane++) {
-        if (held >> lane & 1)
+    for (unsigned vl = 0; vl < transition->vls; vl++) {
+        if (held >> vl & 1)
             continue;
-        transition->lane = lane;
+        transition->vl = vl;
         for (uint32_t lid = 1; lid < transition->stride; lid++)
-            add_lane(transition, lid, levels);
+            add_vl(transition, lid, levels);
     }
 }
 
-/* True if the waves first … end-1 together are safe, and if new service levels are, too, if sources
- * hear of them then (`change`); else `found` has the cycle. */
+/* True if the waves first … end-1 together are safe, and with `change` also the use of new service
+ * levels after them; else `found` has the cycle. */
 static bool stretch_is_safe(struct transition *transition, uint32_t first, uint32_t end,
                             bool change, struct verify_report *found)
 {
     transition->first = first;
     transition->end = end;
     transition->holes = 0;
-    dependency_init(&transition->graph, transition->network, transition->lanes);
+    dependency_init(&transition->graph, transition->network, transition->vls);
     add_packets(transition, transition->before, transition->held);
     transition->changed = true;
     if (change)
@@ -197,13 +197,13 @@ static void note_waves(struct transition *transition, const struct update_plan *
         note_update(transition, &plan->stuck.items[i], (uint32_t)plan->waves.count);
 }
 
-/* What comes after all waves, the first of which since the last drain is `last`. */
+/* Checks the states after all waves. `last` is the first wave since the last drain. */
 static void check_end(struct transition *transition, const struct update_plan *plan, uint32_t last,
                       struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count;
-    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_lanes;
-    transition->held = plan->stuck_lanes;
+    bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_vls;
+    transition->held = plan->stuck_vls;
     if (hold && !stretch_is_safe(transition, waves, waves + 1, false, &report->cycle))
         report->when = TRANSITION_HOLD;
     else if (change &&
@@ -234,24 +234,24 @@ static void check_stretches(struct transition *transition, const struct update_p
         last = first;
         first = end;
     }
-    if (report->safe && (transition->lanes > 1 || plan->stuck.count))
+    if (report->safe && (transition->vls > 1 || plan->stuck.count))
         check_end(transition, plan, last, report);
 }
 
-/* As many as any packet is on; with one, new levels cannot add anything to old ones. */
-static unsigned count_lanes(const struct routes *before, const struct routes *after)
+/* The number of VLs that any packet uses. With one, new levels add nothing to old ones. */
+static unsigned count_vls(const struct routes *before, const struct routes *after)
 {
     unsigned used = 0;
     for (int i = 0; i < 2; i++) {
         const struct routes *routes = i ? after : before;
         for (uint32_t at = 0; at < routes->switch_count; at++)
             for (uint32_t lid = 0; lid < routes->stride; lid++)
-                used |= lanes_of_source(routes, at, lid);
+                used |= vls_of_source(routes, at, lid);
     }
     return used ? 32u - (unsigned)__builtin_clz(used) : 1;
 }
 
-static void describe(const struct network *network, struct transition_report *report)
+static void describe_unsafe_state(const struct network *network, struct transition_report *report)
 {
     struct text text = {0};
     switch (report->when) {
@@ -260,7 +260,7 @@ static void describe(const struct network *network, struct transition_report *re
     case TRANSITION_HOLD: text_puts(&text, "while lanes are held"); break;
     case TRANSITION_LEVELS: text_puts(&text, "when service levels change"); break;
     }
-    text_puts(&text, ": circle on ");
+    text_puts(&text, ": cycle on ");
     verify_write_cycle(network, report->cycle.cycle.items, report->cycle.cycle.count, &text);
     vec_push(&report->cycle.findings, arena_strdup(&report->cycle.strings, text.data));
     text_release(&text);
@@ -270,13 +270,15 @@ void verify_transition(const struct network *network, const struct routes *befor
                        const struct routes *after, const struct update_plan *plan,
                        struct transition_report *report)
 {
+    assert(before->switch_count == network->switches.count &&
+           after->switch_count == network->switches.count);
     uint32_t switches = (uint32_t)network->switches.count;
     struct transition transition = {
         .network = network,
         .before = before,
         .after = after,
         .stride = before->stride > after->stride ? before->stride : after->stride,
-        .lanes = count_lanes(before, after),
+        .vls = count_vls(before, after),
     };
     struct routes first = *before;
     first.service_levels = plan->first_levels;
@@ -291,8 +293,8 @@ void verify_transition(const struct network *network, const struct routes *befor
                 routes_port(before, at, lid) != routes_port(after, at, lid);
     report->drains = update_plan_drains(plan);
     if (plan->first_levels) {
-        transition.lanes = LANES_MOST;
-        dependency_init(&transition.graph, network, transition.lanes);
+        transition.vls = VLS_MOST;
+        dependency_init(&transition.graph, network, transition.vls);
         add_packets(&transition, before, 0);
         add_packets(&transition, &first, 0);
         report->safe = !dependency_find_cycle(&transition.graph, &report->cycle);
@@ -303,7 +305,7 @@ void verify_transition(const struct network *network, const struct routes *befor
     if (report->safe)
         check_stretches(&transition, plan, report);
     if (!report->safe)
-        describe(network, report);
+        describe_unsafe_state(network, report);
     mem_free(transition.wave);
     mem_free(transition.since);
     vec_release(&transition.queue);

@@ -1,4 +1,5 @@
-/* An independent check of an update from old to new tables, step by step (rule: see order.h). */
+/* An independent check of an update from old to new tables, step by step (rule: see
+ * update/make_plan.h). */
 #ifndef WEFT_ROUTING_CHECK_TRANSITION_H
 #define WEFT_ROUTING_CHECK_TRANSITION_H
 
@@ -6,19 +7,19 @@
 #include "routing/model/update_plan.h"
 
 enum transition_time {
-    TRANSITION_FIRST,  /* when sources hear of the plan's first levels */
-    TRANSITION_WAVE,   /* while waves go out */
-    TRANSITION_HOLD,   /* while lanes are held and the stuck entries are written */
-    TRANSITION_LEVELS, /* when sources hear of new service levels */
+    TRANSITION_FIRST,  /* when sources begin to use the plan's first levels */
+    TRANSITION_WAVE,   /* during the waves */
+    TRANSITION_HOLD,   /* while VLs are held and the stuck entries are written */
+    TRANSITION_LEVELS, /* when sources begin to use new service levels */
 };
 
 struct transition_report {
     bool safe;
-    enum transition_time when; /* it is not */
-    size_t wave;               /* the first wave during which it is not; all waves: after them */
-    uint64_t drains;           /* asked for by the plan */
+    enum transition_time when; /* when it is unsafe */
+    size_t wave;               /* the first unsafe wave; number of waves: after them */
+    uint64_t drains;           /* in the plan */
     uint64_t left_out;         /* entries that differ and that the plan does not touch */
-    uint64_t holes; /* entries without a way on, met on the way (old tables may have them) */
+    uint64_t holes; /* entries that lead to no link, met by packets (old tables may have them) */
     struct verify_report cycle; /* only `cycle` and `findings` are filled */
 };
 

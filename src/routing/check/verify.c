@@ -1,20 +1,20 @@
 /* The walk over all tables.
  *
- * Every thread has a slice of the work: it takes blocks of LIDs as long as there are any, with
- * counts and a dependency graph of its own, which are added up in the end. For one LID every switch
- * has one next step, so the walks of all sources form a forest: each switch is resolved once, in
- * O(switches) for the LID. Going through the forest from the far end, traffic is added up towards
- * the destination, which gives the loads, and the lanes that it arrives on, which gives the
- * dependencies.
+ * Every thread takes blocks of LIDs until none is left. It has counts and a dependency graph of its
+ * own, which are added up in the end. For one LID every switch has one next step, so the walks of
+ * all sources form a forest: each switch is resolved once, in O(switches) for the LID. Going
+ * through the forest from the far end, traffic is added up towards the destination, which gives the
+ * loads, and the VLs that it arrives on, which gives the dependencies.
  *
- * LIDs that all switches deliver take the short way of walk.h.
+ * walk.h checks the LIDs that all switches deliver, and is faster.
  *
- * Left out: the links between terminals and their switches. Nothing waits behind a terminal, and
+ * Left out: the links between terminals and their switches. No packet waits behind a terminal, and
  * their load does not depend on the tables. */
 #include "routing/check/verify.h"
 
 #include "routing/check/walk.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +24,8 @@ enum state { STATE_NEW, STATE_OPEN, STATE_DELIVERED, STATE_LOST, STATE_LOOP };
 struct check {
     const struct network *network;
     const struct routes *routes;
-    const struct lanes *lanes;
-    uint16_t *back; /* see walk.h; or NULL */
+    const struct vl_map *map; /* NULL: VLs by the service levels of the routes */
+    uint16_t *back;           /* see walk.h; or NULL */
     bool reversible;
     uint32_t switch_count;
     unsigned vls, slices;
@@ -42,10 +42,10 @@ struct slice {
     struct verify_report sum;   /* without `cycle` */
     VEC(uint32_t) finding_lids; /* of its findings: they ascend */
     struct dependency_graph dependencies;
-    struct walk walk; /* for LIDs that are in order; the rest is for all others */
+    struct walk walk; /* for LIDs that every switch delivers; the fields below are for all others */
     uint8_t *state;
-    uint32_t *next;  /* by switch, where STEP_MOVE leads */
-    uint16_t *lanes; /* by switch: lanes on which this traffic leaves it */
+    uint32_t *next; /* by switch, where STEP_MOVE leads */
+    uint16_t *vls;  /* by switch: VLs on which this traffic leaves it */
     uint32_t *hops;
     uint64_t *weight;
     uint32_t *stack, *order;
@@ -70,7 +70,7 @@ static enum step take_step(const struct check *check, const struct verify_target
     return STEP_MOVE;
 }
 
-/* Follows one source again, for a person. */
+/* Adds a finding: the path from one source. */
 static void note_walk(const struct check *check, struct slice *slice,
                       const struct verify_target *target, uint32_t from, const char *what)
 {
@@ -99,9 +99,10 @@ static void note_walk(const struct check *check, struct slice *slice,
     text_release(&text);
 }
 
-/* Follows the entries from a switch to one that is resolved, and resolves all on the way. */
-static void resolve(const struct check *check, struct slice *slice,
-                    const struct verify_target *target, uint32_t from)
+/* Follows the entries from a switch to one that is resolved, and resolves all switches on the
+ * path. */
+static void resolve_switches(const struct check *check, struct slice *slice,
+                             const struct verify_target *target, uint32_t from)
 {
     uint32_t depth = 0, at = from, hops = 0;
     enum state end = STATE_NEW;
@@ -139,7 +140,7 @@ static void resolve(const struct check *check, struct slice *slice,
 static uint64_t senders_at(const struct check *check, const struct verify_target *target,
                            uint32_t from)
 {
-    uint32_t offset = 0; /* by which these terminals send to the target */
+    uint32_t offset = 0; /* LID offset that these terminals use for the target */
     if (!target->is_switch && check->routes->offsets)
         offset = check->routes->offsets[(size_t)target->at * check->switch_count + from];
     if (target->offset != offset)
@@ -183,15 +184,14 @@ static void count_delivery(const struct check *check, struct slice *slice,
 static uint8_t level_of_source(const struct check *check, const struct verify_target *target,
                                uint32_t end_point, uint32_t at)
 {
-    if (check->lanes)
-        return lanes_sl(check->lanes, end_point, target->lid);
+    if (check->map)
+        return vl_map_sl(check->map, end_point, target->lid);
     if (check->routes->service_levels)
         return check->routes->service_levels[(size_t)at * check->routes->stride + target->lid];
     return 0;
 }
 
-/* Service levels by which an end point may send to the target: its own, and that of the way back.
- */
+/* SLs by which an end point may send to the target: its own, and that of the opposite direction. */
 static uint16_t levels_of_source(const struct check *check, const struct verify_target *target,
                                  uint32_t end_point, uint32_t at)
 {
@@ -206,19 +206,19 @@ static uint16_t levels_of_source(const struct check *check, const struct verify_
     return levels;
 }
 
-static unsigned lane_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
+static unsigned vl_at(const struct check *check, uint32_t at, uint8_t in, uint8_t out, uint8_t sl)
 {
-    unsigned lane = check->lanes ? lanes_vl(check->lanes, at, in, out, sl) : sl;
-    return lane < check->vls ? lane : LANES_DISCARD;
+    unsigned vl = check->map ? vl_map_vl(check->map, at, in, out, sl) : sl;
+    return vl < check->vls ? vl : VL_MAP_DISCARD;
 }
 
-/* Lanes on which the switch's own senders of service level `sl` leave it; *levels gathers all. */
-static uint16_t lanes_of_senders(const struct check *check, const struct verify_target *target,
-                                 uint32_t at, uint8_t sl, uint16_t *levels)
+/* VLs on which the switch's own senders of SL `sl` leave it; *levels collects the SLs of all. */
+static uint16_t vls_of_senders(const struct check *check, const struct verify_target *target,
+                               uint32_t at, uint8_t sl, uint16_t *levels)
 {
     const struct network *network = check->network;
     uint8_t out = routes_port(check->routes, at, target->lid);
-    uint16_t lanes = 0;
+    uint16_t vls = 0;
     if (check->vls == 1) {
         *levels = 1;
         return !target->is_switch || network_terminal_count(network, at) > 0;
@@ -228,21 +228,21 @@ static uint16_t lanes_of_senders(const struct check *check, const struct verify_
         uint16_t own = levels_of_source(check, target, terminal, at);
         *levels |= own;
         if (own >> sl & 1)
-            lanes |= (uint16_t)(1u << lane_at(check, at, network->terminals.items[terminal].port,
-                                              out, sl));
+            vls |= (uint16_t)(1u << vl_at(check, at, network->terminals.items[terminal].port, out,
+                                          sl));
     }
     if (!target->is_switch) {
         uint16_t own = levels_of_source(check, target, NETWORK_SWITCH | at, at);
         *levels |= own;
         if (own >> sl & 1)
-            lanes |= (uint16_t)(1u << lane_at(check, at, 0, out, sl));
+            vls |= (uint16_t)(1u << vl_at(check, at, 0, out, sl));
     }
-    return lanes & (uint16_t) ~(1u << LANES_DISCARD);
+    return vls & (uint16_t) ~(1u << VL_MAP_DISCARD);
 }
 
-/* The packets that leave `from` on `lanes` arrive at the next switch and wait there. */
-static void add_dependencies(const struct check *check, struct slice *slice,
-                             const struct verify_target *target, uint32_t from, uint8_t sl)
+/* The packets that leave `from` on `vls` arrive at the next switch and wait there. */
+static void add_vl_dependencies(const struct check *check, struct slice *slice,
+                                const struct verify_target *target, uint32_t from, uint8_t sl)
 {
     const struct network *network = check->network;
     uint32_t at = slice->next[from];
@@ -251,34 +251,34 @@ static void add_dependencies(const struct check *check, struct slice *slice,
     uint8_t port = routes_port(check->routes, from, target->lid);
     uint8_t in = network->ports.items[network->switches.items[from].first_port + port].peer_port;
     uint8_t out = routes_port(check->routes, at, target->lid);
-    unsigned lane = check->vls == 1 ? 0 : lane_at(check, at, in, out, sl);
+    unsigned vl = check->vls == 1 ? 0 : vl_at(check, at, in, out, sl);
     if (check->key && check->key[at] > check->key[from] &&
         check->key[slice->next[at]] < check->key[at])
         slice->sum.down_up++;
-    if (lane == LANES_DISCARD)
+    if (vl == VL_MAP_DISCARD)
         return;
-    for (unsigned lanes = slice->lanes[from]; lanes; lanes &= lanes - 1)
-        dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(lanes), out, lane);
-    slice->lanes[at] |= (uint16_t)(1u << lane);
+    for (unsigned vls = slice->vls[from]; vls; vls &= vls - 1)
+        dependency_add(&slice->dependencies, at, in, (unsigned)__builtin_ctz(vls), out, vl);
+    slice->vls[at] |= (uint16_t)(1u << vl);
 }
 
 /* One service level, from the far end of the forest. */
 static void follow_level(const struct check *check, struct slice *slice,
                          const struct verify_target *target, uint8_t sl, uint16_t *levels)
 {
-    memset(slice->lanes, 0, check->switch_count * sizeof *slice->lanes);
+    memset(slice->vls, 0, check->switch_count * sizeof *slice->vls);
     for (uint32_t i = slice->order_count; i-- > 0;) {
         uint32_t at = slice->order[i];
-        slice->lanes[at] |= lanes_of_senders(check, target, at, sl, levels);
+        slice->vls[at] |= vls_of_senders(check, target, at, sl, levels);
         if (slice->state[at] == STATE_LOOP)
-            slice->lanes[at] |= 1;
-        if (slice->lanes[at])
-            add_dependencies(check, slice, target, at, sl);
+            slice->vls[at] |= 1;
+        if (slice->vls[at])
+            add_vl_dependencies(check, slice, target, at, sl);
     }
 }
 
-static void add_loads(const struct check *check, struct slice *slice,
-                      const struct verify_target *target)
+static void add_lid_loads(const struct check *check, struct slice *slice,
+                          const struct verify_target *target)
 {
     const struct network *network = check->network;
     for (uint32_t i = slice->order_count; i-- > 0;)
@@ -293,21 +293,21 @@ static void add_loads(const struct check *check, struct slice *slice,
     }
 }
 
-static void check_lid(const struct check *check, struct slice *slice,
-                      const struct verify_target *target)
+static void check_lid_fully(const struct check *check, struct slice *slice,
+                            const struct verify_target *target)
 {
     memset(slice->state, STATE_NEW, check->switch_count);
     slice->order_count = 0;
     for (uint32_t at = 0; at < check->switch_count; at++)
         if (slice->state[at] == STATE_NEW)
-            resolve(check, slice, target, at);
+            resolve_switches(check, slice, target, at);
     for (uint32_t at = 0; at < check->switch_count; at++)
         count_delivery(check, slice, target, at);
     if (!target->is_switch)
-        add_loads(check, slice, target);
+        add_lid_loads(check, slice, target);
     uint16_t levels = 0;
     follow_level(check, slice, target, 0, &levels);
-    for (unsigned sl = 1; sl < LANES_SLS; sl++)
+    for (unsigned sl = 1; sl < VL_MAP_SLS; sl++)
         if (levels >> sl & 1)
             follow_level(check, slice, target, (uint8_t)sl, &levels);
 }
@@ -320,7 +320,7 @@ static void check_slice(void *context, size_t index)
     uint32_t switches = check->switch_count, first;
     slice->state = arena_alloc(&slice->memory, switches);
     slice->next = arena_alloc(&slice->memory, switches * sizeof *slice->next);
-    slice->lanes = arena_alloc(&slice->memory, switches * sizeof *slice->lanes);
+    slice->vls = arena_alloc(&slice->memory, switches * sizeof *slice->vls);
     slice->hops = arena_alloc(&slice->memory, switches * sizeof *slice->hops);
     slice->weight = arena_alloc(&slice->memory, switches * sizeof *slice->weight);
     slice->stack = arena_alloc(&slice->memory, switches * sizeof *slice->stack);
@@ -344,7 +344,7 @@ static void check_slice(void *context, size_t index)
             };
             if (!check->quick ||
                 !walk_take_lid(&slice->walk, &target, &slice->sum, &slice->dependencies))
-                check_lid(check, slice, &target);
+                check_lid_fully(check, slice, &target);
         }
     for (size_t i = 0; check->quick && i < check->network->ports.count; i++)
         slice->sum.load[i] += slice->walk.load[i];
@@ -397,7 +397,7 @@ static void add_slice(struct verify_report *report, struct dependency_graph *gra
     vec_release(&slice->finding_lids);
 }
 
-/* The first of all slices' findings, in order of LIDs whoever found them. */
+/* Merges the first findings of all slices, in order of LIDs. */
 static void merge_findings(const struct check *check, struct verify_report *report)
 {
     size_t *taken = mem_zalloc(check->slices, sizeof *taken);
@@ -432,10 +432,11 @@ static void find_cycle(const struct check *check, const struct dependency_graph 
 void verify_routes(const struct network *network, const struct routes *routes,
                    const struct verify_options *options, struct verify_report *report)
 {
+    assert(routes->switch_count == network->switches.count);
     struct check check = {
         .network = network,
         .routes = routes,
-        .lanes = options->lanes,
+        .map = options->lanes,
         .switch_count = (uint32_t)network->switches.count,
         .reversible = options->reversible,
         .vls = options->lanes ? options->lanes->count : routes->vls,
@@ -451,7 +452,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
         bool one_part = network_parts(network, check.part) == 1;
         if (options->root_count)
             label_keys(&check, options->roots, options->root_count);
-        check.quick = !check.lanes && !check.key && !routes->offsets && one_part;
+        check.quick = !check.map && !check.key && !routes->offsets && one_part;
         if (check.quick && check.reversible && check.vls > 1)
             check.back = walk_levels_back(network, routes);
         check.slice = mem_zalloc(check.slices, sizeof *check.slice);
@@ -482,8 +483,8 @@ void verify_routes(const struct network *network, const struct routes *routes,
     mem_free(check.back);
 }
 
-/* For every LID in use each switch is resolved, counted, and met on the way back with its load and
- * with its lanes; the rest grows with the links alone. */
+/* For every LID in use each switch is resolved, counted, and visited for its load and for its VLs;
+ * the rest grows with the links alone. */
 uint64_t verify_operations(const struct network *network, const struct routes *routes)
 {
     uint64_t lids = 0, switches = network->switches.count;

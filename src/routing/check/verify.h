@@ -1,22 +1,22 @@
 /* An independent check of forwarding tables.
  *
- * It walks the tables as packets would and shares no code with the engines. What must hold:
+ * It follows the tables as packets do and shares no code with the engines. It checks that:
  * - every pair of end points that cables connect is delivered (terminals to terminals by the DLID
- *   that path_lookup() hands out, terminals to switches and back, switches to switches);
+ *   of path_lookup(), terminals to switches and back, switches to switches);
  * - no entry leads into a loop;
- * - on no virtual lane can packets wait for each other in a circle (the channel dependency graph of
- *   Dally and Seitz has no cycle). All traffic with a terminal at one end counts; traffic between
- *   switches is management and is only checked for delivery.
- *   Clients that ask for a reversible path use the service level of the way there for the way back,
- *   too. With `reversible` such packets count as well: what is sent to a terminal (or by it) also
- *   travels by every service level that belongs to the opposite direction.
+ * - on no VL can packets wait for each other in a cycle (the channel dependency graph of Dally and
+ *   Seitz has no cycle). All traffic with a terminal at one end counts; traffic between switches is
+ *   management and is only checked for delivery. Clients of a reversible path use one SL for both
+ *   directions: with `reversible`, packets to a terminal (or from it) also count with every SL of
+ *   the opposite direction.
+ *
  * It also counts down-up transitions where roots are given, hops, and the load of each link: the
  * ordered pairs of terminals whose route crosses it in one direction. */
 #ifndef WEFT_ROUTING_CHECK_VERIFY_H
 #define WEFT_ROUTING_CHECK_VERIFY_H
 
-#include "routing/model/lanes.h"
 #include "routing/model/routes.h"
+#include "routing/model/vl_map.h"
 #include "routing/model/workers.h"
 
 enum { VERIFY_FINDINGS = 16 };
@@ -24,15 +24,15 @@ enum { VERIFY_FINDINGS = 16 };
 struct dependency_graph;
 
 struct verify_options {
-    const struct lanes *lanes; /* NULL: as the routes say */
-    const uint32_t *roots;     /* switches; their up*-down* directions are checked too */
+    const struct vl_map *lanes; /* NULL: those of the routes */
+    const uint32_t *roots;      /* switches; their up*-down* directions are checked too */
     size_t root_count;
     const struct workers *workers; /* NULL: one thread */
-    bool reversible; /* the way back may use the service level of the way there, see below */
-    struct dependency_graph *keep; /* gets the graph of all dependencies, or NULL */
+    bool reversible;               /* both directions of a pair may use one SL, see above */
+    struct dependency_graph *keep; /* receives the graph of all dependencies; or NULL */
 };
 
-/* A channel of a cycle: out of this port of this switch, on this lane. */
+/* A channel of a cycle: out of this port of this switch, on this VL. */
 struct verify_channel {
     uint32_t at;
     uint8_t port, vl;
@@ -49,25 +49,25 @@ struct verify_report {
     unsigned vls;
     uint64_t hops_sum, hops_max; /* pairs of terminals; hops as paper 002 counts them, from the
                                     source's switch to the destination port */
-    uint64_t table_hops_sum;     /* the same from every switch to every LID */
+    uint64_t table_hops_sum;     /* hops from every switch to every LID */
     uint64_t *load;              /* by channel: switch.first_port + port; links of switches only */
     uint64_t load_max, load_sum, channels;
-    VEC(struct verify_channel) cycle; /* empty if there is none; closes on itself */
-    VEC(const char *) findings;       /* the first few, for a person; the cycle comes first */
+    VEC(struct verify_channel) cycle; /* empty if there is none; the last leads to the first */
+    VEC(const char *) findings;       /* the first few, as text; the cycle comes first */
     struct arena strings;
 };
 
 void verify_routes(const struct network *network, const struct routes *routes,
                    const struct verify_options *options, struct verify_report *report);
 void verify_report_release(struct verify_report *report);
-/* What the check costs, in operations as engine.h counts them, without making it. */
+/* The cost of the check, in operations as engine.h counts them. */
 uint64_t verify_operations(const struct network *network, const struct routes *routes);
 
 static inline bool verify_delivers(const struct verify_report *report)
 {
     return !report->undelivered && !report->switch_undelivered && !report->loops;
 }
-static inline bool verify_holds(const struct verify_report *report)
+static inline bool verify_passes(const struct verify_report *report)
 {
     return verify_delivers(report) && report->cycle.count == 0;
 }

@@ -1,4 +1,4 @@
-/* All entries that are concerned are sorted by LID, and looked at LID by LID. */
+/* Entries that the change concerns are sorted by LID and checked LID by LID. */
 #include "routing/check/verify_change.h"
 
 #include "base/bitset.h"
@@ -26,7 +26,7 @@ static bool is_same(const struct networks *networks, uint32_t was, uint32_t is)
     return a->guid == b->guid && a->port == b->port && networks->to_new[a->at] == b->at;
 }
 
-static void compare_ports(const struct networks *networks, uint32_t old, uint8_t *is_new)
+static void mark_new_ports(const struct networks *networks, uint32_t old, uint8_t *is_new)
 {
     const struct network_switch *a = &networks->before->switches.items[old];
     const struct network_switch *b = &networks->now->switches.items[networks->to_new[old]];
@@ -52,11 +52,11 @@ void verify_change_begin(struct verify_change *change, const struct network *bef
     for (uint32_t old = 0; old < before->switches.count; old++) {
         if (to_new[old] == NETWORK_NONE)
             continue;
-        compare_ports(&networks, old, change->is_new);
+        mark_new_ports(&networks, old, change->is_new);
         had_terminals[to_new[old]] = network_terminal_count(before, old) > 0;
     }
-    /* A new switch, or one that has its first terminals: these send to LIDs to which nothing that
-     * counts was sent from there. */
+    /* The terminals of a new switch, or the first ones of a switch, send to LIDs to which no
+     * packets that count were sent from there. */
     for (uint32_t at = 0; at < network->switches.count; at++)
         if (change->is_new[network->switches.items[at].first_port] ||
             (!had_terminals[at] && network_terminal_count(network, at)))
@@ -84,18 +84,18 @@ void verify_change_release(struct verify_change *change)
 
 enum age { OLD, NEW };
 
-/* A switch and its entry for the LID; means nothing where `column` is that of another LID. */
+/* A switch and its entry for the LID; valid if `column` is the walk's. */
 struct place {
     uint32_t column;
     uint32_t wave, drains; /* when the entry is written, and how many drains come before that */
-    uint16_t lanes[2];     /* of traffic that may leave by the old and by the new entry, ever */
+    uint16_t vls[2];       /* VLs of packets that may leave by the old and by the new entry */
     bool is_planned, is_changed, is_unchecked, is_done, arrives;
-    bool has_lanes[2], is_followed[2];
+    bool has_vls[2], is_followed[2];
     uint8_t before; /* the old entry, if it is changed */
 };
 
-/* A switch that forwards by its old or by its new entry, and the last wave that may have been
- * written before a packet is there. */
+/* A switch that forwards by its old or by its new entry, and the last wave that may be written
+ * before a packet is there. */
 struct state {
     uint32_t at;
     enum age age;
@@ -103,26 +103,26 @@ struct state {
 };
 enum { ANY_WAVE = UINT32_MAX };
 
-struct walk {
+struct change_walk {
     struct verify_change *change;
     const struct network *network;
     const struct routes *routes;
     struct dependency_graph *graph;
     uint32_t *part; /* by switch: its connected part */
     uint32_t lid, owner;
-    bool one_lane; /* every switch sends to the LID, and there is one lane */
+    bool one_vl; /* every switch sends to the LID, and there is one VL */
     uint32_t column;
     struct place *places; /* by switch */
     VEC(uint32_t) path;
     VEC(struct state) queue, onwards;
     uint32_t query;
-    struct asked {
+    struct visit {
         uint32_t query, wave;
-    } * asked; /* [switch * 2 + age]: the last query that came by, and the last wave of it */
+    } * visited; /* [switch * 2 + age]: the last query that visited it, and its last wave */
     VEC(struct dependency_channel) heads; /* of new dependencies */
 };
 
-static inline struct place *place_at(const struct walk *walk, uint32_t at)
+static inline struct place *place_at(const struct change_walk *walk, uint32_t at)
 {
     struct place *place = &walk->places[at];
     if (place->column != walk->column)
@@ -130,28 +130,28 @@ static inline struct place *place_at(const struct walk *walk, uint32_t at)
     return place;
 }
 
-static inline bool is_changed(const struct walk *walk, uint32_t at)
+static inline bool is_changed(const struct change_walk *walk, uint32_t at)
 {
     return walk->places[at].column == walk->column && walk->places[at].is_changed;
 }
 
-static inline uint8_t entry_at(const struct walk *walk, uint32_t at, enum age age)
+static inline uint8_t entry_at(const struct change_walk *walk, uint32_t at, enum age age)
 {
     return age == OLD && is_changed(walk, at) ? walk->places[at].before
                                               : routes_port(walk->routes, at, walk->lid);
 }
 
-/* Whether a switch sends to a neighbour, by its old entry or its new one. */
-static inline bool sends_by(const struct walk *walk, uint32_t at, uint8_t port)
+/* Whether a switch sends by a port, by its old entry or its new one. */
+static inline bool sends_by(const struct change_walk *walk, uint32_t at, uint8_t port)
 {
     return routes_port(walk->routes, at, walk->lid) == port ||
            (is_changed(walk, at) && walk->places[at].before == port);
 }
 
-/* The port behind an entry, if it is a link to another switch. An old entry never led over a link
- * that is new: that carries no traffic before the plan is carried out. */
-static inline const struct network_port *link_of(const struct walk *walk, uint32_t at, uint8_t port,
-                                                 enum age age)
+/* The port of an entry, if it is a link to another switch. An old entry never led over a new link:
+ * that carries no packets before the plan is executed. */
+static inline const struct network_port *link_of(const struct change_walk *walk, uint32_t at,
+                                                 uint8_t port, enum age age)
 {
     const struct network_port *link = network_link_at(walk->network, at, port);
     bool was_link =
@@ -159,16 +159,16 @@ static inline const struct network_port *link_of(const struct walk *walk, uint32
     return was_link ? link : NULL;
 }
 
-/* The first age that a switch has; one whose entry stays has only NEW. */
-static enum age first_age(const struct walk *walk, uint32_t at)
+/* OLD, or NEW for a switch whose entry does not change. */
+static enum age first_age(const struct change_walk *walk, uint32_t at)
 {
     return is_changed(walk, at) ? OLD : NEW;
 }
 
 /* Whether a packet that `from` forwarded by the entry of one age can meet that of another age at
  * the next switch. */
-static bool can_follow(const struct walk *walk, uint32_t from, enum age from_age, uint32_t to,
-                       enum age to_age)
+static bool can_follow(const struct change_walk *walk, uint32_t from, enum age from_age,
+                       uint32_t to, enum age to_age)
 {
     const struct place *sender = &walk->places[from], *receiver = &walk->places[to];
     if (from_age == to_age || !is_changed(walk, from) || !is_changed(walk, to))
@@ -178,8 +178,8 @@ static bool can_follow(const struct walk *walk, uint32_t from, enum age from_age
 
 /* ---- delivery ---- */
 
-/* True if the walk ends at the owner; what arrives is remembered. */
-static bool arrives(struct walk *walk, uint32_t at)
+/* True if the path ends at the owner. The result is stored by switch. */
+static bool arrives(struct change_walk *walk, uint32_t at)
 {
     const struct network_port *link;
     walk->path.count = 0;
@@ -203,8 +203,8 @@ static bool arrives(struct walk *walk, uint32_t at)
     return true;
 }
 
-/* Whether anybody at a switch sends to the LID: to an alias, those whose offset it has. */
-static bool must_arrive(const struct walk *walk, uint32_t from)
+/* Whether terminals at a switch send to the LID: to an alias, those with its offset. */
+static bool must_arrive(const struct change_walk *walk, uint32_t from)
 {
     uint32_t end = network_switch_of(walk->network, walk->owner);
     if (walk->part[from] != walk->part[end])
@@ -217,7 +217,7 @@ static bool must_arrive(const struct walk *walk, uint32_t from)
             walk->routes->offsets[(size_t)end * walk->routes->switch_count + from] == offset);
 }
 
-static int check_arrival(struct walk *walk, uint32_t from, struct err *err)
+static int check_arrival(struct change_walk *walk, uint32_t from, struct err *err)
 {
     char label[NETWORK_LABEL_BYTES];
     if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from))
@@ -228,8 +228,8 @@ static int check_arrival(struct walk *walk, uint32_t from, struct err *err)
 
 /* ---- dependencies ---- */
 
-/* The lanes on which traffic that counts begins at a switch (see verify.h). */
-static uint16_t own_lanes(const struct walk *walk, uint32_t at)
+/* The VLs on which traffic that counts begins at a switch (see verify.h). */
+static uint16_t vls_of_sources(const struct change_walk *walk, uint32_t at)
 {
     const struct routes *routes = walk->routes;
     if (walk->owner != NETWORK_NONE && walk->owner & NETWORK_SWITCH &&
@@ -241,18 +241,18 @@ static uint16_t own_lanes(const struct walk *walk, uint32_t at)
     return level < walk->graph->vls ? (uint16_t)(1u << level) : 0;
 }
 
-/* Puts a state into the queue of a query, unless it was there with as late a wave. */
-static void put_in_queue(struct walk *walk, uint32_t at, enum age age, uint32_t wave)
+/* Adds a state to the queue of a query, unless it is there with an equal or later wave. */
+static void put_in_queue(struct change_walk *walk, uint32_t at, enum age age, uint32_t wave)
 {
-    struct asked *asked = &walk->asked[at * 2 + age];
-    if (asked->query == walk->query && asked->wave >= wave)
+    struct visit *visited = &walk->visited[at * 2 + age];
+    if (visited->query == walk->query && visited->wave >= wave)
         return;
-    *asked = (struct asked){walk->query, wave};
+    *visited = (struct visit){walk->query, wave};
     vec_push(&walk->queue, ((struct state){at, age, wave}));
 }
 
-/* All who may have sent what a switch forwards by its entry of this age, one step back. */
-static void queue_senders(struct walk *walk, struct state state)
+/* Queues all states that may send packets which a switch forwards by its entry of this age. */
+static void queue_senders(struct change_walk *walk, struct state state)
 {
     const struct network *network = walk->network;
     uint32_t at = state.at, wave = state.wave;
@@ -274,63 +274,64 @@ static void queue_senders(struct walk *walk, struct state state)
     }
 }
 
-/* The lanes of all traffic that counts and that a switch may forward by its entry of this age
+/* The VLs of all traffic that counts and that a switch may forward by its entry of this age
  * before a wave later than this one is written. */
-static uint16_t lanes_through(struct walk *walk, uint32_t at, enum age age, uint32_t wave)
+static uint16_t vls_through(struct change_walk *walk, uint32_t at, enum age age, uint32_t wave)
 {
-    uint16_t all = (uint16_t)((1u << walk->graph->vls) - 1), lanes = 0;
-    if (walk->one_lane)
+    uint16_t all = (uint16_t)((1u << walk->graph->vls) - 1), vls = 0;
+    if (walk->one_vl)
         return 1;
     struct place *place = place_at(walk, at);
-    if (wave == ANY_WAVE && place->has_lanes[age])
-        return place->lanes[age];
+    if (wave == ANY_WAVE && place->has_vls[age])
+        return place->vls[age];
     walk->queue.count = 0;
     walk->query++;
     put_in_queue(walk, at, age, wave);
-    for (size_t i = 0; i < walk->queue.count && lanes != all; i++) {
-        lanes |= own_lanes(walk, walk->queue.items[i].at);
+    for (size_t i = 0; i < walk->queue.count && vls != all; i++) {
+        vls |= vls_of_sources(walk, walk->queue.items[i].at);
         queue_senders(walk, walk->queue.items[i]);
     }
-    place->has_lanes[age] |= wave == ANY_WAVE;
+    place->has_vls[age] |= wave == ANY_WAVE;
     if (wave == ANY_WAVE)
-        place->lanes[age] = lanes;
-    return lanes;
+        place->vls[age] = vls;
+    return vls;
 }
 
-/* Notes that packets which arrive by a port may wait for another one. */
-static void add_dependency(struct walk *walk, uint32_t at, uint8_t in, uint8_t out, uint16_t lanes)
+/* Adds a dependency: packets that arrive by a port may wait for another one. */
+static void add_new_dependency(struct change_walk *walk, uint32_t at, uint8_t in, uint8_t out,
+                               uint16_t vls)
 {
-    unsigned vls = walk->graph->vls;
     walk->change->operations++;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left);
-        uint64_t *row = dependency_row(walk->graph, at, in, lane);
-        if (bitset_has(row, out * vls + lane))
+    for (unsigned left = vls; left; left &= left - 1) {
+        unsigned vl = (unsigned)__builtin_ctz(left);
+        uint64_t *row = dependency_row(walk->graph, at, in, vl);
+        if (bitset_has(row, out * walk->graph->vls + vl))
             continue;
-        bitset_add(row, out * vls + lane);
-        vec_push(&walk->heads, ((struct dependency_channel){at, out * vls + lane}));
+        bitset_add(row, out * walk->graph->vls + vl);
+        vec_push(&walk->heads, ((struct dependency_channel){at, out * walk->graph->vls + vl}));
     }
 }
 
-/* What a switch forwards by its entry of one age to the next one, which forwards it by its entry of
- * another age, if that is possible. */
-static void add_pair(struct walk *walk, uint32_t from, enum age from_age, uint32_t to, uint8_t in,
-                     enum age to_age)
+/* Adds the dependency of packets that one switch forwards by its entry of one age and the next
+ * switch by its entry of another, if that is possible. */
+static void add_entry_pair(struct change_walk *walk, uint32_t from, enum age from_age, uint32_t to,
+                           uint8_t in, enum age to_age)
 {
     uint8_t out = entry_at(walk, to, to_age);
     uint32_t wave = to_age == OLD && is_changed(walk, to) ? walk->places[to].wave : ANY_WAVE;
     if (!link_of(walk, to, out, to_age) || !can_follow(walk, from, from_age, to, to_age))
         return;
     if (walk->graph->vls > 1 || !bitset_has(dependency_row(walk->graph, to, in, 0), out))
-        add_dependency(walk, to, in, out, lanes_through(walk, from, from_age, wave));
+        add_new_dependency(walk, to, in, out, vls_through(walk, from, from_age, wave));
 }
 
-/* What comes to a switch and leaves it by its entry of this age. */
-static void add_arrivals(struct walk *walk, uint32_t at, enum age age)
+/* Adds the dependencies of packets that arrive at a switch and leave it by its entry of this
+ * age. */
+static void add_arrivals(struct change_walk *walk, uint32_t at, enum age age)
 {
     const struct network *network = walk->network;
     uint8_t out = entry_at(walk, at, age);
-    const uint64_t *known = dependency_row(walk->graph, at, 0, 0) + out / 64; /* one lane */
+    const uint64_t *known = dependency_row(walk->graph, at, 0, 0) + out / 64; /* one VL */
     size_t words = dependency_row_words(walk->graph, at);
     if (!link_of(walk, at, out, age))
         return;
@@ -343,13 +344,14 @@ static void add_arrivals(struct walk *walk, uint32_t at, enum age age)
         for (enum age from = first_age(walk, edge->to); from <= NEW; from++)
             if (entry_at(walk, edge->to, from) == edge->to_port &&
                 link_of(walk, edge->to, edge->to_port, from))
-                add_pair(walk, edge->to, from, at, edge->port, age);
+                add_entry_pair(walk, edge->to, from, at, edge->port, age);
     }
 }
 
-/* How traffic goes on that leaves a switch by its entry of this age, up to the destination. Where
- * every switch sends, the next step is enough: what follows is known, or it has its own turn. */
-static void add_onwards(struct walk *walk, uint32_t at, enum age age)
+/* Adds the dependencies of packets that leave a switch by its entry of this age, up to the
+ * destination. If every switch sends to the LID, the next hop is enough: the following hops are in
+ * the graph or are checked themselves. */
+static void add_onwards(struct change_walk *walk, uint32_t at, enum age age)
 {
     walk->onwards.count = 0;
     vec_push(&walk->onwards, ((struct state){at, age, ANY_WAVE}));
@@ -363,16 +365,16 @@ static void add_onwards(struct walk *walk, uint32_t at, enum age age)
         *is_followed = true;
         uint32_t to = link->peer & ~NETWORK_SWITCH;
         for (enum age next = first_age(walk, to); next <= NEW; next++) {
-            add_pair(walk, from.at, from.age, to, link->peer_port, next);
-            if (!walk->one_lane)
+            add_entry_pair(walk, from.at, from.age, to, link->peer_port, next);
+            if (!walk->one_vl)
                 vec_push(&walk->onwards, ((struct state){to, next, ANY_WAVE}));
         }
     }
 }
 
-/* The old entry of a switch needs no look if it was checked: what packets do that met old entries
- * only is known, and what they do that met a new one is noted where they met it. */
-static int check_entry(struct walk *walk, uint32_t at, struct err *err)
+/* A checked old entry needs no second check: dependencies between old entries are in the graph, and
+ * those of an old and a new entry are added at the new one. */
+static int check_entry(struct change_walk *walk, uint32_t at, struct err *err)
 {
     int rc = check_arrival(walk, at, err);
     struct place *place = place_at(walk, at);
@@ -386,8 +388,8 @@ static int check_entry(struct walk *walk, uint32_t at, struct err *err)
 
 /* ---- all LIDs ---- */
 
-/* An entry that is concerned, and why: it is in the plan (in this wave), it is changed (from what
- * it was before), nobody has checked it, or its port leads elsewhere than before. */
+/* An entry that the change concerns, and why: it is in the plan (in this wave), it changes (from
+ * `before`), it was never checked, or its port leads elsewhere than before. */
 struct item {
     uint32_t at;
     uint16_t lid;
@@ -403,7 +405,7 @@ struct items {
 };
 
 /* Entries that lead out of a port with a new link. */
-static void list_new_links(const struct walk *walk, uint32_t at, struct items *items)
+static void list_new_links(const struct change_walk *walk, uint32_t at, struct items *items)
 {
     const struct network_switch *node = &walk->network->switches.items[at];
     const uint8_t *row = routes_row(walk->routes, at), *end = row + walk->routes->top_lid + 1;
@@ -418,9 +420,9 @@ static void list_new_links(const struct walk *walk, uint32_t at, struct items *i
     }
 }
 
-/* In the order in which they are to be read: the plan, the changes, the rest. */
-static void list_items(const struct walk *walk, const struct table_change *changes, size_t count,
-                       const struct update_plan *plan, struct items *items)
+/* In the order in which read_changes() reads them: the plan, the changes, the rest. */
+static void list_items(const struct change_walk *walk, const struct table_change *changes,
+                       size_t count, const struct update_plan *plan, struct items *items)
 {
     const struct verify_change *change = walk->change;
     const struct network *network = walk->network;
@@ -462,11 +464,11 @@ static void sort_items(struct items *items)
     items->sorted = mem_alloc((count + 1) * sizeof *items->sorted);
     for (size_t i = 0; i < count; i++)
         items->sorted[next[items->list.items[i].lid + 1]++] = items->list.items[i];
-    items->first = next; /* each is the end of the row before it now */
+    items->first = next; /* each is the end of the row before it */
 }
 
-/* Reads what the plan and the changes say of one LID. */
-static int read_changes(struct walk *walk, const struct item *items, size_t count,
+/* Reads the items of one LID. */
+static int read_changes(struct change_walk *walk, const struct item *items, size_t count,
                         const uint32_t *drains, struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
@@ -486,13 +488,13 @@ static int read_changes(struct walk *walk, const struct item *items, size_t coun
     return 0;
 }
 
-static int check_lid(struct walk *walk, const struct item *items, size_t count,
-                     const uint32_t *drains, struct err *err)
+static int check_changed_lid(struct change_walk *walk, const struct item *items, size_t count,
+                             const uint32_t *drains, struct err *err)
 {
     const struct network *network = walk->network;
     walk->column++;
     walk->owner = network_owner(network, walk->lid);
-    walk->one_lane =
+    walk->one_vl =
         walk->graph->vls == 1 && (walk->owner == NETWORK_NONE || !(walk->owner & NETWORK_SWITCH));
     int rc = read_changes(walk, items, count, drains, err);
     for (size_t i = 0; i < count && !rc; i++)
@@ -507,8 +509,8 @@ static int check_lid(struct walk *walk, const struct item *items, size_t count,
     return rc;
 }
 
-static int check_items(struct walk *walk, const struct items *items, const struct update_plan *plan,
-                       struct err *err)
+static int check_items(struct change_walk *walk, const struct items *items,
+                       const struct update_plan *plan, struct err *err)
 {
     uint32_t *drains = mem_zalloc(plan->waves.count + 1, sizeof *drains), so_far = 0;
     int rc = 0;
@@ -517,13 +519,13 @@ static int check_items(struct walk *walk, const struct items *items, const struc
     for (walk->lid = 1; walk->lid <= NETWORK_TOP_LID && !rc; walk->lid++) {
         uint32_t first = items->first[walk->lid], end = items->first[walk->lid + 1];
         if (first < end)
-            rc = check_lid(walk, items->sorted + first, end - first, drains, err);
+            rc = check_changed_lid(walk, items->sorted + first, end - first, drains, err);
     }
     mem_free(drains);
     return rc;
 }
 
-static int check_cycle(struct walk *walk, struct err *err)
+static int check_cycle(struct change_walk *walk, struct err *err)
 {
     struct verify_report report = {0};
     struct text text = {0};
@@ -542,17 +544,19 @@ int verify_change(struct verify_change *change, const struct routes *routes,
                   const struct table_change *changes, size_t count, const struct update_plan *plan,
                   struct err *err)
 {
+    assert(routes->switch_count == change->network->switches.count);
     const struct network *network = change->network;
     size_t switches = network->switches.count;
     struct arena memory = {0};
     struct items items = {0};
-    struct walk walk = {.change = change,
-                        .network = network,
-                        .routes = routes,
-                        .graph = &change->graph,
-                        .part = arena_alloc(&memory, switches * sizeof *walk.part),
-                        .places = arena_alloc(&memory, switches * sizeof *walk.places),
-                        .asked = arena_alloc(&memory, 2 * switches * sizeof *walk.asked)};
+    struct change_walk walk = {.change = change,
+                               .network = network,
+                               .routes = routes,
+                               .graph = &change->graph,
+                               .part = arena_alloc(&memory, switches * sizeof *walk.part),
+                               .places = arena_alloc(&memory, switches * sizeof *walk.places),
+                               .visited =
+                                   arena_alloc(&memory, 2 * switches * sizeof *walk.visited)};
     network_parts(network, walk.part);
     list_items(&walk, changes, count, plan, &items);
     sort_items(&items);

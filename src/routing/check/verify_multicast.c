@@ -12,19 +12,20 @@ struct multicast_check {
     struct dependency_graph graph;
     struct arena memory;
     bool layered;
-    bool circular;   /* unicast alone waits in circles: nothing more can be said */
-    bool fresh;      /* something was added since lanes were last looked at */
-    uint16_t *masks; /* [switch * positions + position] of the tree that is looked at */
-    uint8_t *seen;   /* by port of the network: packets that left by it */
+    bool cyclic;     /* unicast alone has a cycle: VLs are not checked */
+    bool fresh;      /* a tree was added since the last check of VLs */
+    uint16_t *masks; /* [switch * positions + position] of the tree under check */
+    uint8_t *seen;   /* by port of the network: a packet left by it */
     uint32_t *queue; /* switch << 8 | port of entry */
     bool *visited;   /* by switch */
-    uint32_t *met;   /* [switch * lanes + lane]: the LID that was last followed there */
+    uint32_t *met;   /* [switch * VLs + vl]: the LID that was last followed there */
 };
 
 /* ---- unicast ---- */
 
-/* On from a switch, until one that a packet of this LID and lane has been at. */
-static void follow(struct multicast_check *check, uint32_t from, uint32_t lid, unsigned vl)
+/* Follows a LID from a switch, up to one where this LID was followed on this VL before. */
+static void add_unicast_path(struct multicast_check *check, uint32_t from, uint32_t lid,
+                             unsigned vl)
 {
     const struct network *network = check->network;
     uint32_t at = from;
@@ -40,8 +41,8 @@ static void follow(struct multicast_check *check, uint32_t from, uint32_t lid, u
     }
 }
 
-/* Packets with a terminal at one end at least. With one lane, those to terminals need no following.
- */
+/* Adds packets with a terminal at one end at least. With one VL, walk_scan_dependencies() adds
+ * those to terminals. */
 static void add_unicast(struct multicast_check *check)
 {
     const struct network *network = check->network;
@@ -56,15 +57,16 @@ static void add_unicast(struct multicast_check *check)
             continue;
         for (uint32_t from = 0; from < switches; from++)
             if (network_terminal_count(network, from))
-                follow(check, from, lid,
-                       check->layered ? routes->service_levels[(size_t)from * routes->stride + lid]
-                                      : 0);
+                add_unicast_path(check, from, lid,
+                                 check->layered
+                                     ? routes->service_levels[(size_t)from * routes->stride + lid]
+                                     : 0);
     }
     mem_free(check->met);
     check->met = NULL;
 }
 
-static bool find_circle(struct multicast_check *check, struct err *err)
+static bool find_vl_cycle(struct multicast_check *check, struct err *err)
 {
     struct verify_report report = {0};
     bool found = dependency_find_cycle(&check->graph, &report);
@@ -86,7 +88,7 @@ struct multicast_check *multicast_check_new(const struct network *network,
     check->network = network;
     check->routes = routes;
     check->layered = routes->vls > 1 && routes->service_levels;
-    /* One lane more, for those groups that share theirs with nobody. */
+    /* One VL more, for groups whose VL unicast does not use. */
     dependency_init(&check->graph, network, check->layered ? routes->vls + 1u : 1);
     check->masks =
         arena_alloc(&check->memory, switches * MULTICAST_POSITIONS * sizeof *check->masks);
@@ -94,7 +96,7 @@ struct multicast_check *multicast_check_new(const struct network *network,
     check->queue = arena_alloc(&check->memory, switches * sizeof *check->queue);
     check->visited = arena_alloc(&check->memory, switches * sizeof *check->visited);
     add_unicast(check);
-    check->circular = find_circle(check, NULL);
+    check->cyclic = find_vl_cycle(check, NULL);
     return check;
 }
 
@@ -116,8 +118,10 @@ static bool is_marked(const struct multicast_check *check, uint32_t at, unsigned
            1;
 }
 
-/* A packet enters a switch by a port (its sender's, or port 0) and goes wherever masks lead. */
-static int flood(struct multicast_check *check, uint32_t first, unsigned entry, struct err *err)
+/* Follows a packet that enters a switch by a port (its sender's, or port 0) to wherever masks
+ * lead. */
+static int follow_masks(struct multicast_check *check, uint32_t first, unsigned entry,
+                        struct err *err)
 {
     const struct network *network = check->network;
     char label[NETWORK_LABEL_BYTES];
@@ -160,8 +164,8 @@ static uint32_t port_of(const struct multicast_check *check, uint32_t end_point,
            (end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
 }
 
-/* Since masks are the same at both ends of each link that is used, what is reached from one member
- * is reached from all of them, and by the same links. */
+/* Masks are the same at both ends of each link in use. So a packet from any member reaches the same
+ * ports by the same links. */
 static int compare_members(struct multicast_check *check, const struct multicast_member *members,
                            size_t count, const struct multicast_tree *tree, struct err *err)
 {
@@ -178,7 +182,8 @@ static int compare_members(struct multicast_check *check, const struct multicast
                            network_label(network, members[i].end_point, label),
                            reached ? "reached, and said not to be" : "not reached");
     }
-    for (size_t i = 0; i < count; i++) { /* what is left is too much; several may share a port */
+    for (size_t i = 0; i < count;
+         i++) { /* ports that stay marked belong to no member; several members may share a port */
         uint32_t at, port = port_of(check, members[i].end_point, &at);
         check->seen[port] &= !members[i].receives;
     }
@@ -189,13 +194,13 @@ static int compare_members(struct multicast_check *check, const struct multicast
         for (unsigned port = 0; port <= node->port_count; port++)
             if (check->seen[node->first_port + port] &&
                 !network_link_at(network, tree->arms.items[i].at, port))
-                return err_set(err, EINVAL, "port %u of 0x%016llx gets what it did not ask for",
+                return err_set(err, EINVAL, "port %u of 0x%016llx gets packets but is no member",
                                port, (unsigned long long)node->guid);
     }
     return 0;
 }
 
-/* At every switch, whatever comes by a link of the tree can wait for each of the others. */
+/* At every switch, packets that arrive by a link of the tree can wait for each other link of it. */
 static void add_waits(struct multicast_check *check, unsigned vl, const struct multicast_tree *tree)
 {
     const struct network *network = check->network;
@@ -231,9 +236,9 @@ static void clean_up(struct multicast_check *check, const struct multicast_tree 
 }
 
 /* The first member that is not missed sends. */
-static int look_at(struct multicast_check *check, const bool *usable,
-                   const struct multicast_member *members, size_t count,
-                   const struct multicast_tree *tree, struct err *err)
+static int check_masks(struct multicast_check *check, const bool *usable,
+                       const struct multicast_member *members, size_t count,
+                       const struct multicast_tree *tree, struct err *err)
 {
     size_t sender = 0;
     int status = 0;
@@ -248,28 +253,28 @@ static int look_at(struct multicast_check *check, const bool *usable,
         sender++;
     if (sender < count) {
         uint32_t at, port = port_of(check, members[sender].end_point, &at);
-        status = flood(check, at, port - check->network->switches.items[at].first_port, err);
+        status = follow_masks(check, at, port - check->network->switches.items[at].first_port, err);
     }
     return status ? status : compare_members(check, members, count, tree, err);
 }
 
-int multicast_check_tree(struct multicast_check *check, unsigned lane, const bool *usable,
+int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool *usable,
                          const struct multicast_member *members, size_t count,
                          const struct multicast_tree *tree, struct err *err)
 {
-    unsigned own = check->layered ? check->routes->vls : 0; /* nobody else is there */
-    int status = look_at(check, usable, members, count, tree, err);
+    unsigned own = check->layered ? check->routes->vls : 0; /* no unicast is on this VL */
+    int status = check_masks(check, usable, members, count, tree, err);
     if (!status) {
-        add_waits(check, check->layered && lane < own ? lane : own, tree);
+        add_waits(check, check->layered && vl < own ? vl : own, tree);
         check->fresh = true;
     }
     clean_up(check, tree);
     return status;
 }
 
-int multicast_check_lanes(struct multicast_check *check, struct err *err)
+int multicast_check_vls(struct multicast_check *check, struct err *err)
 {
-    bool look = check->fresh && !check->circular;
+    bool look = check->fresh && !check->cyclic;
     check->fresh = false;
-    return look && find_circle(check, err) ? -EDEADLK : 0;
+    return look && find_vl_cycle(check, err) ? -EDEADLK : 0;
 }

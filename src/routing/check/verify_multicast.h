@@ -1,12 +1,13 @@
 /* An independent check of multicast trees: shares no code with multicast.c.
  *
- * It looks at masks as switches do, who know of no trees: a packet leaves by every port of the mask
- * but the one by which it came. What must hold of a group:
+ * It reads masks as switches do: a packet leaves by every port of the mask except the one by which
+ * it arrived. For a group it checks that:
  * - a packet of any member reaches every other member that receives, and no other port, once;
- * - it passes no switch twice, and none that cannot carry the group;
- * - members that are said to be missed are indeed not reached.
- * And of all groups together: on no lane can their packets and those of unicast wait for each other
- * in a circle. Lanes are as in multicast.h. */
+ * - it passes no switch twice, and no switch that cannot carry the group;
+ * - missed members are not reached.
+ *
+ * For all groups together, it checks that on no VL their packets and those of unicast can wait for
+ * each other in a cycle. */
 #ifndef WEFT_ROUTING_CHECK_VERIFY_MULTICAST_H
 #define WEFT_ROUTING_CHECK_VERIFY_MULTICAST_H
 
@@ -15,18 +16,18 @@
 
 struct multicast_check;
 
-/* Network and routes must be there while trees are checked. */
+/* Network and routes must outlive the check. */
 struct multicast_check *multicast_check_new(const struct network *network,
                                             const struct routes *routes);
 void multicast_check_free(struct multicast_check *check); /* accepts NULL */
 
-/* One group: 0, or -EINVAL and what is wrong with it. What its packets can wait for is added to
- * what is known of its lane. */
-int multicast_check_tree(struct multicast_check *check, unsigned lane, const bool *usable,
+/* Checks one group: 0, or -EINVAL with the reason. Adds the dependencies of its packets to the
+ * graph of its VL. */
+int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool *usable,
                          const struct multicast_member *members, size_t count,
                          const struct multicast_tree *tree, struct err *err);
-/* All groups so far, and unicast: -EDEADLK and the circle, if there is one that unicast does not
- * have already. */
-int multicast_check_lanes(struct multicast_check *check, struct err *err);
+/* Checks all groups so far together with unicast: -EDEADLK and the cycle, if there is one that
+ * unicast alone does not have. */
+int multicast_check_vls(struct multicast_check *check, struct err *err);
 
 #endif

@@ -1,9 +1,10 @@
-/* One block of tables at a time: turned, walked outwards to resolve it, and inwards to add it up.
- */
+/* One block of tables at a time: transposed, walked outwards to resolve it, and inwards to add up
+ * loads. */
 #include "routing/check/walk.h"
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { HOPS_UNKNOWN = 0x7FFFFFFF, OUTPUTS = 256, OUTPUT_WORDS = OUTPUTS / 64 };
@@ -11,6 +12,7 @@ enum { HOPS_UNKNOWN = 0x7FFFFFFF, OUTPUTS = 256, OUTPUT_WORDS = OUTPUTS / 64 };
 void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
                unsigned vls, const uint16_t *back)
 {
+    assert(network->switches.count > 0 && vls > 0);
     uint32_t switches = (uint32_t)network->switches.count;
     *walk = (struct walk){
         .network = network,
@@ -57,7 +59,8 @@ static const uint8_t *column_of(struct walk *walk, uint32_t lid)
     return walk->columns + (size_t)(lid - first) * walk->switch_count;
 }
 
-/* Where each entry leads; false if one leads to no switch. The owner's own must lead to it. */
+/* Reads where each entry leads; false if one leads to no switch. The entry at the owner's switch
+ * must lead to the owner. */
 static bool read_entries(struct walk *walk, const struct verify_target *target,
                          const uint8_t *column)
 {
@@ -68,7 +71,7 @@ static bool read_entries(struct walk *walk, const struct verify_target *target,
         const struct network_switch *node = &network->switches.items[at];
         uint8_t port = column[at] <= node->port_count ? column[at] : 0;
         uint32_t channel = node->first_port + port;
-        /* Not below `switches` if it is a terminal or nothing, as it is behind port 0. */
+        /* not below `switches` for a terminal, no peer, or port 0 */
         uint32_t to = network->ports.items[channel].peer ^ NETWORK_SWITCH;
         walk->channel[at] = channel;
         walk->next[at] = to < switches ? to : at;
@@ -82,7 +85,7 @@ static bool read_entries(struct walk *walk, const struct verify_target *target,
            network_leads_to(network, target->at, port, target->owner);
 }
 
-/* Distances in the order that is known; false if it does not fit. */
+/* Distances in the order of the previous LID; false if it does not fit. */
 static bool follow_order(struct walk *walk, const struct verify_target *target)
 {
     bool fits = walk->order[0] == target->at;
@@ -97,8 +100,8 @@ static bool follow_order(struct walk *walk, const struct verify_target *target)
     return fits;
 }
 
-/* Distances from scratch, and the order that follows from them; false if there is a loop. */
-static bool find_order(struct walk *walk, const struct verify_target *target)
+/* Distances, and a new order by distance; false if there is a loop. */
+static bool compute_order(struct walk *walk, const struct verify_target *target)
 {
     uint32_t switches = walk->switch_count, start = target->is_switch ? 0 : 1;
     for (uint32_t at = 0; at < switches; at++)
@@ -143,7 +146,8 @@ static void count_hops(const struct walk *walk, const struct verify_target *targ
     sum->hops_max = most > sum->hops_max ? most : sum->hops_max;
 }
 
-/* From the far end inwards, so that a switch's packets are all there when it sends them on. */
+/* From the farthest switch inwards, so that a switch has all its packets before it forwards
+ * them. */
 static void add_loads(struct walk *walk)
 {
     for (uint32_t i = walk->switch_count; i-- > 1;) {
@@ -158,7 +162,7 @@ static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid
     if (!routes->service_levels)
         return 0;
     uint8_t level = routes->service_levels[(size_t)from * routes->stride + lid];
-    return level < LANES_SLS ? level : LANES_DISCARD;
+    return level < VL_MAP_SLS ? level : VL_MAP_DISCARD;
 }
 
 uint16_t *walk_levels_back(const struct network *network, const struct routes *routes)
@@ -173,7 +177,7 @@ uint16_t *walk_levels_back(const struct network *network, const struct routes *r
     return back;
 }
 
-/* Who sends to this LID, by which service levels. */
+/* The SLs by which a switch or its terminals send to this LID. */
 static uint16_t own_levels(const struct walk *walk, const struct verify_target *target, uint32_t at)
 {
     if (target->is_switch && !walk->terminals[at])
@@ -183,7 +187,7 @@ static uint16_t own_levels(const struct walk *walk, const struct verify_target *
     uint32_t levels = 1u << level_to(walk->routes, at, target->lid);
     if (walk->back)
         levels |= walk->back[(size_t)target->at * walk->switch_count + at];
-    /* A switch without terminals sends for itself. */
+    /* A switch without terminals is a source itself. */
     const struct network_switch *node = &walk->network->switches.items[at];
     for (uint32_t k = 0; walk->back && !target->is_switch && node->lid && k < 1u << node->lmc; k++)
         levels |= 1u << level_to(walk->routes, target->at, node->lid + k);
@@ -212,7 +216,7 @@ bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct
 {
     const uint8_t *column = column_of(walk, target->lid);
     if (!read_entries(walk, target, column) ||
-        (!follow_order(walk, target) && !find_order(walk, target)))
+        (!follow_order(walk, target) && !compute_order(walk, target)))
         return false;
     /* Without renaming, terminals use base LIDs only. */
     bool used = target->offset == 0;
@@ -235,7 +239,7 @@ void walk_scan_dependencies(const struct network *network, const struct routes *
     const uint8_t *table = routes_row(routes, from), *behind[OUTPUTS];
     uint64_t(*outputs)[OUTPUT_WORDS] = mem_zalloc(OUTPUTS, sizeof *outputs), links[OUTPUT_WORDS];
     for (unsigned port = 0; port < OUTPUTS; port++)
-        behind[port] = table; /* whatever: not looked at in the end */
+        behind[port] = table; /* never read: such ports are skipped below */
     for (unsigned port = 1; port <= node->port_count; port++) {
         uint32_t to = network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH;
         if (to < network->switches.count)
@@ -243,7 +247,7 @@ void walk_scan_dependencies(const struct network *network, const struct routes *
     }
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
         if (network->owner[lid] & NETWORK_SWITCH)
-            continue; /* or nobody's */
+            continue; /* or unused */
         uint8_t port = table[lid];
         bitset_add(outputs[port], behind[port][lid]);
     }

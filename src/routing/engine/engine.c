@@ -1,8 +1,9 @@
-/* What all engines end with: the user's own routes, and the proof. */
+/* The last step of all engines: user routes, and the proof. */
 #include "routing/engine/engine.h"
 
 #include "routing/check/verify.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,13 +35,14 @@ void engine_refuse(struct routes *routes)
 int engine_settle(const struct network *network, const struct engine_options *options,
                   bool unproved, struct routes *routes, struct err *err)
 {
+    assert(routes->switch_count == network->switches.count);
     int rc = 0;
     routes->generation = options->generation;
     if (options->user && options->user->entries.count) {
         rc = user_routes_apply(options->user, network, routes, err);
         unproved = true;
     }
-    if (!rc && unproved && !options->leave_proof) {
+    if (!rc && unproved && !options->caller_verifies) {
         struct verify_report report;
         struct verify_options wanted = {.workers = options->workers,
                                         .reversible = routes->reversible};

@@ -1,4 +1,4 @@
-/* Reading lists of GUIDs and of weights, and finding what they name in a network. */
+/* Reads lists of GUIDs and of weights, and finds their ports in a network. */
 #include "routing/engine/hints.h"
 
 #include "base/map.h"

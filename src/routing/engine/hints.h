@@ -1,9 +1,8 @@
-/* What a person knows about a fabric and an engine cannot see: who matters, and how much a link
- * carries.
+/* Hints from the user to engines: which terminals come first, and weights of links.
  *
  * A list of GUIDs has one "0x…" a line; a file of weights has lines "SWITCH PORT WEIGHT", the
  * switch by its GUID. A port with weight 2 counts every terminal twice, so it gets half as many as
- * one with weight 1, which is what ports have that are not listed. '#' starts a remark. */
+ * one with weight 1, which is the default. '#' starts a comment. */
 #ifndef WEFT_ROUTING_ENGINE_HINTS_H
 #define WEFT_ROUTING_ENGINE_HINTS_H
 

@@ -1,5 +1,6 @@
 #include "routing/engine/user_routes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ uint32_t user_route_switch(const struct user_route *entry, const struct network 
 int user_routes_apply(const struct user_routes *user, const struct network *network,
                       struct routes *routes, struct err *err)
 {
+    assert(routes->switch_count == network->switches.count);
     char label[NETWORK_LABEL_BYTES];
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];

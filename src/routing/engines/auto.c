@@ -1,10 +1,10 @@
-/* auto: looks at the network and picks an engine that fits it.
+/* auto: chooses an engine by the topology.
  *
- * Trees get ftree, grids dor; for anything else those that break cycles with virtual lanes come
- * first, unless the network is so large that they would take minutes. updn is last everywhere: it
- * always has an answer. What was seen, who was tried and why somebody refused stands in the note.
- */
-#include "routing/engines/engine_list.h"
+ * Trees get ftree, grids dor; for anything else engines that break cycles with VLs come first,
+ * unless the network is so large that they would take minutes. updn is last everywhere: it never
+ * refuses a connected network. The note has the topology, the engines that were tried and the
+ * reasons of their refusals. */
+#include "routing/engines/engine_fallback.h"
 #include "routing/paper/paper_cost.h"
 #include "routing/search/grid.h"
 #include "routing/search/roots.h"
@@ -15,7 +15,8 @@
 
 enum {
     SEEN_BYTES = 128,
-    ENTRIES_TOP = 32000000, /* of all tables; beyond, engines that weigh every path take minutes */
+    ENTRIES_TOP =
+        32000000, /* of all tables; beyond that, engines that weigh every path take minutes */
 };
 
 /* Describes the network in `seen` and lists the engines to try. */
@@ -65,7 +66,7 @@ static int auto_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_auto = {
     .name = "auto",
-    .summary = "looks at the network and picks: ftree, dor, dfsssp, nue or updn",
+    .summary = "chooses by the topology: ftree, dor, dfsssp, nue or updn",
     .compute = auto_compute,
     .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,

@@ -1,8 +1,9 @@
-/* Each switch has one next step, so every walk ends in the tree that earlier walks have made. */
+/* Each switch has one next hop, so every walk ends in the tree of earlier walks. */
 #include "routing/engines/column.h"
 
 #include "routing/engines/sssp.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { COLUMN_NEW, COLUMN_OPEN, COLUMN_IN, COLUMN_OUT };
@@ -14,7 +15,7 @@ void column_init(struct column *column, const struct network *network)
     column->order = arena_alloc(&column->memory, (switches + 1) * sizeof *column->order);
     column->out = arena_alloc(&column->memory, switches * sizeof *column->out);
     column->next = arena_alloc(&column->memory, switches * sizeof *column->next);
-    column->way = arena_alloc(&column->memory, switches * sizeof *column->way);
+    column->path = arena_alloc(&column->memory, switches * sizeof *column->path);
     column->state = arena_alloc(&column->memory, switches);
 }
 
@@ -39,9 +40,9 @@ static bool find_target(struct column *column, const struct network *network, ui
            !sssp_first_lid(network, column->target);
 }
 
-/* Walks to a switch that is known, and makes all on the way known. */
-static void walk(struct column *column, const struct cdg *cdg, const struct routes *routes,
-                 uint32_t at)
+/* Walks to a switch that is resolved, and resolves all switches on the path. */
+static void resolve_path(struct column *column, const struct cdg *cdg, const struct routes *routes,
+                         uint32_t at)
 {
     const struct network *network = cdg->network;
     uint32_t length = 0;
@@ -52,14 +53,14 @@ static void walk(struct column *column, const struct cdg *cdg, const struct rout
             break;
         }
         column->state[at] = COLUMN_OPEN;
-        column->way[length++] = at;
+        column->path[length++] = at;
         column->out[at] = out;
         column->next[at] = network->edges[out].to;
         at = column->next[at];
     }
     bool in = column->state[at] == COLUMN_IN;
     while (length) {
-        at = column->way[--length];
+        at = column->path[--length];
         column->state[at] = in ? COLUMN_IN : COLUMN_OUT;
         if (in)
             column->order[column->count++] = at;
@@ -69,6 +70,7 @@ static void walk(struct column *column, const struct cdg *cdg, const struct rout
 bool column_read(struct column *column, const struct cdg *cdg, const struct routes *routes,
                  uint32_t lid)
 {
+    assert(lid > 0 && lid <= cdg->network->top_lid);
     uint32_t switches = (uint32_t)cdg->network->switches.count;
     if (!find_target(column, cdg->network, lid))
         return false;
@@ -78,6 +80,6 @@ bool column_read(struct column *column, const struct cdg *cdg, const struct rout
     column->count = 1;
     for (uint32_t at = 0; at < switches; at++)
         if (column->state[at] == COLUMN_NEW)
-            walk(column, cdg, routes, at);
+            resolve_path(column, cdg, routes, at);
     return true;
 }

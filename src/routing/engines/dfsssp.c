@@ -1,21 +1,20 @@
-/* dfsssp: the routes of sssp, laid over virtual lanes until no lane can deadlock.
+/* dfsssp: the routes of sssp, assigned to VLs so that no VL can deadlock.
  *
  * Domke, Hoefler and Nagel, "Deadlock-free oblivious routing for arbitrary topologies" (2011).
- * Routes are dealt out to layers, each with a dependency graph without cycles, and the layers are
- * then spread over the lanes that are left. The paper looks for cycles in a layer and moves the
+ * Routes are assigned to layers, each with a dependency graph without cycles, and the layers are
+ * then spread over the VLs that are left. The paper looks for cycles in a layer and moves the
  * routes behind the weakest dependency of each to the next one. Here, as in its online variant,
  * routes enter a layer one after the other as long as they close no cycle, and the rest goes on to
- * the next layer: with graphs that keep their order (cdg.h) that is quick, and it takes fewer
- * layers on most networks. LIDs are taken in order, and the routes to one LID from its switch
- * outwards, since a route can only fit if the rest of its way does.
+ * the next layer: with an incremental graph (cdg.h) that is fast, and it takes fewer layers on most
+ * networks. LIDs come in order, and the routes to one LID from its switch outwards, since a route
+ * can only fit if the rest of its path does.
  *
- * A route is a pair (source switch, LID): all sources at a switch share it. On its way through the
- * layers it stays in place: only its service level changes.
+ * A route is a pair (source switch, LID): all sources at a switch share it. A change of layer only
+ * changes its SL.
  *
- * That is the paper's way, and it may part the two directions of a pair. Most clients use one
- * service level for both, so where the lanes suffice the routes are then laid again, by pairs of
- * switches (layers.h). Where they do not, the note says so, or the engine refuses: see
- * `reversible` in engine.h. */
+ * That may separate the two directions of a pair. Most clients use one SL for both, so if the VLs
+ * suffice the routes are then assigned again, by pairs of switches (layers.h). If they do not, the
+ * note says so, or the engine refuses: see `reversible` in engine.h. */
 #include "routing/engines/column.h"
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
@@ -24,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* There are routes to the LID that wait for this layer, or for the next. */
+/* Routes to the LID are left for this layer, or for the next. */
 enum { OPEN_NOW = 1, OPEN_NEXT = 2 };
 
 struct layering {
@@ -32,7 +31,7 @@ struct layering {
     struct routes *routes;
     struct cdg cdg; /* one, for the layer that is being filled */
     struct column column;
-    bool from_hosts; /* whose turn it is */
+    bool from_hosts; /* which sources fill_turn() handles */
     uint8_t *open;   /* by LID: OPEN_NOW, OPEN_NEXT */
     uint8_t *fits;   /* by switch: its route for the column fits into the layer */
     uint8_t *needed;
@@ -44,8 +43,8 @@ static uint8_t *level_of(const struct layering *layering, uint32_t at, uint32_t 
     return &layering->routes->service_levels[(size_t)at * layering->routes->stride + lid];
 }
 
-/* Is there a route of the column that starts here and waits for this layer? First come those of
- * switches with terminals, then the others. */
+/* Whether a route of the column starts here and is left for this layer. Routes from switches with
+ * terminals come first, then the others. */
 static bool starts_in(const struct layering *layering, uint32_t at, uint8_t level)
 {
     bool hosts = network_terminal_count(layering->network, at) > 0;
@@ -53,8 +52,8 @@ static bool starts_in(const struct layering *layering, uint32_t at, uint8_t leve
            *level_of(layering, at, layering->column.lid) == level;
 }
 
-/* From the target outwards: a route fits if the rest of its way does, and its first dependency. The
- * others are sent to the next level. Returns how many these are. */
+/* From the target outwards: a route fits if the rest of its path fits, and its first dependency.
+ * The other routes move to the next layer. Returns their number. */
 static uint64_t fill_from_column(struct layering *layering, uint8_t level)
 {
     const struct column *column = &layering->column;
@@ -81,7 +80,7 @@ static uint64_t fill_from_column(struct layering *layering, uint8_t level)
     return left;
 }
 
-static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_hosts)
+static uint64_t fill_routes_turn(struct layering *layering, uint8_t level, bool from_hosts)
 {
     uint64_t left = 0;
     layering->from_hosts = from_hosts;
@@ -100,25 +99,25 @@ static uint64_t fill_turn(struct layering *layering, uint8_t level, bool from_ho
     return left;
 }
 
-/* Deals the routes out to at most `limit` layers. Returns how many it takes; more than the limit if
+/* Assigns the routes to at most `limit` layers. Returns how many it takes; more than the limit if
  * routes are left over. */
-static unsigned deal_routes(struct layering *layering, unsigned limit)
+static unsigned fill_layers(struct layering *layering, unsigned limit)
 {
     unsigned layers = 0;
     uint64_t left = 1;
     memset(layering->open, OPEN_NOW, layering->network->top_lid + 1u);
     for (; left && layers < limit; layers++) {
         cdg_clear(&layering->cdg, 0);
-        left = fill_turn(layering, (uint8_t)layers, true);
-        left += fill_turn(layering, (uint8_t)layers, false);
+        left = fill_routes_turn(layering, (uint8_t)layers, true);
+        left += fill_routes_turn(layering, (uint8_t)layers, false);
         for (uint32_t lid = 1; lid <= layering->network->top_lid; lid++)
             layering->open[lid] = layering->open[lid] & OPEN_NEXT ? OPEN_NOW : 0;
     }
     return left ? limit + 1 : layers;
 }
 
-/* The LIDs of a switch with terminals take the ways of its first terminal, on the same lanes. */
-static void copy_levels(const struct layering *layering)
+/* The LIDs of a switch with terminals take the paths of its first terminal, on the same VLs. */
+static void copy_switch_levels(const struct layering *layering)
 {
     const struct network *network = layering->network;
     for (uint32_t at = 0; at < network->switches.count; at++) {
@@ -135,8 +134,7 @@ static void copy_levels(const struct layering *layering)
 /* Pairs of terminals by LID of a block and by layer. */
 typedef uint64_t block_weights[ROUTES_BLOCK][ENGINE_VLS_MAX];
 
-static void least_loaded_block(const struct layering *layering, uint32_t block,
-                               block_weights weight)
+static void weigh_block(const struct layering *layering, uint32_t block, block_weights weight)
 {
     const struct network *network = layering->network;
     memset(weight, 0, sizeof(block_weights));
@@ -155,39 +153,39 @@ static bool is_terminal_lid(const struct network *network, uint32_t lid)
            !(network->owner[lid] & NETWORK_SWITCH);
 }
 
-/* The routes of a layer that lead to one LID share a lane, that with the fewest routes so far. */
-static void spread_layers(const struct layering *layering, unsigned layers, unsigned lanes)
+/* The routes of a layer to one LID share a VL, the one with the fewest routes so far. */
+static void spread_layers(const struct layering *layering, unsigned layers, unsigned vls)
 {
     const struct network *network = layering->network;
     struct layers_share share[ENGINE_VLS_MAX];
     uint64_t sum[ENGINE_VLS_MAX] = {0}, load[ENGINE_VLS_MAX] = {0};
     block_weights weight;
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
-        least_loaded_block(layering, block, weight);
+        weigh_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
             for (unsigned k = 0; k < layers && is_terminal_lid(network, block + i); k++)
                 sum[k] += weight[i][k];
     }
-    layers_share(share, sum, layers, lanes);
+    layers_share(share, sum, layers, vls);
     for (uint32_t block = 0; block < layering->routes->stride; block += ROUTES_BLOCK) {
-        uint8_t lane[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
-        least_loaded_block(layering, block, weight);
+        uint8_t vl[ROUTES_BLOCK][ENGINE_VLS_MAX] = {{0}};
+        weigh_block(layering, block, weight);
         for (uint32_t i = 0; i < ROUTES_BLOCK; i++) {
             for (unsigned k = 0; k < layers; k++) {
                 unsigned best = layers_lightest(&share[k], load);
-                lane[i][k] = (uint8_t)best;
+                vl[i][k] = (uint8_t)best;
                 load[best] += is_terminal_lid(network, block + i) ? weight[i][k] : 0;
             }
         }
         for (uint32_t at = 0; at < network->switches.count; at++) {
             uint8_t *level = level_of(layering, at, block);
             for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
-                level[i] = lane[i][level[i]];
+                level[i] = vl[i][level[i]];
         }
     }
 }
 
-/* Tables anew, and their layers: by pairs if both directions must share one. */
+/* Computes tables and their layers, by pairs if both directions must share one. */
 static unsigned try_routes(struct layering *layering, const struct engine_options *options,
                            bool lowest, unsigned limit)
 {
@@ -198,20 +196,21 @@ static unsigned try_routes(struct layering *layering, const struct engine_option
     if (cdg_sort(&layering->cdg, 0))
         return 1;
     return options->reversible ? layers_pairs_deal(&layering->pairs, limit)
-                               : deal_routes(layering, limit);
+                               : fill_layers(layering, limit);
 }
 
-/* First the balanced routes; if these take too many lanes, those by the lowest ports, which are as
- * short and less even, but take few lanes on regular networks. Returns the layers that it takes. */
-static unsigned lay_routes(struct layering *layering, const struct engine_options *options,
-                           unsigned lanes)
+/* First the balanced routes. If these take too many VLs, those by the lowest ports, which are as
+ * short and less balanced, but take few VLs on regular networks. Returns the layers that it
+ * takes. */
+static unsigned assign_routes(struct layering *layering, const struct engine_options *options,
+                              unsigned vls)
 {
     struct routes *routes = layering->routes;
-    unsigned layers = try_routes(layering, options, false, lanes);
-    if (layers <= lanes)
+    unsigned layers = try_routes(layering, options, false, vls);
+    if (layers <= vls)
         return layers;
     layers = try_routes(layering, options, true, ENGINE_VLS_MAX);
-    if (layers <= lanes) {
+    if (layers <= vls) {
         snprintf(routes->note, sizeof routes->note,
                  "lowest ports, since balanced routes take more lanes; ");
         return layers;
@@ -220,21 +219,21 @@ static unsigned lay_routes(struct layering *layering, const struct engine_option
     return balanced < layers ? balanced : layers;
 }
 
-/* The layers become lanes, of pairs if these fit. */
-static void take_lanes(struct layering *layering, const struct engine_options *options,
-                       unsigned layers, unsigned lanes)
+/* Assigns the layers to VLs, by pairs if these fit. */
+static void assign_vls(struct layering *layering, const struct engine_options *options,
+                       unsigned layers, unsigned vls)
 {
     struct routes *routes = layering->routes;
     unsigned paired =
-        layers == 1 || options->reversible ? layers : layers_pairs_deal(&layering->pairs, lanes);
-    if (paired <= lanes) {
-        layers_pairs_spread(&layering->pairs, paired, lanes);
-        layers_describe(routes, paired, lanes);
+        layers == 1 || options->reversible ? layers : layers_pairs_deal(&layering->pairs, vls);
+    if (paired <= vls) {
+        layers_pairs_spread(&layering->pairs, paired, vls);
+        layers_describe(routes, paired, vls);
         return;
     }
-    copy_levels(layering);
-    spread_layers(layering, layers, lanes);
-    layers_describe(routes, layers, lanes);
+    copy_switch_levels(layering);
+    spread_layers(layering, layers, vls);
+    layers_describe(routes, layers, vls);
     layers_describe_one_way(routes);
 }
 
@@ -242,7 +241,7 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
                           struct routes *routes, struct err *err)
 {
     struct layering layering = {.network = network, .routes = routes};
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     struct arena memory = {0};
     routes_init(routes, network, "dfsssp");
     routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
@@ -253,17 +252,17 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
     cdg_open(&layering.cdg);
     column_init(&layering.column, network);
     layers_pairs_init(&layering.pairs, &layering.cdg, routes);
-    unsigned layers = lay_routes(&layering, options, lanes);
-    if (layers <= lanes)
-        take_lanes(&layering, options, layers, lanes);
+    unsigned layers = assign_routes(&layering, options, vls);
+    if (layers <= vls)
+        assign_vls(&layering, options, layers, vls);
     routes->operations += cdg_operations(&layering.cdg);
     cdg_release(&layering.cdg);
     column_release(&layering.column);
     layers_pairs_release(&layering.pairs);
     arena_release(&memory);
-    if (layers > lanes) {
+    if (layers > vls) {
         engine_refuse(routes);
-        return layers_refusal("dfsssp", layers, lanes, err);
+        return layers_refusal("dfsssp", layers, vls, err);
     }
     return engine_settle(network, options, false, routes, err);
 }

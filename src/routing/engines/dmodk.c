@@ -4,24 +4,24 @@
  * 2019).
  *
  * Terminals are numbered in the order of the tree (tree.h). A switch s has a divider, the number of
- * different ways up from the leaves to its level: 1 at the leaves, and above the largest product of
- * a child's divider and the number of switches that this child has above it. The terminal with
+ * different paths up from the leaves to its level: 1 at the leaves, and above the largest product
+ * of a child's divider and the number of switches that this child has above it. The terminal with
  * number t takes
  *
  *     group (t / divider) mod groups,  and in it link (t / divider / groups) mod links
  *
  * of those groups of parallel links that lead on a shortest route. Only terminals whose numbers
- * agree modulo the divider come to s at all, so t / divider counts them one by one: they are spread
- * evenly, with any number of terminals at a leaf, any oversubscription and terminals at any level.
- * Counting loads instead would be worse in a damaged tree: a link that few may use looks free, and
- * attracts all of them.
+ * agree modulo the divider reach s, so t / divider counts them one by one: they are balanced, with
+ * any number of terminals at a leaf, any oversubscription and terminals at any level. Counting
+ * loads instead would be worse in a damaged tree: a link that few terminals may use has a low load,
+ * and attracts all of them.
  *
- * All switches must mean the same by "group 0": a leaf's groups are in the order of planes, which
- * are what hangs together of the levels above it.
+ * All switches must number groups alike: a leaf's groups are in the order of planes, the connected
+ * components of the levels above it.
  *
  * Further LIDs of a terminal count as the terminals that follow it: their routes differ from the
- * first switch on. Left out: the numbering of OpenSM for leaves with missing hosts, which keeps
- * places free for them. */
+ * first switch on. Not implemented: OpenSM's numbering for leaves with missing hosts, which
+ * reserves numbers for them. */
 #include "routing/engines/dmodk.h"
 
 #include <assert.h>
@@ -39,11 +39,11 @@ struct filling {
     uint32_t *numbers; /* in the same order */
     bool *plain;       /* by switch: its terminals have consecutive LIDs and numbers, LMC 0 */
     uint16_t *own_lid; /* by switch */
-    uint64_t *bare;    /* by tile, its lanes: switches with one LID, and no terminals */
+    uint64_t *bare;    /* bits by tile: switches with one LID and no terminals */
     bool fresh;        /* the first tiles: rows hold nothing yet */
 };
 
-/* Division of numbers below NUMBERS by one that stays the same. */
+/* Division of numbers below NUMBERS by a constant. */
 struct reciprocal {
     uint32_t divisor;
     uint64_t factor;
@@ -65,9 +65,8 @@ static uint32_t remainder_of(const struct reciprocal *reciprocal, uint32_t numbe
     return number - quotient(reciprocal, number) * reciprocal->divisor;
 }
 
-/* The ports of one fan. As long as all groups have the same number of links, taking them in turn is
- * one cycle; where it is gone through by terminals of one switch it is written down often enough
- * for all of them. */
+/* The ports of one set of next hops. If all groups have the same number of links, the ports in turn
+ * are one cycle; with divider 1 it is repeated often enough for all terminals of a switch. */
 struct turns {
     struct reciprocal divider, groups, cycle_length;
     bool even;
@@ -77,7 +76,7 @@ struct turns {
     uint8_t cycle[2 * NETWORK_TOP_PORT];
 };
 
-/* Returns how many groups. */
+/* Returns the number of groups. */
 static uint32_t group_links(const struct filling *filling, uint32_t at, const uint8_t *places,
                             unsigned count, struct turns *turns)
 {
@@ -127,7 +126,7 @@ static inline uint8_t port_for(const struct turns *turns, uint32_t number)
     return turns->ports[turns->first[group] + link];
 }
 
-/* Terminals with consecutive LIDs and numbers: whole stretches at once. */
+/* Terminals with consecutive LIDs and numbers: whole ranges at once. */
 static void fill_plain(const struct turns *turns, uint8_t *entries, uint32_t number, uint32_t count)
 {
     if (turns->cycle_length.divisor == 1) {
@@ -160,18 +159,18 @@ static void fill_one_by_one(const struct filling *filling, const struct turns *t
     }
 }
 
-/* Destinations to which there is one way only. Returns how many entries. */
+/* Fills entries for destinations with one next hop. Returns their number. */
 static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t port,
-                            uint64_t lanes, uint32_t first_destination)
+                            uint64_t targets, uint32_t first_destination)
 {
     const struct network *network = filling->network;
     uint8_t *table = routes_row(filling->routes, at);
     const uint16_t *own_lid = filling->own_lid + first_destination;
-    uint64_t bare = filling->bare[first_destination / NEXT_HOPS_LANES] & lanes;
-    uint32_t entries = (uint32_t)__builtin_popcountll(lanes);
+    uint64_t bare = filling->bare[first_destination / NEXT_HOPS_TILE] & targets;
+    uint32_t entries = (uint32_t)__builtin_popcountll(targets);
     for (uint64_t left = bare; left; left &= left - 1)
         table[own_lid[__builtin_ctzll(left)]] = port;
-    for (uint64_t left = lanes & ~bare; left; left &= left - 1) {
+    for (uint64_t left = targets & ~bare; left; left &= left - 1) {
         uint32_t destination = first_destination + (unsigned)__builtin_ctzll(left);
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
@@ -187,7 +186,7 @@ static uint32_t fill_single(const struct filling *filling, uint32_t at, uint8_t 
     return entries;
 }
 
-/* Returns how many entries. */
+/* Returns the number of entries. */
 static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struct fan *fan,
                          uint32_t first_destination)
 {
@@ -196,7 +195,7 @@ static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struc
     uint32_t entries = 0;
     struct turns turns;
     start_turns(filling, at, fan, &turns);
-    for (uint64_t left = fan->lanes; left; left &= left - 1) {
+    for (uint64_t left = fan->targets; left; left &= left - 1) {
         uint32_t destination = first_destination + (unsigned)__builtin_ctzll(left);
         const struct network_switch *target = &network->switches.items[destination];
         uint32_t first = network->first_terminal[destination];
@@ -211,7 +210,7 @@ static uint32_t fill_fan(const struct filling *filling, uint32_t at, const struc
     return entries;
 }
 
-/* Do two switches differ in nothing but their ways? */
+/* Whether two switches differ in nothing but their next hops. */
 static bool are_alike(const struct filling *filling, uint32_t a, uint32_t b)
 {
     const uint32_t *first = filling->network->first_edge, *to = filling->next_hops.to;
@@ -226,7 +225,7 @@ static bool are_alike(const struct filling *filling, uint32_t a, uint32_t b)
     return true;
 }
 
-/* Destinations without a way: the row may have one from somebody else. */
+/* Clears entries for destinations without a next hop: the row may be a copy of another. */
 static void clear_lost(const struct filling *filling, uint32_t at, uint64_t lost, uint32_t first)
 {
     for (; lost; lost &= lost - 1)
@@ -234,25 +233,25 @@ static void clear_lost(const struct filling *filling, uint32_t at, uint64_t lost
                            first + (unsigned)__builtin_ctzll(lost), PORT_NONE);
 }
 
-/* Returns how many entries. */
+/* Returns the number of entries. */
 static uint64_t fill_tile(const struct filling *filling, uint32_t tile, uint32_t at)
 {
     const struct next_hops *next_hops = &filling->next_hops;
-    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES,
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE,
              left = next_hops->switch_count - first;
     uint32_t start = filling->network->first_edge[at], end = filling->network->first_edge[at + 1];
-    const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
-    uint64_t entries = 0, all = left < NEXT_HOPS_LANES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+    const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
+    uint64_t entries = 0, all = left < NEXT_HOPS_TILE ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
     uint64_t once = 0, twice = 0;
     struct fans fans;
     for (uint32_t slot = start; slot < end; slot++) {
-        twice |= once & lanes[slot];
-        once |= lanes[slot];
+        twice |= once & targets[slot];
+        once |= targets[slot];
     }
     for (uint32_t slot = start; slot < end; slot++)
-        if (lanes[slot] & ~twice)
-            entries += fill_single(filling, at, filling->next_hops.port[slot], lanes[slot] & ~twice,
-                                   first);
+        if (targets[slot] & ~twice)
+            entries += fill_single(filling, at, filling->next_hops.port[slot],
+                                   targets[slot] & ~twice, first);
     next_hops_gather_fans(next_hops, tile, at, twice, &fans);
     for (unsigned i = 0; i < fans.count; i++)
         entries += fill_fan(filling, at, &fans.items[i], first);
@@ -260,9 +259,8 @@ static uint64_t fill_tile(const struct filling *filling, uint32_t tile, uint32_t
     return entries;
 }
 
-/* One row, if there is a row like it before it (or NETWORK_NONE) from a copy of that. Returns the
- * operations. */
-static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t model)
+/* Fills one row, from a copy of the row of `model` (or NETWORK_NONE). Returns the operations. */
+static uint64_t fill_dmodk_row(const struct filling *filling, uint32_t at, uint32_t model)
 {
     const struct network *network = filling->network;
     const struct next_hops *next_hops = &filling->next_hops;
@@ -271,25 +269,25 @@ static uint64_t fill_row(const struct filling *filling, uint32_t at, uint32_t mo
     uint64_t operations = 1 + network_terminal_count(network, at);
     if (model != NETWORK_NONE) {
         memcpy(table, routes_row(filling->routes, model), stride);
-        clear_lost(filling, at, UINT64_C(1), model); /* the model's own */
+        clear_lost(filling, at, UINT64_C(1), model); /* the entries of `model` for itself */
         operations += stride / ROUTES_BLOCK;
     } else if (filling->fresh) {
         memset(table, PORT_NONE, stride);
     }
     uint32_t slots = network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
-        const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
+        const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
         operations += slots;
         if (model == NETWORK_NONE ||
-            memcmp(lanes + network->first_edge[at], lanes + network->first_edge[model],
-                   slots * sizeof *lanes) != 0)
+            memcmp(targets + network->first_edge[at], targets + network->first_edge[model],
+                   slots * sizeof *targets) != 0)
             operations += fill_tile(filling, tile, at);
     }
     routes_fill_own(filling->routes, filling->network, at);
     return operations;
 }
 
-/* Rows of some neighbours: they have much in common. */
+/* Rows of consecutive switches: these often have the same next hops. */
 static void fill_rows(void *context, size_t index)
 {
     const struct filling *filling = context;
@@ -297,14 +295,14 @@ static void fill_rows(void *context, size_t index)
     uint64_t operations = 0;
     for (uint32_t at = start; at < end && at < filling->next_hops.switch_count; at++) {
         bool copy = filling->fresh && at > start && are_alike(filling, at, at - 1);
-        operations += fill_row(filling, at, copy ? at - 1 : NETWORK_NONE);
+        operations += fill_dmodk_row(filling, at, copy ? at - 1 : NETWORK_NONE);
     }
     engine_count(filling->routes, operations);
 }
 
 /* Preparation. */
 
-/* Links in the order of planes, parallel links side by side. */
+/* Keys of links that put them in the order of planes, parallel links side by side. */
 static uint64_t *order_links(const struct filling *filling)
 {
     const struct network *network = filling->network;
@@ -319,7 +317,7 @@ static uint64_t *order_links(const struct filling *filling)
     return keys;
 }
 
-/* The dividers of what lies above one switch, given its own. */
+/* Raises the dividers of the switches above one switch. */
 static void widen_above(const struct filling *filling, uint32_t at, uint32_t *seen_from)
 {
     const struct network *network = filling->network;
@@ -381,8 +379,8 @@ static uint32_t *number_terminals(const struct filling *filling, const struct gu
     return number;
 }
 
-static void list_terminals(struct filling *filling, const struct guid_list *list,
-                           enum dmodk_order order)
+static void number_lids(struct filling *filling, const struct guid_list *list,
+                        enum dmodk_order order)
 {
     const struct network *network = filling->network;
     uint32_t *number = number_terminals(filling, list, order);
@@ -401,7 +399,7 @@ static void list_terminals(struct filling *filling, const struct guid_list *list
     mem_free(number);
 }
 
-/* What does not depend on each other, side by side. */
+/* Steps that do not depend on each other run in parallel. */
 struct preparation {
     struct filling *filling;
     const struct engine_options *options;
@@ -416,7 +414,7 @@ static void prepare_part(void *context, size_t part)
     struct filling *filling = preparation->filling;
     uint64_t scatter = preparation->options->scatter;
     if (part == 0) {
-        list_terminals(filling, preparation->options->first, preparation->order);
+        number_lids(filling, preparation->options->first, preparation->order);
     } else if (part == 1) {
         preparation->keys =
             scatter ? next_hops_scatter(filling->network, scatter) : order_links(filling);
@@ -426,7 +424,7 @@ static void prepare_part(void *context, size_t part)
             const struct network_switch *node = &filling->network->switches.items[at];
             bool bare = node->lid && !node->lmc && !network_terminal_count(filling->network, at);
             filling->own_lid[at] = node->lid;
-            filling->bare[at / NEXT_HOPS_LANES] |= (uint64_t)bare << at % NEXT_HOPS_LANES;
+            filling->bare[at / NEXT_HOPS_TILE] |= (uint64_t)bare << at % NEXT_HOPS_TILE;
         }
     } else if (preparation->updown) {
         tree_directions(filling->tree, filling->network, preparation->updown);
@@ -455,7 +453,7 @@ void dmodk_tables(const struct network *network, const struct tree *tree, struct
                    options->scratch_bytes ? options->scratch_bytes : NEXT_HOPS_BYTES,
                    preparation.keys);
     mem_free(preparation.keys);
-    do { /* at least once: every row must be begun, even if there is nothing to put in */
+    do { /* at least once: every row must be cleared, even without destinations */
         filling.fresh = tile == 0;
         next_hops_compute(&filling.next_hops, options->workers, tile);
         workers_run(options->workers, (switches + ROWS_TOGETHER - 1) / ROWS_TOGETHER, fill_rows,

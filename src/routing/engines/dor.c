@@ -1,25 +1,25 @@
 /* dor: dimension-order routes through grids (Dally and Seitz, "Deadlock-free message routing in
  * multiprocessor interconnection networks", 1987).
  *
- * Coordinates come from the network itself (grid.h). A packet goes along the first dimension until
- * its place there is right, then along the second, and so on; in a full mesh that is one hop, in a
- * ring the shorter way round (of two equal ones, switches at even places go up and the others
- * down). Parallel links share the terminals.
+ * Coordinates come from the network itself (grid.h). A packet moves along the first dimension until
+ * its coordinate is that of the destination, then along the second, and so on; in a full mesh that
+ * is one hop, in a ring the shorter direction (of two equal ones, switches at even places go up and
+ * the others down). Parallel links share the terminals.
  *
- * Turns lead from lower dimensions to higher ones only, so packets can wait for each other in a
- * circle inside a ring at most. There they are kept apart by lanes: bit i of the service level says
- * whether a packet crosses the seam of ring i, the link between its last place and its first. Those
- * that do not cross it never close the circle; those that do go at most half way round, so that no
- * packet of theirs waits on the far side. A grid with r rings takes 2^r lanes, each its own.
+ * Turns lead from lower dimensions to higher ones only, so a dependency cycle can only lie inside a
+ * ring. There VLs separate packets: bit i of the SL says whether a packet crosses the seam of ring
+ * i, the link between its last place and its first. Packets that do not cross it cannot close the
+ * cycle; packets that do travel at most half the ring, so that none of them waits on the far side.
+ * A grid with r rings takes 2^r VLs.
  *
- * Clients use one service level for both directions of a pair. Those that go exactly half way round
- * a ring come back by its other half where half the ring is an even number of hops, so that one of
- * the two crosses the seam. Where `reversible` (engine.h) asks for it they go and come by the same
- * side, which loads the links of the last dimension less evenly; else the note says so.
+ * Clients use one service level for both directions of a pair. A pair at opposite places of a ring
+ * uses both halves if half the ring is an even number of hops, so that one direction crosses the
+ * seam. With `reversible` (engine.h) both directions use the same half, which balances the links of
+ * the last dimension less evenly; else the note says so.
  *
- * Where a link is missing, a ring is left the other way round, and the result is proved; anything
- * else that is missing is a refusal that names it. Left out: other orders of dimensions for further
- * LIDs of a terminal, which would need lanes of their own. */
+ * If a link of a ring is missing, packets take the other direction, and the result is proved; any
+ * other missing link is a refusal that names it. Not implemented: other orders of dimensions for
+ * further LIDs of a terminal, which would need more VLs. */
 #include "routing/engine/engine.h"
 #include "routing/paper/paper_cost.h"
 #include "routing/search/grid.h"
@@ -107,11 +107,12 @@ static void gather_bundles(struct dor *dor)
     }
 }
 
-/* Is the way along a line or ring there, up (0) or down (1)? */
-static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t place, unsigned way)
+/* Whether all links along a line or ring to a place exist, up (0) or down (1). */
+static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t place,
+                    unsigned direction)
 {
     while (grid_place(&dor->grid, at, d) != place) {
-        const struct bundle *bundle = bundle_at(dor, at, d, way);
+        const struct bundle *bundle = bundle_at(dor, at, d, direction);
         if (!bundle->count)
             return false;
         at = network_next(dor->network, at, dor->ports[bundle->first]);
@@ -119,9 +120,9 @@ static bool is_open(const struct dor *dor, uint32_t at, unsigned d, uint32_t pla
     return true;
 }
 
-/* The way to the opposite place in a ring. By the same side as back: low places go up and high ones
- * down, or the other way round, over the seam. Which, may depend on what is the same from both
- * ends, and is still known when the turn comes to this dimension. */
+/* The direction to the opposite place in a ring. With same_side both directions of a pair use the
+ * same half: low places go up and high ones down, or the reverse, over the seam. The choice may
+ * depend only on values that are the same from both ends and at every hop in this dimension. */
 static unsigned choose_side(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
 {
     uint32_t here = grid_place(&dor->grid, at, d), place = grid_place(&dor->grid, destination, d);
@@ -134,18 +135,19 @@ static unsigned choose_side(const struct dor *dor, uint32_t at, unsigned d, uint
 }
 
 /* Up (0) or down (1) from a switch to the place of another in a line or ring. */
-static unsigned choose_way(const struct dor *dor, uint32_t at, unsigned d, uint32_t destination)
+static unsigned choose_direction(const struct dor *dor, uint32_t at, unsigned d,
+                                 uint32_t destination)
 {
     uint32_t here = grid_place(&dor->grid, at, d), size = dor->grid.dimension[d].size;
     uint32_t place = grid_place(&dor->grid, destination, d);
     if (dor->grid.dimension[d].shape == GRID_LINE)
         return place < here;
     uint32_t up = (place + size - here) % size;
-    unsigned way = 2 * up == size ? choose_side(dor, at, d, destination) : 2 * up > size;
-    return dor->damaged && !is_open(dor, at, d, place, way) ? !way : way;
+    unsigned direction = 2 * up == size ? choose_side(dor, at, d, destination) : 2 * up > size;
+    return dor->damaged && !is_open(dor, at, d, place, direction) ? !direction : direction;
 }
 
-/* The links of the next step, or NULL at the destination's own switch. */
+/* The links of the next hop, or NULL at the destination's own switch. */
 static const struct bundle *next_step(const struct dor *dor, uint32_t at, uint32_t destination)
 {
     for (unsigned d = 0; d < dor->grid.dimensions; d++) {
@@ -153,12 +155,12 @@ static const struct bundle *next_step(const struct dor *dor, uint32_t at, uint32
         if (grid_place(&dor->grid, at, d) == place)
             continue;
         bool full = dor->grid.dimension[d].shape == GRID_FULL;
-        return bundle_at(dor, at, d, full ? place : choose_way(dor, at, d, destination));
+        return bundle_at(dor, at, d, full ? place : choose_direction(dor, at, d, destination));
     }
     return NULL;
 }
 
-/* A bit for each ring whose seam is on the way. */
+/* A bit for each ring whose seam is on the path. */
 static uint8_t service_level(const struct dor *dor, uint32_t at, uint32_t destination)
 {
     uint8_t level = 0;
@@ -167,7 +169,7 @@ static uint8_t service_level(const struct dor *dor, uint32_t at, uint32_t destin
         uint32_t place = grid_place(&dor->grid, destination, d);
         if (dor->grid.dimension[d].shape != GRID_RING || here == place)
             continue;
-        bool crosses = choose_way(dor, at, d, destination) == 0 ? place < here : place > here;
+        bool crosses = choose_direction(dor, at, d, destination) == 0 ? place < here : place > here;
         level |= (uint8_t)(crosses << dor->ring_bit[d]);
     }
     return level;
@@ -192,7 +194,7 @@ static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t de
     return 1 + network_terminal_count(network, destination);
 }
 
-static void fill_row(void *context, size_t index)
+static void fill_dor_row(void *context, size_t index)
 {
     struct dor *dor = context;
     uint32_t at = (uint32_t)index;
@@ -239,7 +241,7 @@ static uint64_t count_missing(const struct dor *dor)
 }
 
 /* The first pair in order of index, so that the message does not depend on threads. */
-static int refuse_lost(const struct dor *dor, struct err *err)
+static int refuse_missing_link(const struct dor *dor, struct err *err)
 {
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     for (uint32_t at = 0; at < dor->grid.switch_count; at++) {
@@ -280,11 +282,12 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
             mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);
     snprintf(dor->routes->note, sizeof dor->routes->note, "%s%s", dor->grid.name,
              missing ? ", with links missing" : "");
-    workers_run(options->workers, network->switches.count, fill_row, dor);
-    return dor->lost_from == NETWORK_NONE ? 0 : refuse_lost(dor, err);
+    workers_run(options->workers, network->switches.count, fill_dor_row, dor);
+    return dor->lost_from == NETWORK_NONE ? 0 : refuse_missing_link(dor, err);
 }
 
-/* Do all pairs cross the same seams there and back? */
+/* Whether all pairs cross the same seams in both directions. If not, the note says so, or the
+ * engine refuses. */
 static int check_reversible(const struct dor *dor, struct err *err)
 {
     struct routes *routes = dor->routes;

@@ -1,13 +1,13 @@
 /* ftree: fat trees in closed form, whole or damaged.
  *
- * Routes go up and down again by the levels of the tree (tree.h), so they cannot deadlock, and of
- * several ways every terminal takes the one whose turn it is by its number (dmodk.c has the formula
- * and the papers). Whenever consecutive numbers send to consecutive numbers (a shift permutation),
- * a whole tree that is not oversubscribed has no link with two of them; numbers follow the order of
- * the tree, which is the order of LIDs where those were given out switch by switch.
+ * Routes go up and down again by the levels of the tree (tree.h), so they cannot deadlock, and
+ * every terminal takes one of several next hops by its number (dmodk.c has the formula and the
+ * papers). Whenever consecutive numbers send to consecutive numbers (a shift permutation), a whole
+ * tree that is not oversubscribed has no link with two of them; numbers follow the order of the
+ * tree, which is the order of LIDs where those were given out switch by switch.
  *
- * With a list of hosts those are numbered first, so that the others do not disturb them. With a
- * list of roots these are the top. */
+ * Listed hosts are numbered first, so that the others do not affect their balance. Listed roots are
+ * the top level. */
 #include "routing/engines/dmodk.h"
 #include "routing/paper/paper_cost.h"
 #include "routing/search/no_legal_route.h"
@@ -42,7 +42,7 @@ static int ftree_compute(const struct network *network, const struct engine_opti
         char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
         engine_refuse(routes);
         rc = err_set(err, ENETUNREACH,
-                     "ftree: too much of the tree is missing: %llu pairs of ports have no way up "
+                     "ftree: too much of the tree is missing: %llu pairs of ports have no path up "
                      "and down again (the first from %.80s to %.80s)",
                      (unsigned long long)gaps.pairs.terminal_pairs,
                      network_label(network, NETWORK_SWITCH | gaps.pairs.from, from),

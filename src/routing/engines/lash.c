@@ -2,17 +2,17 @@
  *
  * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area networks"
  * (2002): each pair of switches has one shortest route in each direction, and the pair goes to the
- * first layer that takes both without a cycle. Both directions are on one lane because the answer
- * to a packet takes its service level. A switch is one destination: all its LIDs go the same ways.
+ * first layer that takes both without a cycle. Both directions are on one VL because the reply to a
+ * packet uses its SL. A switch is one destination: all its LIDs have the same paths.
  *
- * Which shortest routes is left open there, and decides about both the loads and the lanes. Two
- * sets are made, one as in sssp, by the routes that links carry so far, and one by the lowest
- * ports, which is dimension order on meshes with their cables in order. The one with the lower
- * loads is laid over the lanes; the other gets its turn if that takes too many.
+ * The paper does not say which shortest routes, and these decide both loads and VLs. Two sets are
+ * computed, one as in sssp, by the routes that links carry so far, and one by the lowest ports,
+ * which is dimension order on meshes with their cables in order. The set with the lower loads is
+ * assigned to VLs; the other one if that takes too many.
  *
- * Pairs with terminals at both ends choose first, then those with terminals at one. Pairs without
- * any are not dealt out: what switches say to each other does not count as traffic. Then the layers
- * share the lanes that are left, pair by pair. */
+ * Pairs with terminals at both ends come first, then those with terminals at one. Pairs without any
+ * are not assigned: packets between switches are management. Then the layers share the VLs that are
+ * left, pair by pair. */
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
@@ -31,12 +31,12 @@ struct lash {
     struct routes *routes;
     struct cdg cdg;
     uint32_t switches;
-    const uint8_t *ports; /* of the trees that are being laid over the lanes */
+    const uint8_t *ports; /* of the trees that are assigned to VLs */
     unsigned used;        /* layers */
     struct layers_pairs pairs;
 };
 
-static uint32_t channel_out(const struct lash *lash, const uint8_t *ports, uint32_t at)
+static uint32_t lash_channel(const struct lash *lash, const uint8_t *ports, uint32_t at)
 {
     return cdg_leaving(&lash->cdg, at, ports[at]);
 }
@@ -50,7 +50,7 @@ static void grow_trees(struct lash *lash, struct sssp *sssp, struct lash_trees *
         int32_t terminals = (int32_t)network_terminal_count(network, target);
         sssp_aim(sssp, target);
         for (uint32_t i = 1; again && i < sssp->reached; i++)
-            sssp->choice[sssp->order[i]] = channel_out(lash, ports, sssp->order[i]);
+            sssp->choice[sssp->order[i]] = lash_channel(lash, ports, sssp->order[i]);
         if (again)
             sssp_load(sssp, -terminals);
         if (lowest)
@@ -85,13 +85,13 @@ static void make_trees(struct lash *lash, const struct engine_options *options, 
 }
 
 /* One direction of a pair. */
-static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t target)
+static bool add_lash_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t target)
 {
     const struct network *network = lash->network;
     const uint8_t *ports = lash->ports + (size_t)target * lash->switches;
-    uint32_t in = channel_out(lash, ports, from);
+    uint32_t in = lash_channel(lash, ports, from);
     for (uint32_t at = network->edges[in].to; at != target; at = network->edges[in].to) {
-        uint32_t out = channel_out(lash, ports, at);
+        uint32_t out = lash_channel(lash, ports, at);
         if (cdg_insert(&lash->cdg, layer, in, out) == CDG_REFUSED)
             return false;
         in = out;
@@ -99,31 +99,32 @@ static bool add_route(struct lash *lash, unsigned layer, uint32_t from, uint32_t
     return true;
 }
 
-static bool add_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
+static bool add_lash_pair(struct lash *lash, unsigned layer, uint32_t a, uint32_t b)
 {
     cdg_begin(&lash->cdg);
-    return cdg_end(&lash->cdg, add_route(lash, layer, a, b) && add_route(lash, layer, b, a));
+    return cdg_end(&lash->cdg,
+                   add_lash_route(lash, layer, a, b) && add_lash_route(lash, layer, b, a));
 }
 
 /* Puts a pair into the first layer that takes it; false if that would be beyond the limit. */
-static bool place_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b)
+static bool place_lash_pair(struct lash *lash, unsigned limit, uint32_t a, uint32_t b)
 {
     unsigned layer = 0;
-    while (layer < lash->used && !add_pair(lash, layer, a, b))
+    while (layer < lash->used && !add_lash_pair(lash, layer, a, b))
         layer++;
     if (layer == limit)
         return false;
     if (layer == lash->used) {
         if (++lash->used > lash->cdg.count)
             cdg_open(&lash->cdg);
-        add_pair(lash, layer, a, b);
+        add_lash_pair(lash, layer, a, b);
     }
     layers_pairs_set(&lash->pairs, a, b, layer);
     return true;
 }
 
-/* All pairs of which so many have terminals. */
-static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
+/* All pairs in which this many switches have terminals. */
+static bool place_lash_pairs(struct lash *lash, unsigned limit, unsigned with_terminals)
 {
     const struct network *network = lash->network;
     for (uint32_t a = 0; a < lash->switches; a++) {
@@ -133,7 +134,7 @@ static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_termina
             if ((unsigned)terminals + others != with_terminals ||
                 lash->ports[(size_t)b * lash->switches + a] == PORT_NONE)
                 continue;
-            if (!place_pair(lash, limit, a, b))
+            if (!place_lash_pair(lash, limit, a, b))
                 return false;
         }
     }
@@ -141,18 +142,19 @@ static bool place_pairs(struct lash *lash, unsigned limit, unsigned with_termina
 }
 
 /* Returns how many layers it takes, more than the limit if pairs are left over. */
-static unsigned deal_pairs(struct lash *lash, const uint8_t *ports, unsigned limit)
+static unsigned assign_layers(struct lash *lash, const uint8_t *ports, unsigned limit)
 {
     lash->ports = ports;
     lash->used = 1;
     memset(lash->pairs.weight, 0, sizeof lash->pairs.weight);
     for (unsigned i = 0; i < lash->cdg.count; i++)
         cdg_clear(&lash->cdg, i);
-    return place_pairs(lash, limit, 2) && place_pairs(lash, limit, 1) ? lash->used : limit + 1;
+    return place_lash_pairs(lash, limit, 2) && place_lash_pairs(lash, limit, 1) ? lash->used
+                                                                                : limit + 1;
 }
 
-/* All LIDs of a switch and of its terminals go the way of the switch. */
-static void write_ports(struct lash *lash)
+/* All LIDs of a switch and of its terminals have the paths of the switch. */
+static void write_lash_tables(struct lash *lash)
 {
     const struct network *network = lash->network;
     for (uint32_t from = 0; from < lash->switches; from++) {
@@ -169,22 +171,22 @@ static void write_ports(struct lash *lash)
         routes_fill_own(lash->routes, network, at);
 }
 
-/* The better trees, or the others if these take too many lanes. */
-static unsigned lay_pairs(struct lash *lash, const struct engine_options *options, unsigned lanes)
+/* The set of trees with the lower loads, or the other one if that takes too many VLs. */
+static unsigned assign_pairs(struct lash *lash, const struct engine_options *options, unsigned vls)
 {
     struct lash_trees balanced, lowest;
     make_trees(lash, options, false, &balanced);
     make_trees(lash, options, true, &lowest);
     bool ordered = lowest.most < balanced.most ||
                    (lowest.most == balanced.most && lowest.squares < balanced.squares);
-    unsigned layers = deal_pairs(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
-    if (layers > lanes) {
+    unsigned layers = assign_layers(lash, ordered ? lowest.ports : balanced.ports, ENGINE_VLS_MAX);
+    if (layers > vls) {
         unsigned first = layers;
-        layers = deal_pairs(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
-        layers = layers > lanes && first < layers ? first : layers;
+        layers = assign_layers(lash, ordered ? balanced.ports : lowest.ports, ENGINE_VLS_MAX);
+        layers = layers > vls && first < layers ? first : layers;
     }
-    if (layers <= lanes)
-        write_ports(lash);
+    if (layers <= vls)
+        write_lash_tables(lash);
     mem_free(balanced.ports);
     mem_free(lowest.ports);
     return layers;
@@ -193,7 +195,7 @@ static unsigned lay_pairs(struct lash *lash, const struct engine_options *option
 static int lash_compute(const struct network *network, const struct engine_options *options,
                         struct routes *routes, struct err *err)
 {
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     struct lash lash = {
         .network = network,
         .routes = routes,
@@ -203,17 +205,17 @@ static int lash_compute(const struct network *network, const struct engine_optio
     cdg_init(&lash.cdg, network);
     cdg_open(&lash.cdg);
     layers_pairs_init(&lash.pairs, &lash.cdg, routes);
-    unsigned layers = lay_pairs(&lash, options, lanes);
+    unsigned layers = assign_pairs(&lash, options, vls);
     routes->operations += cdg_operations(&lash.cdg);
     cdg_release(&lash.cdg);
-    if (layers <= lanes) {
-        layers_pairs_spread(&lash.pairs, layers, lanes);
-        layers_describe(routes, layers, lanes);
+    if (layers <= vls) {
+        layers_pairs_spread(&lash.pairs, layers, vls);
+        layers_describe(routes, layers, vls);
     }
     layers_pairs_release(&lash.pairs);
-    if (layers > lanes) {
+    if (layers > vls) {
         engine_refuse(routes);
-        return layers_refusal("lash", layers, lanes, err);
+        return layers_refusal("lash", layers, vls, err);
     }
     return engine_settle(network, options, false, routes, err);
 }

@@ -1,7 +1,6 @@
-/* Pairs enter a layer one after the other as long as they close no cycle, and the rest goes on to
- * the next layer. First come the pairs with terminals at both ends, then those with terminals at
- * one; the farthest first, since these are the hardest to place, and short ones fit into what is
- * left. */
+/* Pairs enter a layer one after the other as long as they close no cycle; the others move to the
+ * next layer. Pairs with terminals at both ends come first, then those with terminals at one; the
+ * farthest first, since they are the hardest to place. */
 #include "routing/engines/layers.h"
 
 #include "routing/engines/sssp.h"
@@ -15,13 +14,12 @@ enum { MANY = 1000 };
 
 /* ---- layers and VLs ---- */
 
-void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers,
-                  unsigned lanes)
+void layers_share(struct layers_share *share, const uint64_t *weight, unsigned layers, unsigned vls)
 {
-    assert(layers > 0 && layers <= lanes);
+    assert(layers > 0 && layers <= vls);
     for (unsigned i = 0; i < layers; i++)
         share[i].count = 1;
-    for (unsigned lane = layers; lane < lanes; lane++) {
+    for (unsigned vl = layers; vl < vls; vl++) {
         unsigned most = 0;
         for (unsigned i = 1; i < layers; i++)
             if (weight[i] * share[most].count > weight[most] * share[i].count)
@@ -32,20 +30,20 @@ void layers_share(struct layers_share *share, const uint64_t *weight, unsigned l
         share[i].first = first;
 }
 
-int layers_refusal(const char *engine, unsigned layers, unsigned lanes, struct err *err)
+int layers_refusal(const char *engine, unsigned layers, unsigned vls, struct err *err)
 {
     if (layers > ENGINE_VLS_MAX)
         return err_set(err, ENOSPC, "%s: needs more than %d lanes, has %u", engine, ENGINE_VLS_MAX,
-                       lanes);
-    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, lanes);
+                       vls);
+    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, vls);
 }
 
-void layers_describe(struct routes *routes, unsigned layers, unsigned lanes)
+void layers_describe(struct routes *routes, unsigned layers, unsigned vls)
 {
     size_t length = strlen(routes->note);
-    routes->vls = (uint8_t)lanes;
+    routes->vls = (uint8_t)vls;
     snprintf(routes->note + length, sizeof routes->note - length, "%u layer%s over %u lane%s",
-             layers, layers == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s");
+             layers, layers == 1 ? "" : "s", vls, vls == 1 ? "" : "s");
 }
 
 void layers_describe_one_way(struct routes *routes)
@@ -57,8 +55,7 @@ void layers_describe_one_way(struct routes *routes)
 
 /* ---- pairs of switches ---- */
 
-/* From every switch to all others. Distances beyond what a byte holds count as that: they only
- * decide the order. */
+/* From every switch to all others. Distances saturate at UINT8_MAX: they only decide the order. */
 static void find_distances(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;
@@ -105,6 +102,7 @@ static uint64_t terminal_pairs(const struct layers_pairs *pairs, uint32_t a, uin
 
 void layers_pairs_set(struct layers_pairs *pairs, uint32_t a, uint32_t b, unsigned layer)
 {
+    assert(a < b && layer < ENGINE_VLS_MAX);
     pairs->level[(size_t)a * pairs->network->switches.count + b] = (uint8_t)layer;
     pairs->weight[layer] += terminal_pairs(pairs, a, b);
 }
@@ -115,7 +113,7 @@ static uint32_t channel_out(const struct layers_pairs *pairs, uint32_t at, uint3
 }
 
 /* The route from a switch to a LID at another; true also if there is none. */
-static bool add_route(struct layers_pairs *pairs, uint32_t from, uint32_t target, uint32_t lid)
+static bool add_pair_route(struct layers_pairs *pairs, uint32_t from, uint32_t target, uint32_t lid)
 {
     const struct network_edge *edges = pairs->network->edges;
     uint32_t in = channel_out(pairs, from, lid);
@@ -128,8 +126,8 @@ static bool add_route(struct layers_pairs *pairs, uint32_t from, uint32_t target
     return true;
 }
 
-/* From one switch to all LIDs at another. Those of a switch with terminals take the ways of its
- * first terminal, and all of a switch without terminals the same. */
+/* Adds the routes from one switch to all LIDs at another. The LIDs of a switch with terminals have
+ * the paths of its first terminal; all LIDs of a switch without terminals have the same paths. */
 static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t target)
 {
     const struct network *network = pairs->network;
@@ -139,17 +137,17 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
-            if (!add_route(pairs, from, target, terminal->lid + k))
+            if (!add_pair_route(pairs, from, target, terminal->lid + k))
                 return false;
     }
     return sssp_first_lid(network, target) || !node->lid ||
-           !network_terminal_count(network, from) || add_route(pairs, from, target, node->lid);
+           !network_terminal_count(network, from) || add_pair_route(pairs, from, target, node->lid);
 }
 
-/* All pairs at this distance that wait for this level, of which so many switches have terminals.
- * Returns how many are sent on to the next. */
-static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
-                          unsigned distance)
+/* All pairs at this distance that are left for this layer, in which this many switches have
+ * terminals. Returns how many move to the next layer. */
+static uint64_t fill_pairs_turn(struct layers_pairs *pairs, uint8_t level, unsigned with_terminals,
+                                unsigned distance)
 {
     const struct network *network = pairs->network;
     uint32_t switches = (uint32_t)network->switches.count;
@@ -176,6 +174,7 @@ static uint64_t fill_turn(struct layers_pairs *pairs, uint8_t level, unsigned wi
 
 unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
 {
+    assert(limit > 0 && limit <= ENGINE_VLS_MAX);
     size_t switches = pairs->network->switches.count;
     uint64_t left = switches * switches, before = 2 * left;
     unsigned layers = 0;
@@ -185,22 +184,22 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
     }
     memset(pairs->level, 0, switches * switches);
     memset(pairs->weight, 0, sizeof pairs->weight);
-    /* Layers take fewer and fewer pairs, apart from chance where there are few: with too many left,
-     * the search ends early. */
+    /* Each layer takes fewer pairs than the one before, apart from chance where few are left: the
+     * search ends early if too many are left. */
     while (left && layers < limit && (left <= MANY || left <= (before - left) * (limit - layers))) {
         before = left;
         left = 0;
         cdg_clear(pairs->cdg, 0);
         for (unsigned with_terminals = 2; with_terminals > 0; with_terminals--)
             for (unsigned distance = pairs->farthest; distance > 0; distance--)
-                left += fill_turn(pairs, (uint8_t)layers, with_terminals, distance);
+                left += fill_pairs_turn(pairs, (uint8_t)layers, with_terminals, distance);
         layers++;
     }
     return left ? limit + 1 : layers;
 }
 
-/* From pairs of switches to pairs of a switch and a LID. */
-static void write_levels(struct layers_pairs *pairs)
+/* Writes the level of each pair of a switch and a LID. */
+static void write_pair_levels(struct layers_pairs *pairs)
 {
     const struct network *network = pairs->network;
     struct routes *routes = pairs->routes;
@@ -221,21 +220,21 @@ static void write_levels(struct layers_pairs *pairs)
     mem_free(target);
 }
 
-void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned lanes)
+void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned vls)
 {
     uint32_t switches = (uint32_t)pairs->network->switches.count;
     struct layers_share share[ENGINE_VLS_MAX];
     uint64_t load[ENGINE_VLS_MAX] = {0};
-    layers_share(share, pairs->weight, layers, lanes);
+    layers_share(share, pairs->weight, layers, vls);
     for (uint32_t a = 0; a < switches; a++) {
         for (uint32_t b = a + 1; b < switches; b++) {
             uint8_t *level = &pairs->level[(size_t)a * switches + b];
-            unsigned lane = layers_lightest(&share[layers > 1 ? *level : 0], load);
-            load[lane] += terminal_pairs(pairs, a, b);
-            *level = (uint8_t)lane;
-            pairs->level[(size_t)b * switches + a] = (uint8_t)lane;
+            unsigned vl = layers_lightest(&share[layers > 1 ? *level : 0], load);
+            load[vl] += terminal_pairs(pairs, a, b);
+            *level = (uint8_t)vl;
+            pairs->level[(size_t)b * switches + a] = (uint8_t)vl;
         }
     }
-    write_levels(pairs);
+    write_pair_levels(pairs);
     pairs->routes->reversible = true;
 }

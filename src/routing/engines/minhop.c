@@ -1,13 +1,12 @@
 /* minhop: minimum-hop routes, as OpenSM's (Villar, "Estudio y puesta en marcha de una subred
- * InfiniBand", 2004, section 6.4.5), spread over equal ways.
+ * InfiniBand", 2004, section 6.4.5), balanced over equal paths.
  *
  * The original propagates LID/port/hops from neighbour to neighbour; breadth-first distances are
- * its fixed point. Nothing about it prevents deadlock, and its users have been bitten: here the
- * tables are proved free of dependency cycles before anybody gets them, or refused with the cycle,
- * unless cycles are explicitly allowed.
+ * its fixed point. It does not prevent deadlock: here the tables are proved free of dependency
+ * cycles, or refused with the cycle, unless cycles are explicitly allowed.
  *
- * In a tree the terminals take equal ways in turn, in any other network that with the least load.
- */
+ * In a tree the terminals take equal next hops in turn, in any other network the one with the least
+ * load. */
 #include "routing/engines/dmodk.h"
 #include "routing/paper/paper_cost.h"
 #include "routing/search/least_loaded.h"

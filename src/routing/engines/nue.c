@@ -1,38 +1,41 @@
-/* nue: routes that never need more lanes than there are.
+/* nue: routes that never need more VLs than there are.
  *
  * Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach to deadlock-free
- * high-performance routing" (2016): destinations are dealt out to the lanes, and the routes to each
- * are searched in the complete dependency graph of its lane, which forbids what would close a cycle
- * with the routes that are there. An escape tree in each graph from the start makes sure that there
- * is always a way, on a single lane, too.
+ * high-performance routing" (2016): destinations are assigned to the VLs, and the routes to each
+ * are searched in the complete dependency graph of its VL, which refuses dependencies that would
+ * close a cycle with earlier routes. An escape tree in each graph from the start guarantees a path,
+ * even on a single VL.
  *
  * What is done differently:
  * - Hops come before weights, as in sssp, so that the search needs no priority queue (nue_tree.c).
- * - Escape trees cost freedom, and many networks never need them. Lanes start without; if a
- *   destination gets stuck on all of them, everything starts again with trees in place, and with
- * the destinations in random order: where lanes are short, neighbours one after the other would
- * take the same links for themselves.
- * - A destination goes to the lane of its neighbours (nue_lanes.c) only if its routes are all
- * shortest there; else to that lane of all where the sum of detours is least.
- * - Where loads come out uneven, trees are taken back and chosen again, as in sssp.
+ * - Escape trees restrict routes, and many networks never need them. VLs start without; if a
+ *   destination gets stuck on all of them, the computation starts again with escape trees and with
+ *   the destinations in random order: with few VLs, consecutive neighbours would take the same
+ *   links.
+ * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all shortest
+ *   there; else to the VL where the sum of detours is least.
+ * - If loads are uneven, trees are removed and chosen again, as in sssp.
  *
- * Lanes of destinations part the two directions of a pair, and most clients use one service level
- * for both. So lanes are only how routes are found: the finished tables are laid over the lanes
- * again, by pairs of switches (layers.h). What was found with many lanes does not always fit;
- * what was found with one does, as it has no cycle at all. Where `reversible` (engine.h) asks for
- * it, routes are then found again with one lane; else they stay on the lanes of their destinations,
- * and the note says so. (With two or four lanes they hardly ever fit either.) */
+ * VLs by destination separate the two directions of a pair, and most clients use one SL for both.
+ * So these VLs only serve to find routes: the finished tables are assigned to VLs again, by pairs
+ * of switches (layers.h). Routes found with many VLs do not always fit; routes found with one VL
+ * do, as they have no cycle at all. With `reversible` (engine.h) routes are then computed again
+ * with one VL; else they stay on the VLs of their destinations, and the note says so. (With two or
+ * four VLs they hardly ever fit either.) */
 #include "routing/engines/column.h"
 #include "routing/engines/layers.h"
-#include "routing/engines/nue_lanes.h"
 #include "routing/engines/nue_tree.h"
+#include "routing/engines/nue_vls.h"
 #include "routing/engines/sssp.h"
 #include "routing/paper/paper_cost.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ORDERS = 4, ORDERS_ENTRIES = 1 << 20 }; /* that are tried, in tables no larger than that */
+enum {
+    ORDERS = 4,
+    ORDERS_ENTRIES = 1 << 20
+}; /* orders that are tried, in tables of at most this size */
 
 struct nue {
     const struct network *network;
@@ -41,15 +44,15 @@ struct nue {
     struct cdg cdg;
     struct nue_tree tree;
     struct column column;
-    uint32_t *weight; /* by channel */
-    uint16_t *factor; /* by channel: what a route counts there; NULL: 1 */
-    uint32_t *flow;   /* by switch */
-    uint32_t *up;     /* [lane * switches + switch]: to the parent in the lane's escape tree */
-    uint8_t *home;    /* by switch: the lane of its terminals, if nothing is against it */
-    uint8_t *lane_of; /* by LID */
-    uint32_t *detour; /* by LID: hops above the shortest, of all switches with terminals */
-    unsigned lanes;   /* to find routes with */
-    bool escape;      /* lanes have escape trees */
+    uint32_t *weight;   /* by channel */
+    uint16_t *factor;   /* by channel: weight of a route; NULL: 1 */
+    uint32_t *flow;     /* by switch */
+    uint32_t *up;       /* [vl * switches + switch]: to the parent in the VL's escape tree */
+    uint8_t *preferred; /* by switch: the preferred VL of its terminals */
+    uint8_t *vl_of;     /* by LID */
+    uint32_t *detour;   /* by LID: hops above the shortest, of all switches with terminals */
+    unsigned vls;       /* VLs of the search for routes */
+    bool escape;        /* VLs have escape trees */
     uint64_t load[ENGINE_VLS_MAX];
 };
 
@@ -57,17 +60,17 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
 {
     const struct network *network = nue->network;
     size_t switches = network->switches.count;
-    nue->lanes = engine_vls(options);
+    nue->vls = engine_vls(options);
     cdg_init(&nue->cdg, network);
-    for (unsigned i = 0; i < nue->lanes; i++)
+    for (unsigned i = 0; i < nue->vls; i++)
         cdg_open(&nue->cdg);
     nue_tree_init(&nue->tree, network, &nue->cdg);
     column_init(&nue->column, network);
     nue->weight = arena_alloc(&nue->memory, nue->cdg.channels * sizeof *nue->weight);
     nue->flow = arena_alloc(&nue->memory, (switches + 1) * sizeof *nue->flow);
-    nue->up = arena_alloc(&nue->memory, switches * nue->lanes * sizeof *nue->up);
-    nue->home = arena_alloc(&nue->memory, switches);
-    nue->lane_of = arena_alloc(&nue->memory, network->top_lid + 1u);
+    nue->up = arena_alloc(&nue->memory, switches * nue->vls * sizeof *nue->up);
+    nue->preferred = arena_alloc(&nue->memory, switches);
+    nue->vl_of = arena_alloc(&nue->memory, network->top_lid + 1u);
     nue->detour = arena_alloc(&nue->memory, (network->top_lid + 1u) * sizeof *nue->detour);
     if (options->weights)
         nue->factor = port_weights_by_edge(options->weights, network);
@@ -75,9 +78,9 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
     nue->tree.routes = nue->routes;
 }
 
-/* Every terminal sends this much along a tree. */
-static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const uint32_t *out,
-                  int32_t amount)
+/* Adds this much load from every terminal along a tree. */
+static void add_tree_load(struct nue *nue, const uint32_t *order, uint32_t count,
+                          const uint32_t *out, int32_t amount)
 {
     const struct network *network = nue->network;
     for (uint32_t i = count; i-- > 1;) {
@@ -90,37 +93,37 @@ static void carry(struct nue *nue, const uint32_t *order, uint32_t count, const 
     nue->flow[order[0]] = 0;
 }
 
-static const uint32_t *escape_tree(const struct nue *nue, unsigned lane)
+static const uint32_t *escape_tree(const struct nue *nue, unsigned vl)
 {
-    return nue->escape ? nue->up + (size_t)lane * nue->network->switches.count : NULL;
+    return nue->escape ? nue->up + (size_t)vl * nue->network->switches.count : NULL;
 }
 
-static enum nue_result try_lane(struct nue *nue, unsigned lane, uint64_t limit)
+static enum nue_result try_vl(struct nue *nue, unsigned vl, uint64_t limit)
 {
     nue->tree.limit = limit;
-    nue->tree.lane = lane;
-    nue->tree.up = escape_tree(nue, lane);
+    nue->tree.vl = vl;
+    nue->tree.up = escape_tree(nue, vl);
     return nue_tree_grow(&nue->tree);
 }
 
-/* The lane with the least load of those that were not tried. */
-static unsigned next_lane(const struct nue *nue, unsigned tried)
+/* The VL with the least load of those that were not tried. */
+static unsigned next_vl(const struct nue *nue, unsigned tried)
 {
-    unsigned best = nue->lanes;
-    for (unsigned lane = 0; lane < nue->lanes; lane++)
-        if (!(tried >> lane & 1) && (best == nue->lanes || nue->load[lane] < nue->load[best]))
-            best = lane;
+    unsigned best = nue->vls;
+    for (unsigned vl = 0; vl < nue->vls; vl++)
+        if (!(tried >> vl & 1) && (best == nue->vls || nue->load[vl] < nue->load[best]))
+            best = vl;
     return best;
 }
 
-/* The tree of the LID that is set in `tree`, on the lane where it makes the least detours. */
-static bool grow_anywhere(struct nue *nue, unsigned home)
+/* Grows the tree of the LID that is set in `tree`, on the VL with the least detours. */
+static bool grow_on_best_vl(struct nue *nue, unsigned preferred)
 {
-    unsigned best = nue->lanes, tried = 0;
+    unsigned best = nue->vls, tried = 0;
     uint64_t least = UINT64_MAX;
-    for (unsigned lane = home; lane < nue->lanes; lane = next_lane(nue, tried)) {
-        enum nue_result result = try_lane(nue, lane, least);
-        tried |= 1u << lane;
+    for (unsigned vl = preferred; vl < nue->vls; vl = next_vl(nue, tried)) {
+        enum nue_result result = try_vl(nue, vl, least);
+        tried |= 1u << vl;
         if (result == NUE_SHORTEST) {
             nue_tree_keep(&nue->tree);
             return true;
@@ -128,16 +131,16 @@ static bool grow_anywhere(struct nue *nue, unsigned home)
         if (result == NUE_DETOURS) {
             cdg_end(&nue->cdg, false);
             least = nue->tree.detour;
-            best = lane;
+            best = vl;
         }
     }
-    if (best == nue->lanes || try_lane(nue, best, UINT64_MAX) == NUE_STUCK)
+    if (best == nue->vls || try_vl(nue, best, UINT64_MAX) == NUE_STUCK)
         return false;
     nue_tree_keep(&nue->tree);
     return true;
 }
 
-static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
+static void write_tree_ports(struct nue *nue, uint32_t lid, uint32_t count)
 {
     const struct nue_tree *tree = &nue->tree;
     for (uint32_t i = 1; i < tree->reached; i++) {
@@ -148,14 +151,14 @@ static void write_ports(struct nue *nue, uint32_t lid, uint32_t count)
     nue->routes->operations += tree->reached;
 }
 
-static void write_column(struct nue *nue, uint32_t lid, uint32_t count)
+static void write_tree_of_lid(struct nue *nue, uint32_t lid, uint32_t count)
 {
-    write_ports(nue, lid, count);
-    memset(nue->lane_of + lid, (int)nue->tree.lane, count);
+    write_tree_ports(nue, lid, count);
+    memset(nue->vl_of + lid, (int)nue->tree.vl, count);
     nue->detour[lid] = (uint32_t)nue->tree.detour;
 }
 
-static void aim_at(struct nue *nue, const struct network_terminal *terminal, uint32_t offset)
+static void set_target(struct nue *nue, const struct network_terminal *terminal, uint32_t offset)
 {
     struct nue_tree *tree = &nue->tree;
     if (tree->target != terminal->at)
@@ -164,7 +167,7 @@ static void aim_at(struct nue *nue, const struct network_terminal *terminal, uin
     tree->lid = terminal->lid + offset;
 }
 
-/* The LIDs `offset` of all terminals. False if one is stuck on all lanes. */
+/* Places the LIDs `offset` of all terminals. False if one is stuck on all VLs. */
 static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t count,
                          uint32_t offset)
 {
@@ -173,41 +176,41 @@ static bool place_offset(struct nue *nue, const uint32_t *destinations, uint32_t
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
         if (offset >> terminal->lmc)
             continue;
-        aim_at(nue, terminal, offset);
-        if (!grow_anywhere(nue, nue->home[terminal->at]))
+        set_target(nue, terminal, offset);
+        if (!grow_on_best_vl(nue, nue->preferred[terminal->at]))
             return false;
-        carry(nue, tree->order, tree->reached, tree->choice, 1);
-        nue->load[tree->lane]++;
-        write_column(nue, tree->lid, 1);
+        add_tree_load(nue, tree->order, tree->reached, tree->choice, 1);
+        nue->load[tree->vl]++;
+        write_tree_of_lid(nue, tree->lid, 1);
     }
     return true;
 }
 
-/* One LID once more, on its lane, under the weights of all others. */
+/* Chooses the tree of one LID again, on its VL, under the weights of all others. */
 static void choose_lid_again(struct nue *nue, uint32_t lid)
 {
     const struct column *column = &nue->column;
     struct nue_tree *tree = &nue->tree;
-    carry(nue, column->order, column->count, column->out, -1);
-    if (try_lane(nue, nue->lane_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
-        carry(nue, column->order, column->count, column->out, 1);
+    add_tree_load(nue, column->order, column->count, column->out, -1);
+    if (try_vl(nue, nue->vl_of[lid], nue->detour[lid] + 1) == NUE_STUCK) {
+        add_tree_load(nue, column->order, column->count, column->out, 1);
         return;
     }
     nue_tree_keep(tree);
-    carry(nue, tree->order, tree->reached, tree->choice, 1);
-    write_column(nue, lid, 1);
+    add_tree_load(nue, tree->order, tree->reached, tree->choice, 1);
+    write_tree_of_lid(nue, lid, 1);
 }
 
-/* Every terminal's first LID, or only those whose trees cross a link above the limit. The latter
- * have sources that see each other: see sssp.c. */
-static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
-                         uint64_t limit)
+/* Every terminal's first LID, or only those whose trees cross a link above the limit. With a limit,
+ * sources see each other's load: see sssp.c. */
+static void choose_trees_again(struct nue *nue, const uint32_t *destinations, uint32_t count,
+                               uint64_t limit)
 {
     size_t bytes = nue->cdg.channels * sizeof *nue->tree.turns;
     nue->tree.turns = limit ? mem_alloc(bytes + 1) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &nue->network->terminals.items[destinations[i]];
-        aim_at(nue, terminal, 0);
+        set_target(nue, terminal, 0);
         column_read(&nue->column, &nue->cdg, nue->routes, terminal->lid);
         bool heavy = limit == 0;
         for (uint32_t k = 1; k < nue->column.count && !heavy; k++)
@@ -222,7 +225,7 @@ static void choose_again(struct nue *nue, const uint32_t *destinations, uint32_t
     nue->tree.turns = NULL;
 }
 
-/* LIDs of switches without terminals. */
+/* Places LIDs of switches without terminals. */
 static bool place_switches(struct nue *nue)
 {
     const struct network *network = nue->network;
@@ -232,15 +235,15 @@ static bool place_switches(struct nue *nue)
             continue;
         nue_tree_aim(&nue->tree, at);
         nue->tree.first_lid = nue->tree.lid = target->lid;
-        if (!grow_anywhere(nue, nue->home[at]))
+        if (!grow_on_best_vl(nue, nue->preferred[at]))
             return false;
-        write_column(nue, target->lid, UINT32_C(1) << target->lmc);
+        write_tree_of_lid(nue, target->lid, UINT32_C(1) << target->lmc);
     }
     return true;
 }
 
-/* What switches without terminals send to terminals. */
-static bool settle_idle(struct nue *nue)
+/* Settles the routes from switches without terminals to terminals. */
+static bool settle_idle_switches(struct nue *nue)
 {
     const struct network *network = nue->network;
     struct nue_tree *tree = &nue->tree;
@@ -252,17 +255,17 @@ static bool settle_idle(struct nue *nue)
             continue;
         tree->target = nue->column.target;
         tree->first_lid = tree->lid = lid;
-        tree->lane = nue->lane_of[lid];
-        tree->up = escape_tree(nue, tree->lane);
+        tree->vl = nue->vl_of[lid];
+        tree->up = escape_tree(nue, tree->vl);
         nue_tree_load(tree, &nue->column);
         if (!nue_tree_settle(tree))
             return false;
-        write_ports(nue, lid, 1);
+        write_tree_ports(nue, lid, 1);
     }
     return true;
 }
 
-/* Those of switches with terminals go the ways of the first terminal. */
+/* The LIDs of switches with terminals have the paths of the first terminal. */
 static void copy_switches(struct nue *nue)
 {
     const struct network *network = nue->network;
@@ -272,7 +275,7 @@ static void copy_switches(struct nue *nue)
         if (!target->lid || !lid)
             continue;
         sssp_copy_column(nue->routes, network, at, lid);
-        memset(nue->lane_of + target->lid, nue->lane_of[lid], (size_t)1 << target->lmc);
+        memset(nue->vl_of + target->lid, nue->vl_of[lid], (size_t)1 << target->lmc);
     }
 }
 
@@ -288,40 +291,40 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
     for (int again = 0; again < 3; again++) {
         uint64_t heavy = sssp_heavy(nue->weight, nue->cdg.channels);
         if (heavy)
-            choose_again(nue, destinations, count, again < 2 ? 0 : heavy);
+            choose_trees_again(nue, destinations, count, again < 2 ? 0 : heavy);
     }
     for (uint32_t offset = 1; offset < lids; offset++)
         if (!place_offset(nue, destinations, count, offset))
             return false;
-    if (!place_switches(nue) || !settle_idle(nue))
+    if (!place_switches(nue) || !settle_idle_switches(nue))
         return false;
     copy_switches(nue);
     return true;
 }
 
-/* One row of lanes for all sources, but for those that moved. */
-static void write_levels(struct nue *nue)
+/* One row of VLs for all sources, except those that moved. */
+static void write_vls_by_lid(struct nue *nue)
 {
     struct routes *routes = nue->routes;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
-        if (nue->lane_of[lid] >= routes->vls)
-            routes->vls = nue->lane_of[lid] + 1;
+        if (nue->vl_of[lid] >= routes->vls)
+            routes->vls = nue->vl_of[lid] + 1;
     for (size_t i = 0; i < nue->tree.moved.count; i++)
-        if (nue->tree.moved.items[i].lane >= routes->vls)
-            routes->vls = nue->tree.moved.items[i].lane + 1;
+        if (nue->tree.moved.items[i].vl >= routes->vls)
+            routes->vls = nue->tree.moved.items[i].vl + 1;
     if (routes->vls > 1) {
         routes->service_levels = mem_zalloc((size_t)routes->switch_count, routes->stride);
         for (uint32_t at = 0; at < routes->switch_count; at++)
-            memcpy(routes->service_levels + (size_t)at * routes->stride, nue->lane_of,
+            memcpy(routes->service_levels + (size_t)at * routes->stride, nue->vl_of,
                    nue->network->top_lid + 1u);
     }
     for (size_t i = 0; i < nue->tree.moved.count; i++) {
         const struct nue_move *move = &nue->tree.moved.items[i];
-        routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->lane;
+        routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->vl;
     }
 }
 
-static void describe(const struct nue *nue)
+static void describe_nue(const struct nue *nue)
 {
     struct routes *routes = nue->routes;
     uint64_t detours = 0;
@@ -330,15 +333,16 @@ static void describe(const struct nue *nue)
     snprintf(routes->note, sizeof routes->note, "%u lane%s, %llu hops of detours%s", routes->vls,
              routes->vls == 1 ? "" : "s", (unsigned long long)detours,
              nue->escape ? ", with escape trees" : "");
-    if (nue->lanes < routes->vls) {
+    if (nue->vls < routes->vls) {
         size_t length = strlen(routes->note);
         snprintf(routes->note + length, sizeof routes->note - length,
-                 ", found with %u so that both directions of a pair share one", nue->lanes);
+                 ", found with %u so that both directions of a pair share one", nue->vls);
     }
 }
 
-/* Would all routes fit on one lane? Leaves their dependencies in the first, which is empty. */
-static bool fits_one_lane(struct nue *nue)
+/* Whether all routes fit on one VL. Leaves their dependencies in the first layer, which must be
+ * empty. */
+static bool fits_one_vl(struct nue *nue)
 {
     struct column *column = &nue->column;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++) {
@@ -354,26 +358,26 @@ static bool fits_one_lane(struct nue *nue)
     return cdg_sort(&nue->cdg, 0);
 }
 
-/* Lays the tables over so many lanes, by pairs; false if they are too few. */
-static bool lay_pairs(struct nue *nue, unsigned lanes)
+/* Assigns the tables to this many VLs, by pairs; false if they are too few. */
+static bool assign_nue_pairs(struct nue *nue, unsigned vls)
 {
     struct layers_pairs pairs;
     cdg_clear(&nue->cdg, 0);
     layers_pairs_init(&pairs, &nue->cdg, nue->routes);
     cdg_close(&nue->cdg, 1);
-    unsigned layers = nue->lanes == 1 || fits_one_lane(nue) ? 1 : layers_pairs_deal(&pairs, lanes);
-    if (layers <= lanes) {
-        cdg_close(&nue->cdg, 0); /* levels take as much memory as tables do */
-        nue->routes->vls = (uint8_t)lanes;
-        if (lanes > 1)
-            layers_pairs_spread(&pairs, layers, lanes);
+    unsigned layers = nue->vls == 1 || fits_one_vl(nue) ? 1 : layers_pairs_deal(&pairs, vls);
+    if (layers <= vls) {
+        cdg_close(&nue->cdg, 0); /* frees memory for the levels, which are as large as the tables */
+        nue->routes->vls = (uint8_t)vls;
+        if (vls > 1)
+            layers_pairs_spread(&pairs, layers, vls);
         nue->routes->reversible = true;
     }
     layers_pairs_release(&pairs);
-    return layers <= lanes;
+    return layers <= vls;
 }
 
-/* False if a destination is stuck on all lanes; with escape trees none is. */
+/* False if a destination is stuck on all VLs; with escape trees none is. */
 static bool place_with(struct nue *nue, const struct engine_options *options)
 {
     uint32_t count;
@@ -383,24 +387,23 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
     memset(nue->load, 0, sizeof nue->load);
     nue->tree.moved.count = 0;
     nue->tree.target = NETWORK_NONE;
-    for (unsigned i = 0; i < nue->lanes; i++)
+    for (unsigned i = 0; i < nue->vls; i++)
         cdg_clear(&nue->cdg, i);
     if (nue->escape)
-        nue->routes->operations += nue_plant(&nue->cdg, nue->home, nue->up);
+        nue->routes->operations += nue_add_escape_trees(&nue->cdg, nue->preferred, nue->up);
     bool placed = place_all(nue, destinations, count);
     mem_free(destinations);
     return placed;
 }
 
-/* With escape trees. On a single lane it is a matter of luck which links are the last ones allowed:
- * of several orders that with the least largest load is taken. */
+/* With escape trees. On a single VL, the order of destinations decides which links are allowed
+ * last: of several orders the one with the smallest maximum load is taken. */
 static void place_best(struct nue *nue, const struct engine_options *options)
 {
     struct engine_options tried = *options;
     size_t entries = (size_t)nue->routes->switch_count * nue->routes->stride;
     size_t detours = (nue->network->top_lid + 1u) * sizeof *nue->detour;
-    unsigned orders =
-        nue->lanes == 1 && !options->scatter && entries <= ORDERS_ENTRIES ? ORDERS : 1;
+    unsigned orders = nue->vls == 1 && !options->scatter && entries <= ORDERS_ENTRIES ? ORDERS : 1;
     uint8_t *best = mem_alloc(entries + 1), *best_detour = mem_alloc(detours);
     uint32_t least = UINT32_MAX, load = 0;
     for (unsigned i = 0; i < orders; i++) {
@@ -423,24 +426,24 @@ static void place_best(struct nue *nue, const struct engine_options *options)
     mem_free(best_detour);
 }
 
-/* Tables found with so many lanes, and laid over those that there are; false if they do not fit but
- * should. */
+/* Computes tables with options->max_vls VLs, and assigns them to `vls` VLs; false if they do not
+ * fit and must be reversible. */
 static bool find_routes(struct routes *routes, const struct network *network,
-                        const struct engine_options *options, unsigned lanes)
+                        const struct engine_options *options, unsigned vls)
 {
     struct nue nue = {.network = network, .routes = routes};
     nue_init(&nue, options);
-    nue_divide(network, nue.lanes, nue.home);
+    nue_divide(network, nue.vls, nue.preferred);
     if (!place_with(&nue, options)) {
         nue.escape = true;
         place_best(&nue, options);
     }
     for (uint32_t at = 0; at < routes->switch_count; at++)
         routes_fill_own(routes, network, at);
-    bool paired = lay_pairs(&nue, lanes);
+    bool paired = assign_nue_pairs(&nue, vls);
     if (!paired && !options->reversible)
-        write_levels(&nue);
-    describe(&nue);
+        write_vls_by_lid(&nue);
+    describe_nue(&nue);
     if (!paired)
         layers_describe_one_way(routes);
     routes->operations += cdg_operations(&nue.cdg) + nue.tree.operations;
@@ -456,13 +459,13 @@ static int nue_compute(const struct network *network, const struct engine_option
                        struct routes *routes, struct err *err)
 {
     struct engine_options tried = *options;
-    unsigned lanes = engine_vls(options);
+    unsigned vls = engine_vls(options);
     routes_init(routes, network, "nue");
-    tried.max_vls = lanes;
-    if (!find_routes(routes, network, &tried, lanes)) {
+    tried.max_vls = vls;
+    if (!find_routes(routes, network, &tried, vls)) {
         memset(routes->ports, PORT_NONE, (size_t)routes->switch_count * routes->stride);
         tried.max_vls = 1;
-        find_routes(routes, network, &tried, lanes);
+        find_routes(routes, network, &tried, vls);
     }
     return engine_settle(network, options, false, routes, err);
 }

@@ -1,19 +1,18 @@
 /* A breadth-first search from the target that never closes a cycle of dependencies.
  *
  * Switches are reached ring by ring. A switch next to the last ring takes the neighbour with the
- * least weight on the way from there to the target, provided that the lane takes the dependency
- * between the two channels; if it does not, the next best. A switch that no neighbour can take on
- * waits for the next ring, on which it may have others: its route then makes a detour.
+ * least weight on the path from there to the target, provided that the VL accepts the dependency
+ * between the two channels; else the next best. A switch without such a neighbour is left for the
+ * next ring: its route then makes a detour.
  *
- * Sources are the switches with terminals. The dependencies of the others are only added when a
- * source comes their way: until then they are idle, and do not restrict anyone. Where their own
- * traffic counts, too, which is what they send to terminals, they are settled when the routes of
- * all sources are there (nue_tree_settle).
+ * Sources are the switches with terminals. The dependencies of other switches are only added when a
+ * source sends through them: until then they are idle, and restrict no route. Their own packets to
+ * terminals count, too: nue_tree_settle() adds them after the routes of all sources.
  *
- * Switches may be left over in the end. If the lane has an escape tree, which means that it has all
- * dependencies of the routes along that tree, they turn to it, and so does whoever is in conflict
- * with them then: in the worst case all, and the routes along the tree are in conflict with nobody.
- * Without an escape tree the attempt is given up. */
+ * Switches may be left over in the end. If the VL has an escape tree, whose dependencies are in its
+ * graph from the start, they use it, and so do switches in conflict with them: in the worst case
+ * all switches, and routes along the tree have no conflicts. Without an escape tree the attempt
+ * fails. */
 #include "routing/engines/nue_tree.h"
 
 #include <assert.h>
@@ -21,9 +20,9 @@
 
 enum {
     MARK_OFFERED = 1, /* has an offer from the last ring */
-    MARK_IDLE = 2,    /* its dependency was not added yet: no source comes through */
-    MARK_DEAD = 4,    /* and cannot be: no source may come through */
-    MARK_LOCKED = 8,  /* goes along the escape tree */
+    MARK_IDLE = 2,    /* its dependency was not added yet: no source sends through it */
+    MARK_DEAD = 4,    /* its dependency cannot be added: no source may send through it */
+    MARK_LOCKED = 8,  /* uses the escape tree */
 };
 
 void nue_tree_init(struct nue_tree *tree, const struct network *network, struct cdg *cdg)
@@ -66,22 +65,23 @@ static uint32_t next_switch(const struct nue_tree *tree, uint32_t at)
     return tree->network->edges[tree->choice[at]].to;
 }
 
-/* Adds the dependency of traffic that comes by `in`. */
-static bool add_dependency(struct nue_tree *tree, uint32_t in)
+/* Adds the dependency of packets that arrive by `in`. */
+static bool add_tree_dependency(struct nue_tree *tree, uint32_t in)
 {
     uint32_t at = tree->network->edges[in].to;
     return at == tree->target ||
-           cdg_insert(tree->cdg, tree->lane, in, tree->choice[at]) != CDG_REFUSED;
+           cdg_insert(tree->cdg, tree->vl, in, tree->choice[at]) != CDG_REFUSED;
 }
 
-/* The same, and for all further dependencies on the way that no source has needed so far. */
-static bool add_way(struct nue_tree *tree, uint32_t in)
+/* Adds the dependency of packets that arrive by `in`, and all further dependencies on the path that
+ * no source has needed so far. */
+static bool add_path(struct nue_tree *tree, uint32_t in)
 {
-    if (!add_dependency(tree, in))
+    if (!add_tree_dependency(tree, in))
         return false;
     uint32_t first = tree->network->edges[in].to, at = first;
     for (; at != tree->target && tree->mark[at] & MARK_IDLE; at = next_switch(tree, at)) {
-        if (tree->mark[at] & MARK_DEAD || !add_dependency(tree, tree->choice[at])) {
+        if (tree->mark[at] & MARK_DEAD || !add_tree_dependency(tree, tree->choice[at])) {
             tree->mark[first] |= MARK_DEAD;
             return false;
         }
@@ -107,13 +107,14 @@ static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t 
     return cost;
 }
 
-/* Every neighbour of a switch of the last ring gets an offer. Returns how many neighbours. */
+/* Makes an offer to every neighbour of a switch of the last ring. Returns the number of
+ * neighbours. */
 static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighbours,
                             uint32_t count)
 {
     const struct network *network = tree->network;
     const struct cdg *cdg = tree->cdg;
-    const uint64_t *refused = cdg->layer[tree->lane].refused;
+    const uint64_t *refused = cdg->layer[tree->vl].refused;
     uint32_t first = network->first_edge[at], bit = 0;
     bool is_target = at == tree->target;
     if (tree->mark[at] & MARK_DEAD)
@@ -141,7 +142,7 @@ static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighb
     return count;
 }
 
-/* The best offer of the ring that the lane has not refused; false if there is none. */
+/* Finds the best offer of the ring that the VL has not refused; false if there is none. */
 static bool find_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
 {
     const struct network *network = tree->network;
@@ -149,7 +150,7 @@ static bool find_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (tree->hops[to] != ring || tree->mark[to] & MARK_DEAD ||
-            (to != tree->target && cdg_refuses(tree->cdg, tree->lane, e, tree->choice[to])))
+            (to != tree->target && cdg_refuses(tree->cdg, tree->vl, e, tree->choice[to])))
             continue;
         uint64_t cost = cost_of(tree, e, at, to);
         if (cost >= tree->offer[at])
@@ -170,7 +171,7 @@ static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
         tree->mark[at] |= MARK_IDLE;
         return true;
     }
-    while (!add_way(tree, tree->choice[at]))
+    while (!add_path(tree, tree->choice[at]))
         if (!find_offer(tree, at, ring))
             return false;
     uint32_t terminals = tree->turns ? network_terminal_count(tree->network, at) : 0;
@@ -179,7 +180,7 @@ static bool accept_offer(struct nue_tree *tree, uint32_t at, uint32_t ring)
     return true;
 }
 
-static void reach(struct nue_tree *tree, uint32_t at, uint32_t ring)
+static void add_to_tree(struct nue_tree *tree, uint32_t at, uint32_t ring)
 {
     tree->hops[at] = ring;
     tree->cost[at] = tree->offer[at];
@@ -206,7 +207,7 @@ static bool spread_out(struct nue_tree *tree)
             }
         }
         for (uint32_t i = 0; i < accepted; i++)
-            reach(tree, next[i], ring + 1);
+            add_to_tree(tree, next[i], ring + 1);
         if (tree->detour >= tree->limit)
             return false;
         uint32_t *last = front;
@@ -217,7 +218,7 @@ static bool spread_out(struct nue_tree *tree)
     return true;
 }
 
-static void lock(struct nue_tree *tree, uint32_t at)
+static void lock_to_escape_tree(struct nue_tree *tree, uint32_t at)
 {
     if (at == tree->target || tree->mark[at] & MARK_LOCKED)
         return;
@@ -226,22 +227,22 @@ static void lock(struct nue_tree *tree, uint32_t at)
     vec_push(&tree->locked, at);
 }
 
-/* The next switch on the way of a locked one goes along or is locked, too. Those that came through
- * here when it went elsewhere can stay: it was locked because its old channel led, over other
- * switches, to its neighbour on the tree and from there to the new channel, so whoever depended on
- * the old one depended on the new one, too. */
+/* The next hop of a locked switch keeps its route or is locked, too. Switches that send through
+ * here can stay: this one was locked because its old channel led, over other switches, to its
+ * neighbour on the tree and from there to the new channel, so a channel that depended on the old
+ * one already depended on the new one. */
 static void settle_locked(struct nue_tree *tree, uint32_t at)
 {
     const struct network *network = tree->network;
     uint32_t to = next_switch(tree, at);
     if (to != tree->target && !(tree->mark[to] & MARK_LOCKED) &&
-        (tree->choice[to] == NETWORK_NONE || !add_way(tree, tree->choice[at])))
-        lock(tree, to);
+        (tree->choice[to] == NETWORK_NONE || !add_path(tree, tree->choice[at])))
+        lock_to_escape_tree(tree, to);
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t from = network->edges[e].to, in = tree->cdg->reverse[e];
         if (tree->choice[from] != in || tree->mark[from] & (MARK_LOCKED | MARK_IDLE))
             continue;
-        bool added = add_dependency(tree, in);
+        bool added = add_tree_dependency(tree, in);
         assert(added);
         (void)added;
     }
@@ -265,13 +266,13 @@ static void order_again(struct nue_tree *tree)
         for (uint32_t hops = tree->hops[at]; depth;) {
             at = tree->next[--depth];
             tree->offer[at] = 0;
-            reach(tree, at, ++hops);
+            add_to_tree(tree, at, ++hops);
         }
     }
     tree->operations += tree->reached;
 }
 
-/* Does the route of the switch where `added` begins still need it? */
+/* Whether the route of the switch where `added` begins still needs it. */
 static bool is_used(const void *context, struct cdg_dependency added)
 {
     const struct nue_tree *tree = context;
@@ -280,8 +281,8 @@ static bool is_used(const void *context, struct cdg_dependency added)
            tree->choice[edges[added.in].to] == added.out;
 }
 
-/* Turns to the escape tree, with all that follows. Returns true. */
-static bool escape(struct nue_tree *tree, uint32_t at)
+/* Moves a switch to the escape tree, with all switches that must follow. Returns true. */
+static bool use_escape_tree(struct nue_tree *tree, uint32_t at)
 {
     const struct network *network = tree->network;
     size_t settled = tree->locked.count;
@@ -293,7 +294,7 @@ static bool escape(struct nue_tree *tree, uint32_t at)
             child = parent;
         }
     }
-    lock(tree, at);
+    lock_to_escape_tree(tree, at);
     for (; settled < tree->locked.count; settled++)
         settle_locked(tree, tree->locked.items[settled]);
     return true;
@@ -304,7 +305,7 @@ static bool free_stuck(struct nue_tree *tree)
     for (uint32_t at = 0; at < tree->network->switches.count; at++) {
         bool stuck = tree->hops[at] == NETWORK_NONE && !(tree->mark[at] & MARK_LOCKED) &&
                      tree->distance[at] != NETWORK_NONE && is_source(tree, at);
-        if (stuck && !(tree->up && escape(tree, at)))
+        if (stuck && !(tree->up && use_escape_tree(tree, at)))
             return false;
     }
     if (tree->locked.count)
@@ -312,7 +313,7 @@ static bool free_stuck(struct nue_tree *tree)
     return true;
 }
 
-/* Switches that are no sources and were left over go where they like: nothing depends on them. */
+/* Switches that are no sources and were left over take any path: no channel depends on them. */
 static void add_idle(struct nue_tree *tree)
 {
     const struct network *network = tree->network;
@@ -331,6 +332,7 @@ static void add_idle(struct nue_tree *tree)
 
 enum nue_result nue_tree_grow(struct nue_tree *tree)
 {
+    assert(tree->vl < tree->cdg->count && tree->target < tree->network->switches.count);
     size_t switches = tree->network->switches.count;
     memset(tree->hops, 0xFF, switches * sizeof *tree->hops);
     memset(tree->choice, 0xFF, switches * sizeof *tree->choice);
@@ -378,15 +380,15 @@ void nue_tree_load(struct nue_tree *tree, const struct column *column)
     tree->operations += column->count;
 }
 
-/* The nearest neighbour that is not idle and whose way the lane takes. */
-static bool find_company(struct nue_tree *tree, uint32_t at)
+/* Finds the nearest neighbour that is not idle and whose path the VL accepts. */
+static bool find_settled_neighbour(struct nue_tree *tree, uint32_t at)
 {
     const struct network *network = tree->network;
     uint32_t best = NETWORK_NONE;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (tree->mark[to] & MARK_IDLE ||
-            (to != tree->target && cdg_refuses(tree->cdg, tree->lane, e, tree->choice[to])))
+            (to != tree->target && cdg_refuses(tree->cdg, tree->vl, e, tree->choice[to])))
             continue;
         if (best == NETWORK_NONE || tree->hops[to] < tree->hops[network->edges[best].to])
             best = e;
@@ -396,46 +398,45 @@ static bool find_company(struct nue_tree *tree, uint32_t at)
     return best != NETWORK_NONE;
 }
 
-/* Its route as it is, on another lane. */
-static bool change_lane(struct nue_tree *tree, uint32_t from)
+/* Moves the route as it is to another VL. */
+static bool change_vl(struct nue_tree *tree, uint32_t from)
 {
-    for (unsigned lane = 0; lane < tree->cdg->count; lane++) {
+    for (unsigned vl = 0; vl < tree->cdg->count; vl++) {
         bool fits = true;
-        if (lane == tree->lane)
+        if (vl == tree->vl)
             continue;
         cdg_begin(tree->cdg);
         for (uint32_t at = from, to; fits && (to = next_switch(tree, at)) != tree->target; at = to)
-            fits = cdg_insert(tree->cdg, lane, tree->choice[at], tree->choice[to]) != CDG_REFUSED;
+            fits = cdg_insert(tree->cdg, vl, tree->choice[at], tree->choice[to]) != CDG_REFUSED;
         if (cdg_end(tree->cdg, fits)) {
-            vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)lane}));
+            vec_push(&tree->moved, ((struct nue_move){tree->lid, from, (uint8_t)vl}));
             return true;
         }
     }
     return false;
 }
 
-/* An idle switch whose way is settled: on the lane if possible, else on another one, or along the
- * escape tree. */
-static bool settle(struct nue_tree *tree, uint32_t at)
+/* Settles an idle switch: on the VL if possible, else on another one, or along the escape tree. */
+static bool settle_idle_switch(struct nue_tree *tree, uint32_t at)
 {
     uint32_t choice = tree->choice[at];
-    bool added = add_way(tree, choice);
-    while (!added && find_company(tree, at))
-        added = add_dependency(tree, tree->choice[at]);
+    bool added = add_path(tree, choice);
+    while (!added && find_settled_neighbour(tree, at))
+        added = add_tree_dependency(tree, tree->choice[at]);
     if (added) {
         tree->mark[at] = 0;
         tree->hops[at] = tree->hops[next_switch(tree, at)] + 1;
         return true;
     }
     tree->choice[at] = choice;
-    return tree->up ? escape(tree, at) : change_lane(tree, at);
+    return tree->up ? use_escape_tree(tree, at) : change_vl(tree, at);
 }
 
 bool nue_tree_settle(struct nue_tree *tree)
 {
     tree->locked.count = 0;
     for (uint32_t i = 1; i < tree->reached; i++)
-        if (tree->mark[tree->order[i]] & MARK_IDLE && !settle(tree, tree->order[i]))
+        if (tree->mark[tree->order[i]] & MARK_IDLE && !settle_idle_switch(tree, tree->order[i]))
             return false;
     return true;
 }

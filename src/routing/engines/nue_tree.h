@@ -1,4 +1,4 @@
-/* Routes to one LID within one lane: the step that nue repeats. */
+/* Routes to one LID on one VL: the step that nue repeats. */
 #ifndef WEFT_ROUTING_ENGINES_NUE_TREE_H
 #define WEFT_ROUTING_ENGINES_NUE_TREE_H
 
@@ -12,10 +12,10 @@ enum nue_result {
     NUE_STUCK,    /* some have none, or the detours reach the limit */
 };
 
-/* A source that does not use the lane of the LID. */
+/* A source that uses another VL than the LID's. */
 struct nue_move {
     uint32_t lid, from;
-    uint8_t lane;
+    uint8_t vl;
 };
 
 struct nue_tree {
@@ -23,19 +23,19 @@ struct nue_tree {
     struct cdg *cdg;
     struct arena memory;
     const uint32_t *weight; /* by channel: routes that cross it so far */
-    uint32_t *turns;        /* by channel, or NULL: what this tree adds, so that sources see it */
-    const uint32_t *up;     /* by switch: the channel to its parent in the escape tree; or NULL */
+    uint32_t *turns;    /* by channel, or NULL: load of this tree so far, for sources that follow */
+    const uint32_t *up; /* by switch: the channel to its parent in the escape tree; or NULL */
 
-    /* What to find, set by the caller. */
-    unsigned lane;
+    /* Input. */
+    unsigned vl;
     uint32_t target;
     const struct routes *routes;
-    uint64_t limit;          /* of detours; see below */
-    uint32_t first_lid, lid; /* keep apart from the ways of the LIDs from first_lid to lid - 1 */
+    uint64_t limit;          /* of detours: NUE_STUCK from there on */
+    uint32_t first_lid, lid; /* avoid the paths of the LIDs from first_lid to lid - 1 */
 
-    /* What was found. */
+    /* Result. */
     uint32_t *choice; /* by switch: its channel, or NETWORK_NONE */
-    uint32_t *order;  /* switches with a route, each after the next on its way */
+    uint32_t *order;  /* switches with a route, each after its next hop */
     uint32_t reached; /* how many, the target included */
     uint64_t detour;  /* hops above the shortest, of all switches together */
     uint64_t operations;
@@ -50,7 +50,7 @@ struct nue_tree {
 
 void nue_tree_init(struct nue_tree *tree, const struct network *network, struct cdg *cdg);
 void nue_tree_release(struct nue_tree *tree);
-/* Shortest distances to the target, for all trees to it that follow. */
+/* Shortest distances to the target, for all following trees to it. */
 void nue_tree_aim(struct nue_tree *tree, uint32_t target);
 /* Finds routes. Unless it is stuck, nue_tree_keep() must follow, or cdg_end() without their
  * dependencies. */
@@ -58,8 +58,8 @@ enum nue_result nue_tree_grow(struct nue_tree *tree);
 void nue_tree_keep(struct nue_tree *tree);
 
 /* For routes that are in the tables: adds the dependencies of switches without terminals, or finds
- * other routes for these, or (without an escape tree) other lanes, which it notes in `moved`. False
- * if that is impossible; then the lanes are of no further use. */
+ * other routes for these, or (without an escape tree) other VLs, which it stores in `moved`. False
+ * if that is impossible; then the layers must be cleared. */
 void nue_tree_load(struct nue_tree *tree, const struct column *column);
 bool nue_tree_settle(struct nue_tree *tree);
 

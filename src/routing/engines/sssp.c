@@ -1,23 +1,22 @@
 /* sssp: single-source shortest paths with growing weights.
  *
  * Hoefler, Schneider and Lumsdaine, "Optimized routing for large-scale InfiniBand networks" (2009):
- * destination after destination gets a tree of shortest routes in which a link weighs as much as
- * routes cross it already; then the weights grow by the new routes. Weights start so high there
- * that no detour ever pays, so hops come first. Here that is made use of: which links lead closer
- * to a switch does not depend on weights and is found once, breadth first, for all terminals of the
- * switch; what is left for each LID is one pass over these links in order of distance, with sums in
- * place of a priority queue.
+ * each destination in turn gets a tree of shortest routes in which the weight of a link is the
+ * number of routes that cross it; then the weights grow by the new routes. Initial weights exclude
+ * detours, so hops come first. Therefore the links that lead closer to a switch do not depend on
+ * weights: they are found once, breadth first, for all terminals of the switch. Each LID then takes
+ * one pass over these links in order of distance, without a priority queue.
  *
- * The first destinations choose among links without any weight, and choose badly. Where the loads
- * come out uneven, every terminal's tree is therefore taken back and chosen again, under the
- * weights of all others, twice over. What is uneven then are links that serve a terminal too many,
- * as on a leaf of a fat tree that lost a link: all come to a terminal by the same link, the
- * lightest one, since sources do not see each other. Trees that cross such links are chosen once
- * more, with every source in sight of those before it.
+ * The first destinations choose among links without any weight, and choose badly. If the loads are
+ * uneven, every terminal's tree is therefore removed and chosen again, under the weights of all
+ * others, twice. The remaining uneven links serve one terminal too many, as on a leaf of a fat tree
+ * that lost a link: all sources reach a terminal by the same link, the lightest one, since the load
+ * of one source does not affect another. Trees that cross such links are chosen once more, source
+ * by source, each with the load of those before it.
  *
- * Routes are counted from terminal to terminal. Switches' own LIDs are given routes but weigh
- * nothing. The further LIDs of a terminal keep away from the links of its earlier ones as far as
- * shortest ways allow, and only then look at the weights.
+ * Routes are counted from terminal to terminal. Switches' own LIDs get routes but add no weight.
+ * The further LIDs of a terminal avoid the links of its earlier ones as far as shortest paths
+ * allow; weights come second.
  *
  * Shortest routes need not be free of deadlock. As with minhop the tables are proved to be, or
  * refused with the cycle, unless cycles are explicitly allowed. */
@@ -28,6 +27,7 @@
 
 #include "base/rng.h"
 
+#include <assert.h>
 #include <string.h>
 
 void sssp_weigh_user_routes(const struct network *network, const struct engine_options *options,
@@ -56,7 +56,7 @@ void sssp_init(struct sssp *sssp, const struct network *network,
     sssp->order = arena_alloc(memory, (switches + 1) * sizeof *sssp->order);
     sssp->distance = arena_alloc(memory, switches * sizeof *sssp->distance);
     sssp->next_hops = arena_alloc(memory, (edges + 1) * sizeof *sssp->next_hops);
-    sssp->first_way = arena_alloc(memory, (switches + 2) * sizeof *sssp->first_way);
+    sssp->first_hop = arena_alloc(memory, (switches + 2) * sizeof *sssp->first_hop);
     sssp->choice = arena_alloc(memory, switches * sizeof *sssp->choice);
     sssp->cost = arena_alloc(memory, switches * sizeof *sssp->cost);
     sssp->flow = arena_alloc(memory, switches * sizeof *sssp->flow);
@@ -73,23 +73,24 @@ void sssp_release(struct sssp *sssp)
 
 void sssp_aim(struct sssp *sssp, uint32_t target)
 {
+    assert(target < sssp->network->switches.count);
     const struct network *network = sssp->network;
     uint32_t next_hops = 0;
     sssp->reached = network_distances(network, target, sssp->distance, sssp->order);
     sssp->target = target;
     for (uint32_t i = 0; i < sssp->reached; i++) {
         uint32_t at = sssp->order[i], closer = sssp->distance[at] - 1;
-        sssp->first_way[i] = next_hops;
+        sssp->first_hop[i] = next_hops;
         if (i == 0)
             continue;
         sssp->operations += network->first_edge[at + 1] - network->first_edge[at];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
-            sssp->next_hops[next_hops] = (struct sssp_way){.edge = e, .to = to};
+            sssp->next_hops[next_hops] = (struct sssp_hop){.edge = e, .to = to};
             next_hops += sssp->distance[to] == closer;
         }
     }
-    sssp->first_way[sssp->reached] = next_hops;
+    sssp->first_hop[sssp->reached] = next_hops;
     sssp->operations += sssp->reached + next_hops;
 }
 
@@ -100,33 +101,33 @@ void sssp_choose(struct sssp *sssp)
     cost[sssp->target] = 0;
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
-        const struct sssp_way *way = sssp->next_hops + sssp->first_way[i];
-        const struct sssp_way *end = sssp->next_hops + sssp->first_way[i + 1];
+        const struct sssp_hop *hop = sssp->next_hops + sssp->first_hop[i];
+        const struct sssp_hop *end = sssp->next_hops + sssp->first_hop[i + 1];
         uint64_t least = UINT64_MAX;
-        uint32_t edge = way->edge;
-        for (; way < end; way++) {
-            uint64_t sum = weight[way->edge] + cost[way->to];
-            edge = sum < least ? way->edge : edge;
+        uint32_t edge = hop->edge;
+        for (; hop < end; hop++) {
+            uint64_t sum = weight[hop->edge] + cost[hop->to];
+            edge = sum < least ? hop->edge : edge;
             least = sum < least ? sum : least;
         }
         cost[sssp->order[i]] = least;
         sssp->choice[sssp->order[i]] = edge;
     }
-    sssp->operations += sssp->first_way[sssp->reached];
+    sssp->operations += sssp->first_hop[sssp->reached];
 }
 
 void sssp_choose_lowest(struct sssp *sssp)
 {
     sssp->choice[sssp->target] = NETWORK_NONE;
     for (uint32_t i = 1; i < sssp->reached; i++) {
-        const struct sssp_way *way = sssp->next_hops + sssp->first_way[i];
-        const struct sssp_way *end = sssp->next_hops + sssp->first_way[i + 1], *best = way;
-        for (; way < end; way++)
-            if (way->to == best->to && sssp->weight[way->edge] < sssp->weight[best->edge])
-                best = way;
+        const struct sssp_hop *hop = sssp->next_hops + sssp->first_hop[i];
+        const struct sssp_hop *end = sssp->next_hops + sssp->first_hop[i + 1], *best = hop;
+        for (; hop < end; hop++)
+            if (hop->to == best->to && sssp->weight[hop->edge] < sssp->weight[best->edge])
+                best = hop;
         sssp->choice[sssp->order[i]] = best->edge;
     }
-    sssp->operations += sssp->first_way[sssp->reached];
+    sssp->operations += sssp->first_hop[sssp->reached];
 }
 
 static void add_weight(struct sssp *sssp, uint32_t edge, uint32_t flow)
@@ -148,8 +149,8 @@ void sssp_load(struct sssp *sssp, int32_t amount)
     sssp->operations += sssp->reached;
 }
 
-/* Notes the dependencies of the routes chosen; `everywhere`: each switch is a source, not only
- * those with terminals. */
+/* Adds the dependencies of the chosen routes; `everywhere`: each switch is a source, not only those
+ * with terminals. */
 static void note_choice(struct sssp *sssp, bool everywhere)
 {
     const struct network *network = sssp->network;
@@ -241,31 +242,31 @@ static void choose_apart(struct sssp *sssp, const struct routes *routes, uint32_
         uint32_t at = sssp->order[i];
         const uint8_t *row = routes_row(routes, at);
         uint64_t least = UINT64_MAX;
-        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
-            const struct sssp_way *way = &sssp->next_hops[k];
-            uint64_t sum = sssp->weight[way->edge] + sssp->cost[way->to];
+        for (uint32_t k = sssp->first_hop[i]; k < sssp->first_hop[i + 1]; k++) {
+            const struct sssp_hop *hop = &sssp->next_hops[k];
+            uint64_t sum = sssp->weight[hop->edge] + sssp->cost[hop->to];
             for (uint32_t earlier = first_lid; earlier < lid; earlier++)
-                if (row[earlier] == sssp->network->edges[way->edge].port)
+                if (row[earlier] == sssp->network->edges[hop->edge].port)
                     sum += apart;
             if (sum >= least)
                 continue;
             least = sum;
-            sssp->choice[at] = way->edge;
+            sssp->choice[at] = hop->edge;
         }
         sssp->cost[at] = least;
     }
-    sssp->operations += (uint64_t)sssp->first_way[sssp->reached] * (1 + lid - first_lid);
+    sssp->operations += (uint64_t)sssp->first_hop[sssp->reached] * (1 + lid - first_lid);
 }
 
-/* Chooses and loads at once: each switch, from the target outwards, sees what those before it have
- * put on the links. */
+/* Chooses and adds load at once: each switch, from the target outwards, sees the load of those
+ * before it. */
 static void choose_in_turn(struct sssp *sssp)
 {
     const struct network *network = sssp->network;
     for (uint32_t i = 1; i < sssp->reached; i++) {
         uint32_t from = sssp->order[i], terminals = network_terminal_count(network, from);
         uint64_t least = UINT64_MAX;
-        for (uint32_t k = sssp->first_way[i]; k < sssp->first_way[i + 1]; k++) {
+        for (uint32_t k = sssp->first_hop[i]; k < sssp->first_hop[i + 1]; k++) {
             uint64_t sum = sssp->weight[sssp->next_hops[k].edge];
             for (uint32_t at = sssp->next_hops[k].to; at != sssp->target;
                  at = network->edges[sssp->choice[at]].to)
@@ -279,11 +280,12 @@ static void choose_in_turn(struct sssp *sssp)
              at = network->edges[sssp->choice[at]].to)
             add_weight(sssp, sssp->choice[at], terminals);
         sssp->operations +=
-            (uint64_t)sssp->distance[from] * (sssp->first_way[i + 1] - sssp->first_way[i] + 1);
+            (uint64_t)sssp->distance[from] * (sssp->first_hop[i + 1] - sssp->first_hop[i] + 1);
     }
 }
 
-/* Every terminal's first LID once more, or only those whose trees cross a link above the limit. */
+/* Chooses every terminal's first LID again, or only those whose trees cross a link above the
+ * limit. */
 static void choose_again(struct sssp *sssp, struct routes *routes, const uint32_t *destinations,
                          uint32_t count, uint64_t limit)
 {

@@ -2,13 +2,13 @@
  *
  * With one root at a leaf, a fat tree has most of its spines below the leaves and its traffic on
  * one of them. Here the directions follow the levels, if the network is a tree in stages, or the
- * given roots, or else the centre. In a tree the terminals take equal ways in turn, in any other
- * network that with the least load.
+ * given roots, or else the centre. In a tree the terminals take equal next hops in turn, in any
+ * other network the one with the least load.
  *
- * Several roots can leave pairs without a legal route. Between terminals that is an error for roots
- * that were given, and the reason to take the centre for a tree that was detected. Between a
- * terminal and a switch (a root that lost a link) the tables lead to a legal route all the same, on
- * lanes of their own (strays.c). */
+ * Several roots can leave pairs without a legal route. Between terminals that is an error for given
+ * roots; detected roots are then replaced by the centre. Between a terminal and a switch (a root
+ * that lost a link) the tables lead to a switch with a legal route, on separate VLs
+ * (no_legal_route.c). */
 #include "routing/engines/dmodk.h"
 #include "routing/paper/paper_cost.h"
 #include "routing/search/least_loaded.h"
@@ -19,17 +19,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the directions are, and how they were found. */
+/* The directions and their source. */
 struct directions {
-    struct updown updown; /* not yet made if they are the tree's */
-    struct tree tree;     /* if they are; then its levels are not NULL */
+    struct updown updown; /* not yet made if the tree has them */
+    struct tree tree;     /* valid if its levels are not NULL */
     char note[sizeof((struct roots *)0)->note];
     uint64_t operations;
 };
 
 /* False if the network is no tree with more than one level, or not with these roots. */
-static bool follow_levels(struct directions *directions, const struct network *network,
-                          const struct engine_options *options)
+static bool use_tree_levels(struct directions *directions, const struct network *network,
+                            const struct engine_options *options)
 {
     struct err ignored;
     struct tree *tree = &directions->tree;
@@ -53,7 +53,7 @@ static int find_directions(struct directions *directions, const struct network *
 {
     struct roots roots;
     *directions = (struct directions){0};
-    if (follow_levels(directions, network, options))
+    if (use_tree_levels(directions, network, options))
         return 0;
     int rc = roots_choose(&roots, network, options, ROOT_DETECT, err);
     if (rc)
@@ -113,9 +113,9 @@ static int compute_with(const struct network *network, const struct engine_optio
         engine_refuse(routes);
         rc = updown_refuse(network, &gaps.pairs, err);
     } else {
-        /* If a proof of detected roots fails, there is another try: it is not left to the caller.
-         */
-        chosen.leave_proof &= choice != ROOT_DETECT;
+        /* The proof is not left to the caller for detected roots, since there is a fall-back if it
+         * fails. */
+        chosen.caller_verifies &= choice != ROOT_DETECT;
         rc = no_legal_route_settle(network, &chosen, &gaps, routes, err);
     }
     next_hops_gaps_release(&gaps);
@@ -129,9 +129,9 @@ static int updn_compute(const struct network *network, const struct engine_optio
     int rc = compute_with(network, options, choice, routes, err);
     if (choice != ROOT_DETECT || (rc != -ENETUNREACH && rc != -EDEADLK))
         return rc;
-    uint64_t in_vain = routes->operations;
+    uint64_t operations_before = routes->operations;
     rc = compute_with(network, options, ROOT_CENTRE, routes, err);
-    routes->operations += in_vain;
+    routes->operations += operations_before;
     if (rc)
         return rc;
     size_t length = strlen(routes->note);
@@ -142,7 +142,7 @@ static int updn_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_updn = {
     .name = "updn",
-    .summary = "up*-down* with detected or given roots, balanced over equal ways",
+    .summary = "up*-down* with detected or given roots, balanced over equal paths",
     .compute = updn_compute,
     .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,

@@ -13,10 +13,10 @@ struct lfts_reader {
     struct line_reader *lines;
     struct map by_guid;
     bool *seen;  /* by switch */
-    uint32_t at; /* whose entries these are, or NETWORK_NONE */
+    uint32_t at; /* switch of the current block, or NETWORK_NONE */
 };
 
-static int take_header(struct lfts_reader *reader, const char *line)
+static int read_switch_header(struct lfts_reader *reader, const char *line)
 {
     const char *word = strstr(line, "guid 0x");
     if (!word)
@@ -31,7 +31,7 @@ static int take_header(struct lfts_reader *reader, const char *line)
     return 0;
 }
 
-static int take_entry(struct lfts_reader *reader, const char *line)
+static int read_lft_entry(struct lfts_reader *reader, const char *line)
 {
     char *end;
     uint64_t lid = strtoull(line, &end, 16), port = 0;
@@ -71,9 +71,9 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     while (line_reader_next_line(lines)) {
         const char *line = lines->copy + strspn(lines->copy, " \t");
         if (strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0)
-            take_header(&reader, line);
+            read_switch_header(&reader, line);
         else if (strncmp(line, "0x", 2) == 0)
-            take_entry(&reader, line);
+            read_lft_entry(&reader, line);
     }
     map_release(&reader.by_guid);
     mem_free(reader.seen);
@@ -82,7 +82,7 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     return lines->status;
 }
 
-/* "0x0001 000", quicker than printf: these are most of the bytes. */
+/* "0x0001 000". Faster than printf: these are most of the bytes. */
 static void write_entry(struct text *out, uint32_t lid, uint8_t port)
 {
     static const char digits[] = "0123456789abcdef";
@@ -95,7 +95,7 @@ static void write_entry(struct text *out, uint32_t lid, uint8_t port)
     text_append(out, entry, sizeof entry - 1);
 }
 
-/* What every table says about a LID. */
+/* The owner of a LID, as in every table. */
 static void write_owner(const struct network *network, uint32_t lid, struct text *out)
 {
     uint32_t owner = network_owner(network, lid);

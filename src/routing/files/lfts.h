@@ -5,7 +5,7 @@
  *   6 lids dumped
  *
  * Reading takes the GUID of each switch and the first two numbers of each entry; the rest of a line
- * is a remark, and so is a line of any other shape. */
+ * and lines of any other form are ignored. */
 #ifndef WEFT_ROUTING_FILES_LFTS_H
 #define WEFT_ROUTING_FILES_LFTS_H
 

@@ -1,25 +1,25 @@
 #include "routing/files/path_levels.h"
 
-#include "routing/files/lanes_read.h"
-#include "routing/model/lanes.h"
+#include "routing/files/vl_map_read.h"
+#include "routing/model/vl_map.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-/* By which all sources at the switch send to the LID. False if they differ. */
-static bool level_at(const struct lanes *lanes, uint32_t at, uint16_t lid, uint8_t *level)
+/* The SL by which all sources at the switch send to the LID. False if they differ. */
+static bool level_at(const struct vl_map *lanes, uint32_t at, uint16_t lid, uint8_t *level)
 {
     const struct network *network = lanes->network;
     uint32_t first = network->first_terminal[at], end = network->first_terminal[at + 1];
     uint32_t source = first < end ? network->terminals_at[first] : NETWORK_SWITCH | at;
-    *level = lanes_sl(lanes, source, lid);
+    *level = vl_map_sl(lanes, source, lid);
     for (uint32_t i = first + 1; i < end; i++)
-        if (lanes_sl(lanes, network->terminals_at[i], lid) != *level)
+        if (vl_map_sl(lanes, network->terminals_at[i], lid) != *level)
             return false;
     return true;
 }
 
-static int take_levels(struct routes *routes, const struct lanes *lanes, const char *name,
+static int take_levels(struct routes *routes, const struct vl_map *lanes, const char *name,
                        struct err *err)
 {
     const struct network *network = lanes->network;
@@ -46,12 +46,12 @@ static int take_levels(struct routes *routes, const struct lanes *lanes, const c
 int path_levels_read(struct routes *routes, const struct network *network,
                      struct line_reader *lines)
 {
-    struct lanes lanes;
-    lanes_init(&lanes, network);
-    int rc = lanes_read_path_sl(&lanes, lines);
+    struct vl_map lanes;
+    vl_map_init(&lanes, network);
+    int rc = vl_map_read_path_sl(&lanes, lines);
     if (!rc)
         rc = take_levels(routes, &lanes, lines->file, lines->err);
-    lanes_release(&lanes);
+    vl_map_release(&lanes);
     return rc;
 }
 

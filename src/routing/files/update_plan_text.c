@@ -1,4 +1,4 @@
-/* Update plans as text, for `weft verify --transition` and for people. */
+/* Update plans as text, for `weft verify --transition`. */
 #include "routing/files/update_plan_text.h"
 
 #include "base/map.h"
@@ -27,22 +27,22 @@ void update_plan_write(const struct update_plan *plan, const struct network *net
         for (uint32_t i = item->first; i < item->first + item->count; i++)
             write_update(&plan->updates.items[i], network, out);
     }
-    if (plan->stuck_lanes) {
+    if (plan->stuck_vls) {
         text_puts(out, "hold");
-        for (unsigned lane = 0; lane < UPDATE_PLAN_VLS; lane++)
-            if (plan->stuck_lanes >> lane & 1)
-                text_printf(out, " %u", lane);
+        for (unsigned vl = 0; vl < UPDATE_PLAN_VLS; vl++)
+            if (plan->stuck_vls >> vl & 1)
+                text_printf(out, " %u", vl);
         text_putc(out, '\n');
     }
     for (size_t i = 0; i < plan->stuck.count; i++)
         write_update(&plan->stuck.items[i], network, out);
 }
 
-struct order_reader {
+struct plan_reader {
     struct update_plan *plan;
     struct map by_guid;
     struct line_reader *lines;
-    bool open;  /* the last wave takes more updates */
+    bool open;  /* further updates belong to the last wave */
     bool drain; /* before the next wave */
 };
 
@@ -59,7 +59,7 @@ static bool scan_lid(const char **at, uint32_t *lid)
     return true;
 }
 
-static void open_wave(struct order_reader *reader)
+static void open_wave(struct plan_reader *reader)
 {
     struct update_plan *plan = reader->plan;
     vec_push(&plan->waves, ((struct update_wave){.first = (uint32_t)plan->updates.count,
@@ -69,7 +69,7 @@ static void open_wave(struct order_reader *reader)
 }
 
 /* "<switch GUID> [<LID>[-<LID>]]" */
-static int take_update(struct order_reader *reader, struct cursor *line)
+static int take_update(struct plan_reader *reader, struct cursor *line)
 {
     const char *guid_text = line->count > 1 ? line->words[1].text : "";
     uint32_t first = 0, last = NETWORK_TOP_LID;
@@ -92,7 +92,7 @@ static int take_update(struct order_reader *reader, struct cursor *line)
         return line_reader_error(reader->lines, "the network has no switch with that GUID");
     struct update_plan *plan = reader->plan;
     struct table_update update = {index, (uint16_t)first, (uint16_t)(last - first + 1)};
-    if (plan->stuck_lanes) {
+    if (plan->stuck_vls) {
         vec_push(&plan->stuck, update);
         return 0;
     }
@@ -103,28 +103,28 @@ static int take_update(struct order_reader *reader, struct cursor *line)
     return 0;
 }
 
-static int take_hold(struct order_reader *reader, struct cursor *line)
+static int take_hold(struct plan_reader *reader, struct cursor *line)
 {
     struct update_plan *plan = reader->plan;
     for (unsigned i = 1; i < line->count; i++) {
-        uint64_t lane;
-        if (!parse_bounded(line->words[i].text, 0, UPDATE_PLAN_VLS - 1, &lane))
+        uint64_t vl;
+        if (!parse_bounded(line->words[i].text, 0, UPDATE_PLAN_VLS - 1, &vl))
             return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
-        plan->stuck_lanes |= (uint16_t)(1u << lane);
+        plan->stuck_vls |= (uint16_t)(1u << vl);
     }
-    if (!plan->stuck_lanes)
+    if (!plan->stuck_vls)
         return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
-    reader->drain = false; /* a hold has one */
+    reader->drain = false; /* a hold includes one */
     return 0;
 }
 
-static int take_line(struct order_reader *reader, struct cursor *line)
+static int take_line(struct plan_reader *reader, struct cursor *line)
 {
     const char *word = line->words[0].text;
     bool drain = strcmp(word, "drain") == 0;
     if (strcmp(word, "update") == 0)
         return take_update(reader, line);
-    if (reader->plan->stuck_lanes)
+    if (reader->plan->stuck_vls)
         return line_reader_error(reader->lines, "after a hold there are only updates");
     if (strcmp(word, "hold") == 0)
         return take_hold(reader, line);
@@ -139,7 +139,7 @@ int update_plan_read(struct update_plan *plan, const struct network *network,
                      struct line_reader *lines)
 {
     enum { FILE_LIMIT = 1 << 30 };
-    struct order_reader reader = {.plan = plan, .lines = lines};
+    struct plan_reader reader = {.plan = plan, .lines = lines};
     struct cursor line;
     *plan = (struct update_plan){0};
     lines->limit = FILE_LIMIT;
@@ -148,7 +148,7 @@ int update_plan_read(struct update_plan *plan, const struct network *network,
     while (line_reader_next(lines, &line))
         take_line(&reader, &line);
     if (reader.drain)
-        open_wave(&reader); /* before sources hear of new service levels */
+        open_wave(&reader); /* before sources use new service levels */
     map_release(&reader.by_guid);
     if (lines->status)
         update_plan_release(plan);

@@ -1,7 +1,8 @@
 /* Building the network of switches and terminals, and its compressed graph.
  *
- * Whoever adds is checked (a port has one link); whoever reads is not, since indices come from
- * here. Overlapping LIDs are reported but survived: a subnet in the middle of a repair has them. */
+ * Functions that add check their arguments (a port has one link); readers do not check indices.
+ * Overlapping LIDs are reported, but the network stays usable: a subnet has them during a
+ * repair. */
 #include "routing/model/network.h"
 
 #include <assert.h>
@@ -100,6 +101,8 @@ uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t l
 
 void network_name(struct network *network, uint32_t end_point, const char *name)
 {
+    assert((end_point & ~NETWORK_SWITCH) <
+           (end_point & NETWORK_SWITCH ? network->switches.count : network->terminals.count));
     const char *copy = arena_strdup(&network->strings, name);
     if (end_point & NETWORK_SWITCH)
         *vec_at(&network->switch_names, end_point & ~NETWORK_SWITCH) = copy;
@@ -173,7 +176,7 @@ static uint32_t last_lid(const struct network *network, uint32_t end_point)
     return last > NETWORK_TOP_LID ? 0 : last;
 }
 
-/* An end point whose LIDs are taken has none from then on. */
+/* An end point whose LIDs are taken loses them. */
 static int claim_lids(struct network *network, uint32_t end_point)
 {
     uint16_t *lid = end_point & NETWORK_SWITCH

@@ -1,13 +1,13 @@
-/* What a routing engine sees: switches, the links between them and the adapter ports at them.
+/* The input of routing engines: switches, the links between them and the adapter ports at them.
  *
  * The end point of every algorithm is an adapter's *port*, here a terminal; an adapter with two
- * ports is two terminals. A terminal hangs on one switch, so engines work on switches alone and
- * spread their result over the terminals. Several terminals may share a port of their switch, as
- * the functions of a hypervisor's adapter do; each is a destination of its own.
+ * ports is two terminals. A terminal is attached to one switch, so engines work on switches alone
+ * and copy their result to the terminals. Several terminals may share a port of their switch, as
+ * the functions of a hypervisor's adapter do; each is a separate destination.
  *
  * Everything has a dense index. network_finish() builds the compressed (CSR) graph: the edges of a
- * switch stand in one row in ascending port order, parallel links are separate edges, a link of a
- * switch to itself is no edge. Engines keep their scratch beside this structure, never in it. */
+ * switch form one row in ascending port order, parallel links are separate edges, a link of a
+ * switch to itself is no edge. Engines keep their scratch outside of this structure. */
 #ifndef WEFT_ROUTING_MODEL_NETWORK_H
 #define WEFT_ROUTING_MODEL_NETWORK_H
 
@@ -32,8 +32,8 @@ enum {
 
 struct network_switch {
     uint64_t guid;
-    uint32_t first_port; /* of its row 0 … port_count in `ports`; also numbers its channels */
-    uint16_t lid;        /* 0: none, then nobody can send to it */
+    uint32_t first_port; /* of its row 0 … port_count in `ports` */
+    uint16_t lid;        /* 0: none, then no packet can be sent to it */
     uint8_t lmc;
     uint8_t port_count;
 };
@@ -62,7 +62,7 @@ struct network {
     VEC(const char *) switch_names; /* may be shorter than `switches`; NULL: none */
     VEC(const char *) terminal_names;
     struct arena strings;
-    uint32_t manager; /* the switch where the manager sits, or NETWORK_NONE */
+    uint32_t manager; /* the switch of the manager, or NETWORK_NONE */
 
     /* Made by network_finish(). */
     uint32_t *first_edge; /* by switch, one more at the end */
@@ -78,29 +78,29 @@ void network_release(struct network *network);
 
 uint32_t network_add_switch(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                             unsigned port_count);
-/* -EINVAL for a port that does not exist, -EBUSY for one that is taken; then nothing changes. */
+/* -EINVAL for a port that does not exist, -EBUSY for one in use; then nothing changes. */
 int network_link(struct network *network, uint32_t switch_a, unsigned port_a, uint32_t switch_b,
                  unsigned port_b);
-/* NETWORK_NONE if the port does not exist or is taken. In a subnet of two adapters and no switch,
+/* NETWORK_NONE if the port does not exist or is in use. In a subnet of two adapters and no switch,
  * `at` is NETWORK_NONE: the terminals are linked to each other. */
 uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                               uint32_t at, unsigned port);
-/* One more terminal at the port where `beside` is. NETWORK_NONE if there is no such terminal. */
+/* Adds a terminal at the port of `beside`. NETWORK_NONE if there is no such terminal. */
 uint32_t network_share_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                                 uint32_t beside);
 /* Names are for messages; they are copied. */
 void network_name(struct network *network, uint32_t end_point, const char *name);
 
-/* -EEXIST if LIDs overlap or leave the unicast range: the first owner keeps them, the other has
- * none (LID 0) from then on; all else is built. May be called again after more was added. */
+/* -EEXIST if LIDs overlap or leave the unicast range: the first owner keeps them, the other gets
+ * LID 0; the rest is built. May be called again after further additions. */
 int network_finish(struct network *network);
 
 /* The fabric of a file. LIDs as in the file; ports without one get the next free, in port-ordered
- * breadth-first order from the first node, which is where the manager sits. Adapter ports without
- * a link to a switch are left out. Overlapping LIDs and LIDs that run out are errors. */
+ * breadth-first order from the first node, where the manager runs. Adapter ports without a link to
+ * a switch are left out. Overlapping LIDs and LIDs that run out are errors. */
 int network_from_topology(struct network *network, const struct topology *topology,
                           struct err *err);
-/* The same with fresh LIDs for all, 2^lmc for every adapter port. */
+/* network_from_topology() with new LIDs for all, 2^lmc for every adapter port. */
 int network_from_topology_lmc(struct network *network, const struct topology *topology, uint8_t lmc,
                               struct err *err);
 
@@ -111,8 +111,8 @@ const char *network_label(const struct network *network, uint32_t end_point,
                           char buffer[NETWORK_LABEL_BYTES]);
 
 /* Breadth-first search over the links between switches (network_search.c). `distance` is by switch,
- * NETWORK_NONE where nothing leads; `queue` has room for all switches. Each returns how many
- * switches were met: they are in `queue`, nearest first. */
+ * NETWORK_NONE if it cannot be reached; `queue` has room for all switches. Returns the number of
+ * switches found: they are in `queue`, nearest first. */
 uint32_t network_distances(const struct network *network, uint32_t from, uint32_t *distance,
                            uint32_t *queue);
 /* Only over links that `may` be used from one switch to another. */
@@ -120,14 +120,15 @@ uint32_t network_distances_if(const struct network *network, uint32_t from, uint
                               uint32_t *queue,
                               bool (*may)(const void *context, uint32_t at, uint32_t to),
                               const void *context);
-/* Distances from the nearest switch with terminals. */
+/* Distances to the nearest switch with terminals. */
 uint32_t network_stages(const struct network *network, uint32_t *stage, uint32_t *queue);
-/* From the first `count` switches of the queue; these have their distance, all others none yet. */
+/* From the first `count` switches of the queue, whose distances are set; all others must be
+ * NETWORK_NONE. */
 uint32_t network_spread(const struct network *network, uint32_t *distance, uint32_t *queue,
                         uint32_t count);
-/* Numbers the connected parts: one number a switch, into `part` (by switch). Returns how many. */
+/* Numbers the connected parts, in `part` by switch. Returns their number. */
 uint32_t network_parts(const struct network *network, uint32_t *part);
-/* How many edges some switches have together. */
+/* The number of edges of these switches together. */
 uint64_t network_count_edges(const struct network *network, const uint32_t *switches,
                              uint32_t count);
 
@@ -173,7 +174,8 @@ static inline uint32_t network_next(const struct network *network, uint32_t at, 
     return link ? link->peer & ~NETWORK_SWITCH : NETWORK_NONE;
 }
 
-/* Whether what leaves switch `at` by this port (0: stays there) arrives at the end point. */
+/* Whether packets that leave switch `at` by this port (0: the switch itself) arrive at the end
+ * point. */
 static inline bool network_leads_to(const struct network *network, uint32_t at, unsigned port,
                                     uint32_t end_point)
 {
@@ -186,13 +188,13 @@ static inline bool network_leads_to(const struct network *network, uint32_t at, 
            network->terminals.items[end_point].port == port;
 }
 
-/* Changes of terminals in a network that is finished, and stays so (network_share.c). Of the order
- * in which the terminals of a switch stand nothing is promised. */
-/* One more beside another, with LIDs that are free, or NETWORK_NONE. */
+/* Changes of terminals in a finished network, which stays finished (network_share.c). The order of
+ * the terminals of a switch is not defined afterwards. */
+/* Adds one beside another, with LIDs that are free; else NETWORK_NONE. */
 uint32_t network_join_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                                uint32_t beside);
-/* It goes; the last of all terminals gets its index. One that has a port for itself leaves the port
- * empty. */
+/* Removes one; the last terminal gets its index. Its port becomes empty if no other terminal shares
+ * it. */
 void network_drop_terminal(struct network *network, uint32_t terminal);
 void network_move_terminal(struct network *network, uint32_t terminal, uint32_t beside);
 

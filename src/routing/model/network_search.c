@@ -1,12 +1,13 @@
 /* Breadth-first search over the links between switches. */
 #include "routing/model/network.h"
 
+#include <assert.h>
 #include <string.h>
 
-static inline uint32_t spread(const struct network *network, uint32_t *distance, uint32_t *queue,
-                              uint32_t count,
-                              bool (*may)(const void *context, uint32_t at, uint32_t to),
-                              const void *context)
+static inline uint32_t spread_distances(const struct network *network, uint32_t *distance,
+                                        uint32_t *queue, uint32_t count,
+                                        bool (*may)(const void *context, uint32_t at, uint32_t to),
+                                        const void *context)
 {
     for (uint32_t head = 0; head < count; head++) {
         uint32_t at = queue[head], next = distance[at] + 1;
@@ -24,10 +25,10 @@ static inline uint32_t spread(const struct network *network, uint32_t *distance,
 uint32_t network_spread(const struct network *network, uint32_t *distance, uint32_t *queue,
                         uint32_t count)
 {
-    return spread(network, distance, queue, count, NULL, NULL);
+    return spread_distances(network, distance, queue, count, NULL, NULL);
 }
 
-static void forget(const struct network *network, uint32_t *distance)
+static void clear_distances(const struct network *network, uint32_t *distance)
 {
     if (network->switches.count)
         memset(distance, 0xFF, network->switches.count * sizeof *distance);
@@ -44,17 +45,18 @@ uint32_t network_distances_if(const struct network *network, uint32_t from, uint
                               bool (*may)(const void *context, uint32_t at, uint32_t to),
                               const void *context)
 {
-    forget(network, distance);
+    assert(from < network->switches.count);
+    clear_distances(network, distance);
     distance[from] = 0;
     queue[0] = from;
-    return may ? spread(network, distance, queue, 1, may, context)
+    return may ? spread_distances(network, distance, queue, 1, may, context)
                : network_spread(network, distance, queue, 1);
 }
 
 uint32_t network_stages(const struct network *network, uint32_t *stage, uint32_t *queue)
 {
     uint32_t count = 0;
-    forget(network, stage);
+    clear_distances(network, stage);
     for (uint32_t at = 0; at < network->switches.count; at++)
         if (network_terminal_count(network, at)) {
             stage[at] = 0;
@@ -68,7 +70,7 @@ uint32_t network_parts(const struct network *network, uint32_t *part)
     uint32_t switches = (uint32_t)network->switches.count, parts = 0;
     uint32_t *queue = mem_alloc((switches + 1) * sizeof *queue);
     uint32_t *distance = mem_alloc((switches + 1) * sizeof *distance);
-    forget(network, distance);
+    clear_distances(network, distance);
     for (uint32_t start = 0; start < switches; start++) {
         if (distance[start] != NETWORK_NONE)
             continue;

@@ -1,14 +1,15 @@
 /* Terminals that share a port, and terminals that move.
  *
- * The functions of a hypervisor's adapter hang on one port of a leaf switch (paper 004). The port
- * names the first of them, each of them the next. A virtual machine that starts, ends or moves
- * changes a network that is in use: the rows of terminals and the owners of LIDs are kept right
- * without building them anew, since there may be tens of thousands. */
+ * The functions of a hypervisor's adapter share one port of a leaf switch (paper 004). The port has
+ * the index of the first, each of them that of the next. A virtual machine that starts, ends or
+ * moves changes a network that is in use: the rows of terminals and the owners of LIDs are updated
+ * instead of rebuilt, since there may be tens of thousands. */
 #include "routing/model/network.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* Where the terminal's index stands: at its port, or in the one before it. */
+/* The index of the terminal at its port, or in the terminal before it. */
 static uint32_t *link_to(struct network *network, uint32_t terminal)
 {
     const struct network_terminal *t = &network->terminals.items[terminal];
@@ -106,7 +107,7 @@ uint32_t network_join_terminal(struct network *network, uint64_t guid, uint16_t 
     return index;
 }
 
-/* The terminal is known by another index from now on. */
+/* Gives a terminal another index. */
 static void renumber(struct network *network, uint32_t from, uint32_t to)
 {
     *link_to(network, from) = to;
@@ -122,6 +123,7 @@ static void renumber(struct network *network, uint32_t from, uint32_t to)
 
 void network_drop_terminal(struct network *network, uint32_t terminal)
 {
+    assert(terminal < network->terminals.count);
     uint32_t last = (uint32_t)network->terminals.count - 1;
     *link_to(network, terminal) = network->terminals.items[terminal].sharer;
     remove_from_row(network, terminal);
@@ -135,6 +137,7 @@ void network_drop_terminal(struct network *network, uint32_t terminal)
 
 void network_move_terminal(struct network *network, uint32_t terminal, uint32_t beside)
 {
+    assert(terminal < network->terminals.count && beside < network->terminals.count);
     struct network_terminal *moving = &network->terminals.items[terminal];
     struct network_terminal *there = &network->terminals.items[beside];
     if (terminal == beside)

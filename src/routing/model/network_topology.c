@@ -1,9 +1,9 @@
-/* A described fabric as a network: switches and linked adapter ports, with LIDs.
+/* Builds a network from a topology: switches and linked adapter ports, with LIDs.
  *
- * LIDs that the file gives are kept. All others are handed out in the order in which a manager at
- * the first node would meet the ports: breadth first through switches, each switch's ports in
- * ascending order (adapters do not forward). On paper 002's Fig. 1 this gives the printed LIDs.
- * What cannot be reached from the first node follows, part by part, in file order. */
+ * LIDs of the file are kept. All others are assigned in the order in which a manager at the first
+ * node discovers the ports: breadth first through switches, each switch's ports in ascending order
+ * (adapters do not forward). On paper 002's Fig. 1 this gives the printed LIDs. Parts that the
+ * first node cannot reach follow in file order. */
 #include "routing/model/network.h"
 
 #include "base/bitset.h"
@@ -99,7 +99,7 @@ static int take_given_lids(struct import *import)
     return rc;
 }
 
-/* Gives the end point the next free range if it has none. */
+/* Assigns the next free range to an end point without LIDs. */
 static int give_lids(struct import *import, uint32_t end_point)
 {
     struct network *network = import->network;
@@ -127,7 +127,7 @@ static int give_lids(struct import *import, uint32_t end_point)
     return take_lids(import, end_point);
 }
 
-/* One part: breadth first from the switches in the queue, which have their LIDs. */
+/* One part: breadth first from switch `start`. */
 static int number_part(struct import *import, uint32_t *queue, bool *seen, uint32_t start)
 {
     const struct network *network = import->network;
@@ -153,7 +153,7 @@ static int number_part(struct import *import, uint32_t *queue, bool *seen, uint3
     return rc;
 }
 
-/* The manager's place: the first node, if it is a switch, else its first port at a switch. */
+/* The manager runs at the first node, if it is a switch, else at its first port at a switch. */
 static int number_manager(struct import *import)
 {
     const struct topology *topology = import->topology;

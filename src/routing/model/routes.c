@@ -1,6 +1,7 @@
 /* Tables of one computation: their memory, the choice of paths, and differences. */
 #include "routing/model/routes.h"
 
+#include <assert.h>
 #include <string.h>
 
 void routes_reserve(struct routes *routes, const struct network *network, const char *engine)
@@ -35,7 +36,7 @@ void routes_release(struct routes *routes)
     *routes = (struct routes){0};
 }
 
-static uint8_t *widen(uint8_t *old, const struct routes *routes, uint32_t stride, int fill)
+static uint8_t *widen_rows(uint8_t *old, const struct routes *routes, uint32_t stride, int fill)
 {
     if (!old)
         return NULL;
@@ -59,8 +60,8 @@ void routes_grow(struct routes *routes, uint16_t top_lid)
         for (size_t i = 0; bits && i < (size_t)routes->switch_count * routes->stride; i++)
             if (bitset_has(routes->explicit_bits, i))
                 bitset_add(bits, i / routes->stride * stride + i % routes->stride);
-        routes->ports = widen(routes->ports, routes, stride, PORT_NONE);
-        routes->service_levels = widen(routes->service_levels, routes, stride, 0);
+        routes->ports = widen_rows(routes->ports, routes, stride, PORT_NONE);
+        routes->service_levels = widen_rows(routes->service_levels, routes, stride, 0);
         mem_free(routes->explicit_bits);
         routes->explicit_bits = bits;
         routes->stride = stride;
@@ -71,6 +72,7 @@ void routes_grow(struct routes *routes, uint16_t top_lid)
 
 void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port)
 {
+    assert(at < routes->switch_count && lid < routes->stride);
     size_t bit = (size_t)at * routes->stride + lid;
     routes->ports[bit] = port;
     if (!routes->explicit_bits)
@@ -105,6 +107,7 @@ void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at
 
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like)
 {
+    assert(like < routes->stride);
     routes_grow(routes, lid);
     for (uint32_t at = 0; routes->service_levels && at < routes->switch_count; at++) {
         uint8_t *levels = routes->service_levels + (size_t)at * routes->stride;
@@ -134,6 +137,7 @@ struct path path_lookup(const struct routes *routes, const struct network *netwo
 
 struct routes_difference routes_compare(const struct routes *before, const struct routes *after)
 {
+    assert(before->switch_count == after->switch_count);
     struct routes_difference difference = {0};
     uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
     for (uint32_t at = 0; at < after->switch_count; at++) {
@@ -154,6 +158,7 @@ struct routes_difference routes_compare(const struct routes *before, const struc
 uint32_t routes_longest(const struct routes *routes, const struct network *network)
 {
     uint32_t count = routes->switch_count, longest = 0;
+    assert(count == 0 || count == network->switches.count);
     uint32_t *passed = mem_alloc(count * sizeof *passed); /* from here on; 0: not known yet */
     uint32_t *path = mem_alloc(count * sizeof *path);
     for (uint32_t lid = 1; lid <= routes->top_lid; lid++) {

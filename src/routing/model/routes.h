@@ -1,12 +1,11 @@
-/* What a routing engine gives: forwarding tables and the choice of path for every pair.
+/* The result of a routing engine: forwarding tables and the choice of path for every pair.
  *
  * Tables are linear and flat, one byte an entry, a row of `stride` LIDs for every switch of the
  * network they were computed for. PIRa's tables are also meaningful as random forwarding tables:
  * entries marked explicit, and a default port for the rest.
  *
- * path_lookup() is the only source of paths: traffic, path records and checks all ask it, so that
- * engines which give each pair its own DLID (destination renaming) or service level are obeyed by
- * everybody. */
+ * path_lookup() is the only source of paths: traffic, path records and checks all use it, since
+ * engines may give each pair its own DLID (destination renaming) or SL. */
 #ifndef WEFT_ROUTING_MODEL_ROUTES_H
 #define WEFT_ROUTING_MODEL_ROUTES_H
 
@@ -23,29 +22,29 @@ struct routes {
     uint32_t switch_count;
     uint32_t stride; /* a multiple of ROUTES_BLOCK, above top_lid */
     uint16_t top_lid;
-    uint8_t vls;             /* lanes that the tables need */
+    uint8_t vls;             /* VLs that the tables need */
     uint8_t *ports;          /* [switch * stride + LID]; PORT_NONE drops */
     uint8_t *default_ports;  /* by switch, or NULL: only explicit entries */
     uint64_t *explicit_bits; /* [(switch * stride + LID)], or NULL: all that are not PORT_NONE */
-    uint8_t *offsets;        /* [destination switch * switch_count + source switch]: what the
+    uint8_t *offsets;        /* [destination switch * switch_count + source switch]: offset that the
                                 source's terminals add to a terminal's base LID; NULL: 0 */
     uint8_t *service_levels; /* [source switch * stride + DLID]; NULL: 0 */
     uint32_t *ranks;         /* the engine's up*-down* order by switch: lower is up; or NULL */
-    bool reversible;         /* a pair of switches has one service level for all packets between
-                                them, and both directions were proved with it. Who changes a level
-                                must change that of the way back, too */
+    bool reversible;         /* a pair of switches has one SL for all packets between them, and both
+                                directions were proved with it. A change of one direction's SL must change
+                                the other's, too */
     uint8_t lmc_needed;      /* by destination renaming */
-    uint64_t operations;     /* what computing them took: see engine.h; 0: they were not computed */
-    char note[512];          /* what a person should know: roots chosen, fall-backs taken */
+    uint64_t operations;     /* of the computation, see engine.h; 0: not computed */
+    char note[512];          /* for the user: roots chosen, fall-backs taken */
 };
 
 /* Empty tables (all PORT_NONE) for the network. */
 void routes_init(struct routes *routes, const struct network *network, const char *engine);
-/* The same without filling them: every entry must be written before it is read. */
+/* Tables with undefined entries: every entry must be written before it is read. */
 void routes_reserve(struct routes *routes, const struct network *network, const char *engine);
-void routes_release(struct routes *routes); /* accepts NULL and released ones */
+void routes_release(struct routes *routes); /* accepts NULL and a released one */
 
-/* Longer tables: LIDs up to this one (and some more) drop until routes_set() says otherwise. */
+/* Extends the tables: LIDs up to this one (and some more) drop until routes_set(). */
 void routes_grow(struct routes *routes, uint16_t top_lid);
 /* One entry; the LID must be within the tables. */
 void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
@@ -54,7 +53,7 @@ void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
 void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at, uint8_t value);
 /* Entries of a switch for itself and for its terminals. */
 void routes_fill_own(struct routes *routes, const struct network *network, uint32_t at);
-/* Whoever sends to this LID uses the service level that goes with the other one. */
+/* Packets to `lid` get the SLs of packets to `like`. */
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like);
 
 static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)
@@ -65,7 +64,7 @@ static inline uint8_t *routes_row(const struct routes *routes, uint32_t at)
 static inline void routes_fill(uint8_t *row, uint16_t lid, uint8_t lmc, uint8_t value)
 {
     if (lid && !lmc)
-        row[lid] = value; /* nearly always, and quicker */
+        row[lid] = value; /* most end points, and faster */
     else if (lid)
         memset(row + lid, value, (size_t)1 << lmc);
 }
@@ -89,8 +88,8 @@ struct path {
 struct path path_lookup(const struct routes *routes, const struct network *network, uint32_t source,
                         uint32_t destination);
 
-/* The most switches that a packet passes on its way by these tables. Entries that lead nowhere, or
- * into a loop, end where that shows. */
+/* The most switches that a packet passes by these tables. A path into a loop ends where it
+ * closes. */
 uint32_t routes_longest(const struct routes *routes, const struct network *network);
 
 /* How two tables of the same network differ. */

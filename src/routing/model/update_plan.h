@@ -1,6 +1,6 @@
 /* A plan for replacing forwarding tables: which entries are written in which wave, and where a
- * drain lies between two waves. update/order.h makes such plans and explains the rule that they
- * keep; check/transition.h checks them. */
+ * drain lies between two waves. update/make_plan.h makes such plans and states their rule;
+ * check/transition.h checks them. */
 #ifndef WEFT_ROUTING_MODEL_UPDATE_PLAN_H
 #define WEFT_ROUTING_MODEL_UPDATE_PLAN_H
 
@@ -8,7 +8,7 @@
 
 enum { UPDATE_PLAN_VLS = 16 };
 
-/* An entry of a switch's table, as it is and as it is to be. */
+/* An entry of a switch's table, old and new. */
 struct table_change {
     uint32_t at;
     uint16_t lid;
@@ -23,21 +23,20 @@ struct table_update {
 };
 struct update_wave {
     uint32_t first, count; /* in `updates` */
-    bool drain;            /* wait for a drain before it … */
-    uint32_t drain_hops;   /* … of packets that pass so many switches at the most; 0: not known */
+    bool drain;            /* a drain must precede it */
+    uint32_t drain_hops;   /* packets pass at most this many switches; 0: not known */
 };
 struct update_plan {
     VEC(struct table_update) updates;
     VEC(struct update_wave) waves;
-    VEC(struct table_update) stuck; /* for these there is no safe order … */
-    uint16_t stuck_lanes;           /* … unless these lanes are held (bit = lane), which may be
-                                       necessary for new service levels alone, … */
-    uint32_t stuck_hops;            /* … and empty: after a drain of so many */
-    uint8_t *first_levels;          /* as before->service_levels: by these sources send before the
-                                       first wave begins … */
-    uint32_t first_hops;            /* … and for a drain of so many; NULL: old ones are fine */
-    uint64_t work;                  /* table entries looked at */
-    uint64_t operations;            /* all that planning took, as engine.h counts */
+    VEC(struct table_update) stuck; /* no safe order: written while stuck_vls are held */
+    uint16_t stuck_vls;             /* VLs to hold (bit = VL); new SLs alone may require a hold */
+    uint32_t stuck_hops;            /* drain of held VLs: packets pass at most this many switches */
+    uint8_t *first_levels;          /* as before->service_levels: sources use these before the first
+                                       wave; NULL: the old ones */
+    uint32_t first_hops;            /* drain of the old levels: switches, as stuck_hops */
+    uint64_t work;                  /* table entries visited */
+    uint64_t operations;            /* of planning, as engine.h counts */
 };
 
 static inline void update_plan_release(struct update_plan *plan)

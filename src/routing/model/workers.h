@@ -1,4 +1,5 @@
-/* Somebody else's threads. Routing owns none: the host lends it a way to run jobs side by side.
+/* Threads of the caller. Routing owns none: the host provides a function that runs jobs in
+ * parallel.
  *
  * Jobs must not depend on their order, so that tables are the same for any number of threads. */
 #ifndef WEFT_ROUTING_MODEL_WORKERS_H
@@ -13,7 +14,7 @@ struct workers {
                 void (*job)(void *context, size_t index), void *context);
 };
 
-/* `workers` may be NULL: then one after the other, here. */
+/* `workers` may be NULL: then in this thread, one after the other. */
 static inline void workers_run(const struct workers *workers, size_t jobs,
                                void (*job)(void *context, size_t index), void *context)
 {

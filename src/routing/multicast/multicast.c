@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A group on its way to a tree. */
+/* The computation of one group's tree. */
 struct task {
     struct multicast_base *base;
     const struct multicast_member *members;
@@ -15,14 +15,14 @@ struct task {
     struct multicast_tree *tree;
 };
 
-static uint64_t lot(const struct task *task, uint32_t at, unsigned port)
+static uint64_t tie_hash(const struct task *task, uint32_t at, unsigned port)
 {
     return hash_mix(task->salt ^ hash_mix(task->base->network->switches.items[at].guid + port));
 }
 
 /* ---- marks: which ports are in the tree ---- */
 
-static void mark(struct multicast_base *base, uint32_t at, unsigned port)
+static void mark_port(struct multicast_base *base, uint32_t at, unsigned port)
 {
     uint16_t *masks = base->scratch.masks + (size_t)at * MULTICAST_POSITIONS;
     uint16_t bits = 0;
@@ -33,8 +33,9 @@ static void mark(struct multicast_base *base, uint32_t at, unsigned port)
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-/* Members that the tree reaches get their ports, the others are named. `reached` by switch. */
-static void finish(const struct task *task, const bool *reached)
+/* Marks the ports of members that the tree reaches, lists the others, and writes the masks.
+ * `reached` by switch. */
+static void write_masks(const struct task *task, const bool *reached)
 {
     const struct network *network = task->base->network;
     for (size_t i = 0; i < task->count; i++) {
@@ -42,8 +43,8 @@ static void finish(const struct task *task, const bool *reached)
         if (!reached[at])
             vec_push(&task->tree->missed, (uint32_t)i);
         else if (task->members[i].receives)
-            mark(task->base, at,
-                 end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
+            mark_port(task->base, at,
+                      end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
     }
     struct multicast_base_scratch *scratch = &task->base->scratch;
     sort_u32(scratch->touched.items, scratch->touched.count);
@@ -62,8 +63,8 @@ static void finish(const struct task *task, const bool *reached)
 
 /* ---- a tree of its own ---- */
 
-/* The switch with the most members below it, then the least sum of distances, then the lowest lot.
- */
+/* The switch with the most members below it, then the least sum of distances, then the lowest
+ * hash. */
 static uint32_t choose_root(const struct task *task)
 {
     struct multicast_base_scratch *scratch = &task->base->scratch;
@@ -86,14 +87,15 @@ static uint32_t choose_root(const struct task *task)
         if (best == NETWORK_NONE || scratch->count[at] > scratch->count[best] ||
             (scratch->count[at] == scratch->count[best] &&
              (scratch->sum[at] < scratch->sum[best] ||
-              (scratch->sum[at] == scratch->sum[best] && lot(task, at, 0) < lot(task, best, 0)))))
+              (scratch->sum[at] == scratch->sum[best] &&
+               tie_hash(task, at, 0) < tie_hash(task, best, 0)))))
             best = at;
     }
     return best;
 }
 
-/* Switches below the root with their depth, breadth first; how many. */
-static uint32_t descend(const struct task *task, uint32_t root)
+/* Finds switches below the root with their depth, breadth first. Returns their number. */
+static uint32_t find_depths(const struct task *task, uint32_t root)
 {
     struct multicast_base *base = task->base;
     const struct network *network = base->network;
@@ -106,7 +108,7 @@ static uint32_t descend(const struct task *task, uint32_t root)
         uint32_t at = queue[head++];
         left -= base->scratch.weight[at] != 0;
         if (!left)
-            break; /* the rest of this depth has been queued with it or is not needed */
+            break; /* all members are found: deeper switches are not needed */
         for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
             uint32_t to = network->edges[i].to;
             if (base->rank[to] < base->rank[at] || depth[to] != NETWORK_NONE || !base->usable[to])
@@ -118,23 +120,24 @@ static uint32_t descend(const struct task *task, uint32_t root)
     return tail;
 }
 
-/* The link to a switch that is one nearer to the root: rather one that is in the tree anyway. */
+/* The link to a switch that is one hop nearer to the root, preferably one that is in the tree
+ * already. */
 static const struct network_edge *choose_parent(const struct task *task, uint32_t at,
                                                 const bool *reached)
 {
     const struct network *network = task->base->network;
     const uint32_t *depth = task->base->scratch.depth;
     const struct network_edge *best = NULL;
-    uint64_t best_lot = 0;
+    uint64_t best_hash = 0;
     for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
         const struct network_edge *edge = &network->edges[i];
         if (depth[edge->to] != depth[at] - 1 || task->base->rank[edge->to] > task->base->rank[at] ||
             (best && reached[best->to] && !reached[edge->to]))
             continue;
-        uint64_t its_lot = lot(task, edge->to, edge->to_port);
-        if (!best || reached[edge->to] > reached[best->to] || its_lot < best_lot) {
+        uint64_t its_hash = tie_hash(task, edge->to, edge->to_port);
+        if (!best || reached[edge->to] > reached[best->to] || its_hash < best_hash) {
             best = edge;
-            best_lot = its_lot;
+            best_hash = its_hash;
         }
     }
     return best;
@@ -144,7 +147,7 @@ static const struct network_edge *choose_parent(const struct task *task, uint32_
 static void make_own(const struct task *task, uint32_t root, bool *reached)
 {
     struct multicast_base *base = task->base;
-    uint32_t met = descend(task, root);
+    uint32_t met = find_depths(task, root);
     reached[root] = true;
     for (size_t i = 0; i < base->scratch.places.count; i++) {
         uint32_t at = base->scratch.places.items[i];
@@ -157,8 +160,8 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
         const struct network_edge *edge = choose_parent(task, at, reached);
         if (base->scratch.depth[at] > task->tree->depth)
             task->tree->depth = base->scratch.depth[at];
-        mark(base, at, edge->port);
-        mark(base, edge->to, edge->to_port);
+        mark_port(base, at, edge->port);
+        mark_port(base, edge->to, edge->to_port);
         reached[edge->to] = true;
     }
     task->tree->root = root;
@@ -166,7 +169,7 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
 
 /* ---- a part of the shared tree ---- */
 
-/* The piece with the most members; how many. */
+/* The piece with the most members, and their number. */
 static uint32_t choose_piece(const struct task *task, uint32_t *members)
 {
     const struct multicast_base *base = task->base;
@@ -206,8 +209,8 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
         below[parent] += below[at];
         if (!below[at] || below[at] == total)
             continue;
-        mark(base, at, base->up[at]);
-        mark(base, parent, base->down[at]);
+        mark_port(base, at, base->up[at]);
+        mark_port(base, parent, base->down[at]);
         reached[parent] = true;
         if (height[parent] <= height[at])
             height[parent] = height[at] + 1;
@@ -216,7 +219,7 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
 
 /* ---- choosing ---- */
 
-static void grow(const struct task *task, uint32_t usable, bool *reached)
+static void choose_tree(const struct task *task, uint32_t usable, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t root = NETWORK_NONE, own = 0, shared = 0;
@@ -255,8 +258,8 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
             vec_push(&base->scratch.places, at);
     }
     if (usable)
-        grow(&task, usable, reached);
-    finish(&task, reached);
+        choose_tree(&task, usable, reached);
+    write_masks(&task, reached);
     for (size_t i = 0; i < base->scratch.places.count; i++)
         base->scratch.weight[base->scratch.places.items[i]] = 0;
     base->scratch.places.count = 0;

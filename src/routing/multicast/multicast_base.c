@@ -1,31 +1,33 @@
-/* What the trees of multicast groups are made of: an order of the switches, the distances that it
- * allows, and a tree for those who cannot have one of their own.
+/* Common parts of multicast trees: an order of the switches, the distances that it allows, and a
+ * shared tree for groups that cannot have one of their own.
  *
  * The order is that of the unicast engine if it has one, else that of updown.h from detected roots.
- * It is of use only if unicast's packets and packets that turn in every way that it allows cannot
- * wait for each other in a circle. Mostly unicast itself never turns from down to up, and that is
- * plain; where it does now and then (strays of a damaged tree), a graph of channels decides.
+ * It can be used only if unicast together with all turns that it allows has no dependency cycle.
+ * That holds if unicast never turns from down to up; else (a damaged tree) a CDG decides.
  *
- * The shared tree grows from the top switch: down as far as that goes, then one link up, and on.
- * Each link makes channels wait for channels, at the switch where it joins the tree; links that
- * would close a circle are left out. What cannot be joined to a piece starts one of its own; then
- * other tops are tried, and if need be the order is given up for all, so that only unicast counts.
- * That is decided once for all groups: those who share and those who do not must go together. */
+ * The shared tree grows from the top switch: down as far as possible, then one link up, and so on.
+ * Each link adds dependencies at the switch where it joins the tree; links that would close a cycle
+ * are left out. Switches that cannot be joined start another piece; then other tops are tried, and
+ * at last the order is dropped for all groups, so that only unicast counts. That is decided once
+ * for all groups, since groups with a tree of their own and groups that share one must not form a
+ * cycle together. */
 #include "routing/multicast/multicast_base.h"
 
 #include "routing/search/roots.h"
 #include "routing/search/updown.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- unicast ---- */
 
-/* With one lane, two entries for a LID of a terminal, one behind the other, are a dependency. */
+/* With one VL, two entries for a terminal's LID, one behind the other, are a dependency. */
 static void note_entries(struct multicast_base *base, uint32_t at)
 {
     const struct network *network = base->network;
     const uint8_t *row = routes_row(base->routes, at), *next[PORT_NONE + 1] = {0};
-    uint64_t onward[PORT_NONE + 1][BITSET_WORDS(PORT_NONE + 1)] = {{0}}; /* ports, by port */
+    uint64_t onward[PORT_NONE + 1][BITSET_WORDS(PORT_NONE + 1)] = {
+        {0}}; /* output ports at the next switch, by output port */
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
         next[network->edges[e].port] = routes_row(base->routes, network->edges[e].to);
     for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
@@ -41,8 +43,8 @@ static void note_entries(struct multicast_base *base, uint32_t at)
         }
 }
 
-/* What terminals of `from` send to this LID, as far as it has not been met on the way of others,
- * who have left the LID in `met`. */
+/* Adds the dependencies of packets from the terminals of `from` to this LID, up to a switch that
+ * was visited for it: `met` has the last LID by switch. */
 static void note_packets(struct multicast_base *base, uint32_t from, uint32_t lid, uint32_t *met)
 {
     const struct cdg *cdg = &base->cdg;
@@ -75,7 +77,7 @@ static void note_routes(struct multicast_base *base)
         for (uint32_t from = 0; from < network->switches.count; from++)
             if (network_terminal_count(network, from) &&
                 (!layered ||
-                 routes->service_levels[(size_t)from * routes->stride + lid] == base->lane))
+                 routes->service_levels[(size_t)from * routes->stride + lid] == base->vl))
                 note_packets(base, from, lid, met);
     }
 }
@@ -103,7 +105,7 @@ static void choose_rank(struct multicast_base *base)
     roots_release(&roots);
 }
 
-/* Whether a packet from one switch over another to a third turns from down to up. */
+/* Whether a packet over these three switches turns from down to up. */
 static bool turns_up(const struct multicast_base *base, uint32_t from, uint32_t at, uint32_t to)
 {
     return base->rank[at] > base->rank[from] && base->rank[to] < base->rank[at];
@@ -123,7 +125,7 @@ static bool unicast_is_in_order(const struct multicast_base *base)
     return true;
 }
 
-/* Every turn that the order allows, between switches that can be used. */
+/* Adds every turn that the order allows, between usable switches. */
 static void add_order(struct multicast_base *base)
 {
     const struct network *network = base->network;
@@ -172,7 +174,7 @@ static bool may_descend(const void *context, uint32_t at, uint32_t to)
     return base->rank[to] >= base->rank[at] && base->usable[to];
 }
 
-static bool may_go(const void *context, uint32_t at, uint32_t to)
+static bool may_use(const void *context, uint32_t at, uint32_t to)
 {
     (void)at;
     return ((const struct multicast_base *)context)->usable[to];
@@ -180,6 +182,7 @@ static bool may_go(const void *context, uint32_t at, uint32_t to)
 
 const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to)
 {
+    assert(to < base->network->switches.count);
     size_t switches = base->network->switches.count;
     if (base->climbs[to])
         return base->climbs[to];
@@ -221,7 +224,7 @@ static bool attach(struct multicast_base *base, bool *taken, uint32_t at, uint32
     return true;
 }
 
-/* Links of one direction out of `at`; how many were attached, at most `most`. */
+/* Attaches links of one direction out of `at`, at most `most`. Returns their number. */
 static unsigned grow_from(struct multicast_base *base, bool *taken, uint32_t at, bool upwards,
                           unsigned most)
 {
@@ -249,8 +252,8 @@ static void grow_piece(struct multicast_base *base, bool *taken, uint32_t top)
     }
 }
 
-/* Tops are tried in the order of their ranks, from one on that is given. */
-static void share(struct multicast_base *base, bool ordered, uint32_t first)
+/* Grows all pieces. Tops are tried in the order of their ranks, beginning with `first`. */
+static void make_shared_tree(struct multicast_base *base, bool ordered, uint32_t first)
 {
     uint32_t count = (uint32_t)base->network->switches.count;
     bool *taken = mem_zalloc(base->cdg.channels + 1, sizeof *taken);
@@ -274,34 +277,35 @@ static void share(struct multicast_base *base, bool ordered, uint32_t first)
 void multicast_base_share(struct multicast_base *base)
 {
     if (!base->shared_made)
-        share(base, base->ordered, 0);
+        make_shared_tree(base, base->ordered, 0);
 }
 
 /* ---- whether the order is of use ---- */
 
-/* Of the switches in the scratch queue, how many have terminals. */
-static uint32_t count_homes(const struct multicast_base *base, uint32_t found)
+/* The number of switches with terminals, of the first `found` in the scratch queue. */
+static uint32_t count_with_terminals(const struct multicast_base *base, uint32_t found)
 {
-    uint32_t homes = 0;
+    uint32_t leaves = 0;
     for (uint32_t i = 0; i < found; i++)
-        homes += network_terminal_count(base->network, base->scratch.queue[i]) > 0;
-    return homes;
+        leaves += network_terminal_count(base->network, base->scratch.queue[i]) > 0;
+    return leaves;
 }
 
-/* Whether in every part some switch has all below it that have terminals; `parts` counts them. */
+/* Whether in every part some switch has all switches with terminals below it; `parts` is the number
+ * of parts. */
 static bool has_tops(struct multicast_base *base, uint32_t *parts)
 {
     const struct network *network = base->network;
     uint32_t count = (uint32_t)network->switches.count, topped = 0;
     uint32_t *distance = base->scratch.depth, *queue = base->scratch.queue;
     uint32_t *part = mem_zalloc(count + 1, sizeof *part);
-    uint32_t *homes = mem_zalloc(count + 1, sizeof *homes);
+    uint32_t *leaves = mem_zalloc(count + 1, sizeof *leaves);
     *parts = 0;
     for (uint32_t at = 0; at < count; at++) {
         if (!base->usable[at] || part[at])
             continue;
-        uint32_t found = network_distances_if(network, at, distance, queue, may_go, base);
-        homes[++*parts] = count_homes(base, found);
+        uint32_t found = network_distances_if(network, at, distance, queue, may_use, base);
+        leaves[++*parts] = count_with_terminals(base, found);
         while (found-- > 0)
             part[queue[found]] = *parts;
     }
@@ -310,33 +314,33 @@ static bool has_tops(struct multicast_base *base, uint32_t *parts)
         if (!base->usable[at] || done[part[at]])
             continue;
         uint32_t found = network_distances_if(network, at, distance, queue, may_descend, base);
-        done[part[at]] = count_homes(base, found) == homes[part[at]];
+        done[part[at]] = count_with_terminals(base, found) == leaves[part[at]];
         topped += done[part[at]];
     }
     bool all = topped == *parts;
     mem_free(done);
-    mem_free(homes);
+    mem_free(leaves);
     mem_free(part);
     return all;
 }
 
-/* Where everybody can have a tree by the order, nothing else needs to be looked at. Else attempt 0
- * is to share by the order, and the others are to share without, from other tops. */
+/* If every group can have a tree by the order, no shared tree is needed now. Else attempt 0 shares
+ * a tree by the order, and the others without it, from other tops. */
 static void settle_order(struct multicast_base *base)
 {
     enum { ATTEMPTS = 9 };
     uint32_t parts, fewest = UINT32_MAX, best = 0, last = 0;
-    bool of_use = unicast_is_in_order(base);
-    if (!of_use) {
-        of_use = make_graph(base, true);
+    bool usable_order = unicast_is_in_order(base);
+    if (!usable_order) {
+        usable_order = make_graph(base, true);
         cdg_close(&base->cdg, 0);
     }
     bool topped = has_tops(base, &parts);
-    base->ordered = of_use;
-    if (of_use && topped)
+    base->ordered = usable_order;
+    if (usable_order && topped)
         return;
-    for (uint32_t attempt = of_use ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
-        share(base, attempt == 0, attempt ? attempt - 1 : 0);
+    for (uint32_t attempt = usable_order ? 0 : 1; attempt < ATTEMPTS && fewest > parts; attempt++) {
+        make_shared_tree(base, attempt == 0, attempt ? attempt - 1 : 0);
         last = attempt;
         if (base->piece_count < fewest) {
             fewest = base->piece_count;
@@ -344,14 +348,14 @@ static void settle_order(struct multicast_base *base)
         }
     }
     if (last != best)
-        share(base, best == 0, best ? best - 1 : 0);
-    base->ordered = best == 0 && of_use;
+        make_shared_tree(base, best == 0, best ? best - 1 : 0);
+    base->ordered = best == 0 && usable_order;
 }
 
 /* ---- memory ---- */
 
 struct multicast_base *multicast_base_new(const struct network *network,
-                                          const struct routes *routes, unsigned lane,
+                                          const struct routes *routes, unsigned vl,
                                           const bool *usable)
 {
     struct multicast_base *base = mem_zalloc(1, sizeof *base);
@@ -359,8 +363,8 @@ struct multicast_base *multicast_base_new(const struct network *network,
     struct arena *memory = &base->memory;
     size_t count = network->switches.count;
     base->network = network;
-    base->lane = lane;
-    if (routes && (routes->vls <= 1 || lane < routes->vls))
+    base->vl = vl;
+    if (routes && (routes->vls <= 1 || vl < routes->vls))
         base->routes = routes;
     base->usable = arena_alloc(memory, count * sizeof *usable);
     memcpy(base->usable, usable, count * sizeof *usable);

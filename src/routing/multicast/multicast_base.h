@@ -9,14 +9,14 @@ enum { MULTICAST_BASE_FAR = 0xFFFF };
 
 struct multicast_base {
     const struct network *network;
-    const struct routes *routes; /* NULL: no unicast on this lane */
+    const struct routes *routes; /* NULL: no unicast on this VL */
     struct arena memory;
-    unsigned lane;
+    unsigned vl;
     bool *usable;
-    bool ordered; /* the rank's order and unicast go together */
+    bool ordered; /* unicast and all turns of the rank's order have no cycle together */
     uint32_t *rank;
-    uint16_t **climbs;  /* by switch, made when first asked for: see multicast_base_climb() */
-    struct cdg cdg;     /* one layer, while a graph is needed */
+    uint16_t **climbs;  /* by switch, made on first use: see multicast_base_climb() */
+    struct cdg cdg;     /* has a layer while a graph is needed */
     uint64_t *turns;    /* the dependencies of unicast, a set of cdg.h */
     bool shared_made;   /* the shared tree: */
     uint32_t *parent;   /* by switch; NETWORK_NONE: the top of its piece, or in none */
@@ -32,9 +32,9 @@ struct multicast_base {
     } scratch;
 };
 
-/* By switch: links down from there to this one; MULTICAST_BASE_FAR: it does not lie below. */
+/* By switch: links down from it to `to`; MULTICAST_BASE_FAR: `to` is not below it. */
 const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to);
-/* Makes the shared tree, unless it is there. */
+/* Makes the shared tree, unless it exists. */
 void multicast_base_share(struct multicast_base *base);
 
 #endif

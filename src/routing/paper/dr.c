@@ -295,12 +295,12 @@ static int check_room(const struct dr *dr, struct err *err)
 }
 
 static int dr_tables(const struct network *network, const struct updown *updown,
-                     const struct engine_options *options, struct routes *routes, bool *strays,
+                     const struct engine_options *options, struct routes *routes, bool *unproved,
                      struct err *err)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    int rc = fera_tables(network, updown, options, routes, strays, err);
-    if (!rc && *strays)
+    int rc = fera_tables(network, updown, options, routes, unproved, err);
+    if (!rc && *unproved)
         rc = err_set(err, EINVAL, "dr: a connected network takes one root; give only one");
     if (rc)
         return rc;

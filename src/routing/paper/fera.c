@@ -1,9 +1,8 @@
 /* FERa: fully explicit routing (Bermudez, Casado, Quiles and Duato, "Fast routing computation on
  * InfiniBand networks", 2006, section 2.3), with one root.
  *
- * The reference form: distances as fera_tables.c computes them, ties to the lowest port. It gives
- * the entries and hops of the paper's Fig. 6. The order in which the paper's own flooding finds
- * them is in flood.c. */
+ * fera_tables.c computes the tables: the entries and hops of the paper's Fig. 6. The order in which
+ * the paper's own flooding finds them is in flood.c. */
 #include "routing/paper/fera.h"
 
 #include "routing/paper/paper_cost.h"
@@ -12,12 +11,12 @@
 #include <string.h>
 
 int fera_tables(const struct network *network, const struct updown *updown,
-                const struct engine_options *options, struct routes *routes, bool *strays,
+                const struct engine_options *options, struct routes *routes, bool *unproved,
                 struct err *err)
 {
     struct updown_gaps gaps;
     fera_fill_tables(network, updown, options, routes, &gaps);
-    *strays = gaps.other_pairs > 0;
+    *unproved = gaps.other_pairs > 0;
     return gaps.terminal_pairs ? updown_refuse(network, &gaps, err) : 0;
 }
 
@@ -25,12 +24,12 @@ int paper_compute(const struct network *network, const struct engine_options *op
                   const char *engine,
                   int (*tables)(const struct network *network, const struct updown *updown,
                                 const struct engine_options *options, struct routes *routes,
-                                bool *strays, struct err *err),
+                                bool *unproved, struct err *err),
                   struct routes *routes, struct err *err)
 {
     struct roots roots;
     struct updown updown;
-    bool strays = false;
+    bool unproved = false;
     *routes = (struct routes){0};
     int rc = roots_choose(&roots, network, options, ROOT_MANAGER, err);
     if (rc)
@@ -39,7 +38,7 @@ int paper_compute(const struct network *network, const struct engine_options *op
     routes_init(routes, network, engine);
     memcpy(routes->note, roots.note, sizeof roots.note);
     routes->operations = roots.operations;
-    rc = tables(network, &updown, options, routes, &strays, err);
+    rc = tables(network, &updown, options, routes, &unproved, err);
     routes->ranks = updown.rank;
     updown.rank = NULL;
     updown_release(&updown);
@@ -48,7 +47,7 @@ int paper_compute(const struct network *network, const struct engine_options *op
         engine_refuse(routes);
         return rc;
     }
-    return engine_settle(network, options, strays, routes, err);
+    return engine_settle(network, options, unproved, routes, err);
 }
 
 int fera_compute(const struct network *network, const struct engine_options *options,

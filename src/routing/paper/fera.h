@@ -1,22 +1,22 @@
-/* What the paper's engines share: FERa's tables, and the way from roots to settled routes. */
+/* Shared by the paper's engines: FERa's tables, and the steps from roots to proved routes. */
 #ifndef WEFT_ROUTING_PAPER_FERA_H
 #define WEFT_ROUTING_PAPER_FERA_H
 
-#include "routing/search/fera_tables.h"
+#include "routing/paper/fera_tables.h"
 
 /* Fills initialised routes. -ENETUNREACH if several roots leave two terminals without a legal
- * route. *strays: some pair of a terminal and a switch has none, so the tables need a proof. */
+ * route. *unproved: some pair of a terminal and a switch has none, so the tables need a proof. */
 int fera_tables(const struct network *network, const struct updown *updown,
-                const struct engine_options *options, struct routes *routes, bool *strays,
+                const struct engine_options *options, struct routes *routes, bool *unproved,
                 struct err *err);
 
-/* Chooses the roots (default: the manager's switch), directs the links, has the tables made in
+/* Chooses the roots (default: the manager's switch), directs the links, calls `tables` with
  * initialised routes and settles them. `tables` is as fera_tables(). */
 int paper_compute(const struct network *network, const struct engine_options *options,
                   const char *engine,
                   int (*tables)(const struct network *network, const struct updown *updown,
                                 const struct engine_options *options, struct routes *routes,
-                                bool *strays, struct err *err),
+                                bool *unproved, struct err *err),
                   struct routes *routes, struct err *err);
 
 /* For the engines and their hybrids. */

@@ -1,25 +1,26 @@
 /* Counting the papers' algorithms.
  *
  * FERa (section 2.3): for every destination, switches and hosts alike, a controlled flooding; a
- * step is a port that a visited switch looks at. On networks of small switches that is O(n) for a
- * destination and O(n^2) in all, the growth that paper 000 measured (Fig. 8a); the O(n^3) of
- * paper 002 is the bound with Dijkstra's search over an array in place of the flooding.
+ * step is a port of a visited switch. On networks of small switches that is O(n) for a destination
+ * and O(n^2) in all, the growth that paper 000 measured (Fig. 8a); the O(n^3) of paper 002 is the
+ * bound with Dijkstra's search over an array in place of the flooding.
  *
- * PIRa (section 3.2): each new node looks at its ports for neighbours already visited, then every
+ * PIRa (section 3.2): each new node examines its ports for neighbours already visited, then every
  * switch visited before is considered for an entry.
  *
- * DR (section 2.4): an exploration that heeds the input port, from every host; the path of every
- * pair of hosts, switch by switch; and each path against the tables of its destination, switch by
- * switch, until one has no conflict. Pairs with a switch at one end have no other way than FERa's.
- * Hosts at one switch share all of this, so it is done once for each pair of switches and counted
- * as often as there are hosts.
+ * DR (section 2.4): an exploration by input port, from every host; the path of every pair of hosts,
+ * switch by switch; and each path against the tables of its destination, switch by switch, until
+ * one has no conflict. Pairs with a switch at one end use FERa's path. Hosts at one switch share
+ * all of this, so it is done once for each pair of switches and counted as often as there are
+ * hosts.
  *
  * minhop is not in these papers; it is counted as a flooding without directions. */
 #include "routing/paper/paper_cost.h"
 
-#include "routing/search/flood.h"
+#include "routing/paper/flood.h"
 #include "routing/search/roots.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint64_t ports_in_use(const struct network *network, uint32_t at)
@@ -28,7 +29,7 @@ static uint64_t ports_in_use(const struct network *network, uint32_t at)
            network_terminal_count(network, at);
 }
 
-/* A host's flooding is that of its switch, and the step to get there. */
+/* A host's flooding is that of its switch, and one step to the switch. */
 uint64_t paper_steps_fera(const struct network *network, const struct updown *updown)
 {
     struct flood_entries flood = {0};
@@ -55,7 +56,7 @@ uint64_t paper_steps_pira(const struct network *network, const struct updown *up
     return steps;
 }
 
-/* Every switch is visited once for each destination, and looks at its ports. */
+/* Every switch is visited once for each destination, and examines its ports. */
 uint64_t paper_steps_minhop(const struct network *network, const struct updown *updown)
 {
     uint64_t ports = 0;
@@ -66,13 +67,13 @@ uint64_t paper_steps_minhop(const struct network *network, const struct updown *
     return (network->switches.count + hosts) * ports + hosts;
 }
 
-/* DR towards one switch. A state is a switch and whether the way from it leads down only. */
+/* DR towards one switch. A state is a switch and whether the route from it leads down only. */
 struct exploration {
     const struct network *network;
     const struct updown *updown;
     uint32_t destination;
-    uint32_t *next;      /* by state: the state that follows on the way, or NETWORK_NONE */
-    uint16_t *hops;      /* by state: switches on the way, or 0: none */
+    uint32_t *next;      /* by state: the next state of the route, or NETWORK_NONE */
+    uint16_t *hops;      /* by state: switches on the route; 0: none */
     uint8_t *port;       /* by state: out of its switch */
     uint32_t *queue;     /* states */
     VEC(uint8_t) tables; /* [table * switches + switch] */
@@ -84,7 +85,7 @@ static uint32_t state_of(uint32_t at, bool down)
     return 2 * at + down;
 }
 
-static uint64_t explore(struct exploration *exploration)
+static uint64_t explore_routes(struct exploration *exploration)
 {
     const struct network *network = exploration->network;
     uint32_t tail = 1, start = state_of(exploration->destination, true);
@@ -100,7 +101,7 @@ static uint64_t explore(struct exploration *exploration)
             const struct network_edge *edge = &network->edges[e];
             bool down = updown_is_up(exploration->updown, at, edge->to);
             uint32_t new = state_of(edge->to, down);
-            /* Nobody needs a way up where one down is known that is no longer. */
+            /* A route up is not needed if one down is known that is not longer. */
             if ((down && !(state & 1)) || exploration->hops[new] ||
                 exploration->hops[state_of(edge->to, true)])
                 continue;
@@ -114,26 +115,26 @@ static uint64_t explore(struct exploration *exploration)
 }
 
 /* Compares the path with a table up to the first conflict; counts the switches compared. */
-static bool fits(const struct exploration *exploration, const uint8_t *table, uint32_t state,
-                 uint64_t *steps)
+static bool compare_path(const struct exploration *exploration, const uint8_t *table,
+                         uint32_t state, uint64_t *steps)
 {
     for (; exploration->next[state] != NETWORK_NONE; state = exploration->next[state]) {
         ++*steps;
         if (table[state / 2] != PORT_NONE && table[state / 2] != exploration->port[state])
             return false;
     }
-    ++*steps; /* at the last switch all paths leave for the host */
+    ++*steps; /* at the last switch all paths have the same entry */
     return true;
 }
 
 /* The first table without a conflict takes the path. Returns the steps. */
-static uint64_t place(struct exploration *exploration, uint32_t state)
+static uint64_t place_path(struct exploration *exploration, uint32_t state)
 {
     size_t switches = exploration->network->switches.count;
     uint64_t steps = 0;
     uint32_t number = 0;
     while (number < exploration->table_count &&
-           !fits(exploration, exploration->tables.items + number * switches, state, &steps))
+           !compare_path(exploration, exploration->tables.items + number * switches, state, &steps))
         number++;
     if (number == exploration->table_count) {
         exploration->table_count++;
@@ -166,13 +167,14 @@ uint64_t paper_steps_dr(const struct network *network, const struct updown *updo
             continue;
         exploration.destination = at;
         exploration.table_count = 0;
-        steps += hosts * (1 + explore(&exploration));
+        steps += hosts * (1 + explore_routes(&exploration));
         for (uint32_t source = 0; source < network->switches.count; source++) {
             uint64_t senders = network_terminal_count(network, source) - (source == at);
             /* A route up is known only if it was found before one down. */
             uint32_t state = state_of(source, !exploration.hops[state_of(source, false)]);
             if (senders && exploration.hops[state])
-                steps += hosts * senders * (exploration.hops[state] + place(&exploration, state));
+                steps +=
+                    hosts * senders * (exploration.hops[state] + place_path(&exploration, state));
         }
     }
     arena_release(&memory);
@@ -183,6 +185,7 @@ uint64_t paper_steps_dr(const struct network *network, const struct updown *updo
 uint64_t paper_steps(const struct network *network, const struct engine *engine,
                      const struct engine_options *options)
 {
+    assert(engine->paper_steps);
     struct roots roots;
     struct updown updown;
     struct err unfit;

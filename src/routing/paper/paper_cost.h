@@ -1,10 +1,9 @@
-/* What the published algorithms would do on a network, counted step by step.
+/* The steps of the published algorithms on a network.
  *
- * The engines here are faster than the algorithms they follow, by orders of magnitude; the papers'
- * figures are about the time that their own took. So each algorithm of paper 002 is walked through
- * as it is printed, and its elementary steps are counted: a port looked at by a flooding, a switch
- * considered for an entry, a switch of a path compared with a table. What such a step then costs is
- * one price for all of them. */
+ * The engines here are faster than the published algorithms, by orders of magnitude; the papers'
+ * figures show the time of the latter. So each algorithm of paper 002 is executed as printed, and
+ * its elementary steps are counted: a port examined by a flooding, a switch considered for an
+ * entry, a switch of a path compared with a table. All steps have one price. */
 #ifndef WEFT_ROUTING_PAPER_PAPER_COST_H
 #define WEFT_ROUTING_PAPER_PAPER_COST_H
 

@@ -9,7 +9,7 @@
  *
  * A switch's column of entries is therefore its father's column with a few changes, and is copied
  * whole: columns are stored by destination, ranks as indices, so that "visited before" is a prefix.
- * A terminal's column is its switch's, cut off where the terminal itself would have been visited.
+ * A terminal's column is its switch's, cut off at the terminal's own place in the order.
  *
  * The linear tables are the full expansion (explicit entry, else default port), since default ports
  * do not exist on switches with linear tables. */
@@ -59,7 +59,7 @@ static void connect_up_neighbours(struct pira *pira, uint32_t at, uint32_t fathe
         if (up < rank && edge->to != father)
             pira->columns[up * switches + rank] = edge->port;
         if (up < rank)
-            own[up] = PORT_NONE; /* not the father's way, but directly */
+            own[up] = PORT_NONE; /* not by the father's path, but directly */
     }
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
@@ -98,7 +98,8 @@ static int visit_switches(struct pira *pira, struct err *err)
     return rc;
 }
 
-static uint32_t put(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t lmc, uint8_t port)
+static uint32_t put_entries(const struct pira *pira, uint32_t at, uint16_t lid, uint8_t lmc,
+                            uint8_t port)
 {
     struct routes *routes = pira->routes;
     bool explicit_entry = port != PORT_NONE;
@@ -127,19 +128,19 @@ static void expand_row(void *context, size_t index)
             continue;
         const struct network_switch *target = &network->switches.items[to];
         uint8_t port = pira->columns[pira->updown->rank[to] * switches + rank];
-        operations += put(pira, at, target->lid, target->lmc, port);
+        operations += put_entries(pira, at, target->lid, target->lmc, port);
         for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
             uint32_t terminal = network->terminals_at[i];
             const struct network_terminal *node = &network->terminals.items[terminal];
             uint8_t own = to == at ? node->port : rank < pira->cut[terminal] ? port : PORT_NONE;
-            operations += put(pira, at, node->lid, node->lmc, own);
+            operations += put_entries(pira, at, node->lid, node->lmc, own);
         }
     }
     engine_count(pira->routes, operations);
 }
 
 static int pira_tables(const struct network *network, const struct updown *updown,
-                       const struct engine_options *options, struct routes *routes, bool *strays,
+                       const struct engine_options *options, struct routes *routes, bool *unproved,
                        struct err *err)
 {
     size_t switches = network->switches.count;
@@ -159,7 +160,7 @@ static int pira_tables(const struct network *network, const struct updown *updow
         workers_run(options->workers, switches, expand_row, &pira);
     mem_free(pira.columns);
     mem_free(pira.cut);
-    *strays = false;
+    *unproved = false;
     return rc;
 }
 

@@ -1,12 +1,13 @@
-/* The work of a repair: which columns it looks at, and what it remembers of the tables. */
+/* A repair: its columns, and the state of the tables. */
 #include "routing/repair/repair.h"
 
 #include "routing/repair/repair_column.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-/* Beyond this an engine is quicker. */
+/* An engine is faster than a repair of more operations. */
 enum { WORK_LIMIT = 200000000 };
 
 void repair_state_begin(struct repair_state *state, const struct network *network, unsigned vls,
@@ -62,7 +63,7 @@ void repair_release(struct repair *repair)
 
 /* ---- columns ---- */
 
-/* Ends by LID, and LIDs of which every switch has to be looked at. */
+/* Ends by LID, and LIDs whose columns are searched as a whole. */
 struct columns {
     uint32_t *first; /* by LID, one more at the end: rows of `ends` */
     struct repair_end *ends;
@@ -87,7 +88,7 @@ static void sort_ends(const struct repair *repair, uint32_t lids, struct columns
         columns->all[repair->lids.items[i]] = 1;
 }
 
-/* Columns of switches, or those of terminals. */
+/* Repairs the columns of switches, or those of terminals. */
 static bool repair_columns(struct repair_column *column, const struct columns *columns,
                            bool of_switches)
 {
@@ -110,15 +111,15 @@ static bool repair_columns(struct repair_column *column, const struct columns *c
     return true;
 }
 
-/* Entries for addresses that nobody has: those that led nowhere, but would not now, or all. */
+/* Removes entries for unused LIDs: those whose port has got a link, or all if `tidy`. */
 static void close_unused_entries(struct repair_column *column)
 {
     const struct network *network = column->network;
     const struct repair *repair = column->repair;
-    VEC(uint32_t) nobodys = {0};
+    VEC(uint32_t) unused = {0};
     for (uint32_t lid = 1; lid <= column->routes->top_lid; lid++)
         if (network_owner(network, lid) == NETWORK_NONE)
-            vec_push(&nobodys, lid);
+            vec_push(&unused, lid);
     for (uint32_t at = 0; at < network->switches.count; at++) {
         const struct network_switch *node = &network->switches.items[at];
         const uint8_t *row = routes_row(column->routes, at);
@@ -128,14 +129,14 @@ static void close_unused_entries(struct repair_column *column)
                 repair->tidy ||
                 (repair->is_new[node->first_port + port] &&
                  network->ports.items[node->first_port + port].peer != NETWORK_NONE);
-        for (size_t i = 0; any && i < nobodys.count; i++)
-            if (close[row[nobodys.items[i]]])
-                repair_change_entry(column, at, nobodys.items[i], PORT_NONE);
+        for (size_t i = 0; any && i < unused.count; i++)
+            if (close[row[unused.items[i]]])
+                repair_change_entry(column, at, unused.items[i], PORT_NONE);
     }
-    vec_release(&nobodys);
+    vec_release(&unused);
 }
 
-/* By LID, those of one LID in the order in which they came. */
+/* By LID; entries of one LID keep their order. */
 static void sort_entries(struct repair *repair, uint32_t lids)
 {
     size_t count = repair->entries.count;
@@ -165,6 +166,8 @@ static void sort_entries(struct repair *repair, uint32_t lids)
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
                   struct err *err)
 {
+    assert(repair->state.load && repair->is_new);
+    assert(routes->switch_count == network->switches.count);
     struct repair_column column;
     struct columns columns = {0};
     repair->whole = true;
@@ -172,8 +175,8 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     repair_column_init(&column, network, routes, repair);
     sort_ends(repair, network->top_lid + 1u, &columns);
     close_unused_entries(&column);
-    /* Switches first: there is less choice. Where a part of a tree can be reached only down and up
-     * again, terminals find other routes around that than those that lead to its switches. */
+    /* Switches first: they have fewer choices. If a part of a tree can be reached only down and up
+     * again, terminals find routes that differ from those to its switches. */
     bool repaired =
         repair_columns(&column, &columns, true) && repair_columns(&column, &columns, false);
     repair->operations += cdg_operations(column.cdg);
@@ -189,8 +192,8 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     return err_set(err, EDEADLK, "no next hop is left that keeps the rest as it is");
 }
 
-void repair_forget(struct repair *repair, const struct network *network,
-                   const struct routes *routes, struct routes *kept)
+void repair_drop_broken(struct repair *repair, const struct network *network,
+                        const struct routes *routes, struct routes *kept)
 {
     struct repair_column column;
     repair->ends.count = repair->lids.count = 0;

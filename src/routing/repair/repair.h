@@ -1,105 +1,103 @@
-/* Repair: after a change of the fabric only the routes that it broke are computed anew.
+/* Repair: after a change of the fabric, only broken routes are computed again.
  *
- * An engine that computes from scratch after every lost link shifts directions and ties all over
- * the fabric. Entries whose routes were fine change with the rest, and changing them under traffic
- * needs waits that changing the broken ones does not. So a route stays unless it is broken (the
- * idea of SlimUpdate), whichever engine made it. An entry that leads to a link which is gone gets
- * another port that makes its route as long as it was; then all routes that come this way can stay.
- * Only where there is no such port, every switch whose route is broken gets the shortest route to
- * those that arrive: by its old port if that is as short as any, else by the least used one.
+ * An engine that computes from scratch after every lost link changes directions and ties all over
+ * the fabric. Entries of intact routes change with the rest, and their change under traffic needs
+ * waits that a change of broken ones does not. So a route stays unless it is broken (the idea of
+ * SlimUpdate), whichever engine made it. An entry that leads to a lost link gets another port that
+ * makes its route as long as before; then all routes through it can stay. If there is no such port,
+ * every switch whose route is broken gets the shortest route to a switch whose route arrives: by
+ * its old port if that is as short as any, else by the least loaded one.
  *
  * The dependencies (cdg.h) of all old tables, of all new ones, and of packets that an old entry
- * sent and a new one forwards must have no cycle together. What remains is a new entry that sends
- * to an old one. Where that is dangerous the repair notes which entry must be written first. If no
- * choice is left but for packets that an old entry may have sent, the new entry waits until these
- * are gone: a drain for this entry alone. So no traffic is stopped that was not broken.
+ * sent and a new one forwards must have no cycle together. That leaves packets that a new entry
+ * sends and an old one forwards: where these are unsafe, the repair orders the two entries. If only
+ * packets of an old entry prevent every choice, the new entry is written after a drain of these
+ * packets. So traffic of intact routes never stops.
  *
- * A link that comes back is used by what is routed from then on; nothing is moved to it before an
- * engine computes again. Entries for addresses that are gone stay as they are, unless `tidy`:
- * nobody sends there, and if the address returns they are right. No repair is possible where no
- * acyclic choice is left; then the tables are as they were, and an engine must compute. */
+ * A restored link is used by routes that are computed afterwards; other routes move to it when an
+ * engine computes again. Entries for unused LIDs stay, unless `tidy`: no packet is sent to them,
+ * and they are right if the LID returns. If no acyclic choice is left, the repair fails, the tables
+ * do not change, and an engine must compute. */
 #ifndef WEFT_ROUTING_REPAIR_REPAIR_H
 #define WEFT_ROUTING_REPAIR_REPAIR_H
 
 #include "routing/cdg/cdg.h"
 #include "routing/model/update_plan.h"
 
-/* What a repair knows of the tables that are in the switches. */
+/* State of the tables in the switches that a repair needs. */
 struct repair_state {
     bool known;     /* the tables have passed a check and deliver everywhere */
     bool directed;  /* the order of channels is that of an engine's up*-down* directions */
     struct cdg cdg; /* at least the dependencies of the tables; a layer for each VL */
-    uint64_t *load; /* by port, as verify.h counts it, about */
-    uint64_t peak;  /* the highest of links between switches when an engine last computed */
+    uint64_t *load; /* by port, as verify.h counts it; approximate */
+    uint64_t peak;  /* the highest load of a link between switches after the last engine run */
 };
 
-/* The state of tables that have passed a check: their dependencies are noted one by one, in any
- * order. `ranks` are those of routes.h, or NULL. `load` becomes the state's own. False, and there
- * is no state, if the dependencies have a cycle. */
+/* Makes the state of tables that have passed a check. Their dependencies are added one by one, in
+ * any order. `ranks` are those of routes.h, or NULL. The state owns `load`. False, and there is no
+ * state, if the dependencies have a cycle. */
 void repair_state_begin(struct repair_state *state, const struct network *network, unsigned vls,
                         const uint32_t *ranks);
 void repair_state_note(void *state, uint32_t at, unsigned in, unsigned out, unsigned vl);
 bool repair_state_end(struct repair_state *state, uint64_t *load, uint64_t peak);
-void repair_state_release(struct repair_state *state); /* accepts released ones */
+void repair_state_release(struct repair_state *state); /* accepts a released one */
 
-/* One entry must be acknowledged before another is sent; `drain`: and what it sent before must be
- * gone. */
+/* One entry must be acknowledged before another is sent; `drain`: and packets that it sent before
+ * must be gone. */
 struct repair_wait {
     uint32_t entry, first; /* in `entries` */
     bool drain;
 };
 
-/* An entry that does not lead where it did. */
+/* An entry that does not lead to where it led. */
 struct repair_end {
     uint32_t at;
     uint16_t lid;
-    uint16_t hops; /* to the destination's switch, before; 0: not known */
+    uint16_t hops; /* to the destination's switch, before the change; 0: not known */
 };
 
 struct repair {
-    /* What is known, of the network of today. */
+    /* Input, for the present network. */
     struct repair_state state;
     VEC(struct repair_end) ends;
-    VEC(uint16_t) lids; /* new or moved ones: all entries for them are looked at */
-    uint64_t *live;     /* those of `lids` whose routes carry traffic already; NULL: none */
-    uint8_t *is_new;    /* by port: its link is another one than when the tables were checked */
-    bool tidy;          /* entries for addresses that are gone are removed */
-    bool patient; /* packets in flight do not count: the updates will be ordered with drains */
+    VEC(uint16_t) lids; /* new or moved LIDs: all their entries are checked */
+    uint64_t *live;     /* bits: those of `lids` whose routes carry traffic already; NULL: none */
+    uint8_t *is_new;    /* by port: its link has changed since the tables were checked */
+    bool tidy;          /* remove entries for unused LIDs */
+    bool patient;       /* packets in flight do not count: the updates are ordered with drains */
 
-    /* What was done. */
+    /* Result. */
     VEC(struct table_change) entries; /* by LID */
     VEC(struct repair_wait) waits;
-    uint64_t broken;     /* entries that had to be looked at */
+    uint64_t broken;     /* broken entries */
     uint64_t operations; /* as engine.h counts */
-    bool whole;          /* every address is reached from every switch */
+    bool whole;          /* every LID is reached from every switch */
 };
 
-/* Finds what differs between the network for which the tables were checked and that of today.
- * `to_new` has the index today of each switch of then (NETWORK_NONE: gone). `held` are the tables
- * of today; where they are not those that were checked, there must be an end already. False if that
- * cannot be repaired. */
+/* Compares the network of the checked tables with the present one. `to_new` has the present index
+ * of each old switch (NETWORK_NONE: gone). `held` are the tables in the switches; where they differ
+ * from the checked ones, there must be an end already. False if the change cannot be repaired. */
 bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const struct network *before, const struct routes *routes,
                     const struct network *network, const struct routes *held,
                     const uint32_t *to_new);
 void repair_release(struct repair *repair);
 
-/* Changes the tables in place. -EDEADLK if no acyclic choice is left; then they are as they were.
- */
+/* Changes the tables in place. -EDEADLK if no acyclic choice is left; then they do not change. */
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
                   struct err *err);
-/* For a repair that leaves packets in flight out of account: `kept` becomes the tables without the
- * entries that do not arrive, which are the ends of this repair then. It shares service levels and
- * offsets with `routes`. The caller finds the state of these tables, and there is no repair_plan()
- * after that. */
-void repair_forget(struct repair *repair, const struct network *network,
-                   const struct routes *routes, struct routes *kept);
-/* Restores the tables. What is known of them is lost. */
+/* For a repair without regard to packets in flight: `kept` becomes the tables without the
+ * entries that do not arrive, which become the ends of this repair. It shares service levels and
+ * offsets with `routes`. The caller makes the state of these tables, and must not call
+ * repair_plan() then. */
+void repair_drop_broken(struct repair *repair, const struct network *network,
+                        const struct routes *routes, struct routes *kept);
+/* Restores the tables. Their state is lost. */
 void repair_undo(struct repair *repair, struct routes *routes);
 /* The order in which to write the entries. False if they would wait for each other. */
 bool repair_plan(const struct repair *repair, const struct routes *routes,
                  struct update_plan *plan);
-/* The most that a link carries, in percent of what it was when an engine last computed. */
+/* The highest load of a link that got a route, in percent of the peak after the last engine run. */
 unsigned repair_imbalance(const struct repair *repair);
 
 #endif

@@ -1,20 +1,21 @@
 /* The repair of one column.
  *
  * Every switch's entry leads to one other switch, so a column is a forest. Its roots are the
- * destination and the ends: switches whose entry does not lead where it did.
+ * destination and the ends: switches whose entry does not lead to where it led.
  *
- * At first each end is settled as near to the destination as it was, if it can be: whoever sends
- * to it need not hear of that. If an end is left, the tree behind it is broken: its switches are
- * found by asking neighbours whether they arrive. They are then settled in order of their distance,
- * as Dijkstra's algorithm does it, starting from neighbours that arrive. The first hop that the
+ * First each end gets a hop that keeps its distance to the destination, if possible: switches that
+ * send to it do not change then. If an end is left, the tree behind it is broken: its switches are
+ * found by following the entries of neighbours. They then get hops in order of their distance, as
+ * in Dijkstra's algorithm, starting from neighbours whose routes arrive. The first hop that the
  * dependency graph accepts is taken.
  *
- * Where the engine gave directions, hops that agree with them come first, at any distance, then
- * those that need a drain, and only then hops against the directions: each of these makes the next
- * ones harder to find. Engines without directions promise shortest routes or the like, so there
- * every hop is tried at its own distance. */
+ * If the engine has directions, hops that agree with them come first, at any distance, then those
+ * that need a drain, and last hops against the directions: each of these makes the next ones harder
+ * to find. Engines without directions promise shortest routes or the like, so every hop is tried at
+ * its own distance. */
 #include "routing/repair/repair_column.h"
 
+#include <assert.h>
 #include <string.h>
 
 void repair_column_init(struct repair_column *column, const struct network *network,
@@ -43,12 +44,12 @@ void repair_column_release(struct repair_column *column)
 
 /* ---- entries ---- */
 
-/* Moves what a terminal's LID adds to the load of a switch's links. */
+/* Moves the load of a terminal's LID from the old link of a switch to the new one. */
 static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = column->network;
     const struct network_switch *node = &network->switches.items[at];
-    if (network_owner(network, lid) & NETWORK_SWITCH) /* or none */
+    if (network_owner(network, lid) & NETWORK_SWITCH) /* or unused */
         return;
     uint64_t *load = column->repair->state.load + node->first_port, sum = 0;
     for (uint32_t e = network->first_edge[at];
@@ -66,6 +67,7 @@ static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, 
 
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
+    assert(at < column->routes->switch_count && lid < column->routes->stride);
     uint8_t *entry = routes_row(column->routes, at) + lid;
     struct table_change change = {at, (uint16_t)lid, *entry, port};
     shift_load(column, at, lid, port);
@@ -76,6 +78,7 @@ uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t
 
 void repair_column_begin(struct repair_column *column, uint32_t lid)
 {
+    assert(network_owner(column->network, lid) != NETWORK_NONE);
     const struct network *network = column->network;
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
     column->epoch++;
@@ -98,7 +101,7 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
 
 /* ---- what is broken ---- */
 
-/* Does anybody send to this very LID from here? */
+/* Whether terminals of this switch, or the switch itself, use this LID. */
 static bool is_wanted(const struct repair_column *column, uint32_t at)
 {
     const struct routes *routes = column->routes;
@@ -129,8 +132,8 @@ void repair_column_add_end(struct repair_column *column, const struct repair_end
     cell->is_end = true;
 }
 
-/* Follows the entries until it is clear whether they arrive. */
-static void resolve(struct repair_column *column, uint32_t at)
+/* Follows the entries until a switch whose state is known. */
+static void resolve_route(struct repair_column *column, uint32_t at)
 {
     column->stack.count = 0;
     while (repair_column_cell(column, at)->state == CELL_NEW) {
@@ -158,16 +161,16 @@ static void resolve(struct repair_column *column, uint32_t at)
     }
 }
 
-/* Hops from a switch to the destination's, or NETWORK_NONE as long as it does not arrive. */
+/* Hops from a switch to the destination's, or NETWORK_NONE if its route does not arrive. */
 static uint32_t hops_from(struct repair_column *column, uint32_t at)
 {
     struct repair_cell *cell = repair_column_cell(column, at);
     if (cell->state == CELL_NEW)
-        resolve(column, at);
+        resolve_route(column, at);
     return cell->state == CELL_ARRIVES ? cell->hops : NETWORK_NONE;
 }
 
-/* It could be that near; noted once, the nearest. */
+/* Lists a switch by its possible distance, unless it is listed with a smaller one. */
 static void put_level(struct repair_column *column, uint32_t hops, uint32_t at)
 {
     if (column->cells[at].level <= hops)
@@ -186,10 +189,10 @@ static void clear_levels(struct repair_column *column)
 
 /* ---- what is not counted ---- */
 
-/* A route that arrives may still be one whose dependencies are not in the graph: its address was
- * gone meanwhile. The nearest switches come first, so that whoever leads to a refused one is
- * refused, too. */
-static void confirm(struct repair_column *column, uint32_t at)
+/* The dependencies of a route that arrives may be missing in the graph, if its LID was unused
+ * meanwhile. The nearest switches come first: a switch that sends to a broken one is broken,
+ * too. */
+static void confirm_route(struct repair_column *column, uint32_t at)
 {
     struct repair_arrivals arrivals;
     uint32_t hop = cdg_leaving(column->cdg, at, column->cells[at].old);
@@ -203,7 +206,7 @@ void repair_column_look(struct repair_column *column)
 {
     for (uint32_t at = 0; at < column->network->switches.count; at++)
         if (repair_column_cell(column, at)->state == CELL_NEW)
-            resolve(column, at);
+            resolve_route(column, at);
 }
 
 void repair_column_search(struct repair_column *column)
@@ -221,14 +224,14 @@ void repair_column_search(struct repair_column *column)
             put_level(column, column->cells[at].hops, at);
     for (uint32_t hops = 1; hops <= column->top_level; hops++)
         for (size_t i = 0; i < column->level[hops].count; i++)
-            confirm(column, column->level[hops].items[i]);
+            confirm_route(column, column->level[hops].items[i]);
     clear_levels(column);
 }
 
 /* ---- choosing ---- */
 
-static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
-                   const struct repair_arrivals *arrivals, uint32_t hops)
+static void take_hop(struct repair_column *column, uint32_t at, uint32_t hop,
+                     const struct repair_arrivals *arrivals, uint32_t hops)
 {
     const struct network *network = column->network;
     struct repair_cell *cell = &column->cells[at];
@@ -251,16 +254,16 @@ static void settle(struct repair_column *column, uint32_t at, uint32_t hop,
  * after a drain. */
 enum how { AT_ONCE, DETOUR, LATE };
 
-/* A hop that was looked for, and how it is rated. Less is better: hops after which the route agrees
- * with the order of channels, hops that agree with what comes to the switch, the old port, links
- * with less load, lower ports. */
+/* A candidate hop and its rating. Less is better: hops that agree with the order of channels, hops
+ * that agree with the channels that arrive at the switch, the old port, links with less load, lower
+ * ports. */
 struct choice {
     uint32_t hop; /* NETWORK_NONE: there is none */
     uint64_t rating;
 };
 
-/* The best hop of those that make a switch this near, are rated after `after`, and agree with the
- * order or not. What takes longest to tell is asked last. */
+/* The best hop at this distance, of those with a rating above `after` that agree with the order or
+ * not. The most expensive test comes last. */
 static struct choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
                                  const struct repair_arrivals *arrivals, uint64_t after,
                                  bool agreeing)
@@ -295,7 +298,7 @@ static struct choice best_choice(struct repair_column *column, uint32_t at, uint
     return best;
 }
 
-/* The best hop that is rated after `choice`, which becomes that one. */
+/* Replaces `choice` by the best hop with a higher rating; false if there is none. */
 static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops,
                         const struct repair_arrivals *arrivals, struct choice *choice)
 {
@@ -308,8 +311,8 @@ static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops
     return choice->hop != NETWORK_NONE;
 }
 
-/* Lets a neighbour that arrives take another hop that is as near, so that this one may follow it.
- */
+/* Tries to give a neighbour whose route arrives another hop at the same distance, so that this
+ * switch may send to it. */
 static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
                        const struct repair_arrivals *arrivals)
 {
@@ -341,9 +344,9 @@ static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
     return false;
 }
 
-/* How near it could be, through a neighbour that arrives, if that is more than `hops`; NETWORK_NONE
- * as things are. */
-static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t hops)
+/* The smallest distance above `hops` through a neighbour whose route arrives; NETWORK_NONE if there
+ * is none. */
+static uint32_t next_distance(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     const struct network *network = column->network;
     uint32_t later = NETWORK_NONE;
@@ -356,7 +359,7 @@ static uint32_t later_than(struct repair_column *column, uint32_t at, uint32_t h
     return later;
 }
 
-/* Tries the next hops that make it this near, the best first; true if one was taken. */
+/* Tries the hops at this distance, the best first; true if one was taken. */
 static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct repair_arrivals arrivals;
@@ -373,7 +376,7 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
             if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
                 : how == DETOUR ? try_detour(column, at, hop, &arrivals)
                                 : repair_try_hop_late(column, at, hop, &arrivals)) {
-                settle(column, at, hop, &arrivals, hops);
+                take_hop(column, at, hop, &arrivals, hops);
                 column->refused = refused;
                 return true;
             }
@@ -382,9 +385,9 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
     return false;
 }
 
-/* Notes for each broken switch how near it could be. Neighbours that are asked for that may turn
- * out to be broken themselves. Returns how many there are. */
-static size_t offer_levels(struct repair_column *column)
+/* Lists each broken switch by its possible distance. The search may find further broken switches.
+ * Returns the number of broken switches. */
+static size_t list_broken(struct repair_column *column)
 {
     size_t left = 0;
     for (size_t i = 0; i < column->broken.count; i++) {
@@ -394,17 +397,17 @@ static size_t offer_levels(struct repair_column *column)
             continue;
         left++;
         cell->level = LEVEL_NONE;
-        uint32_t hops = column->keep ? cell->hops : later_than(column, at, 0);
+        uint32_t hops = column->keep ? cell->hops : next_distance(column, at, 0);
         if (hops != 0 && hops != NETWORK_NONE)
             put_level(column, hops, at);
     }
     return left;
 }
 
-/* One round; false if somebody is left. */
-static bool settle_broken(struct repair_column *column, bool reorder, bool drains)
+/* One round; false if a switch is left. */
+static bool repair_broken(struct repair_column *column, bool reorder, bool drains)
 {
-    size_t left = offer_levels(column);
+    size_t left = list_broken(column);
     column->reorder = reorder;
     column->drains = drains;
     column->refused = false;
@@ -416,7 +419,7 @@ static bool settle_broken(struct repair_column *column, bool reorder, bool drain
             column->cells[at].level = LEVEL_NONE;
             if (try_level(column, at, hops))
                 left--;
-            else if (!column->keep && (later = later_than(column, at, hops)) != NETWORK_NONE)
+            else if (!column->keep && (later = next_distance(column, at, hops)) != NETWORK_NONE)
                 put_level(column, later, at);
         }
     }
@@ -424,7 +427,7 @@ static bool settle_broken(struct repair_column *column, bool reorder, bool drain
     return left == 0;
 }
 
-/* What could not be settled: not connected, or not wanted, or a failure. */
+/* Switches that are left: not connected, or without traffic to this LID; else the repair fails. */
 static bool is_repaired(struct repair_column *column)
 {
     bool repaired = true;
@@ -445,7 +448,8 @@ static bool is_repaired(struct repair_column *column)
     return repaired;
 }
 
-/* Those whose packets are waited for have another entry now, or it was for nothing. */
+/* Writes the waits of late hops. False if the switch whose packets they wait for keeps its
+ * entry. */
 static bool note_late(struct repair_column *column)
 {
     for (size_t i = 0; i < column->late.count; i++) {
@@ -464,16 +468,16 @@ bool repair_column_finish(struct repair_column *column)
     if (column->hopeless)
         return false;
     column->keep = true;
-    bool settled = settle_broken(column, false, false); /* the ends, as near as they were */
+    bool settled = repair_broken(column, false, false); /* the ends, at their old distance */
     column->keep = false;
     for (size_t i = 0; i < column->behind.count; i++)
         column->cells[column->behind.items[i]].state = CELL_NEW;
     if (!settled) {
         if (!column->repair->state.directed)
-            settle_broken(column, true, true);
-        else if (!settle_broken(column, false, false) &&
-                 !(column->refused && settle_broken(column, false, true)))
-            settle_broken(column, true, true);
+            repair_broken(column, true, true);
+        else if (!repair_broken(column, false, false) &&
+                 !(column->refused && repair_broken(column, false, true)))
+            repair_broken(column, true, true);
     }
     column->repair->broken += column->broken.count;
     return is_repaired(column) && note_late(column);

@@ -1,5 +1,4 @@
-/* What a change touches: links, switches and addresses that are not what they were, and the entries
- * that led to them. */
+/* Finds links, switches and LIDs that have changed, and the entries that led to them. */
 #include "routing/repair/repair.h"
 
 #include <string.h>
@@ -11,7 +10,7 @@ struct comparison {
     const uint32_t *to_new;
 };
 
-static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t now)
+static bool same_end_point(const struct comparison *comparison, uint32_t old, uint32_t now)
 {
     const uint32_t *to_new = comparison->to_new;
     if (old == NETWORK_NONE || now == NETWORK_NONE ||
@@ -24,7 +23,7 @@ static bool same_end(const struct comparison *comparison, uint32_t old, uint32_t
     return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
 }
 
-/* Marks ports whose link is another one, and carries over the load of the others. */
+/* Marks ports whose link has changed, and copies the load of the others. */
 static void compare_ports(const struct comparison *comparison, uint32_t old, const uint64_t *load)
 {
     const struct network *network = comparison->network;
@@ -35,14 +34,14 @@ static void compare_ports(const struct comparison *comparison, uint32_t old, con
         const struct network_port *was = &comparison->before->ports.items[a->first_port + port];
         const struct network_port *is = &network->ports.items[b->first_port + port];
         bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
-        bool same = same_end(comparison, was->peer, is->peer) &&
+        bool same = same_end_point(comparison, was->peer, is->peer) &&
                     (!is_link || was->peer_port == is->peer_port);
         repair->is_new[b->first_port + port] = !same;
         repair->state.load[b->first_port + port] = same ? load[a->first_port + port] : 0;
     }
 }
 
-/* How many hops the route of an entry had; 0 if that cannot be told. */
+/* The number of hops of an entry's old route; 0 if it did not arrive. */
 static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
 {
     const struct network *before = comparison->before;
@@ -55,7 +54,7 @@ static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint3
     return at == end ? hops : 0;
 }
 
-/* Entries of one switch that lead out of ports which are not what they were. */
+/* Finds entries of one switch that lead out of changed ports. */
 static void find_ends(const struct comparison *comparison, uint32_t old)
 {
     const struct network *network = comparison->network;
@@ -106,7 +105,7 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
                 vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         if (network->owner[lid] != NETWORK_NONE &&
-            !same_end(&comparison, network_owner(before, lid), network->owner[lid]))
+            !same_end_point(&comparison, network_owner(before, lid), network->owner[lid]))
             vec_push(&repair->lids, (uint16_t)lid);
     cdg_move(&repair->state.cdg, &state->cdg, network, to_new);
     return true;

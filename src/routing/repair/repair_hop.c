@@ -1,20 +1,20 @@
-/* The dependencies of a hop: which traffic comes to a switch, on which lanes, and which channels it
- * waits for when it leaves by the hop and goes on to the destination. */
+/* The dependencies of a hop: the packets that arrive at a switch, their VLs, and the channels that
+ * they wait for on the path by this hop to the destination. */
 #include "routing/repair/repair_column.h"
 
-static uint16_t all_lanes(const struct repair_column *column)
+static uint16_t all_vls(const struct repair_column *column)
 {
     return (uint16_t)((1u << column->cdg->count) - 1);
 }
 
-/* The channel by which a switch sends on, or NETWORK_NONE. */
+/* The channel by which a switch forwards the LID, or NETWORK_NONE. */
 static uint32_t channel_from(const struct repair_column *column, uint32_t at)
 {
     return cdg_leaving(column->cdg, at, repair_column_port(column, at));
 }
 
-/* The lanes on which traffic to the LID that counts begins at a switch. */
-static uint16_t own_lanes(const struct repair_column *column, uint32_t at)
+/* The VLs of packets to the LID that begin at a switch and count. */
+static uint16_t own_vls(const struct repair_column *column, uint32_t at)
 {
     const struct routes *routes = column->routes;
     if (column->to_switch && network_terminal_count(column->network, at) == 0)
@@ -22,34 +22,34 @@ static uint16_t own_lanes(const struct repair_column *column, uint32_t at)
     if (!routes->service_levels || column->cdg->count == 1)
         return 1;
     unsigned level = routes->service_levels[(size_t)at * routes->stride + column->lid];
-    return (uint16_t)(1u << (level & 15)) & all_lanes(column);
+    return (uint16_t)(1u << (level & 15)) & all_vls(column);
 }
 
-/* The lanes of all traffic that leaves a switch by its old entry. */
-static uint16_t lanes_from(struct repair_column *column, uint32_t at)
+/* The VLs of all packets that leave a switch by its old entry. */
+static uint16_t vls_from(struct repair_column *column, uint32_t at)
 {
     const struct network *network = column->network;
-    if (repair_column_cell(column, at)->lanes != LANES_UNKNOWN)
-        return column->cells[at].lanes;
-    column->cells[at].lanes = 0; /* old tables may have loops that nobody is sent into */
-    uint16_t lanes = own_lanes(column, at);
+    if (repair_column_cell(column, at)->vls != VLS_UNKNOWN)
+        return column->cells[at].vls;
+    column->cells[at].vls = 0; /* old tables may have loops that no packet enters */
+    uint16_t vls = own_vls(column, at);
     for (uint32_t e = network->first_edge[at];
-         lanes != all_lanes(column) && e < network->first_edge[at + 1]; e++) {
+         vls != all_vls(column) && e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         if (repair_column_cell(column, edge->to)->old == edge->to_port)
-            lanes |= lanes_from(column, edge->to);
+            vls |= vls_from(column, edge->to);
     }
-    column->cells[at].lanes = lanes;
-    return lanes;
+    column->cells[at].vls = vls;
+    return vls;
 }
 
-static void add_arrival(struct repair_column *column, uint32_t edge, uint16_t lanes,
+static void add_arrival(struct repair_column *column, uint32_t edge, uint16_t vls,
                         struct repair_arrivals *arrivals)
 {
-    arrivals->together |= lanes;
+    arrivals->together |= vls;
     arrivals->items[arrivals->count].from = column->network->edges[edge].to;
     arrivals->items[arrivals->count].channel = column->cdg->reverse[edge];
-    arrivals->items[arrivals->count++].lanes = lanes;
+    arrivals->items[arrivals->count++].vls = vls;
 }
 
 void repair_find_arrivals(struct repair_column *column, uint32_t at,
@@ -57,14 +57,14 @@ void repair_find_arrivals(struct repair_column *column, uint32_t at,
 {
     const struct network *network = column->network;
     arrivals->count = 0;
-    arrivals->together = own_lanes(column, at);
+    arrivals->together = own_vls(column, at);
     if (column->repair->patient)
         return;
     column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         if (repair_column_cell(column, edge->to)->old == edge->to_port)
-            add_arrival(column, e, lanes_from(column, edge->to), arrivals);
+            add_arrival(column, e, vls_from(column, edge->to), arrivals);
     }
 }
 
@@ -72,34 +72,34 @@ void repair_find_flow(struct repair_column *column, uint32_t at, struct repair_a
 {
     const struct network *network = column->network;
     arrivals->count = 0;
-    arrivals->together = all_lanes(column);
+    arrivals->together = all_vls(column);
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
         if (repair_column_port(column, edge->to) == edge->to_port ||
             repair_column_cell(column, edge->to)->old == edge->to_port)
-            add_arrival(column, e, all_lanes(column), arrivals);
+            add_arrival(column, e, all_vls(column), arrivals);
     }
 }
 
-static bool insert(struct repair_column *column, uint32_t in, uint32_t out, uint16_t lanes)
+static bool insert_on_vls(struct repair_column *column, uint32_t in, uint32_t out, uint16_t vls)
 {
-    for (unsigned left = lanes; left; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left);
-        if (!cdg_has(column->cdg, lane, in, out) &&
-            cdg_insert(column->cdg, lane, in, out) == CDG_REFUSED)
+    for (unsigned left = vls; left; left &= left - 1) {
+        unsigned vl = (unsigned)__builtin_ctz(left);
+        if (!cdg_has(column->cdg, vl, in, out) &&
+            cdg_insert(column->cdg, vl, in, out) == CDG_REFUSED)
             return false;
     }
     return true;
 }
 
-/* All that follows a hop, on these lanes, up to the destination. */
-static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t lanes)
+/* Inserts all dependencies behind a hop, on these VLs, up to the destination. */
+static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t vls)
 {
     uint32_t at = column->network->edges[hop].to;
     bool fine = true;
     while (fine && at != column->at) {
         uint32_t next = channel_from(column, at);
-        fine = next != NETWORK_NONE && insert(column, hop, next, lanes);
+        fine = next != NETWORK_NONE && insert_on_vls(column, hop, next, vls);
         at = fine && !column->brief ? column->network->edges[next].to : column->at;
         hop = next;
         column->repair->operations++;
@@ -111,18 +111,18 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
                     const struct repair_arrivals *arrivals)
 {
     const struct repair_cell *cell = &column->cells[at];
-    /* What arrives and leaves by old entries has been counted. */
+    /* dependencies between old entries are in the graph */
     bool counted =
         column->network->edges[hop].port == cell->old && !column->uncounted && !cell->is_end;
     cdg_begin(column->cdg);
     bool fine = insert_onwards(column, hop, arrivals->together);
     for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)
-        fine = insert(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes);
+        fine = insert_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls);
     return cdg_end(column->cdg, fine);
 }
 
-/* The same, but what an old entry may have sent here and must not go on this way is waited for. Its
- * sender cannot keep that entry then. */
+/* repair_try_hop(), but packets of old entries that must not use this hop are drained first: their
+ * sender must get another entry. */
 bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop,
                          const struct repair_arrivals *arrivals)
 {
@@ -131,15 +131,15 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
         return false;
     for (unsigned i = 0; i < arrivals->count; i++) {
         cdg_begin(column->cdg);
-        if (!cdg_end(column->cdg,
-                     insert(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes)))
+        if (!cdg_end(column->cdg, insert_on_vls(column, arrivals->items[i].channel, hop,
+                                                arrivals->items[i].vls)))
             vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
     }
     return true;
 }
 
-/* Inserts the dependencies of the old entries, whether they arrive or not: they carry traffic that
- * is not in the graph. False if one closes a cycle. */
+/* Inserts the dependencies of the old entries, whether they arrive or not: their packets are not in
+ * the graph. False if one closes a cycle. */
 bool repair_count_traffic(struct repair_column *column)
 {
     const struct network *network = column->network;
@@ -153,37 +153,38 @@ bool repair_count_traffic(struct repair_column *column)
             continue;
         uint32_t to = network->edges[in].to;
         uint32_t out = cdg_leaving(column->cdg, to, repair_column_cell(column, to)->old);
-        fine = out == NETWORK_NONE || insert(column, in, out, lanes_from(column, at));
+        fine = out == NETWORK_NONE || insert_on_vls(column, in, out, vls_from(column, at));
     }
     return fine;
 }
 
-static bool agrees(const struct repair_column *column, uint32_t in, uint32_t out, uint16_t lanes)
+static bool agrees_on_vls(const struct repair_column *column, uint32_t in, uint32_t out,
+                          uint16_t vls)
 {
-    for (unsigned left = lanes; left; left &= left - 1)
+    for (unsigned left = vls; left; left &= left - 1)
         if (!cdg_agrees(column->cdg, (unsigned)__builtin_ctz(left), in, out))
             return false;
     return true;
 }
 
-bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t lanes)
+bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t vls)
 {
     uint32_t out = channel_from(column, column->network->edges[hop].to);
-    return out == NETWORK_NONE || agrees(column, hop, out, lanes);
+    return out == NETWORK_NONE || agrees_on_vls(column, hop, out, vls);
 }
 
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals)
 {
     for (unsigned i = 0; i < arrivals->count; i++)
-        if (!agrees(column, arrivals->items[i].channel, hop, arrivals->items[i].lanes))
+        if (!agrees_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls))
             return false;
     return true;
 }
 
-/* Switches on the route that get a new entry forward by the old one until it is there. That does
- * not matter if it agrees with the order, or if the old one leads to a dead link (unless this
- * traffic `arrived` so far); otherwise this entry has to wait. */
+/* A switch on the route that gets a new entry forwards by its old one until then. That is safe if
+ * it agrees with the order, or if the old one leads to a dead link (unless these packets `arrived`
+ * so far); otherwise this entry must wait. */
 void repair_find_waits(struct repair_column *column, uint32_t at,
                        const struct repair_arrivals *arrivals, bool arrived)
 {
@@ -199,9 +200,9 @@ void repair_find_waits(struct repair_column *column, uint32_t at,
                     column->repair->is_new[network->switches.items[at].first_port + cell->old];
         if (wait.first == NETWORK_NONE || (dead && !arrived))
             continue;
-        bool counted = !dead && !(arrivals->together & ~lanes_from(column, at));
-        if (counted && agrees(column, in, out, arrivals->together))
-            insert(column, in, out, arrivals->together);
+        bool counted = !dead && !(arrivals->together & ~vls_from(column, at));
+        if (counted && agrees_on_vls(column, in, out, arrivals->together))
+            insert_on_vls(column, in, out, arrivals->together);
         else
             vec_push(&column->repair->waits, wait);
     }

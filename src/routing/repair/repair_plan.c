@@ -1,18 +1,18 @@
 /* The order of a repair's updates.
  *
- * A block is written once, with all of its new entries, when everything is there that any of them
- * has to wait for. Should blocks wait for each other in a cycle, entries go one by one as far as
- * they have to wait, and a block may be written more than once. */
+ * A block is written once, with all of its new entries, after all entries that any of them waits
+ * for. If blocks wait for each other in a cycle, entries are ordered one by one, and a block may be
+ * written more than once. */
 #include "routing/repair/repair.h"
 
 enum {
     MOST_WAVES = 128,
-    DRAIN = 1 << 16, /* waves are numbered from here on after a drain, and so on */
-    DRAIN_HOPS = 1,  /* a packet that is waited for is already in the channel to its last switch */
+    DRAIN = 1 << 16, /* number of the first wave after a drain; multiples after further drains */
+    DRAIN_HOPS = 1,  /* such a packet is already in the channel to its last switch */
 };
 
-/* By entry: its wave, if entries of one group are written together; false if groups would wait for
- * each other. `group` has a number below `groups` for every entry. */
+/* The wave of each entry, if entries of one group are written together; false if groups wait for
+ * each other in a cycle. `group` has a number below `groups` for every entry. */
 static bool find_waves(const struct repair *repair, const uint32_t *group, size_t groups,
                        uint32_t *wave)
 {
@@ -45,7 +45,7 @@ static uint32_t lowest_from(const uint32_t *wave, size_t count, uint32_t least)
     return lowest;
 }
 
-/* One wave for every number that there is. */
+/* Makes one wave for every number in use. */
 static void push_waves(const struct repair *repair, const uint32_t *wave, struct update_plan *plan)
 {
     size_t count = repair->entries.count;

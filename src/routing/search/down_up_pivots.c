@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-/* Switches at the bottom that are looked at, evenly spread: they are much alike. */
+/* Bottom switches that are considered, evenly spaced: they are much alike. */
 enum { CANDIDATES = 64 };
 
 struct choice {
     const struct network *network;
     const uint32_t *rank;
     size_t words;
-    uint64_t *above[CANDIDATES]; /* as in turnabouts; NULL: chosen */
-    uint64_t *roots;             /* bits by switch: nothing above it */
+    uint64_t *above[CANDIDATES]; /* as in down_up_pivots; NULL: chosen */
+    uint64_t *roots;             /* bits by switch: no switch is above it */
     uint32_t *distance, *queue;
     unsigned candidates;
     struct arena memory;
@@ -39,7 +39,7 @@ static uint32_t count_common(const uint64_t *a, const uint64_t *b, size_t words)
     return count;
 }
 
-/* The candidate that adds most to what those before it have; CANDIDATES if none adds anything. */
+/* The candidate that adds most to the chosen ones; CANDIDATES if none adds anything. */
 static unsigned best_candidate(const struct choice *choice, const uint64_t *missing)
 {
     unsigned best = CANDIDATES;

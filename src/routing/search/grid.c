@@ -3,11 +3,11 @@
  * In a product, two links at a switch that lie in different dimensions span exactly one square, and
  * opposite sides of a square lie in the same dimension; two links in the same dimension span none,
  * or a triangle if the dimension is a full mesh (Sabidussi, "Graph multiplication", 1960; Imrich
- * and Peterin, "Recognizing Cartesian products in linear time", 2007, whose care for speed is left
- * out). So: sides of triangles and opposite sides of squares are put together; that gives one class
- * of links for each step along each dimension. Two classes that meet but span no square anywhere
- * are steps of the same dimension, provided that they meet as often as neighbouring steps do: at an
- * end of every link, or of most of them. Missing links only mean fewer squares.
+ * and Peterin, "Recognizing Cartesian products in linear time", 2007, without its optimizations).
+ * So sides of triangles and opposite sides of squares are joined; that gives one class of links for
+ * each step along each dimension. Two classes that meet but span no square anywhere are steps of
+ * the same dimension, provided that they meet as often as neighbouring steps do: at an end of every
+ * link, or of most of them. Missing links only mean fewer squares.
  *
  * The place of a switch in a dimension is then the part it is in when the links of that dimension
  * are taken away, and the order of the places follows from the links between them. */
@@ -17,6 +17,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static uint32_t class_of(const struct search *search, uint32_t link)
     return link;
 }
 
-static void put_together(struct search *search, uint32_t a, uint32_t b)
+static void join_classes(struct search *search, uint32_t a, uint32_t b)
 {
     a = class_of(search, a);
     b = class_of(search, b);
@@ -130,15 +131,15 @@ static void join_opposite_sides(struct search *search, uint32_t at, uint32_t i, 
     const struct simple *simple = &search->simple;
     uint32_t b = simple->neighbour[i], c = simple->neighbour[j], third = find_link(simple, b, c);
     if (third != NETWORK_NONE) {
-        put_together(search, simple->link[i], simple->link[j]);
-        put_together(search, simple->link[i], third);
+        join_classes(search, simple->link[i], simple->link[j]);
+        join_classes(search, simple->link[i], third);
         return;
     }
     uint32_t corner = square_corner(simple, at, b, c);
     if (corner == NETWORK_NONE)
         return;
-    put_together(search, simple->link[i], find_link(simple, c, corner));
-    put_together(search, simple->link[j], find_link(simple, b, corner));
+    join_classes(search, simple->link[i], find_link(simple, c, corner));
+    join_classes(search, simple->link[j], find_link(simple, b, corner));
 }
 
 static void note_square(struct search *search, uint32_t at, uint32_t i, uint32_t j)
@@ -175,7 +176,7 @@ static void join_steps(struct search *search)
         uint32_t a = (uint32_t)(pair >> 32), b = (uint32_t)pair;
         uint32_t least = size[a] < size[b] ? size[a] : size[b];
         if (2 * map_get(&search->met, pair) > least)
-            put_together(search, a, b);
+            join_classes(search, a, b);
     }
     mem_free(size);
 }
@@ -197,7 +198,7 @@ static int number_dimensions(struct search *search, struct err *err)
     return 0;
 }
 
-/* Places of one dimension, numbered as they are met: the parts without its links. How many. */
+/* Finds the places of one dimension: the parts without its links. Returns their number. */
 static uint32_t find_places(const struct search *search, struct grid *grid, unsigned dimension,
                             uint32_t *queue)
 {
@@ -263,7 +264,7 @@ static uint32_t degree_of(const struct places *places, uint32_t place)
     return places->first[place + 1] - places->first[place];
 }
 
-/* Every place with `inner` neighbours but for `ends`, which have one. */
+/* Whether every place has `inner` neighbours, except for `ends` places that have one. */
 static bool has_degrees(const struct places *places, uint32_t inner, uint32_t ends)
 {
     uint32_t ends_found = 0;
@@ -280,6 +281,7 @@ static bool has_degrees(const struct places *places, uint32_t inner, uint32_t en
 static bool walk_along(const struct places *places, uint32_t start, uint32_t *number)
 {
     uint32_t at = start, count = 0;
+    assert(start < places->count && places->links.items);
     for (uint32_t place = 0; place < places->count; place++)
         number[place] = NETWORK_NONE;
     while (number[at] == NETWORK_NONE) {
@@ -295,7 +297,7 @@ static bool walk_along(const struct places *places, uint32_t start, uint32_t *nu
     return count == places->count;
 }
 
-/* The shape of a dimension, and its places in order. */
+/* Finds the shape of a dimension, and numbers its places in order. */
 static int order_places(struct grid *grid, unsigned dimension, const struct places *places,
                         struct err *err)
 {
@@ -327,7 +329,7 @@ static int order_places(struct grid *grid, unsigned dimension, const struct plac
     return rc;
 }
 
-/* No two switches at the same place. */
+/* Fails if two switches have the same coordinates. */
 static int check_places(const struct grid *grid, struct err *err)
 {
     struct map taken = {0};
@@ -335,7 +337,7 @@ static int check_places(const struct grid *grid, struct err *err)
     int rc = 0;
     for (unsigned d = 0; d < grid->dimensions && points <= UINT32_MAX; d++)
         points *= grid->dimension[d].size;
-    /* What is missing of a grid must be less than what is there. */
+    /* Less than half of a grid may be missing. */
     if (grid->switch_count && points > 2 * (uint64_t)grid->switch_count)
         rc = err_set(err, EMEDIUMTYPE,
                      "the network is no grid: its switches would fill less than "

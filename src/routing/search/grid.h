@@ -1,8 +1,8 @@
 /* Coordinates: is the network a grid, and where in it is each switch?
  *
  * A grid here is any product of lines, rings and full meshes: meshes, tori, hypercubes, HyperX and
- * mixtures, with parallel links or not. Missing links do not hide it, as long as what is left tells
- * the directions. A ring of four is the product of two lines of two, and comes out as that. */
+ * mixtures, with parallel links or not. Links may be missing, as long as the rest determines the
+ * dimensions. A ring of four is recognised as the product of two lines of two. */
 #ifndef WEFT_ROUTING_SEARCH_GRID_H
 #define WEFT_ROUTING_SEARCH_GRID_H
 

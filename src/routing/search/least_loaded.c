@@ -1,42 +1,42 @@
-/* Loads are what the routes so far put on each link, counted in pairs of terminals.
+/* Balances routes by the load of links, counted in pairs of terminals.
  *
- * One destination after the other: from its switch outwards every switch takes the way with the
- * least load from there to the destination, added up over all links; then the traffic of all
- * terminals is added up along the chosen ways, from the far end inwards. That is the idea of SSSP
- * routing (Hoefler, Schneider and Lumsdaine, "Optimized routing for large-scale InfiniBand
- * networks", 2009) kept to the ways that next_hops.h allows, so that routes stay as short as their
- * engine promises. The first to choose know little of the others, so all choose twice: a second
- * time, one by one, when the routes of all others are there. Every choice depends on those before
- * it: there is no work for a second thread but the search for ways.
+ * One destination after the other: from its switch outwards, every switch takes the path with the
+ * least sum of loads; then the traffic of all terminals is added to the chosen paths, from the
+ * farthest switch inwards. That is the idea of SSSP routing (Hoefler, Schneider and Lumsdaine,
+ * "Optimized routing for large-scale InfiniBand networks", 2009) restricted to the next hops of
+ * next_hops.h, so that routes stay as short as their engine promises. The first destinations choose
+ * before the loads of the others, so each one chooses a second time, with the routes of all others
+ * in place. Every choice depends on those before it: only the search for next hops uses several
+ * threads.
  *
  * Terminals that the options list come first, in that order; then switch by switch. A terminal with
- * several LIDs gets the first of them when all terminals of its switch do, then the second, and so
- * on; ways that it uses already cost more than any load, so that its routes share as little as they
- * can. A port with weight w counts w-fold. */
+ * several LIDs gets a route for the first of them together with all terminals of its switch, then
+ * for the second, and so on; links that it uses already cost more than any load, so that its routes
+ * share few links. A port with weight w counts w-fold. */
 #include "routing/search/least_loaded.h"
 
 #include "base/bitset.h"
 
 #include <string.h>
 
-enum { NEXT_HOPS_BYTES = 64 << 20, ALL_WAYS_BYTES = 1 << 30, ROUNDS = 2 };
+enum { NEXT_HOPS_BYTES = 64 << 20, ALL_NEXT_HOPS_BYTES = 1 << 30, ROUNDS = 2 };
 #define USED_COST (UINT64_C(1) << 44) /* above any sum of loads */
 
-struct weigh {
+struct balance {
     const struct network *network;
     struct routes *routes;
     struct next_hops next_hops;
-    struct arena memory;       /* of all that follows */
+    struct arena memory;       /* of all arrays */
     uint64_t *load;            /* by slot */
     uint16_t *weight;          /* by slot, or NULL: all 1 */
     uint32_t *slot_of_channel; /* by port of the network; of links between switches */
-    uint64_t *fixed;           /* [switch * stride + LID]: entries that the user gave; or NULL */
-    uint64_t *done;            /* by terminal: is served in this round */
+    uint64_t *fixed;           /* bits, [switch * stride + LID]: entries of user routes; or NULL */
+    uint64_t *done;            /* bits by terminal: has its routes in this round */
 
-    /* The ways to one destination switch. */
-    uint32_t destination;   /* whose these are, or NETWORK_NONE */
-    uint32_t *order;        /* switches that have one, nearest first; the destination's is first */
-    uint32_t count;         /* of them */
+    /* The next hops to one destination switch. */
+    uint32_t destination; /* the destination switch, or NETWORK_NONE */
+    uint32_t *order;      /* switches with a next hop, nearest first; the destination comes first */
+    uint32_t count;       /* of switches in `order` */
     uint32_t *first_choice; /* by switch, one more at the end: its slots in `choices` */
     uint32_t *choices;
     uint32_t *depth, *stack, *by_depth; /* scratch, by switch */
@@ -45,301 +45,309 @@ struct weigh {
     uint64_t *cost;   /* by switch: load from here on */
     uint32_t *chosen; /* by switch: slot */
     uint64_t *flow;   /* by switch: pairs whose route leaves it */
-    uint64_t *used;   /* by slot, a bit: of the routes of one terminal so far */
-    bool recalls;     /* there are any */
+    uint64_t *used;   /* bits by slot: used by the routes of one terminal so far */
+    bool has_used;    /* `used` has bits */
     uint64_t operations;
 };
 
-/* Slots that are ways to the destination, by switch. */
-static void list_choices(struct weigh *weigh, uint32_t destination)
+/* Lists the slots that are next hops to the destination, by switch. */
+static void list_choices(struct balance *balance, uint32_t destination)
 {
-    const struct next_hops *next_hops = &weigh->next_hops;
-    uint32_t tile = destination / NEXT_HOPS_LANES - next_hops->first_tile, count = 0;
-    const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
+    const struct next_hops *next_hops = &balance->next_hops;
+    uint32_t tile = destination / NEXT_HOPS_TILE - next_hops->first_tile, count = 0;
+    const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
     for (uint32_t at = 0; at < next_hops->switch_count; at++) {
-        weigh->first_choice[at] = count;
+        balance->first_choice[at] = count;
         for (uint32_t slot = next_hops->network->first_edge[at];
              slot < next_hops->network->first_edge[at + 1]; slot++) {
-            weigh->choices[count] = slot;
-            count += lanes[slot] >> destination % NEXT_HOPS_LANES & 1;
+            balance->choices[count] = slot;
+            count += targets[slot] >> destination % NEXT_HOPS_TILE & 1;
         }
     }
-    weigh->first_choice[next_hops->switch_count] = count;
-    weigh->operations += next_hops->slot_count;
+    balance->first_choice[next_hops->switch_count] = count;
+    balance->operations += next_hops->slot_count;
 }
 
-/* How many steps away each switch is. All its ways are of the same length, so one tells. */
-static void measure_depths(struct weigh *weigh, uint32_t destination)
+/* Finds the distance of each switch. All its next hops have the same distance, so one is enough. */
+static void measure_depths(struct balance *balance, uint32_t destination)
 {
-    const struct next_hops *next_hops = &weigh->next_hops;
+    const struct next_hops *next_hops = &balance->next_hops;
     for (uint32_t at = 0; at < next_hops->switch_count; at++)
-        weigh->depth[at] = NETWORK_NONE;
-    weigh->depth[destination] = 0;
+        balance->depth[at] = NETWORK_NONE;
+    balance->depth[destination] = 0;
     for (uint32_t from = 0; from < next_hops->switch_count; from++) {
         uint32_t count = 0, at = from;
-        while (weigh->depth[at] == NETWORK_NONE &&
-               weigh->first_choice[at] < weigh->first_choice[at + 1]) {
-            weigh->stack[count++] = at;
-            at = next_hops->to[weigh->choices[weigh->first_choice[at]]];
+        while (balance->depth[at] == NETWORK_NONE &&
+               balance->first_choice[at] < balance->first_choice[at + 1]) {
+            balance->stack[count++] = at;
+            at = next_hops->to[balance->choices[balance->first_choice[at]]];
         }
-        for (uint32_t depth = weigh->depth[at]; count && depth != NETWORK_NONE;)
-            weigh->depth[weigh->stack[--count]] = ++depth;
+        for (uint32_t depth = balance->depth[at]; count && depth != NETWORK_NONE;)
+            balance->depth[balance->stack[--count]] = ++depth;
     }
 }
 
-static void order_by_depth(struct weigh *weigh)
+static void order_by_depth(struct balance *balance)
 {
-    uint32_t switches = weigh->next_hops.switch_count;
-    memset(weigh->by_depth, 0, (switches + 1) * sizeof *weigh->by_depth);
+    uint32_t switches = balance->next_hops.switch_count;
+    memset(balance->by_depth, 0, (switches + 1) * sizeof *balance->by_depth);
     for (uint32_t at = 0; at < switches; at++)
-        if (weigh->depth[at] != NETWORK_NONE)
-            weigh->by_depth[weigh->depth[at] + 1]++;
+        if (balance->depth[at] != NETWORK_NONE)
+            balance->by_depth[balance->depth[at] + 1]++;
     for (uint32_t depth = 0; depth < switches; depth++)
-        weigh->by_depth[depth + 1] += weigh->by_depth[depth];
-    weigh->count = weigh->by_depth[switches];
+        balance->by_depth[depth + 1] += balance->by_depth[depth];
+    balance->count = balance->by_depth[switches];
     for (uint32_t at = 0; at < switches; at++)
-        if (weigh->depth[at] != NETWORK_NONE)
-            weigh->order[weigh->by_depth[weigh->depth[at]]++] = at;
+        if (balance->depth[at] != NETWORK_NONE)
+            balance->order[balance->by_depth[balance->depth[at]]++] = at;
 }
 
-static void turn_to(struct weigh *weigh, uint32_t destination)
+static void set_destination(struct balance *balance, uint32_t destination)
 {
-    if (weigh->destination == destination)
+    if (balance->destination == destination)
         return;
-    weigh->destination = destination;
-    list_choices(weigh, destination);
-    measure_depths(weigh, destination);
-    order_by_depth(weigh);
+    balance->destination = destination;
+    list_choices(balance, destination);
+    measure_depths(balance, destination);
+    order_by_depth(balance);
 }
 
 /* From the destination outwards. */
-static void choose_ways(struct weigh *weigh)
+static void choose_paths(struct balance *balance)
 {
-    weigh->cost[weigh->order[0]] = 0;
-    for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i];
+    balance->cost[balance->order[0]] = 0;
+    for (uint32_t i = 1; i < balance->count; i++) {
+        uint32_t at = balance->order[i];
         uint64_t least = UINT64_MAX;
-        for (uint32_t k = weigh->first_choice[at]; k < weigh->first_choice[at + 1]; k++) {
-            uint32_t slot = weigh->choices[k];
-            uint64_t cost = weigh->cost[weigh->next_hops.to[slot]] + weigh->load[slot] +
-                            (weigh->weight ? weigh->weight[slot] : 1);
-            if (weigh->recalls && bitset_has(weigh->used, slot))
+        for (uint32_t k = balance->first_choice[at]; k < balance->first_choice[at + 1]; k++) {
+            uint32_t slot = balance->choices[k];
+            uint64_t cost = balance->cost[balance->next_hops.to[slot]] + balance->load[slot] +
+                            (balance->weight ? balance->weight[slot] : 1);
+            if (balance->has_used && bitset_has(balance->used, slot))
                 cost += USED_COST;
             if (cost >= least)
                 continue;
             least = cost;
-            weigh->chosen[at] = slot;
+            balance->chosen[at] = slot;
         }
-        weigh->cost[at] = least;
+        balance->cost[at] = least;
     }
-    weigh->operations += weigh->first_choice[weigh->next_hops.switch_count] + weigh->count;
+    balance->operations += balance->first_choice[balance->next_hops.switch_count] + balance->count;
 }
 
-/* What leaves each switch, from the far end inwards. */
-static void count_flows(struct weigh *weigh)
+/* Adds up the pairs whose routes leave each switch, from the farthest inwards. */
+static void count_flows(struct balance *balance)
 {
-    for (uint32_t i = 0; i < weigh->count; i++)
-        weigh->flow[weigh->order[i]] = network_terminal_count(weigh->network, weigh->order[i]);
-    for (uint32_t i = weigh->count; i-- > 1;) {
-        uint32_t at = weigh->order[i];
-        weigh->flow[weigh->next_hops.to[weigh->chosen[at]]] += weigh->flow[at];
+    for (uint32_t i = 0; i < balance->count; i++)
+        balance->flow[balance->order[i]] =
+            network_terminal_count(balance->network, balance->order[i]);
+    for (uint32_t i = balance->count; i-- > 1;) {
+        uint32_t at = balance->order[i];
+        balance->flow[balance->next_hops.to[balance->chosen[at]]] += balance->flow[at];
     }
-    weigh->operations += 2 * (uint64_t)weigh->count;
+    balance->operations += 2 * (uint64_t)balance->count;
 }
 
-/* Adds what the routes of a LID put on the links, or takes it away (`sign` is -1). */
-static void add_loads(struct weigh *weigh, uint32_t lid, int sign)
+/* Adds the load of a LID's routes to the links, or removes it (`sign` is -1). */
+static void add_loads(struct balance *balance, uint32_t lid, int sign)
 {
-    count_flows(weigh);
-    for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i], slot = weigh->chosen[at];
-        uint64_t load = weigh->flow[at] * (weigh->weight ? weigh->weight[slot] : 1);
-        if (!weigh->fixed || !bitset_has(weigh->fixed, (size_t)at * weigh->routes->stride + lid))
-            weigh->load[slot] += sign > 0 ? load : -load;
+    count_flows(balance);
+    for (uint32_t i = 1; i < balance->count; i++) {
+        uint32_t at = balance->order[i], slot = balance->chosen[at];
+        uint64_t load = balance->flow[at] * (balance->weight ? balance->weight[slot] : 1);
+        if (!balance->fixed ||
+            !bitset_has(balance->fixed, (size_t)at * balance->routes->stride + lid))
+            balance->load[slot] += sign > 0 ? load : -load;
     }
 }
 
-static void write_entries(struct weigh *weigh, uint16_t lid, uint8_t lmc)
+static void write_entries(struct balance *balance, uint16_t lid, uint8_t lmc)
 {
-    for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i];
-        routes_fill(routes_row(weigh->routes, at), lid, lmc,
-                    weigh->next_hops.port[weigh->chosen[at]]);
+    for (uint32_t i = 1; i < balance->count; i++) {
+        uint32_t at = balance->order[i];
+        routes_fill(routes_row(balance->routes, at), lid, lmc,
+                    balance->next_hops.port[balance->chosen[at]]);
     }
-    weigh->operations += weigh->count;
+    balance->operations += balance->count;
 }
 
-/* Where the routes of a terminal's earlier LIDs run, read from the tables. */
-static void recall_used(struct weigh *weigh, const struct network_terminal *terminal,
-                        uint32_t offset)
+/* Marks the links of a terminal's earlier LIDs, from the tables. */
+static void mark_used(struct balance *balance, const struct network_terminal *terminal,
+                      uint32_t offset)
 {
-    for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i];
-        for (uint32_t k = weigh->first_choice[at]; k < weigh->first_choice[at + 1]; k++)
+    for (uint32_t i = 1; i < balance->count; i++) {
+        uint32_t at = balance->order[i];
+        for (uint32_t k = balance->first_choice[at]; k < balance->first_choice[at + 1]; k++)
             for (uint32_t earlier = 0; earlier < offset; earlier++)
-                if (routes_port(weigh->routes, at, terminal->lid + earlier) ==
-                    weigh->next_hops.port[weigh->choices[k]])
-                    bitset_add(weigh->used, weigh->choices[k]);
+                if (routes_port(balance->routes, at, terminal->lid + earlier) ==
+                    balance->next_hops.port[balance->choices[k]])
+                    bitset_add(balance->used, balance->choices[k]);
     }
-    weigh->recalls = true;
-    weigh->operations += (uint64_t)offset * weigh->first_choice[weigh->next_hops.switch_count];
+    balance->has_used = true;
+    balance->operations +=
+        (uint64_t)offset * balance->first_choice[balance->next_hops.switch_count];
 }
 
-/* Takes the loads of a LID's routes off the links. */
-static void remove_loads(struct weigh *weigh, uint32_t lid)
+/* Removes the load of a LID's routes. */
+static void remove_loads(struct balance *balance, uint32_t lid)
 {
-    for (uint32_t i = 1; i < weigh->count; i++) {
-        uint32_t at = weigh->order[i];
-        uint8_t port = routes_port(weigh->routes, at, lid);
-        weigh->chosen[at] =
-            weigh->slot_of_channel[weigh->network->switches.items[at].first_port + port];
+    for (uint32_t i = 1; i < balance->count; i++) {
+        uint32_t at = balance->order[i];
+        uint8_t port = routes_port(balance->routes, at, lid);
+        balance->chosen[at] =
+            balance->slot_of_channel[balance->network->switches.items[at].first_port + port];
     }
-    add_loads(weigh, lid, -1);
+    add_loads(balance, lid, -1);
 }
 
-static void serve_lid(struct weigh *weigh, const struct network_terminal *terminal, uint32_t offset,
-                      bool again)
+static void route_lid(struct balance *balance, const struct network_terminal *terminal,
+                      uint32_t offset, bool again)
 {
-    turn_to(weigh, terminal->at);
+    set_destination(balance, terminal->at);
     if (again)
-        remove_loads(weigh, terminal->lid + offset);
+        remove_loads(balance, terminal->lid + offset);
     if (offset)
-        recall_used(weigh, terminal, offset);
-    choose_ways(weigh);
-    add_loads(weigh, terminal->lid + offset, 1);
-    write_entries(weigh, (uint16_t)(terminal->lid + offset), 0);
-    if (weigh->recalls)
-        memset(weigh->used, 0, BITSET_WORDS(weigh->next_hops.slot_count) * sizeof *weigh->used);
-    weigh->recalls = false;
+        mark_used(balance, terminal, offset);
+    choose_paths(balance);
+    add_loads(balance, terminal->lid + offset, 1);
+    write_entries(balance, (uint16_t)(terminal->lid + offset), 0);
+    if (balance->has_used)
+        memset(balance->used, 0,
+               BITSET_WORDS(balance->next_hops.slot_count) * sizeof *balance->used);
+    balance->has_used = false;
 }
 
-/* All LIDs of those that are not served yet: the first of each, then the second of each. */
-static void serve(struct weigh *weigh, const uint32_t *terminals, size_t count, bool again)
+/* All LIDs of terminals that have no routes in this round yet: the first of each, then the second
+ * of each. */
+static void route_terminals(struct balance *balance, const uint32_t *terminals, size_t count,
+                            bool again)
 {
-    const struct network *network = weigh->network;
-    uint32_t start = weigh->next_hops.first_tile * NEXT_HOPS_LANES;
-    uint32_t end = start + weigh->next_hops.tile_count * NEXT_HOPS_LANES;
+    const struct network *network = balance->network;
+    uint32_t start = balance->next_hops.first_tile * NEXT_HOPS_TILE;
+    uint32_t end = start + balance->next_hops.tile_count * NEXT_HOPS_TILE;
     VEC(uint32_t) open = {0};
     unsigned top_lmc = 0;
     for (size_t i = 0; i < count; i++) {
         const struct network_terminal *terminal = &network->terminals.items[terminals[i]];
-        if (!terminal->lid || bitset_has(weigh->done, terminals[i]) || terminal->at < start ||
+        if (!terminal->lid || bitset_has(balance->done, terminals[i]) || terminal->at < start ||
             terminal->at >= end)
             continue;
-        bitset_add(weigh->done, terminals[i]);
+        bitset_add(balance->done, terminals[i]);
         vec_push(&open, terminals[i]);
         top_lmc = terminal->lmc > top_lmc ? terminal->lmc : top_lmc;
     }
     for (uint32_t offset = 0; offset < UINT32_C(1) << top_lmc; offset++)
         for (size_t i = 0; i < open.count; i++)
             if (!(offset >> network->terminals.items[open.items[i]].lmc))
-                serve_lid(weigh, &network->terminals.items[open.items[i]], offset, again);
+                route_lid(balance, &network->terminals.items[open.items[i]], offset, again);
     vec_release(&open);
 }
 
-static void serve_tiles(struct weigh *weigh, const uint32_t *first, size_t first_count, bool again)
+static void route_tiles(struct balance *balance, const uint32_t *first, size_t first_count,
+                        bool again)
 {
-    const struct network *network = weigh->network;
-    uint32_t start = weigh->next_hops.first_tile * NEXT_HOPS_LANES;
-    uint32_t end = start + weigh->next_hops.tile_count * NEXT_HOPS_LANES;
-    memset(weigh->done, 0, BITSET_WORDS(network->terminals.count) * sizeof *weigh->done);
-    serve(weigh, first, first_count, again);
-    for (uint32_t at = start; at < end && at < weigh->next_hops.switch_count; at++) {
-        serve(weigh, network->terminals_at + network->first_terminal[at],
-              network_terminal_count(network, at), again);
+    const struct network *network = balance->network;
+    uint32_t start = balance->next_hops.first_tile * NEXT_HOPS_TILE;
+    uint32_t end = start + balance->next_hops.tile_count * NEXT_HOPS_TILE;
+    memset(balance->done, 0, BITSET_WORDS(network->terminals.count) * sizeof *balance->done);
+    route_terminals(balance, first, first_count, again);
+    for (uint32_t at = start; at < end && at < balance->next_hops.switch_count; at++) {
+        route_terminals(balance, network->terminals_at + network->first_terminal[at],
+                        network_terminal_count(network, at), again);
         const struct network_switch *node = &network->switches.items[at];
         if (!node->lid)
             continue;
-        turn_to(weigh, at); /* the switch's own LID carries next to no traffic: it is not counted */
-        choose_ways(weigh);
-        write_entries(weigh, node->lid, node->lmc);
+        set_destination(balance,
+                        at); /* no load for the switch's own LID: it carries little traffic */
+        choose_paths(balance);
+        write_entries(balance, node->lid, node->lmc);
     }
 }
 
-/* The user's entries are load from the start: at least that of the switch's own terminals. */
-static void count_user_routes(struct weigh *weigh, const struct user_routes *user)
+/* User routes are load from the start: at least that of the switch's own terminals. */
+static void count_user_routes(struct balance *balance, const struct user_routes *user)
 {
-    const struct network *network = weigh->network;
-    size_t stride = weigh->routes->stride;
-    weigh->fixed = arena_alloc(&weigh->memory, BITSET_WORDS(network->switches.count * stride) *
-                                                   sizeof *weigh->fixed);
+    const struct network *network = balance->network;
+    size_t stride = balance->routes->stride;
+    balance->fixed = arena_alloc(&balance->memory, BITSET_WORDS(network->switches.count * stride) *
+                                                       sizeof *balance->fixed);
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];
         uint32_t at = user_route_switch(entry, network);
         if (at == NETWORK_NONE || entry->lid >= stride)
             continue;
         uint32_t terminals = network_terminal_count(network, at);
-        bitset_add(weigh->fixed, at * stride + entry->lid);
+        bitset_add(balance->fixed, at * stride + entry->lid);
         for (uint32_t slot = network->first_edge[at]; slot < network->first_edge[at + 1]; slot++)
-            if (weigh->next_hops.port[slot] == entry->port)
-                weigh->load[slot] += terminals ? terminals : 1;
+            if (balance->next_hops.port[slot] == entry->port)
+                balance->load[slot] += terminals ? terminals : 1;
     }
 }
 
-static void prepare(struct weigh *weigh, const struct engine_options *options)
+static void prepare(struct balance *balance, const struct engine_options *options)
 {
-    const struct next_hops *next_hops = &weigh->next_hops;
-    const struct network *network = weigh->network;
+    const struct next_hops *next_hops = &balance->next_hops;
+    const struct network *network = balance->network;
     size_t switches = next_hops->switch_count, slots = next_hops->slot_count;
-    struct arena *memory = &weigh->memory;
-    weigh->destination = NETWORK_NONE;
-    weigh->load = arena_alloc(memory, slots * sizeof *weigh->load);
-    weigh->used = arena_alloc(memory, BITSET_WORDS(slots) * sizeof *weigh->used);
-    weigh->done = arena_alloc(memory, BITSET_WORDS(network->terminals.count) * sizeof(uint64_t));
-    weigh->order = arena_alloc(memory, switches * sizeof *weigh->order);
-    weigh->first_choice = arena_alloc(memory, (switches + 1) * sizeof *weigh->first_choice);
-    weigh->choices = arena_alloc(memory, (slots + 1) * sizeof *weigh->choices);
-    weigh->depth = arena_alloc(memory, switches * sizeof *weigh->depth);
-    weigh->stack = arena_alloc(memory, switches * sizeof *weigh->stack);
-    weigh->by_depth = arena_alloc(memory, (switches + 1) * sizeof *weigh->by_depth);
-    weigh->cost = arena_alloc(memory, switches * sizeof *weigh->cost);
-    weigh->chosen = arena_alloc(memory, switches * sizeof *weigh->chosen);
-    weigh->flow = arena_alloc(memory, switches * sizeof *weigh->flow);
-    weigh->slot_of_channel = arena_alloc(memory, network->ports.count * sizeof(uint32_t));
+    struct arena *memory = &balance->memory;
+    balance->destination = NETWORK_NONE;
+    balance->load = arena_alloc(memory, slots * sizeof *balance->load);
+    balance->used = arena_alloc(memory, BITSET_WORDS(slots) * sizeof *balance->used);
+    balance->done = arena_alloc(memory, BITSET_WORDS(network->terminals.count) * sizeof(uint64_t));
+    balance->order = arena_alloc(memory, switches * sizeof *balance->order);
+    balance->first_choice = arena_alloc(memory, (switches + 1) * sizeof *balance->first_choice);
+    balance->choices = arena_alloc(memory, (slots + 1) * sizeof *balance->choices);
+    balance->depth = arena_alloc(memory, switches * sizeof *balance->depth);
+    balance->stack = arena_alloc(memory, switches * sizeof *balance->stack);
+    balance->by_depth = arena_alloc(memory, (switches + 1) * sizeof *balance->by_depth);
+    balance->cost = arena_alloc(memory, switches * sizeof *balance->cost);
+    balance->chosen = arena_alloc(memory, switches * sizeof *balance->chosen);
+    balance->flow = arena_alloc(memory, switches * sizeof *balance->flow);
+    balance->slot_of_channel = arena_alloc(memory, network->ports.count * sizeof(uint32_t));
     for (uint32_t at = 0; at < switches; at++) {
-        uint32_t *slot_of_port = weigh->slot_of_channel + network->switches.items[at].first_port;
+        uint32_t *slot_of_port = balance->slot_of_channel + network->switches.items[at].first_port;
         for (uint32_t slot = network->first_edge[at]; slot < network->first_edge[at + 1]; slot++)
             slot_of_port[next_hops->port[slot]] = slot;
-        memset(routes_row(weigh->routes, at), PORT_NONE, weigh->routes->stride);
-        routes_fill_own(weigh->routes, network, at);
+        memset(routes_row(balance->routes, at), PORT_NONE, balance->routes->stride);
+        routes_fill_own(balance->routes, network, at);
     }
-    weigh->operations += switches + network->terminals.count;
+    balance->operations += switches + network->terminals.count;
     if (options->weights && options->weights->items.count) {
         uint16_t *by_edge = port_weights_by_edge(options->weights, network);
-        weigh->weight = arena_alloc(memory, slots * sizeof *weigh->weight);
+        balance->weight = arena_alloc(memory, slots * sizeof *balance->weight);
         for (size_t slot = 0; slot < slots; slot++)
-            weigh->weight[slot] = by_edge[next_hops->edge[slot]];
+            balance->weight[slot] = by_edge[next_hops->edge[slot]];
         mem_free(by_edge);
     }
     if (options->user && options->seed_balance)
-        count_user_routes(weigh, options->user);
+        count_user_routes(balance, options->user);
 }
 
 void least_loaded_tables(const struct network *network, const struct updown *updown,
                          const struct engine_options *options, struct routes *routes,
                          struct next_hops_gaps *gaps)
 {
-    struct weigh weigh = {.network = network, .routes = routes};
+    struct balance balance = {.network = network, .routes = routes};
     size_t first_count = 0;
     uint32_t *first =
         options->first ? guid_list_terminals(options->first, network, &first_count) : NULL;
     uint64_t *keys = options->scatter ? next_hops_scatter(network, options->scatter) : NULL;
     *gaps = (struct next_hops_gaps){0};
-    next_hops_init(&weigh.next_hops, network, updown, options->workers,
-                   first_count ? ALL_WAYS_BYTES : NEXT_HOPS_BYTES, keys);
+    next_hops_init(&balance.next_hops, network, updown, options->workers,
+                   first_count ? ALL_NEXT_HOPS_BYTES : NEXT_HOPS_BYTES, keys);
     mem_free(keys);
-    prepare(&weigh, options);
-    for (uint32_t tile = 0; tile < next_hops_tiles(&weigh.next_hops);
-         tile += weigh.next_hops.tile_count) {
-        next_hops_compute(&weigh.next_hops, options->workers, tile);
+    prepare(&balance, options);
+    for (uint32_t tile = 0; tile < next_hops_tiles(&balance.next_hops);
+         tile += balance.next_hops.tile_count) {
+        next_hops_compute(&balance.next_hops, options->workers, tile);
         for (int round = 0; round < ROUNDS; round++)
-            serve_tiles(&weigh, first, first_count, round > 0);
-        next_hops_add_gaps(&weigh.next_hops, gaps);
+            route_tiles(&balance, first, first_count, round > 0);
+        next_hops_add_gaps(&balance.next_hops, gaps);
     }
-    routes->operations += weigh.operations + weigh.next_hops.operations;
+    routes->operations += balance.operations + balance.next_hops.operations;
     mem_free(first);
-    next_hops_release(&weigh.next_hops);
-    arena_release(&weigh.memory);
+    next_hops_release(&balance.next_hops);
+    arena_release(&balance.memory);
 }
 
 bool least_loaded_is_wanted(const struct engine_options *options)

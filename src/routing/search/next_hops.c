@@ -1,43 +1,44 @@
 /* Breadth-first search for 64 destinations at once, in three rounds.
  *
- * A switch settles a lane in the first ring where a neighbour of the ring before has that lane; all
- * such neighbours are ways. Each ring is pulled: only switches beside the last ring look at their
- * links, so the work never exceeds that of 64 separate searches.
+ * A switch settles a destination in the first ring where a neighbour of the ring before has it; all
+ * such neighbours are next hops. Each ring is pulled: only switches next to the last ring visit
+ * their links, so the work never exceeds that of 64 separate searches.
  *
- * With directions (FERa's rule for tables that do not look at the input port): who can reach the
- * destination by going down all the way must do so, even where a route up would be shorter; all
- * others go up along a shortest such route. Hence first a search along links down, whose rings are
- * kept, and then one along links up that takes up those rings as it meets them.
+ * With directions (FERa's rule for tables without regard to the input port), a switch that can
+ * reach the destination by going down all the way must do so, even where a route up would be
+ * shorter; all others go up along a shortest such route. Hence first a search along links down,
+ * whose rings are stored, and then one along links up that merges these rings at their distance.
  *
- * With several roots some switches have no legal route (root to root in a fat tree, say). These are
- * strays: they are sent towards the nearest switch that has one, in a third round; where terminals
- * are concerned, to one where they may turn (down_up_pivots.h). */
+ * With several roots some switches have no legal route (root to root in a fat tree, for example).
+ * In a third round these unroutable switches send towards the nearest switch that has one; if
+ * terminals are concerned, to a switch where they may turn (down_up_pivots.h). */
 #include "routing/search/next_hops.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum { DENSE = 4 }; /* from 1/DENSE of all switches on, looking for neighbours does not pay */
+enum { DENSE = 4 }; /* from 1/DENSE of all switches on, all switches are visited */
 
-/* One tile's scratch; words by switch. */
+/* Scratch of one tile. Words have one bit for each destination of the tile, by switch. */
 struct search {
     struct next_hops *next_hops;
     struct arena memory;
-    uint64_t *lanes;   /* the tile's words, by slot */
-    uint64_t *settled; /* lanes that have their ways */
-    uint64_t *front;   /* lanes settled in the last ring */
-    uint64_t *fresh;   /* lanes settled in this ring, of those in `touched` */
-    uint32_t *active;  /* switches with a front */
-    uint32_t *touched; /* switches that look for a front beside them */
+    uint64_t *targets; /* the tile's words, by slot */
+    uint64_t *settled; /* destinations that have their next hops */
+    uint64_t *front;   /* destinations settled in the last ring */
+    uint64_t *fresh;   /* destinations settled in this ring, by index in `touched` */
+    uint32_t *active;  /* switches with bits in `front` */
+    uint32_t *touched; /* switches next to those */
     uint32_t *mark;    /* the ring in which a switch was touched last */
     uint32_t active_count, touched_count, ring;
-    uint64_t all;                    /* lanes in use */
-    VEC(struct ring_entry) descents; /* the rings of the search along links down, one by one */
+    uint64_t all;                    /* all destinations of the tile */
+    VEC(struct ring_entry) descents; /* the rings of the search along links down */
     VEC(size_t) first_descent;       /* by ring, one more at the end */
     uint64_t operations;
 };
 struct ring_entry {
     uint32_t at;
-    uint64_t lanes;
+    uint64_t targets;
 };
 
 /* A range of a switch's slots: those up, those down, or all. */
@@ -54,13 +55,13 @@ static inline struct range slots_of(const struct next_hops *next_hops, uint32_t 
     };
 }
 
-static uint32_t lane_count(const struct next_hops *next_hops, uint32_t tile)
+static uint32_t target_count(const struct next_hops *next_hops, uint32_t tile)
 {
-    uint32_t left = next_hops->switch_count - (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
-    return left < NEXT_HOPS_LANES ? left : NEXT_HOPS_LANES;
+    uint32_t left = next_hops->switch_count - (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
+    return left < NEXT_HOPS_TILE ? left : NEXT_HOPS_TILE;
 }
 
-/* Whoever may find something new: the neighbours, on this side, of those in front. */
+/* Lists the neighbours, on this side, of the last ring: only these can settle destinations. */
 static void touch_neighbours(struct search *search, enum side side)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -85,7 +86,7 @@ static void touch_neighbours(struct search *search, enum side side)
     }
 }
 
-/* Each touched switch takes what its neighbours on this side have. */
+/* Each touched switch settles the destinations of its neighbours on this side. */
 static void pull_front(struct search *search, enum side side)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -96,7 +97,7 @@ static void pull_front(struct search *search, enum side side)
         uint64_t open = ~search->settled[at], fresh = 0;
         for (uint32_t slot = slots.first; slot < slots.end; slot++) {
             uint64_t found = front[next_hops->to[slot]] & open;
-            search->lanes[slot] |= found;
+            search->targets[slot] |= found;
             fresh |= found;
         }
         search->fresh[i] = fresh;
@@ -104,7 +105,7 @@ static void pull_front(struct search *search, enum side side)
     }
 }
 
-/* The ring is complete: it becomes the front. */
+/* The touched switches become the front. */
 static void settle_ring(struct search *search)
 {
     for (uint32_t i = 0; i < search->active_count; i++)
@@ -148,7 +149,7 @@ static void search_up(struct search *search)
             struct ring_entry *entry = &search->descents.items[i];
             if (!search->front[entry->at])
                 search->active[search->active_count++] = entry->at;
-            search->front[entry->at] |= entry->lanes;
+            search->front[entry->at] |= entry->targets;
         }
         touch_neighbours(search, SIDE_DOWN);
         pull_front(search, SIDE_UP);
@@ -156,55 +157,55 @@ static void search_up(struct search *search)
     }
 }
 
-/* Strays. */
+/* Unroutable switches. */
 
-/* By switch the lanes in which it is a stray: connected by cables, but without a legal route. They
- * are also listed as active. */
-static uint64_t *find_strays(struct search *search, uint32_t tile)
+/* By switch the destinations for which it is unroutable: connected, but without a legal route. Such
+ * switches are listed as active. */
+static uint64_t *find_unroutable(struct search *search, uint32_t tile)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
-    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
-    uint64_t *stray = mem_alloc(next_hops->switch_count * sizeof *stray);
-    uint64_t *lanes_of_part = mem_zalloc(updown->part_count, sizeof *lanes_of_part);
-    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
-        lanes_of_part[updown->part[first + lane]] |= UINT64_C(1) << lane;
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
+    uint64_t *unroutable = mem_alloc(next_hops->switch_count * sizeof *unroutable);
+    uint64_t *targets_of_part = mem_zalloc(updown->part_count, sizeof *targets_of_part);
+    for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++)
+        targets_of_part[updown->part[first + bit]] |= UINT64_C(1) << bit;
     search->active_count = 0;
     for (uint32_t at = 0; at < next_hops->switch_count; at++) {
-        stray[at] = lanes_of_part[updown->part[at]] & ~search->settled[at];
-        if (stray[at])
+        unroutable[at] = targets_of_part[updown->part[at]] & ~search->settled[at];
+        if (unroutable[at])
             search->active[search->active_count++] = at;
     }
     search->operations += next_hops->switch_count;
-    mem_free(lanes_of_part);
-    return stray;
+    mem_free(targets_of_part);
+    return unroutable;
 }
 
-static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *stray)
+static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
-    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
     struct next_hops_gaps *gaps = &next_hops->gaps[tile];
-    uint64_t terminals = 0; /* lanes of destinations that have some */
-    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++)
-        terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + lane) > 0)
-                     << lane;
+    uint64_t terminals = 0; /* destinations with terminals */
+    for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++)
+        terminals |= (uint64_t)(network_terminal_count(next_hops->network, first + bit) > 0) << bit;
     for (uint32_t i = 0; i < search->active_count; i++) {
         uint32_t at = search->active[i];
-        uint64_t left =
-            network_terminal_count(next_hops->network, at) ? stray[at] : stray[at] & terminals;
+        uint64_t left = network_terminal_count(next_hops->network, at) ? unroutable[at]
+                                                                       : unroutable[at] & terminals;
         for (; left; left &= left - 1) {
             uint32_t to = first + (unsigned)__builtin_ctzll(left);
             uint64_t before = gaps->pairs.other_pairs;
             updown_count_gap(&gaps->pairs, next_hops->network, at, to);
-            if (gaps->pairs.other_pairs > before && gaps->stray_count++ < NEXT_HOPS_STRAYS_TOP)
-                vec_push(&gaps->strays, ((struct next_hops_stray){at, to}));
+            if (gaps->pairs.other_pairs > before &&
+                gaps->unroutable_count++ < NEXT_HOPS_UNROUTABLE_TOP)
+                vec_push(&gaps->unroutable, ((struct unroutable_pair){at, to}));
         }
     }
 }
 
-/* Of the open lanes those that a neighbour on this side has, each by the first such neighbour: in
- * the order of slots, or in that of by_rank. */
+/* Sets next hops for open destinations that a neighbour on this side has, each by the first such
+ * neighbour: in the order of slots, or in that of by_rank. Returns these destinations. */
 static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
                              const uint64_t *have, const uint32_t *by_rank)
 {
@@ -215,7 +216,7 @@ static uint64_t follow_first(struct search *search, uint32_t at, enum side side,
     for (; left && i < slots.end; i++) {
         uint32_t slot = by_rank ? by_rank[i] : i;
         uint64_t found = have[next_hops->to[slot]] & left;
-        search->lanes[slot] |= found;
+        search->targets[slot] |= found;
         left &= ~found;
     }
     search->operations += i - slots.first;
@@ -223,7 +224,7 @@ static uint64_t follow_first(struct search *search, uint32_t at, enum side side,
 }
 
 /* Ring by ring to switches that have a route, of several to the one farthest up. */
-static void place_rings(struct search *search, uint64_t *stray)
+static void place_rings(struct search *search, uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     memcpy(search->front, search->settled, next_hops->switch_count * sizeof *search->front);
@@ -231,23 +232,23 @@ static void place_rings(struct search *search, uint64_t *stray)
         uint32_t kept = 0;
         for (uint32_t i = 0; i < search->active_count; i++)
             search->fresh[i] =
-                follow_first(search, search->active[i], SIDE_BOTH, stray[search->active[i]],
+                follow_first(search, search->active[i], SIDE_BOTH, unroutable[search->active[i]],
                              search->front, next_hops->by_rank);
         memset(search->front, 0, next_hops->switch_count * sizeof *search->front);
         for (uint32_t i = 0; i < search->active_count; i++) {
             uint32_t at = search->active[i];
             search->front[at] = search->fresh[i];
-            stray[at] &= ~search->fresh[i];
-            if (stray[at])
+            unroutable[at] &= ~search->fresh[i];
+            if (unroutable[at])
                 search->active[kept++] = at;
         }
         search->active_count = kept;
     }
 }
 
-/* Strays that can climb until they are above the turnabout, and then come down to somebody there
- * who has a legal route. */
-static void place_by_turnabout(struct search *search, unsigned index, uint64_t *stray)
+/* Places unroutable switches that can go up to a switch above the pivot, and then down to one there
+ * that has a legal route. */
+static void place_by_pivot(struct search *search, unsigned index, uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
@@ -259,28 +260,28 @@ static void place_by_turnabout(struct search *search, unsigned index, uint64_t *
     }
     for (uint32_t rank = next_hops->switch_count; rank-- > 0;) {
         uint32_t at = updown->order[rank];
-        if (!stray[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
+        if (!unroutable[at] || !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
             continue;
-        placed[at] = follow_first(search, at, SIDE_DOWN, stray[at], have, NULL);
+        placed[at] = follow_first(search, at, SIDE_DOWN, unroutable[at], have, NULL);
         have[at] |= placed[at];
     }
     for (uint32_t rank = 0; rank < next_hops->switch_count; rank++) {
         uint32_t at = updown->order[rank];
-        if (stray[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
-            placed[at] = follow_first(search, at, SIDE_UP, stray[at], placed, NULL);
+        if (unroutable[at] && !down_up_pivots_has(&next_hops->down_up_pivots, index, at))
+            placed[at] = follow_first(search, at, SIDE_UP, unroutable[at], placed, NULL);
     }
     for (uint32_t at = 0; at < next_hops->switch_count; at++)
-        stray[at] &= ~placed[at];
+        unroutable[at] &= ~placed[at];
 }
 
 /* `settled` has room for all switches and becomes the search's own. */
-static void search_init(struct search *search, struct next_hops *next_hops, uint32_t tile,
-                        uint64_t *settled)
+static void tile_search_init(struct search *search, struct next_hops *next_hops, uint32_t tile,
+                             uint64_t *settled)
 {
     uint32_t switches = next_hops->switch_count;
     *search = (struct search){
         .next_hops = next_hops,
-        .lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count,
+        .targets = next_hops->targets + (size_t)tile * next_hops->slot_count,
         .settled = settled,
     };
     search->front = arena_alloc(&search->memory, switches * sizeof *search->front);
@@ -290,7 +291,7 @@ static void search_init(struct search *search, struct next_hops *next_hops, uint
     search->mark = arena_alloc(&search->memory, switches * sizeof *search->mark);
 }
 
-static void search_release(struct search *search)
+static void tile_search_release(struct search *search)
 {
     __atomic_fetch_add(&search->next_hops->operations, search->operations, __ATOMIC_RELAXED);
     vec_release(&search->descents);
@@ -299,40 +300,41 @@ static void search_release(struct search *search)
     arena_release(&search->memory);
 }
 
-static void compute_tile(void *context, size_t index)
+static void compute_next_hops_tile(void *context, size_t index)
 {
     struct next_hops *next_hops = context;
-    uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_LANES;
+    uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
     struct search search;
-    search_init(&search, next_hops, tile, mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
-    memset(search.lanes, 0, next_hops->slot_count * sizeof *search.lanes);
+    tile_search_init(&search, next_hops, tile,
+                     mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
+    memset(search.targets, 0, next_hops->slot_count * sizeof *search.targets);
     next_hops_gaps_release(&next_hops->gaps[tile]);
-    for (uint32_t lane = 0; lane < lane_count(next_hops, tile); lane++) {
-        search.settled[first + lane] = search.front[first + lane] = UINT64_C(1) << lane;
-        search.active[search.active_count++] = first + lane;
-        search.all |= UINT64_C(1) << lane;
+    for (uint32_t bit = 0; bit < target_count(next_hops, tile); bit++) {
+        search.settled[first + bit] = search.front[first + bit] = UINT64_C(1) << bit;
+        search.active[search.active_count++] = first + bit;
+        search.all |= UINT64_C(1) << bit;
     }
     if (next_hops->updown) {
         search_down(&search);
         search_up(&search);
-        uint64_t *stray = find_strays(&search, tile);
-        count_gaps(&search, tile, stray);
-        /* Strays of a whole tree are switches among themselves, and any path will do. Those that
-         * matter are left until it is known where they may turn. */
-        if (next_hops->gaps[tile].stray_count == 0) {
-            place_rings(&search, stray);
+        uint64_t *unroutable = find_unroutable(&search, tile);
+        count_gaps(&search, tile, unroutable);
+        /* If no terminal is concerned, any path will do. Else unroutable switches are left for
+         * finish_tile(): the pivots must be known. */
+        if (next_hops->gaps[tile].unroutable_count == 0) {
+            place_rings(&search, unroutable);
         } else {
             next_hops->unfinished[tile] = search.settled;
             search.settled = NULL;
         }
-        mem_free(stray);
+        mem_free(unroutable);
     }
     while (!next_hops->updown && search.active_count) {
         touch_neighbours(&search, SIDE_BOTH);
         pull_front(&search, SIDE_BOTH);
         settle_ring(&search);
     }
-    search_release(&search);
+    tile_search_release(&search);
 }
 
 static void finish_tile(void *context, size_t index)
@@ -341,33 +343,34 @@ static void finish_tile(void *context, size_t index)
     struct search search;
     if (!next_hops->unfinished[index])
         return;
-    search_init(&search, next_hops, (uint32_t)index, next_hops->unfinished[index]);
+    tile_search_init(&search, next_hops, (uint32_t)index, next_hops->unfinished[index]);
     next_hops->unfinished[index] = NULL;
-    uint64_t *stray = find_strays(&search, (uint32_t)index);
+    uint64_t *unroutable = find_unroutable(&search, (uint32_t)index);
     for (unsigned i = 0; i < next_hops->down_up_pivots.count; i++)
-        place_by_turnabout(&search, i, stray);
-    mem_free(stray);
-    /* The rest go to whoever has a route by now. */
+        place_by_pivot(&search, i, unroutable);
+    mem_free(unroutable);
+    /* The rest go to any switch that has a route by now. */
     for (uint32_t slot = 0, at = 0; slot < next_hops->slot_count; slot++) {
         while (slot == next_hops->network->first_edge[at + 1])
             at++;
-        search.settled[at] |= search.lanes[slot];
+        search.settled[at] |= search.targets[slot];
     }
-    stray = find_strays(&search, (uint32_t)index);
-    place_rings(&search, stray);
-    mem_free(stray);
-    search_release(&search);
+    unroutable = find_unroutable(&search, (uint32_t)index);
+    place_rings(&search, unroutable);
+    mem_free(unroutable);
+    tile_search_release(&search);
 }
 
 void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
                        uint32_t first_tile)
 {
+    assert(first_tile <= next_hops_tiles(next_hops));
     bool finished = true;
     next_hops->first_tile = first_tile;
     next_hops->tile_count = next_hops_tiles(next_hops) - first_tile;
     if (next_hops->tile_count > next_hops->tile_limit)
         next_hops->tile_count = next_hops->tile_limit;
-    workers_run(workers, next_hops->tile_count, compute_tile, next_hops);
+    workers_run(workers, next_hops->tile_count, compute_next_hops_tile, next_hops);
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++)
         finished &= !next_hops->unfinished[tile];
     if (finished)
@@ -383,16 +386,16 @@ void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps
     for (uint32_t tile = 0; tile < next_hops->tile_count; tile++) {
         const struct next_hops_gaps *gaps = &next_hops->gaps[tile];
         updown_add_gaps(&sum->pairs, &gaps->pairs);
-        sum->stray_count += gaps->stray_count;
-        for (size_t i = 0; i < gaps->strays.count; i++)
-            if (sum->strays.count < NEXT_HOPS_STRAYS_TOP)
-                vec_push(&sum->strays, gaps->strays.items[i]);
+        sum->unroutable_count += gaps->unroutable_count;
+        for (size_t i = 0; i < gaps->unroutable.count; i++)
+            if (sum->unroutable.count < NEXT_HOPS_UNROUTABLE_TOP)
+                vec_push(&sum->unroutable, gaps->unroutable.items[i]);
     }
 }
 
 void next_hops_gaps_release(struct next_hops_gaps *gaps)
 {
-    vec_release(&gaps->strays);
+    vec_release(&gaps->unroutable);
     *gaps = (struct next_hops_gaps){0};
 }
 
@@ -410,21 +413,21 @@ void next_hops_init(struct next_hops *next_hops, const struct network *network,
     next_hops->first_down = arena_alloc(memory, switches * sizeof *next_hops->first_down);
     next_hops->by_rank = arena_alloc(memory, updown ? slots * sizeof *next_hops->by_rank : 0);
     next_hops_lay_slots(next_hops, workers, keys);
-    size_t tile_bytes = slots * sizeof *next_hops->lanes;
+    size_t tile_bytes = slots * sizeof *next_hops->targets;
     size_t limit = tile_bytes ? memory_bytes / tile_bytes : 1;
     if (limit < workers_count(workers))
         limit = workers_count(workers);
     if (limit > next_hops_tiles(next_hops))
         limit = next_hops_tiles(next_hops);
     next_hops->tile_limit = (uint32_t)limit;
-    next_hops->lanes = mem_alloc_large(limit * tile_bytes);
+    next_hops->targets = mem_alloc_large(limit * tile_bytes);
     next_hops->gaps = arena_alloc(memory, limit * sizeof *next_hops->gaps);
     next_hops->unfinished = arena_alloc(memory, limit * sizeof *next_hops->unfinished);
 }
 
 void next_hops_release(struct next_hops *next_hops)
 {
-    mem_free(next_hops->lanes);
+    mem_free(next_hops->targets);
     for (uint32_t tile = 0; tile < next_hops->tile_limit; tile++)
         next_hops_gaps_release(&next_hops->gaps[tile]);
     arena_release(&next_hops->memory);

@@ -1,12 +1,11 @@
-/* Which links lead towards a destination, for 64 destinations at once.
+/* Next hops to 64 destinations at once.
  *
- * Engines that choose among short routes start here. Destinations are the switches in order of
- * index, cut into tiles of 64 lanes, a bit for each in one word. A link of a switch is a slot; the
- * slots of a switch stand in one row, and bit k of a slot's word says that this link is a way to
- * destination k of the tile: the next step of a shortest route, of any kind or legal by FERa's rule
- * (paper 002 section 2.3). No distances are kept: breadth-first search meets them ring by ring, and
- * the words are all that tables need. Tiles do not depend on each other and may be computed side by
- * side. */
+ * Destinations are the switches in order of index, cut into tiles of 64, with one bit for each
+ * in a word. A link of a switch is a slot; the slots of a switch form one row, and bit k of a
+ * slot's word says that this link is a next hop to destination k of the tile: the first link of
+ * a shortest route, of any kind or legal by FERa's rule (paper 002 section 2.3). Distances are
+ * not stored: tables need only these words. Tiles do not depend on each other and may be
+ * computed in parallel. */
 #ifndef WEFT_ROUTING_SEARCH_NEXT_HOPS_H
 #define WEFT_ROUTING_SEARCH_NEXT_HOPS_H
 
@@ -14,18 +13,18 @@
 #include "routing/search/down_up_pivots.h"
 #include "routing/search/updown.h"
 
-enum { NEXT_HOPS_LANES = 64 };
+enum { NEXT_HOPS_TILE = 64 };
 
 /* Switches without a legal route, one with and one without terminals. */
-struct next_hops_stray {
+struct unroutable_pair {
     uint32_t from, to;
 };
-enum { NEXT_HOPS_STRAYS_TOP = 1 << 20 }; /* more are counted, but not listed */
+enum { NEXT_HOPS_UNROUTABLE_TOP = 1 << 20 }; /* more are counted, but not listed */
 
 struct next_hops_gaps {
     struct updown_gaps pairs;
-    uint64_t stray_count;               /* pairs of switches: of the other pairs */
-    VEC(struct next_hops_stray) strays; /* these pairs, destination by destination */
+    uint64_t unroutable_count;              /* pairs of switches among pairs.other_pairs */
+    VEC(struct unroutable_pair) unroutable; /* unroutable pairs, destination by destination */
 };
 
 struct next_hops {
@@ -41,51 +40,52 @@ struct next_hops {
     uint32_t *first_down; /* by switch; without directions all slots count as leading up */
     uint32_t *by_rank;    /* rows as above, of slots, the farthest up first; or NULL */
 
-    uint32_t first_tile, tile_count;      /* those that are in memory now */
-    uint32_t tile_limit;                  /* how many fit */
-    uint64_t *lanes;                      /* [tile * slot_count + slot] */
+    uint32_t first_tile, tile_count;      /* tiles in memory */
+    uint32_t tile_limit;                  /* how many tiles fit */
+    uint64_t *targets;                    /* [tile * slot_count + slot] */
     struct next_hops_gaps *gaps;          /* by tile; all zero without directions */
     uint64_t operations;                  /* of all tiles computed so far */
-    struct down_up_pivots down_up_pivots; /* once there were strays that matter */
-    uint64_t **unfinished; /* by tile, while it has such: the lanes settled, by switch */
+    struct down_up_pivots down_up_pivots; /* chosen when terminals have unroutable pairs */
+    uint64_t **unfinished; /* by tile, while it has unroutable switches: the destinations settled,
+                              by switch */
 };
 
-/* The order of slots that lead the same way is that of their edges' keys and then of ports; `keys`
- * may be NULL. */
+/* Slots in the same direction are in the order of their edges' keys, then of ports; `keys` may be
+ * NULL. */
 void next_hops_init(struct next_hops *next_hops, const struct network *network,
                     const struct updown *updown, const struct workers *workers, size_t memory_bytes,
                     const uint64_t *keys);
-/* A part of that: `edge` and what follows it, which have their memory already. */
+/* For next_hops_init(): fills `edge` and the arrays after it. */
 void next_hops_lay_slots(struct next_hops *next_hops, const struct workers *workers,
                          const uint64_t *keys);
-/* Keys that make another order at each switch, by a seed; the caller frees them. */
+/* Keys for a pseudo-random order of slots at each switch; the caller frees them. */
 uint64_t *next_hops_scatter(const struct network *network, uint64_t seed);
 void next_hops_release(struct next_hops *next_hops);
 static inline uint32_t next_hops_tiles(const struct next_hops *next_hops) /* in all */
 {
-    return (next_hops->switch_count + NEXT_HOPS_LANES - 1) / NEXT_HOPS_LANES;
+    return (next_hops->switch_count + NEXT_HOPS_TILE - 1) / NEXT_HOPS_TILE;
 }
 /* Computes the tiles from first_tile on, as many as fit. */
 void next_hops_compute(struct next_hops *next_hops, const struct workers *workers,
                        uint32_t first_tile);
-/* What the directions leave without a legal route, added up over the tiles in memory. */
+/* Adds up the pairs without a legal route of the tiles in memory. */
 void next_hops_add_gaps(const struct next_hops *next_hops, struct next_hops_gaps *sum);
 void next_hops_gaps_release(struct next_hops_gaps *gaps);
 
-/* Destinations of a tile that have the same ways from a switch. */
-enum { FANS_LIMIT = NEXT_HOPS_LANES, FAN_WORDS = (NETWORK_TOP_PORT + 63) / 64 };
+/* Destinations of a tile that have the same next hops at a switch. */
+enum { FANS_LIMIT = NEXT_HOPS_TILE, FAN_WORDS = (NETWORK_TOP_PORT + 63) / 64 };
 struct fan {
-    uint64_t lanes;
+    uint64_t targets;
     uint64_t slots[FAN_WORDS]; /* bits: places in the switch's row of slots */
 };
 struct fans {
     unsigned count;
     struct fan items[FANS_LIMIT];
 };
-/* Of the wanted lanes. */
+/* For the wanted destinations. */
 void next_hops_gather_fans(const struct next_hops *next_hops, uint32_t tile, uint32_t at,
                            uint64_t wanted, struct fans *fans);
-/* The places in the row, ascending; returns how many. */
+/* The places in the row, ascending. Returns their number. */
 unsigned fan_places(const struct fan *fan, uint8_t places[NETWORK_TOP_PORT + 1]);
 
 #endif

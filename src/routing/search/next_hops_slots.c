@@ -1,11 +1,10 @@
-/* Slots: in which order the links of a switch stand, and which of them are the ways to a
- * destination. */
+/* The order of a switch's slots, and sets of destinations with the same next hops. */
 #include "base/map.h"
 #include "routing/search/next_hops.h"
 
 #include <string.h>
 
-/* One side of a row, sorted by insertion: rows are short, and mostly in order already. */
+/* One direction of a row, sorted by insertion: rows are short, and mostly in order. */
 static uint32_t add_slots(struct next_hops *next_hops, uint32_t at, bool up, uint32_t slot,
                           const uint64_t *keys)
 {
@@ -28,7 +27,7 @@ static uint32_t add_slots(struct next_hops *next_hops, uint32_t at, bool up, uin
     return slot + count;
 }
 
-/* The slots of a switch, the farthest up first: by insertion, since they are so nearly. */
+/* Sorts the slots of a switch, the farthest up first; mostly they are in order. */
 static void rank_slots(struct next_hops *next_hops, uint32_t at)
 {
     const uint32_t *first = next_hops->network->first_edge, *rank = next_hops->updown->rank;
@@ -42,7 +41,7 @@ static void rank_slots(struct next_hops *next_hops, uint32_t at)
     }
 }
 
-/* Rows of slots are laid by many, each some of them. */
+/* Parallel jobs fill this many rows each. */
 enum { ROWS_TOGETHER = 64 };
 struct laying {
     struct next_hops *next_hops;
@@ -90,28 +89,28 @@ uint64_t *next_hops_scatter(const struct network *network, uint64_t seed)
 
 /* Fans. */
 
-/* Adds slots that all have the same lanes: fans that these cut in two are split. */
-static void refine_fans(struct fans *fans, uint64_t lanes, const uint64_t *slots)
+/* Adds slots that all have the same destinations: a fan with some of these is split. */
+static void refine_fans(struct fans *fans, uint64_t targets, const uint64_t *slots)
 {
     unsigned before = fans->count;
-    for (unsigned i = 0; i < before && lanes; i++) {
+    for (unsigned i = 0; i < before && targets; i++) {
         struct fan *fan = &fans->items[i];
-        uint64_t common = fan->lanes & lanes;
+        uint64_t common = fan->targets & targets;
         if (!common)
             continue;
-        lanes &= ~common;
-        if (common != fan->lanes) {
-            fan->lanes &= ~common;
+        targets &= ~common;
+        if (common != fan->targets) {
+            fan->targets &= ~common;
             fans->items[fans->count] = *fan;
             fan = &fans->items[fans->count++];
-            fan->lanes = common;
+            fan->targets = common;
         }
         for (int word = 0; word < FAN_WORDS; word++)
             fan->slots[word] |= slots[word];
     }
-    if (!lanes)
+    if (!targets)
         return;
-    fans->items[fans->count].lanes = lanes;
+    fans->items[fans->count].targets = targets;
     memcpy(fans->items[fans->count].slots, slots, sizeof fans->items->slots);
     fans->count++;
 }
@@ -121,11 +120,11 @@ void next_hops_gather_fans(const struct next_hops *next_hops, uint32_t tile, uin
 {
     uint32_t first = next_hops->network->first_edge[at],
              end = next_hops->network->first_edge[at + 1];
-    const uint64_t *lanes = next_hops->lanes + (size_t)tile * next_hops->slot_count;
+    const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
     fans->count = 0;
     for (uint32_t slot = first; slot < end;) {
-        uint64_t slots[FAN_WORDS] = {0}, same = lanes[slot] & wanted;
-        for (; slot < end && (lanes[slot] & wanted) == same; slot++)
+        uint64_t slots[FAN_WORDS] = {0}, same = targets[slot] & wanted;
+        for (; slot < end && (targets[slot] & wanted) == same; slot++)
             slots[(slot - first) / 64] |= UINT64_C(1) << (slot - first) % 64;
         if (same)
             refine_fans(fans, same, slots);

@@ -1,24 +1,24 @@
-/* Directions with several roots cannot serve everybody: in a tree of three levels that lost the
- * link between a leaf and a middle switch, hosts at that leaf can only reach that switch (its own
- * LID, for management) by going down and up again, and it them. Such packets have their tables,
- * which lead to a switch that has a legal route and where they may turn (down_up_pivots.h); but
- * together with all others they could close a circle. So they get lanes of their own, by service
- * levels from 1 on: the legal routes stay among themselves on lane 0, as safe as ever, and of the
- * strays each is put, with its way back, on the first lane where they close no circle with those
- * before (the idea of layers, as in Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing
- * in irregular system area networks", 2002). That is tried out, not assumed: two or three lanes are
- * enough for fat trees.
+/* Directions with several roots can leave pairs without a legal route: in a tree of three levels
+ * that lost the link between a leaf and a middle switch, hosts at that leaf can only reach that
+ * switch (its own LID, for management) by going down and up again, and vice versa. The tables lead
+ * packets of such unroutable pairs to a switch that has a legal route and where they may turn
+ * (down_up_pivots.h); but together with all other packets they could form a cycle. So they get
+ * separate VLs, by SLs from 1 on: legal routes stay on VL 0, and both directions of each unroutable
+ * pair go to the first VL where they close no cycle with those before (the idea of layers, as in
+ * Skeie, Lysne and Theiss, "Layered shortest path (LASH) routing in irregular system area
+ * networks", 2002). Two or three VLs are enough for fat trees.
  *
- * Where there is one lane only, all stays on it, and is proved or refused. */
+ * With one VL, all routes stay on it, and are proved or refused. */
 #include "routing/search/no_legal_route.h"
 
 #include "routing/cdg/cdg.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-struct strays {
+struct placement {
     const struct network *network;
     struct routes *routes;
     struct cdg cdg;                    /* a layer for each VL but VL 0 */
@@ -27,63 +27,63 @@ struct strays {
 };
 
 /* Adds the dependencies of a path from a switch to a LID. */
-static void trace_path(struct strays *strays, uint32_t at, uint32_t lid)
+static void trace_path(struct placement *placement, uint32_t at, uint32_t lid)
 {
-    const struct network *network = strays->network;
+    const struct network *network = placement->network;
     uint32_t in = NETWORK_NONE;
     for (uint32_t hops = 0; hops < network->switches.count; hops++) {
-        uint32_t out = cdg_leaving(&strays->cdg, at, routes_port(strays->routes, at, lid));
+        uint32_t out = cdg_leaving(&placement->cdg, at, routes_port(placement->routes, at, lid));
         if (out == NETWORK_NONE)
             break;
         if (in != NETWORK_NONE)
-            vec_push(&strays->needed, ((struct cdg_dependency){.in = in, .out = out}));
+            vec_push(&placement->needed, ((struct cdg_dependency){.in = in, .out = out}));
         in = out;
         at = network->edges[out].to;
-        strays->operations++;
+        placement->operations++;
     }
 }
 
 /* Paths to all LIDs at a switch. Packets from one switch to another are management and do not
  * count. */
-static void trace_paths(struct strays *strays, uint32_t from, uint32_t to)
+static void trace_paths(struct placement *placement, uint32_t from, uint32_t to)
 {
-    const struct network *network = strays->network;
+    const struct network *network = placement->network;
     const struct network_switch *target = &network->switches.items[to];
     bool counts = target->lid && network_terminal_count(network, from);
     for (uint32_t k = 0; counts && k < UINT32_C(1) << target->lmc; k++)
-        trace_path(strays, from, target->lid + k);
+        trace_path(placement, from, target->lid + k);
     for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
         const struct network_terminal *terminal =
             &network->terminals.items[network->terminals_at[i]];
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
-            trace_path(strays, from, terminal->lid + k);
+            trace_path(placement, from, terminal->lid + k);
     }
 }
 
 /* Puts both directions of a pair on the first VL that takes them; false if none below `vls` does.
  */
-static bool place_pair(struct strays *strays, unsigned vls, uint32_t a, uint32_t b)
+static bool place_pair(struct placement *placement, unsigned vls, uint32_t a, uint32_t b)
 {
-    struct routes *routes = strays->routes;
+    struct routes *routes = placement->routes;
     bool fits = false;
-    strays->needed.count = 0;
-    trace_paths(strays, a, b);
-    trace_paths(strays, b, a);
+    placement->needed.count = 0;
+    trace_paths(placement, a, b);
+    trace_paths(placement, b, a);
     for (unsigned layer = 0; layer + 1 < vls && !fits; layer++) {
-        if (layer == strays->cdg.count) {
-            cdg_open(&strays->cdg);
-            cdg_order_by_rank(&strays->cdg, layer, routes->ranks);
+        if (layer == placement->cdg.count) {
+            cdg_open(&placement->cdg);
+            cdg_order_by_rank(&placement->cdg, layer, routes->ranks);
         }
         fits = true;
-        cdg_begin(&strays->cdg);
-        for (size_t i = 0; i < strays->needed.count && fits; i++)
-            fits = cdg_insert(&strays->cdg, layer, strays->needed.items[i].in,
-                              strays->needed.items[i].out) != CDG_REFUSED;
-        if (!cdg_end(&strays->cdg, fits))
+        cdg_begin(&placement->cdg);
+        for (size_t i = 0; i < placement->needed.count && fits; i++)
+            fits = cdg_insert(&placement->cdg, layer, placement->needed.items[i].in,
+                              placement->needed.items[i].out) != CDG_REFUSED;
+        if (!cdg_end(&placement->cdg, fits))
             continue;
         uint8_t *levels = routes->service_levels, sl = (uint8_t)(layer + 1);
-        routes_fill_switch(levels + (size_t)a * routes->stride, strays->network, b, sl);
-        routes_fill_switch(levels + (size_t)b * routes->stride, strays->network, a, sl);
+        routes_fill_switch(levels + (size_t)a * routes->stride, placement->network, b, sl);
+        routes_fill_switch(levels + (size_t)b * routes->stride, placement->network, a, sl);
     }
     return fits;
 }
@@ -91,42 +91,43 @@ static bool place_pair(struct strays *strays, unsigned vls, uint32_t a, uint32_t
 static int find_vls(const struct network *network, unsigned vls, const struct next_hops_gaps *gaps,
                     struct routes *routes, struct err *err)
 {
-    struct strays strays = {.network = network, .routes = routes};
+    struct placement placement = {.network = network, .routes = routes};
     bool placed = true;
-    cdg_init(&strays.cdg, network);
+    cdg_init(&placement.cdg, network);
     routes->service_levels = mem_zalloc((size_t)routes->switch_count * routes->stride, 1);
-    for (size_t i = 0; i < gaps->strays.count && placed; i++) {
+    for (size_t i = 0; i < gaps->unroutable.count && placed; i++) {
         /* A pair has no legal route back either, so the list has it twice. */
-        const struct next_hops_stray *stray = &gaps->strays.items[i];
-        if (network_terminal_count(network, stray->from))
-            placed = place_pair(&strays, vls, stray->from, stray->to);
+        const struct unroutable_pair *pair = &gaps->unroutable.items[i];
+        if (network_terminal_count(network, pair->from))
+            placed = place_pair(&placement, vls, pair->from, pair->to);
     }
-    routes->operations += strays.operations;
-    routes->vls = (uint8_t)(1 + strays.cdg.count);
+    routes->operations += placement.operations;
+    routes->vls = (uint8_t)(1 + placement.cdg.count);
     routes->reversible = true;
     size_t length = strlen(routes->note);
     snprintf(routes->note + length, sizeof routes->note - length,
              "; %zu pairs of a switch with and one without hosts have no route up and down: they "
              "go by lanes from 1 on",
-             gaps->strays.count);
-    cdg_release(&strays.cdg);
-    vec_release(&strays.needed);
+             gaps->unroutable.count);
+    cdg_release(&placement.cdg);
+    vec_release(&placement.needed);
     return placed ? 0
                   : err_set(err, EDEADLK,
                             "%s: %zu pairs of a switch with and one without hosts have no route up "
                             "and down, and %u virtual lanes are too few to keep them apart",
-                            routes->engine, gaps->strays.count, vls);
+                            routes->engine, gaps->unroutable.count, vls);
 }
 
 int no_legal_route_settle(const struct network *network, const struct engine_options *options,
                           const struct next_hops_gaps *gaps, struct routes *routes, struct err *err)
 {
+    assert(routes->ranks || gaps->unroutable_count == 0);
     unsigned vls = engine_vls(options);
     struct engine_options proved = *options;
-    proved.leave_proof = false;
-    if (gaps->stray_count && (vls == 1 || gaps->stray_count > NEXT_HOPS_STRAYS_TOP))
+    proved.caller_verifies = false;
+    if (gaps->unroutable_count && (vls == 1 || gaps->unroutable_count > NEXT_HOPS_UNROUTABLE_TOP))
         return engine_settle(network, &proved, true, routes, err);
-    int rc = gaps->stray_count ? find_vls(network, vls, gaps, routes, err) : 0;
+    int rc = gaps->unroutable_count ? find_vls(network, vls, gaps, routes, err) : 0;
     if (!rc)
         return engine_settle(network, options, false, routes, err);
     engine_refuse(routes);

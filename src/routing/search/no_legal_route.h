@@ -5,8 +5,8 @@
 #include "routing/engine/engine.h"
 #include "routing/search/next_hops.h"
 
-/* As engine_settle(), for tables that are legal but for the strays of `gaps`; routes->ranks has the
- * directions. */
+/* As engine_settle(), for tables that are legal except for the unroutable pairs of `gaps`;
+ * routes->ranks has the directions. */
 int no_legal_route_settle(const struct network *network, const struct engine_options *options,
                           const struct next_hops_gaps *gaps, struct routes *routes,
                           struct err *err);

@@ -1,18 +1,19 @@
 /* Choosing roots: the manager's switch, the centre, a list, or the top of a tree.
  *
- * Detection asks whether the network is a tree in stages: number the switches by their distance
- * from the nearest switch with terminals; if every link joins neighbouring numbers, the switches
- * without a higher neighbour are the top stage, and all of them are roots. This also holds for
- * trees that lost links or switches. Anything else gets one root, in the middle, since several
- * roots in an irregular network leave pairs without a legal route. */
+ * Detection tests whether the network is a tree in stages: the stage of a switch is its distance
+ * from the nearest switch with terminals; if every link joins neighbouring stages, the switches
+ * without a higher neighbour are the roots. This also holds for trees that lost links or switches.
+ * Any other network gets one root, its centre, since several roots in an irregular network leave
+ * pairs without a legal route. */
 #include "routing/search/roots.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The centre of every part: least largest distance to another switch, then least sum of distances,
- * then lowest index. */
+/* The centre of every part: the smallest eccentricity, then the least sum of distances, then the
+ * lowest index. */
 static void choose_centres(struct roots *roots, const struct network *network)
 {
     uint32_t switches = (uint32_t)network->switches.count;
@@ -88,6 +89,7 @@ static int choose_listed(struct roots *roots, const struct network *network,
 int roots_choose(struct roots *roots, const struct network *network,
                  const struct engine_options *options, enum root_choice fallback, struct err *err)
 {
+    assert(fallback != ROOT_DEFAULT);
     enum root_choice choice = options->root == ROOT_DEFAULT ? fallback : options->root;
     char label[NETWORK_LABEL_BYTES];
     *roots = (struct roots){0};

@@ -10,8 +10,7 @@ struct roots {
     uint64_t operations;
 };
 
-/* As the options say; ROOT_DEFAULT means `fallback`. -ENOENT if none of the listed GUIDs is there.
- */
+/* ROOT_DEFAULT means `fallback`. -ENOENT if no switch has one of the listed GUIDs. */
 int roots_choose(struct roots *roots, const struct network *network,
                  const struct engine_options *options, enum root_choice fallback, struct err *err);
 void roots_release(struct roots *roots);

@@ -2,25 +2,26 @@
  *
  * First guess: terminals are at the lowest level only, and the level of a switch is its distance
  * from the nearest one with terminals. If links then join switches that are not on neighbouring
- * levels, some terminals may hang higher up. Second guess: the top consists of the switches from
- * which the way to nine tenths of all terminals is shortest (in a fat tree with terminals at its
+ * levels, some terminals may be at higher levels. Second guess: the top consists of the switches
+ * with the shortest distance to nine tenths of all terminals (in a fat tree with terminals at its
  * leaves these are the roots, and a few terminals elsewhere do not change that); levels count down
  * from there. A ring, a grid or an irregular network fits neither.
  *
  * The order of terminals is that of Dmodc's topological numbers (Gliksberg et al., "High-quality
- * fault resiliency in fat trees", 2019): subtrees are what hangs together once all higher levels
- * are taken away. */
+ * fault resiliency in fat trees", 2019): subtrees are the connected components without the higher
+ * levels. */
 #include "routing/search/tree.h"
 
 #include "base/map.h"
 #include "base/sort.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-enum { FAR = 63 }; /* distances from here on are one */
+enum { FAR = 63 }; /* larger distances count as this */
 
-/* Levels from the switches in the queue, which have theirs. */
+/* Levels by distance from the switches in the queue, which have theirs. */
 static void spread_levels(struct tree *tree, const struct network *network, uint32_t *queue,
                           uint32_t count)
 {
@@ -28,7 +29,7 @@ static void spread_levels(struct tree *tree, const struct network *network, uint
     tree->operations += network_count_edges(network, queue, count);
 }
 
-/* What has no level yet is a part without terminals or roots. */
+/* Switches without a level are in parts without terminals or roots. */
 static void level_other_parts(struct tree *tree, const struct network *network, uint32_t *queue)
 {
     for (uint32_t at = 0; at < network->switches.count; at++) {
@@ -73,8 +74,8 @@ static void level_from_roots(struct tree *tree, const struct network *network,
         tree->level[at] = deepest - tree->level[at];
 }
 
-/* How far the nearest nine tenths of the terminals are, by switch; NETWORK_NONE if they cannot be
- * reached. */
+/* By switch: the distance within which nine tenths of the terminals are; NETWORK_NONE if they
+ * cannot be reached. */
 static void find_reach(struct tree *tree, const struct network *network, uint32_t *reach,
                        uint32_t *distance, uint32_t *queue)
 {
@@ -210,6 +211,7 @@ void tree_release(struct tree *tree)
 
 void tree_directions(const struct tree *tree, const struct network *network, struct updown *updown)
 {
+    assert(tree->levels || network->switches.count == 0);
     uint32_t switches = (uint32_t)network->switches.count;
     uint32_t *level = mem_alloc(switches * sizeof *level);
     for (uint32_t at = 0; at < switches; at++)
@@ -233,8 +235,8 @@ static uint32_t find_leader(const struct numbering *numbering, uint32_t at)
     return at;
 }
 
-/* Two groups become one, the first given by its leader; returns the leader of both. */
-static uint32_t join(const struct numbering *numbering, uint32_t a, uint32_t b)
+/* Joins two groups, the first given by its leader; returns the leader of both. */
+static uint32_t join_groups(const struct numbering *numbering, uint32_t a, uint32_t b)
 {
     if (numbering->group[b] == a)
         return a;
@@ -248,7 +250,7 @@ static uint32_t join(const struct numbering *numbering, uint32_t a, uint32_t b)
     return leader;
 }
 
-/* A switch and those of its neighbours that are on the given side of it. */
+/* Joins a switch with its neighbours on one side. */
 static void join_neighbours(const struct numbering *numbering, const struct tree *tree,
                             const struct network *network, uint32_t at, bool above)
 {
@@ -256,7 +258,7 @@ static void join_neighbours(const struct numbering *numbering, const struct tree
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         if (above ? tree->level[to] > level : tree->level[to] < level)
-            leader = join(numbering, leader, to);
+            leader = join_groups(numbering, leader, to);
     }
 }
 
@@ -274,8 +276,8 @@ static void sort_groups(const struct numbering *numbering, uint32_t *order, uint
     mem_free(old);
 }
 
-/* Level by level, switches with terminals that hang together below that level are brought together.
- */
+/* Level by level, switches with terminals that are connected below that level are brought
+ * together. */
 uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
 {
     uint32_t switches = (uint32_t)network->switches.count, leaves = 0, count = 0;

@@ -2,6 +2,7 @@
 
 #include "base/sort.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* Level, LID and index in one number that sorts like the key. */
@@ -91,6 +92,7 @@ uint32_t updown_terminal_rank(const struct updown *updown, const struct network 
 void updown_count_gap(struct updown_gaps *gaps, const struct network *network, uint32_t from,
                       uint32_t to)
 {
+    assert(from != to);
     uint64_t sources = network_terminal_count(network, from);
     uint64_t targets = network_terminal_count(network, to);
     if (!sources || !targets) {

@@ -21,7 +21,7 @@ struct updown {
 
 void updown_init(struct updown *updown, const struct network *network, const uint32_t *roots,
                  size_t root_count);
-/* The same with given levels, 0 at the top, which become its own. */
+/* Directions by given levels, 0 at the top; takes ownership of `level`. */
 void updown_init_levels(struct updown *updown, const struct network *network, uint32_t *level);
 void updown_release(struct updown *updown);
 
@@ -42,7 +42,7 @@ struct updown_gaps {
     uint64_t other_pairs;    /* of a terminal and a switch without terminals */
     uint32_t from, to;       /* switches: the first of the terminal pairs */
 };
-/* Counts the pairs of what is at these two switches. */
+/* Counts the pairs of end points at these two switches. */
 void updown_count_gap(struct updown_gaps *gaps, const struct network *network, uint32_t from,
                       uint32_t to);
 void updown_add_gaps(struct updown_gaps *sum, const struct updown_gaps *gaps);

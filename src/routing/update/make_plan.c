@@ -1,37 +1,37 @@
 /* Planning an update: which entries may be written together, and when to wait.
  *
  * The planner keeps the graph of all dependencies that can have arisen since the last drain and
- * tries to add the updates one by one; an update whose new dependencies would close a cycle is put
- * off. What is left is tried again in the next wave, when more switches have acknowledged and their
- * old entries no longer count; if a whole pass adds nothing, a drain lets the planner forget all
- * that earlier tables left behind; if even that does not help, the remaining tables are split, into
- * blocks and then into single entries; what still cannot go is reported as stuck, together with the
- * lanes on which writing it, all at once and after a drain, could close a circle.
+ * tries to add the updates one by one; an update whose new dependencies would close a cycle is
+ * postponed. Postponed updates are tried again in the next wave, when more switches have
+ * acknowledged and their old entries no longer count; if a whole pass adds nothing, a drain removes
+ * the dependencies of earlier tables; if that does not help, the remaining tables are split, into
+ * blocks and then into single entries. Entries that are left are reported as stuck, together with
+ * the VLs on which they could close a cycle if they were all written at once after a drain.
  *
  * The order in which updates are tried is a strategy. For up*-down* tables children go before
  * parents, and parents only when all their children have acknowledged: PIRa followed by FERa needs
- * no drain then. The way back goes better from the root, and tables without directions in no
- * particular order; each is tried until one has neither drains nor stuck entries.
+ * no drain then. The opposite change works better from the root, and tables without directions in
+ * no particular order; each strategy is tried until one has neither drains nor stuck entries.
  *
- * A drain is over when all packets are gone that an entry sent on which is there no more. From
- * where they are, the present tables lead them to an end in so many hops; the plan says how many.
- */
+ * A drain ends when all packets that replaced entries have sent are gone. The plan has the number
+ * of hops that the present tables need for that. */
 #include "routing/update/make_plan.h"
 
 #include "routing/update/planner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     WORK_LIMIT = 2000000000,
-    SPLIT_MOST = 4096, /* blocks; if lanes are held anyway, more are not worth the time */
+    SPLIT_MOST = 4096, /* blocks; if VLs are held anyway, more are not worth the time */
 };
 
 enum strategy { CHILDREN_FIRST, PARENTS_FIRST, ANY_ORDER };
 
-/* Have all neighbours that should go first acknowledged? */
-static bool may_go(const struct planner *planner, enum strategy strategy, uint32_t at)
+/* Whether all neighbours that must be written first have acknowledged. */
+static bool may_write(const struct planner *planner, enum strategy strategy, uint32_t at)
 {
     const struct network *network = planner->network;
     const uint32_t *ranks = planner->after->ranks;
@@ -45,7 +45,7 @@ static bool may_go(const struct planner *planner, enum strategy strategy, uint32
     return true;
 }
 
-/* One pass over what is left; false if it could add nothing to a new wave. */
+/* One pass over the postponed updates; false if it added none to a new wave. */
 static bool make_wave(struct planner *planner, enum strategy strategy, bool drain)
 {
     struct update_plan *plan = planner->plan;
@@ -54,7 +54,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     uint32_t kept = 0;
     for (size_t i = 0; i < planner->left.count; i++) {
         struct table_update update = planner->left.items[i];
-        if (plan->work < WORK_LIMIT && may_go(planner, strategy, update.at) &&
+        if (plan->work < WORK_LIMIT && may_write(planner, strategy, update.at) &&
             planner_try(planner, &update))
             vec_push(&plan->updates, update);
         else
@@ -71,11 +71,11 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
                PHASE_ACKED, update->lid_count);
         planner->pending[update->at]--;
     }
-    planner->forgetful = false;
+    planner->drained_last = false;
     return true;
 }
 
-/* Adds what differs in a stretch of a table, as runs of pieces of the given size. */
+/* Adds the differences in a range of a table, as runs of pieces of the given size. */
 static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, uint32_t count,
                           uint32_t piece, bool join)
 {
@@ -99,7 +99,7 @@ static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, ui
     }
 }
 
-/* Everything that differs, in whole blocks, in the strategy's order. */
+/* Lists all differences, in whole blocks, in the strategy's order. */
 static void gather_updates(struct planner *planner, enum strategy strategy)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
@@ -129,8 +129,7 @@ static void split_left(struct planner *planner, uint32_t piece)
     mem_free(whole);
 }
 
-/* How far a packet may have to go that somebody sent on by an entry which is there no more: those
- * written since the last drain. */
+/* The most hops that packets of entries replaced since the last drain still have to travel. */
 static uint32_t hops_to_drain(const struct planner *planner)
 {
     const struct network *network = planner->network;
@@ -153,7 +152,7 @@ static uint32_t hops_to_drain(const struct planner *planner)
     return most;
 }
 
-/* Waves until nothing is left or nothing helps. */
+/* Adds waves until no update is left or none fits. */
 static void make_waves(struct planner *planner, enum strategy strategy, bool drains)
 {
     uint32_t piece = planner->stride;
@@ -161,9 +160,9 @@ static void make_waves(struct planner *planner, enum strategy strategy, bool dra
     while (planner->left.count && planner->plan->work < WORK_LIMIT) {
         if (make_wave(planner, strategy, drain)) {
             drain = false;
-        } else if (drains && !planner->forgetful) {
+        } else if (drains && !planner->drained_last) {
             planner->drain_hops = hops_to_drain(planner);
-            if (!planner_forget(planner))
+            if (!planner_drain(planner))
                 break;
             drain = true;
         } else if (strategy != ANY_ORDER) {
@@ -178,50 +177,50 @@ static void make_waves(struct planner *planner, enum strategy strategy, bool dra
     }
 }
 
-/* What comes after the waves: all that is left, after a drain, with sources held on some lanes; or
- * only a drain, if sources must not hear of new service levels before. */
-static void settle(struct planner *planner)
+/* The end of the plan: all updates that are left, after a drain, with sources held on some VLs; or
+ * only a drain, if sources must not use new service levels before it. */
+static void end_plan(struct planner *planner)
 {
     struct update_plan *plan = planner->plan;
     struct update_wave last = {.first = (uint32_t)plan->updates.count,
                                .drain = true,
                                .drain_hops = hops_to_drain(planner)};
-    uint16_t lanes = planner_finish(planner);
+    uint16_t vls = planner_finish(planner);
     bool drained = planner->left.count > 0;
-    if (lanes && !drained && plan->waves.count) {
-        planner_forget(planner);
-        lanes = planner_finish(planner);
+    if (vls && !drained && plan->waves.count) {
+        planner_drain(planner);
+        vls = planner_finish(planner);
         drained = true;
     }
     for (size_t i = 0; i < planner->left.count; i++)
-        if (lanes)
+        if (vls)
             vec_push(&plan->stuck, planner->left.items[i]);
         else
             vec_push(&plan->updates, planner->left.items[i]);
     last.count = (uint32_t)plan->updates.count - last.first;
-    if (drained && !lanes)
+    if (drained && !vls)
         vec_push(&plan->waves, last);
-    plan->stuck_lanes = lanes;
-    plan->stuck_hops = lanes ? last.drain_hops : 0;
+    plan->stuck_vls = vls;
+    plan->stuck_hops = vls ? last.drain_hops : 0;
 }
 
-static void plan_by(struct planner *planner, enum strategy strategy, bool drains)
+static void make_plan_by(struct planner *planner, enum strategy strategy, bool drains)
 {
     gather_updates(planner, strategy);
     if (planner_begin(planner))
         make_waves(planner, strategy, drains);
     if (planner->left.count || planner->levels)
-        settle(planner);
+        end_plan(planner);
 }
 
-/* Less is better: lanes to hold, what is stuck, then drains, then waves. What is written during a
- * hold costs less than the time of a drain. */
+/* Less is better: VLs to hold, stuck entries, then drains, then waves. Entries written during a
+ * hold cost less than the time of a drain. */
 static bool is_better(const struct update_plan *plan, const struct update_plan *other, bool hold)
 {
     uint64_t costs[2][4] = {{0}};
     for (int i = 0; i < 2; i++) {
         const struct update_plan *one = i ? other : plan;
-        costs[i][0] = (uint64_t)__builtin_popcount(one->stuck_lanes);
+        costs[i][0] = (uint64_t)__builtin_popcount(one->stuck_vls);
         costs[i][1] = hold ? update_plan_drains(one) : 0;
         for (size_t k = 0; k < one->stuck.count; k++)
             costs[i][2] += one->stuck.items[k].lid_count;
@@ -233,13 +232,13 @@ static bool is_better(const struct update_plan *plan, const struct update_plan *
     return plan->waves.count < other->waves.count;
 }
 
-/* One more plan; the better one is kept. */
+/* Makes another plan and keeps the better one. */
 static void try_plan(struct planner *planner, enum strategy strategy, bool drains, bool hold)
 {
     struct update_plan *plan = planner->plan;
     struct update_plan other = {.work = plan->work, .operations = plan->operations};
     planner->plan = &other;
-    plan_by(planner, strategy, drains);
+    make_plan_by(planner, strategy, drains);
     planner->plan = plan;
     plan->work = other.work;
     plan->operations = other.operations;
@@ -251,24 +250,24 @@ static void try_plan(struct planner *planner, enum strategy strategy, bool drain
     update_plan_release(&other);
 }
 
-static void plan_with(struct planner *planner)
+static void choose_plan(struct planner *planner)
 {
     const struct update_plan *plan = planner->plan;
     bool ranked = planner->after->ranks;
-    uint16_t lanes = planner_doomed_lanes(planner);
-    plan_by(planner, ranked && !lanes ? CHILDREN_FIRST : ANY_ORDER, !lanes);
-    if (lanes && plan->stuck_lanes == lanes)
+    uint16_t vls = planner_unsafe_vls(planner);
+    make_plan_by(planner, ranked && !vls ? CHILDREN_FIRST : ANY_ORDER, !vls);
+    if (vls && plan->stuck_vls == vls)
         return;
-    if (lanes)
+    if (vls)
         try_plan(planner, ranked ? CHILDREN_FIRST : ANY_ORDER, true, true);
     for (int strategy = PARENTS_FIRST; ranked && strategy <= ANY_ORDER; strategy++)
-        if (plan->stuck_lanes || update_plan_drains(plan))
-            try_plan(planner, (enum strategy)strategy, true, lanes);
+        if (plan->stuck_vls || update_plan_drains(plan))
+            try_plan(planner, (enum strategy)strategy, true, vls);
 }
 
-/* Packets on lanes that are held leave by the tables that are there before the stuck entries are
- * written, however far they have to go. */
-static void add_hops_to_empty(struct update_plan *plan, const struct planner *planner)
+/* Packets on held VLs leave by the tables without the stuck entries; they may need as many hops as
+ * the longest path. */
+static void add_drain_hops(struct update_plan *plan, const struct planner *planner)
 {
     const struct network *network = planner->network;
     size_t cells = (size_t)network->switches.count * planner->stride;
@@ -293,6 +292,8 @@ static void add_hops_to_empty(struct update_plan *plan, const struct planner *pl
 void update_plan_make(struct update_plan *plan, const struct network *network,
                       const struct routes *before, const struct routes *after)
 {
+    assert(before->switch_count == network->switches.count &&
+           after->switch_count == network->switches.count);
     uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
     struct planner planner = {
         .network = network, .before = before, .after = after, .plan = plan, .stride = stride};
@@ -300,9 +301,9 @@ void update_plan_make(struct update_plan *plan, const struct network *network,
     if (network->switches.count == 0)
         return;
     planner_init(&planner);
-    plan_with(&planner);
-    if (plan->stuck_lanes)
-        add_hops_to_empty(plan, &planner);
+    choose_plan(&planner);
+    if (plan->stuck_vls)
+        add_drain_hops(plan, &planner);
     plan->operations += planner.cdg.reordering;
     planner_release(&planner);
 }

@@ -13,6 +13,7 @@
 #include "routing/update/path_groups.h"
 #include "routing/update/planner.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { UNPLACED_MOST = 256 }; /* with that many, no VL is spared and the search takes long */
@@ -133,11 +134,13 @@ static void gather_unplaced(struct sl_planner *planner)
 /* A VL for the new paths of the group that was read: the one given, or one that is held, or any. */
 static bool find_last_vl(struct sl_planner *planner, unsigned first)
 {
+    unsigned vls = planner->vls;
+    assert(vls > 0);
     bool found = take_vl(planner, first, false, true);
-    for (unsigned i = 0; i < 2 * planner->vls && !found; i++) {
-        unsigned vl = i % planner->vls;
+    for (unsigned i = 0; i < 2 * vls && !found; i++) {
+        unsigned vl = i % vls;
         bool held = planner->held >> vl & 1;
-        found = held == (i < planner->vls) && take_vl(planner, vl, false, true);
+        found = held == (i < vls) && take_vl(planner, vl, false, true);
     }
     return found;
 }
@@ -264,18 +267,18 @@ static void swap_levels(struct routes *routes, uint8_t **levels)
     *levels = held;
 }
 
-/* Whether sources can change from one set of levels to another by the same tables. */
+/* Whether sources can change from one set of levels to another with the same tables. */
 static bool may_change(const struct network *network, const struct routes *before,
                        const struct routes *middle)
 {
     struct update_plan plan;
     update_plan_make(&plan, network, before, middle);
-    bool may = plan.stuck_lanes == 0 && plan.waves.count == 0;
+    bool may = plan.stuck_vls == 0 && plan.waves.count == 0;
     update_plan_release(&plan);
     return may;
 }
 
-/* The plan with first levels in place of the one there is, if that holds fewer lanes. */
+/* Replaces the plan by one with first levels, if that holds fewer VLs. */
 static void take_first_levels(struct update_plan *plan, const struct network *network,
                               const struct routes *before, struct routes *after, uint8_t *first,
                               uint8_t **last)
@@ -285,7 +288,7 @@ static void take_first_levels(struct update_plan *plan, const struct network *ne
     middle.service_levels = first;
     swap_levels(after, last);
     update_plan_make(&other, network, &middle, after);
-    bool better = __builtin_popcount(other.stuck_lanes) < __builtin_popcount(plan->stuck_lanes) &&
+    bool better = __builtin_popcount(other.stuck_vls) < __builtin_popcount(plan->stuck_vls) &&
                   may_change(network, before, &middle);
     uint64_t operations = plan->operations + other.operations;
     if (better) {
@@ -313,10 +316,10 @@ void update_plan_make_with_levels(struct update_plan *plan, const struct network
     uint8_t *own = copy_levels(after);
     update_plan_keep_levels(network, before, after);
     update_plan_make(plan, network, before, after);
-    if (plan->stuck_lanes) {
+    if (plan->stuck_vls) {
         swap_levels(after, &own);
         uint8_t *first =
-            move_levels(network, before, after, &last, __builtin_popcount(plan->stuck_lanes));
+            move_levels(network, before, after, &last, __builtin_popcount(plan->stuck_vls));
         swap_levels(after, &own);
         if (first) {
             take_first_levels(plan, network, before, after, first, &last);

@@ -2,6 +2,8 @@
 
 #include "routing/update/planner.h"
 
+#include <assert.h>
+
 void path_groups_init(struct path_groups *groups, const struct network *network, bool reversible)
 {
     uint32_t switches = (uint32_t)network->switches.count;
@@ -47,6 +49,7 @@ bool path_groups_next(const struct path_groups *groups, struct path_group *group
 
 void path_groups_read(struct path_groups *groups, struct path_group group)
 {
+    assert(group.from < groups->network->switches.count);
     groups->count = 0;
     if (!groups->reversible) {
         groups->paths[groups->count++] = (struct group_path){group.from, group.to};
@@ -61,6 +64,7 @@ void path_groups_read(struct path_groups *groups, struct path_group group)
 bool path_groups_lay(const struct path_groups *groups, struct cdg *cdg, unsigned layer,
                      const struct routes *tables, bool check)
 {
+    assert(groups->count > 0);
     for (size_t i = 0; i < groups->count; i++)
         if (!update_lay_path(cdg, layer, tables, groups->paths[i].from, groups->paths[i].lid,
                              check))

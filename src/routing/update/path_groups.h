@@ -19,7 +19,7 @@ struct path_groups {
     struct group_path {
         uint32_t from, lid;
     } * paths;    /* of the group that was read last */
-    size_t count; /* of these; at least one */
+    size_t count; /* number of paths; at least one */
 };
 
 void path_groups_init(struct path_groups *groups, const struct network *network, bool reversible);

@@ -2,9 +2,10 @@
 
 #include "base/bitset.h"
 
+#include <assert.h>
 #include <string.h>
 
-static uint16_t lanes_at(const struct planner *planner, uint32_t at, uint32_t lid)
+static uint16_t vls_at(const struct planner *planner, uint32_t at, uint32_t lid)
 {
     if (planner->levels)
         return planner->levels[(size_t)at * planner->stride + lid];
@@ -20,17 +21,17 @@ static inline uint32_t leaving(struct planner *planner, uint32_t at, uint8_t por
     return channel;
 }
 
-/* Packets that arrive by `in` may leave by `out`. */
-static inline bool add(struct planner *planner, uint32_t in, uint32_t out, uint16_t lanes)
+/* Adds a dependency on these VLs: packets that arrive by `in` may leave by `out`. */
+static inline bool add_on_vls(struct planner *planner, uint32_t in, uint32_t out, uint16_t vls)
 {
-    for (unsigned left = out == NETWORK_NONE ? 0 : lanes; left; left &= left - 1)
+    for (unsigned left = out == NETWORK_NONE ? 0 : vls; left; left &= left - 1)
         if (cdg_insert(&planner->cdg, (unsigned)__builtin_ctz(left), in, out) == CDG_REFUSED)
             return false;
     return true;
 }
 
-/* Packets that came to `at` by any table since the last drain, and now leave by `port`. */
-static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
+/* Adds packets that any table since the last drain sent to `at`, and that now leave by `port`. */
+static bool add_arriving(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     const struct network *network = planner->network;
     uint32_t out = leaving(planner, at, port);
@@ -40,50 +41,51 @@ static bool add_arrivals(struct planner *planner, uint32_t at, uint32_t lid, uin
         enum phase phase = planner_phase(planner, edge->to, lid);
         bool came = (phase != PHASE_NEW && planner_old(planner, edge->to, lid) == edge->to_port) ||
                     (phase != PHASE_OLD && planner_new(planner, edge->to, lid) == edge->to_port);
-        if (came && !add(planner, planner->cdg.reverse[e], out, lanes_at(planner, edge->to, lid)))
+        if (came &&
+            !add_on_vls(planner, planner->cdg.reverse[e], out, vls_at(planner, edge->to, lid)))
             return false;
     }
     return true;
 }
 
-/* Lanes that had no packets to the LID at this switch before. */
-static uint16_t raise_lanes(struct planner *planner, uint32_t at, uint32_t lid, uint16_t lanes)
+/* The VLs that had no packets to the LID at this switch before. */
+static uint16_t raise_vls(struct planner *planner, uint32_t at, uint32_t lid, uint16_t vls)
 {
     if (!planner->levels)
         return 0;
     size_t cell = (size_t)at * planner->stride + lid;
     uint16_t held = planner->levels[cell];
-    if ((lanes & ~held) == 0)
+    if ((vls & ~held) == 0)
         return 0;
     vec_push(&planner->raised, ((struct update_raised){cell, held}));
-    planner->levels[cell] = held | lanes;
-    return lanes & (uint16_t)~held;
+    planner->levels[cell] = held | vls;
+    return vls & (uint16_t)~held;
 }
 
-/* Packets that leave by the new port and are forwarded by whatever the next switch has now; and so
- * on, as far as they bring lanes to where those were not. */
-static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
+/* Adds packets that leave by the new port and are forwarded by the entries of the next switch; and
+ * so on, as far as they add VLs there. */
+static bool add_departing(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port)
 {
     planner->flows.count = 0;
     vec_push(&planner->flows,
-             ((struct update_flow){leaving(planner, at, port), lanes_at(planner, at, lid)}));
+             ((struct update_flow){leaving(planner, at, port), vls_at(planner, at, lid)}));
     while (planner->flows.count) {
         struct update_flow flow = planner->flows.items[--planner->flows.count];
-        if (flow.channel == NETWORK_NONE || !flow.lanes)
+        if (flow.channel == NETWORK_NONE || !flow.vls)
             continue;
         uint32_t to = planner->network->edges[flow.channel].to;
         enum phase phase = planner_phase(planner, to, lid);
         if (planner->levels && to == at)
-            phase = PHASE_SENT; /* a way back to where the update is just being tried */
+            phase = PHASE_SENT; /* back at the switch of the update that is tried */
         uint32_t old = NETWORK_NONE, new = NETWORK_NONE;
         if (phase <= PHASE_SENT)
             old = leaving(planner, to, planner_old(planner, to, lid));
         if (phase >= PHASE_SENT)
             new = leaving(planner, to, planner_new(planner, to, lid));
-        if (!add(planner, flow.channel, old, flow.lanes) ||
-            !add(planner, flow.channel, new, flow.lanes))
+        if (!add_on_vls(planner, flow.channel, old, flow.vls) ||
+            !add_on_vls(planner, flow.channel, new, flow.vls))
             return false;
-        uint16_t fresh = raise_lanes(planner, to, lid, flow.lanes);
+        uint16_t fresh = raise_vls(planner, to, lid, flow.vls);
         if (fresh) {
             vec_push(&planner->flows, ((struct update_flow){old, fresh}));
             vec_push(&planner->flows, ((struct update_flow){new, fresh}));
@@ -94,6 +96,8 @@ static bool add_departures(struct planner *planner, uint32_t at, uint32_t lid, u
 
 bool planner_try(struct planner *planner, const struct table_update *update)
 {
+    assert(update->at < planner->network->switches.count && update->lid_count > 0 &&
+           update->first_lid + update->lid_count <= (int)planner->stride);
     uint32_t end = update->first_lid + update->lid_count;
     cdg_begin(&planner->cdg);
     for (uint32_t lid = update->first_lid; lid < end; lid++) {
@@ -104,13 +108,13 @@ bool planner_try(struct planner *planner, const struct table_update *update)
             planner->network->first_edge[update->at + 1] - planner->network->first_edge[update->at];
         planner->plan->work += edges;
         planner->plan->operations += edges + 1;
-        if (!add_arrivals(planner, update->at, lid, port) ||
-            !add_departures(planner, update->at, lid, port) || planner->looping) {
+        if (!add_arriving(planner, update->at, lid, port) ||
+            !add_departing(planner, update->at, lid, port) || planner->looping) {
             cdg_end(&planner->cdg, false);
             planner->looping = false;
             for (; planner->raised.count; planner->raised.count--) {
                 struct update_raised *raised = &planner->raised.items[planner->raised.count - 1];
-                planner->levels[raised->cell] = raised->lanes;
+                planner->levels[raised->cell] = raised->vls;
             }
             return false;
         }
@@ -124,7 +128,7 @@ bool planner_try(struct planner *planner, const struct table_update *update)
 
 /* ---- whole tables ---- */
 
-/* The ports by which a switch may send now: one, or two while it is being written. */
+/* The ports by which a switch may forward now: one, or two while its entry is written. */
 static unsigned present_ports(const struct planner *planner, uint32_t at, uint32_t lid,
                               uint8_t ports[2])
 {
@@ -137,17 +141,17 @@ static unsigned present_ports(const struct planner *planner, uint32_t at, uint32
     return count;
 }
 
-/* Follows packets from where they are, as far as they bring their lane to where it was not. */
-static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_t lane)
+/* Follows packets from a switch, as far as they add their VL. */
+static void follow_packets(struct planner *planner, uint32_t from, uint32_t lid, uint16_t vl)
 {
     planner->stack.count = 0;
     vec_push(&planner->stack, from);
     while (planner->stack.count) {
         uint32_t at = planner->stack.items[--planner->stack.count];
-        uint16_t *lanes = &planner->levels[(size_t)at * planner->stride + lid];
-        if (*lanes & lane)
+        uint16_t *vls = &planner->levels[(size_t)at * planner->stride + lid];
+        if (*vls & vl)
             continue;
-        *lanes |= lane;
+        *vls |= vl;
         uint8_t ports[2];
         for (unsigned count = present_ports(planner, at, lid, ports); count-- > 0;) {
             uint32_t to = network_next(planner->network, at, ports[count]);
@@ -157,8 +161,8 @@ static void follow(struct planner *planner, uint32_t from, uint32_t lid, uint16_
     }
 }
 
-/* On which lanes packets come by where, by the present tables, if sources have these levels. */
-static void follow_levels(struct planner *planner, const struct routes *routes)
+/* Finds the VLs of packets at each switch by the present tables, if sources have these levels. */
+static void follow_sources(struct planner *planner, const struct routes *routes)
 {
     const struct network *network = planner->network;
     memset(planner->levels, 0,
@@ -166,15 +170,15 @@ static void follow_levels(struct planner *planner, const struct routes *routes)
     for (uint32_t lid = 0; lid < planner->stride; lid++)
         for (uint32_t from = 0; from < network->switches.count; from++) {
             unsigned level = update_level(routes, from, lid);
-            bool to_terminal = !(network_owner(network, lid) & NETWORK_SWITCH); /* nor to none */
-            if (level < planner->lanes && (to_terminal || network_terminal_count(network, from)))
-                follow(planner, from, lid, (uint16_t)(1u << level));
+            bool to_terminal =
+                !(network_owner(network, lid) & NETWORK_SWITCH); /* nor is it unused */
+            if (level < planner->vls && (to_terminal || network_terminal_count(network, from)))
+                follow_packets(planner, from, lid, (uint16_t)(1u << level));
         }
 }
 
-/* What packets that leave `at` by a port wait for at the next switch. */
-static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port,
-                     uint16_t lanes)
+/* Adds the dependencies of packets that leave `at` by a port, at the next switch. */
+static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t port, uint16_t vls)
 {
     uint8_t ports[2];
     uint32_t in = leaving(planner, at, port);
@@ -182,93 +186,116 @@ static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t
         return;
     uint32_t to = planner->network->edges[in].to;
     for (unsigned count = present_ports(planner, to, lid, ports); count-- > 0;)
-        for (unsigned left = lanes, out = leaving(planner, to, ports[count]);
+        for (unsigned left = vls, out = leaving(planner, to, ports[count]);
              left && out != NETWORK_NONE; left &= left - 1)
             cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
+}
+
+/* The port by which a switch forwards while none of its entries is being written. */
+static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
+{
+    return planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
+                                                        : planner_old(planner, at, lid);
+}
+
+/* Adds the dependencies of all packets that leave a switch, with one graph. */
+static void put_one_table(struct planner *planner, uint32_t at)
+{
+    for (uint32_t lid = 0; lid < planner->stride; lid++) {
+        uint32_t in = leaving(planner, at, settled_port(planner, at, lid));
+        if (in == NETWORK_NONE || !vls_at(planner, at, lid))
+            continue;
+        uint32_t to = planner->network->edges[in].to;
+        uint32_t out = leaving(planner, to, settled_port(planner, to, lid));
+        if (out != NETWORK_NONE)
+            cdg_note(&planner->cdg, 0, in, out);
+    }
 }
 
 static void put_tables(struct planner *planner)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
     planner->plan->operations += (uint64_t)switches * planner->stride;
-    for (uint32_t at = 0; at < switches; at++)
+    for (uint32_t at = 0; at < switches && !planner->levels; at++)
+        put_one_table(planner, at);
+    for (uint32_t at = 0; at < switches && planner->levels; at++)
         for (uint32_t lid = 0; lid < planner->stride; lid++) {
-            uint16_t lanes = lanes_at(planner, at, lid);
+            uint16_t vls = vls_at(planner, at, lid);
             uint8_t ports[2];
-            for (unsigned count = lanes ? present_ports(planner, at, lid, ports) : 0; count-- > 0;)
-                put_next(planner, at, lid, ports[count], lanes);
+            for (unsigned count = vls ? present_ports(planner, at, lid, ports) : 0; count-- > 0;)
+                put_next(planner, at, lid, ports[count], vls);
         }
 }
 
-static uint16_t cyclic_lanes(struct planner *planner)
+static uint16_t cyclic_vls(struct planner *planner)
 {
-    uint16_t lanes = planner->looping ? planner->every_lane : 0;
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        if (!cdg_sort(&planner->cdg, lane))
-            lanes |= (uint16_t)(1u << lane);
-    return planner->levels || !lanes ? lanes : planner->every_lane;
+    uint16_t vls = planner->looping ? planner->all_vls : 0;
+    for (unsigned vl = 0; vl < planner->vls; vl++)
+        if (!cdg_sort(&planner->cdg, vl))
+            vls |= (uint16_t)(1u << vl);
+    return planner->levels || !vls ? vls : planner->all_vls;
 }
 
-bool planner_forget(struct planner *planner)
+bool planner_drain(struct planner *planner)
 {
     size_t cells = (size_t)planner->network->switches.count * planner->stride;
     for (size_t i = 0; i < cells; i++)
         if (planner->phase[i] == PHASE_ACKED)
             planner->phase[i] = PHASE_NEW;
     planner->looping = false;
-    for (unsigned lane = 0; lane < planner->lanes; lane++)
-        cdg_clear(&planner->cdg, lane);
+    for (unsigned vl = 0; vl < planner->vls; vl++)
+        cdg_clear(&planner->cdg, vl);
     if (planner->levels)
-        follow_levels(planner, planner->before);
+        follow_sources(planner, planner->before);
     put_tables(planner);
-    planner->forgetful = true;
-    return cyclic_lanes(planner) == 0;
+    planner->drained_last = true;
+    return cyclic_vls(planner) == 0;
 }
 
 bool planner_begin(struct planner *planner)
 {
     memset(planner->phase, PHASE_OLD, (size_t)planner->network->switches.count * planner->stride);
-    return planner_forget(planner);
+    return planner_drain(planner);
 }
 
-/* Adds what new tables do with packets of new levels. */
+/* Adds packets of new levels by the new tables. Returns the VLs with a cycle. */
 static uint16_t put_new_levels(struct planner *planner)
 {
     memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
-    follow_levels(planner, planner->after);
+    follow_sources(planner, planner->after);
     put_tables(planner);
-    return cyclic_lanes(planner);
+    return cyclic_vls(planner);
 }
 
-uint16_t planner_doomed_lanes(struct planner *planner)
+uint16_t planner_unsafe_vls(struct planner *planner)
 {
     if (!planner->levels)
         return 0;
     memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
-    planner_forget(planner);
+    planner_drain(planner);
     return put_new_levels(planner);
 }
 
-/* With one graph new levels add nothing: it has all packets, on any lane. */
+/* With one graph new levels add nothing: it has all packets, on any VL. */
 uint16_t planner_finish(struct planner *planner)
 {
     if (!planner->levels)
-        return planner->left.count ? planner->every_lane : 0;
+        return planner->left.count ? planner->all_vls : 0;
     if (planner->left.count) {
         for (size_t i = 0; i < planner->left.count; i++) {
             const struct table_update *update = &planner->left.items[i];
             memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
                    PHASE_SENT, update->lid_count);
         }
-        planner_forget(planner);
+        planner_drain(planner);
     }
     return put_new_levels(planner);
 }
 
 /* ---- which traffic counts ---- */
 
-/* For a switch's LID: the switches where traffic of terminals can come by, in the old tables, the
- * new ones or a mixture. */
+/* For a switch's LID: the switches that packets of terminals can pass, by the old tables, the new
+ * ones or a mixture. */
 static uint64_t *find_carriers(struct planner *planner, uint32_t lid, uint32_t *queue)
 {
     const struct network *network = planner->network;
@@ -294,14 +321,14 @@ static uint64_t *find_carriers(struct planner *planner, uint32_t lid, uint32_t *
     return bits;
 }
 
-/* Traffic between switches is management. On one lane it counts like all other traffic, unless that
- * alone makes the old or the new tables cyclic (up*-down* with several roots has such tables):
- * then, as in verify.h, only traffic with a terminal at one end does. */
+/* Traffic between switches is management. With one graph it counts like all other traffic, unless
+ * it alone makes the old or the new tables cyclic (as up*-down* with several roots can): then, as
+ * in verify.h, only traffic with a terminal at one end counts. */
 static void choose_traffic(struct planner *planner)
 {
     const struct network *network = planner->network;
     memset(planner->phase, PHASE_ACKED, (size_t)network->switches.count * planner->stride);
-    bool new_is_acyclic = planner_forget(planner);
+    bool new_is_acyclic = planner_drain(planner);
     if (new_is_acyclic && planner_begin(planner))
         return;
     uint32_t *queue = mem_alloc(network->switches.count * sizeof *queue);
@@ -311,11 +338,11 @@ static void choose_traffic(struct planner *planner)
     mem_free(queue);
 }
 
-static uint16_t lanes_of(const struct routes *routes)
+static uint16_t vls_of(const struct routes *routes)
 {
-    unsigned lanes = routes->vls > 1 ? routes->vls : 1;
+    unsigned vls = routes->vls > 1 ? routes->vls : 1;
     if (!routes->service_levels)
-        return (uint16_t)((1u << (lanes < UPDATE_PLAN_VLS ? lanes : UPDATE_PLAN_VLS)) - 1);
+        return (uint16_t)((1u << (vls < UPDATE_PLAN_VLS ? vls : UPDATE_PLAN_VLS)) - 1);
     uint16_t used = 1;
     for (uint32_t at = 0; at < routes->switch_count; at++)
         for (uint32_t lid = 0; lid < routes->stride; lid++)
@@ -326,18 +353,18 @@ static uint16_t lanes_of(const struct routes *routes)
 void planner_init(struct planner *planner)
 {
     size_t cells = (size_t)planner->network->switches.count * planner->stride;
-    planner->every_lane = lanes_of(planner->before);
-    planner->lanes = 1;
+    planner->all_vls = vls_of(planner->before);
+    planner->vls = 1;
     planner->phase = arena_alloc(&planner->memory, cells);
     planner->pending =
         arena_alloc(&planner->memory, planner->network->switches.count * sizeof *planner->pending);
     planner->carry = arena_alloc(&planner->memory, planner->stride * sizeof *planner->carry);
-    if (planner->before->service_levels && planner->every_lane > 1) {
-        planner->lanes = 32u - (unsigned)__builtin_clz(planner->every_lane);
+    if (planner->before->service_levels && planner->all_vls > 1) {
+        planner->vls = 32u - (unsigned)__builtin_clz(planner->all_vls);
         planner->levels = arena_alloc(&planner->memory, cells * sizeof *planner->levels);
     }
     cdg_init(&planner->cdg, planner->network);
-    while (planner->cdg.count < planner->lanes)
+    while (planner->cdg.count < planner->vls)
         cdg_open(&planner->cdg);
     if (!planner->levels)
         choose_traffic(planner);

@@ -1,17 +1,17 @@
-/* What the planner of updates knows: which entries are written, what packets can have done since
- * the last drain, and on which lanes.
+/* State of the update planner: the entries written so far, and the dependencies of packets since
+ * the last drain, by VL.
  *
- * Sources keep to their old service levels while tables change. So a lane carries, at each switch
- * and for each LID, what sources of that old level can have sent there by old and new entries since
- * the last drain; no packet changes lanes, and each lane has a dependency graph of its own. Sources
- * are those of verify.h: everybody sends to terminals, switches with terminals also to switches and
- * to LIDs that nobody has any more.
+ * Sources keep their old service levels while tables change. So a VL carries, at each switch and
+ * for each LID, the packets that sources of that old level can have sent there by old and new
+ * entries since the last drain; no packet changes its VL, and each VL has its own dependency graph.
+ * Sources are those of verify.h: all switches send to terminals, switches with terminals also to
+ * switches and to unused LIDs.
  *
- * Not counted are packets beyond a link that broke, on lanes that nobody else uses there: they have
- * no successors, and are gone when tables are computed.
+ * Packets behind a broken link, on VLs that no other packets use there, do not count: no packets
+ * follow them, and they are gone when tables are computed.
  *
- * With one old lane, or old levels that nobody knows, there is one graph for all packets, and every
- * switch with an entry counts as passed. What other lanes then carry is part of it. */
+ * With one old VL, or unknown old levels, there is one graph for the packets of all VLs, and every
+ * switch with an entry counts as passed. */
 #ifndef WEFT_ROUTING_UPDATE_PLANNER_H
 #define WEFT_ROUTING_UPDATE_PLANNER_H
 
@@ -22,19 +22,19 @@ enum phase {
     PHASE_OLD,   /* not yet written */
     PHASE_SENT,  /* in this wave: forwards by old and new */
     PHASE_ACKED, /* in an earlier wave since the last drain: packets that the old entry sent may
-                    still be on their way */
-    PHASE_NEW,   /* before the last drain */
+                    still be in flight */
+    PHASE_NEW,   /* written before the last drain */
 };
 
-/* Packets to a LID that leave a switch by a channel, on some lanes. */
+/* Packets to a LID that leave a switch by a channel, on some VLs. */
 struct update_flow {
     uint32_t channel; /* or NETWORK_NONE: to no switch */
-    uint16_t lanes;
+    uint16_t vls;
 };
-/* What was there before an update was tried. */
+/* A cell of `levels` before the update that is tried. */
 struct update_raised {
     size_t cell;
-    uint16_t lanes;
+    uint16_t vls;
 };
 
 struct planner {
@@ -42,22 +42,22 @@ struct planner {
     const struct routes *before, *after;
     struct update_plan *plan;
     struct arena memory;
-    struct cdg cdg;      /* a layer for each lane */
-    bool looping;        /* an entry leads over a cable from a switch to itself */
-    unsigned lanes;      /* layers */
-    uint16_t every_lane; /* bits of all lanes that old packets are on */
+    struct cdg cdg;   /* a layer for each VL */
+    bool looping;     /* an entry leads over a cable from a switch to itself */
+    unsigned vls;     /* layers */
+    uint16_t all_vls; /* bits of all VLs of old packets */
     uint32_t stride;
     uint8_t *phase;   /* [switch * stride + LID] */
-    uint64_t **carry; /* one graph; by LID, for LIDs of switches: bits of the switches that pass on
-                         traffic of terminals to it; NULL: all do */
-    uint16_t *levels; /* several; [switch * stride + LID]: lanes of packets that can have been there
-                         since the last drain */
+    uint64_t **carry; /* with one graph: by LID, for LIDs of switches: bits of the switches that
+                         forward packets of terminals to it; NULL: all do */
+    uint16_t *levels; /* with several: [switch * stride + LID]: VLs of packets that can have been
+                         there since the last drain */
     VEC(struct update_raised) raised; /* by the update that is being tried */
     VEC(struct update_flow) flows;    /* scratch */
     VEC(uint32_t) stack;              /* scratch: switches */
     VEC(struct table_update) left;
     uint32_t *pending;   /* by switch: updates that are left or not yet acknowledged */
-    bool forgetful;      /* nothing was written since the last drain */
+    bool drained_last;   /* nothing was written since the last drain */
     uint32_t drain_hops; /* of the last drain */
 };
 
@@ -76,7 +76,7 @@ static inline enum phase planner_phase(const struct planner *planner, uint32_t a
     return planner->phase[(size_t)at * planner->stride + lid];
 }
 
-/* The lane of packets that a switch's terminals, or it itself, send to the LID. */
+/* The VL of packets from a switch and its terminals to the LID. */
 static inline unsigned update_level(const struct routes *routes, uint32_t from, uint32_t lid)
 {
     bool known = routes->service_levels && lid < routes->stride;
@@ -88,18 +88,18 @@ static inline unsigned update_level(const struct routes *routes, uint32_t from, 
 void planner_init(struct planner *planner);
 void planner_release(struct planner *planner);
 
-/* Lanes that have to be held whatever the order is: packets of old levels on new tables, together
- * with those of new levels, have a cycle there. None with one graph: an order may show it. */
-uint16_t planner_doomed_lanes(struct planner *planner);
-/* Nothing is written. False if the old tables have a cycle. */
+/* The VLs that must be held with any order: packets of old levels on new tables, together with
+ * those of new levels, have a cycle there. None with one graph. */
+uint16_t planner_unsafe_vls(struct planner *planner);
+/* Begins with old tables. False if they have a cycle. */
 bool planner_begin(struct planner *planner);
 /* After a drain only the present tables count. False if they have a cycle. */
-bool planner_forget(struct planner *planner);
-/* Adds everything that can happen once the update is on the wire; undoes it and returns false if
- * that could go round in a circle. */
+bool planner_drain(struct planner *planner);
+/* Adds all dependencies of an update from its sending on; removes them and returns false if they
+ * close a cycle. */
 bool planner_try(struct planner *planner, const struct table_update *update);
-/* Adds what is left, all of it, and then what new tables do with packets of new service levels;
- * returns the lanes that have a cycle then. The graphs are of no use afterwards. */
+/* Adds all updates that are left, and then packets of new service levels by the new tables; returns
+ * the VLs with a cycle. The graphs are invalid afterwards. */
 uint16_t planner_finish(struct planner *planner);
 
 #endif

@@ -1,11 +1,13 @@
 #include "vswitch/model/addresses.h"
 
+#include <assert.h>
+
 enum { TOP_STEP = 1024 };
 
-/* ---- the same machine twice ---- */
+/* ---- VMs at two functions ---- */
 
-/* Where the tables lead from the manager: the port by which the LID's packets leave the last
- * switch. */
+/* Follows the LFTs from the manager to a LID. Returns the port behind the last switch, or
+ * SUBNET_NONE. */
 static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
 {
     uint32_t port = subnet->ports.items[subnet->own_port].peer;
@@ -15,7 +17,7 @@ static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
         const struct subnet_port *p = &subnet->ports.items[port];
         const struct subnet_node *node = &subnet->nodes.items[p->node];
         if (node->vswitch && p->number != VSWITCH_UPLINK && hops == 0) {
-            port = subnet->ports.items[node->first_port + VSWITCH_UPLINK].peer; /* the manager's */
+            port = subnet->ports.items[node->first_port + VSWITCH_UPLINK].peer; /* of the manager */
             continue;
         }
         if (!node->tables)
@@ -33,22 +35,23 @@ static void evict(struct subnet *subnet, uint32_t socket)
 {
     uint32_t port = subnet->ports.items[socket].peer;
     struct virtual_function *function = functions_at(subnet, socket);
+    assert(function && function->attached);
     function->evicted = true;
     function->attached = false;
     if (subnet->functions.dynamic) {
-        functions_unplug(subnet, socket);
+        functions_set_down(subnet, socket);
         return;
     }
     if (port == SUBNET_NONE)
         return;
-    /* Its address is the other's. */
+    /* The other function has the LID of the VM. */
     subnet_set_lid(subnet, port, 0, 0);
     wire_set(subnet->ports.items[port].info, PORT_INFO_LID, 0);
     subnet->ports.items[port].guid = 0;
     subnet->ports.items[port].known = false;
 }
 
-/* Whether tables lead to the second place of a machine whose first has no LID of ours yet. */
+/* True if the LFTs lead to the second function of a VM, and the first has no wanted LID yet. */
 static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32_t second)
 {
     uint32_t settled = subnet->ports.items[first].peer, other = subnet->ports.items[second].peer;
@@ -60,22 +63,22 @@ static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32
 }
 
 /* Returns the socket that is evicted, or SUBNET_NONE. */
-static uint32_t decide(struct subnet *subnet, uint32_t second)
+static uint32_t evict_one(struct subnet *subnet, uint32_t second)
 {
     const struct virtual_function *function = functions_at(subnet, second);
-    uint32_t first = functions_find_machine(subnet, function->guid);
+    uint32_t first = functions_find_vm(subnet, function->guid);
     if (!function->attached || first == SUBNET_NONE || first == second)
-        return SUBNET_NONE; /* not any more */
+        return SUBNET_NONE; /* it is resolved already */
     if (!subnet_is_present(subnet, first)) {
         map_set(&subnet->functions.machines, function->guid, second);
         return SUBNET_NONE;
     }
     if (!subnet_is_present(subnet, second))
         return SUBNET_NONE;
-    bool newer = is_second_in_use(subnet, first, second);
-    map_set(&subnet->functions.machines, function->guid, newer ? second : first);
-    evict(subnet, newer ? first : second);
-    return newer ? first : second;
+    bool second_wins = is_second_in_use(subnet, first, second);
+    map_set(&subnet->functions.machines, function->guid, second_wins ? second : first);
+    evict(subnet, second_wins ? first : second);
+    return second_wins ? first : second;
 }
 
 uint32_t addresses_evict_next(struct subnet *subnet)
@@ -83,7 +86,7 @@ uint32_t addresses_evict_next(struct subnet *subnet)
     struct virtual_functions *functions = &subnet->functions;
     uint32_t evicted = SUBNET_NONE;
     while (functions->contested.count && evicted == SUBNET_NONE)
-        evicted = decide(subnet, functions->contested.items[--functions->contested.count]);
+        evicted = evict_one(subnet, functions->contested.items[--functions->contested.count]);
     return evicted;
 }
 
@@ -110,13 +113,14 @@ uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_no
     if (top > LID_UNICAST_LAST)
         top = LID_UNICAST_LAST;
     if (capacity && top >= capacity)
-        top = capacity - 1; /* though more be used: a switch would refuse more */
+        top = capacity - 1; /* a switch rejects a higher value */
     return (uint16_t)top;
 }
 
 uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
 {
     unsigned span = 1u << subnet->functions.lmc;
+    assert(subnet->functions.lmc <= 7);
     for (unsigned tries = LID_UNICAST_LAST / span; tries; tries--) {
         unsigned lid = *next && *next + span - 1 <= LID_UNICAST_LAST ? *next : span;
         *next = (uint16_t)(lid + span);
@@ -126,13 +130,13 @@ uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
     return 0;
 }
 
-void addresses_forget_machine(struct subnet *subnet, uint64_t guid)
+void addresses_remove_vm(struct subnet *subnet, uint64_t guid)
 {
-    uint32_t socket = functions_find_machine(subnet, guid);
+    uint32_t socket = functions_find_vm(subnet, guid);
     if (socket == SUBNET_NONE)
         return;
     map_remove(&subnet->functions.machines, guid);
     functions_at(subnet, socket)->attached = false;
     if (subnet->functions.dynamic)
-        functions_unplug(subnet, socket);
+        functions_set_down(subnet, socket);
 }

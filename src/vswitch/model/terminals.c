@@ -1,5 +1,7 @@
 #include "vswitch/model/terminals.h"
 
+#include <assert.h>
+
 bool terminals_add(struct network *network, const struct subnet *subnet, uint32_t at,
                    unsigned number, uint32_t uplink)
 {
@@ -35,6 +37,7 @@ void terminals_place(struct network *network, const struct subnet *subnet, uint3
                      enum terminals_missing missing)
 {
     const struct subnet_port *p = &subnet->ports.items[port];
+    assert(p->peer != SUBNET_NONE);
     uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[p->peer].node);
     uint32_t beside =
         pf == SUBNET_NONE ? NETWORK_NONE : terminal_of(network, subnet->ports.items[pf].lid);

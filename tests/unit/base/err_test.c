@@ -1,4 +1,4 @@
-/* Errors that a person reads: where, and what. */
+/* Error messages with file, line and column. */
 #include "base/err.h"
 
 #include <errno.h>
@@ -23,14 +23,14 @@ static void an_error_returns_its_code_negated(void **state)
     assert_int_equal(err_at(&err, ENOENT, "a.net", 1, "no"), -ENOENT);
 }
 
-static void nobody_needs_to_listen(void **state)
+static void observers_are_optional(void **state)
 {
     (void)state;
     assert_int_equal(err_set(NULL, EINVAL, "%s", "lost"), -EINVAL);
     assert_int_equal(err_at(NULL, EIO, "a.net", 3, "%s", "lost"), -EIO);
 }
 
-static void a_message_without_a_file_stands_alone(void **state)
+static void a_message_without_a_file_has_no_prefix(void **state)
 {
     (void)state;
     struct err err;
@@ -48,7 +48,7 @@ static void an_editor_can_jump_to_the_line(void **state)
     assert_reads(&err, "dir/a.net: empty");
 }
 
-static void a_later_error_forgets_the_earlier_place(void **state)
+static void a_later_error_replaces_file_and_line(void **state)
 {
     (void)state;
     struct err err;
@@ -76,10 +76,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_returns_its_code_negated),
-        cmocka_unit_test(nobody_needs_to_listen),
-        cmocka_unit_test(a_message_without_a_file_stands_alone),
+        cmocka_unit_test(observers_are_optional),
+        cmocka_unit_test(a_message_without_a_file_has_no_prefix),
         cmocka_unit_test(an_editor_can_jump_to_the_line),
-        cmocka_unit_test(a_later_error_forgets_the_earlier_place),
+        cmocka_unit_test(a_later_error_replaces_file_and_line),
         cmocka_unit_test(long_names_and_messages_are_cut_not_overrun),
     };
     return cmocka_run_group_tests_name("err", tests, NULL, NULL);

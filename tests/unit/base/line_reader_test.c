@@ -1,4 +1,4 @@
-/* Lines, their words with file, line and column, and what errors say. */
+/* Lines, words with file, line and column, and error messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void a_line_is_words_between_blanks(void **state)
     finish(&line);
 }
 
-static void words_know_their_line_and_column(void **state)
+static void words_have_line_and_column(void **state)
 {
     struct line line;
     (void)state;
@@ -71,7 +71,7 @@ static void quotes_hold_blanks_and_hashes_together(void **state)
     finish(&line);
 }
 
-static void a_remark_ends_a_line(void **state)
+static void a_comment_ends_a_line(void **state)
 {
     struct line line;
     (void)state;
@@ -84,7 +84,7 @@ static void a_remark_ends_a_line(void **state)
     finish(&line);
 }
 
-static void what_is_no_line_is_refused(void **state)
+static void invalid_lines_are_refused(void **state)
 {
     struct line line;
     char many[WORDS_PER_LINE * 2 + 3];
@@ -102,7 +102,7 @@ static void what_is_no_line_is_refused(void **state)
     finish(&line);
 }
 
-static void errors_name_the_place_and_the_nearest_word(void **state)
+static void errors_have_the_position_and_the_nearest_word(void **state)
 {
     static const char *const names[] = {"reachable", "discovered"};
     struct line line;
@@ -130,7 +130,7 @@ static void far_words_are_not_suggested(void **state)
     finish(&line);
 }
 
-static void a_missing_word_is_missed_where_the_line_ends(void **state)
+static void a_missing_word_is_reported_at_the_end_of_the_line(void **state)
 {
     struct line line;
     uint64_t time;
@@ -159,7 +159,7 @@ static void times_need_their_unit(void **state)
     finish(&line);
 }
 
-static void percentages_lie_between_nothing_and_all(void **state)
+static void percentages_are_0_to_100(void **state)
 {
     struct line line;
     uint64_t parts = 1;
@@ -178,7 +178,7 @@ static void percentages_lie_between_nothing_and_all(void **state)
     finish(&line);
 }
 
-static void too_many_words_are_too_many(void **state)
+static void too_many_words_are_refused(void **state)
 {
     struct line line;
     (void)state;
@@ -296,7 +296,7 @@ static void a_file_that_is_not_there_has_no_lines(void **state)
     assert_false(line_reader_next_line(reader));
 }
 
-static void a_compressed_file_is_called_so(void **state)
+static void a_compressed_file_is_refused_with_a_hint(void **state)
 {
     char path[] = "/tmp/weft-line-reader-XXXXXX";
     struct err err = {0};
@@ -310,7 +310,7 @@ static void a_compressed_file_is_called_so(void **state)
     unlink(path);
 }
 
-static void an_error_without_a_place_is_about_the_current_line(void **state)
+static void an_error_without_a_file_gets_the_current_line(void **state)
 {
     struct err err = {0};
     struct line_reader *reader = from_text("file", "a\r\nb", &err);
@@ -332,24 +332,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_words_between_blanks),
-        cmocka_unit_test(words_know_their_line_and_column),
+        cmocka_unit_test(words_have_line_and_column),
         cmocka_unit_test(quotes_hold_blanks_and_hashes_together),
-        cmocka_unit_test(a_remark_ends_a_line),
-        cmocka_unit_test(what_is_no_line_is_refused),
-        cmocka_unit_test(errors_name_the_place_and_the_nearest_word),
+        cmocka_unit_test(a_comment_ends_a_line),
+        cmocka_unit_test(invalid_lines_are_refused),
+        cmocka_unit_test(errors_have_the_position_and_the_nearest_word),
         cmocka_unit_test(far_words_are_not_suggested),
-        cmocka_unit_test(a_missing_word_is_missed_where_the_line_ends),
+        cmocka_unit_test(a_missing_word_is_reported_at_the_end_of_the_line),
         cmocka_unit_test(times_need_their_unit),
-        cmocka_unit_test(percentages_lie_between_nothing_and_all),
-        cmocka_unit_test(too_many_words_are_too_many),
+        cmocka_unit_test(percentages_are_0_to_100),
+        cmocka_unit_test(too_many_words_are_refused),
         cmocka_unit_test(after_an_error_nothing_more_is_taken),
         cmocka_unit_test(a_text_is_read_line_by_line),
         cmocka_unit_test(reading_ends_with_the_first_error),
         cmocka_unit_test(a_line_can_be_read_as_it_is),
         cmocka_unit_test(a_line_may_be_long),
         cmocka_unit_test(a_file_that_is_not_there_has_no_lines),
-        cmocka_unit_test(a_compressed_file_is_called_so),
-        cmocka_unit_test(an_error_without_a_place_is_about_the_current_line),
+        cmocka_unit_test(a_compressed_file_is_refused_with_a_hint),
+        cmocka_unit_test(an_error_without_a_file_gets_the_current_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

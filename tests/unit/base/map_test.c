@@ -117,7 +117,7 @@ static void compare_with_array(size_t keys, unsigned rounds, unsigned steps)
     mem_free(truth);
 }
 
-static void a_crowded_small_map_agrees_with_an_array(void **state)
+static void a_full_small_map_agrees_with_an_array(void **state)
 {
     (void)state;
     for (size_t keys = 1; keys <= 24; keys++)
@@ -130,7 +130,7 @@ static void a_large_map_agrees_with_an_array(void **state)
     compare_with_array(KEYS, 40, 5000);
 }
 
-static void names_are_told_apart_by_content(void **state)
+static void names_are_compared_by_content(void **state)
 {
     (void)state;
     enum { NAMES = 5000, NAME_BYTES = 16 };
@@ -164,9 +164,9 @@ int main(void)
         cmocka_unit_test(adding_keeps_the_first_value_and_setting_replaces_it),
         cmocka_unit_test(extreme_keys_and_values_are_ordinary),
         cmocka_unit_test(a_released_map_can_be_used_again),
-        cmocka_unit_test(a_crowded_small_map_agrees_with_an_array),
+        cmocka_unit_test(a_full_small_map_agrees_with_an_array),
         cmocka_unit_test(a_large_map_agrees_with_an_array),
-        cmocka_unit_test(names_are_told_apart_by_content),
+        cmocka_unit_test(names_are_compared_by_content),
     };
     return cmocka_run_group_tests_name("map", tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void reserving_less_than_there_is_changes_nothing(void **state)
     vec_release(&numbers);
 }
 
-static void an_item_is_made_with_all_before_it(void **state)
+static void vec_at_extends_the_array_with_zeros(void **state)
 {
     VEC(uint32_t) numbers = {0};
     (void)state;
@@ -69,7 +69,7 @@ static void an_item_is_made_with_all_before_it(void **state)
     vec_release(&numbers);
 }
 
-static void what_is_through_is_forgotten_while_more_comes(void **state)
+static void consumed_items_are_removed_while_others_come(void **state)
 {
     (void)state;
     VEC(unsigned) line = {0};
@@ -166,8 +166,8 @@ static void make_wish(enum wish wish)
     }
 }
 
-/* Exit status of a child with that wish; its standard error in `said`. */
-static int child_status(enum wish wish, char *said, size_t size)
+/* The exit status of a child that allocates so much; its standard error in `message`. */
+static int child_status(enum wish wish, char *message, size_t size)
 {
     int ends[2], status;
     assert_int_equal(pipe(ends), 0);
@@ -179,8 +179,8 @@ static int child_status(enum wish wish, char *said, size_t size)
         _exit(0);
     }
     close(ends[1]);
-    ssize_t length = read(ends[0], said, size - 1);
-    said[length > 0 ? length : 0] = '\0';
+    ssize_t length = read(ends[0], message, size - 1);
+    message[length > 0 ? length : 0] = '\0';
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -190,10 +190,10 @@ static void without_memory_the_program_ends_with_one_line(void **state)
 {
     (void)state;
     for (enum wish wish = WISH_PLAIN; wish <= WISH_OVERFLOWING; wish++) {
-        char said[200];
-        assert_int_equal(child_status(wish, said, sizeof said), 2);
-        assert_non_null(strstr(said, "weft: out of memory"));
-        assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+        char message[200];
+        assert_int_equal(child_status(wish, message, sizeof message), 2);
+        assert_non_null(strstr(message, "weft: out of memory"));
+        assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
     }
 }
 #endif
@@ -202,10 +202,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_vector_keeps_what_was_pushed),
-        cmocka_unit_test(an_item_is_made_with_all_before_it),
+        cmocka_unit_test(vec_at_extends_the_array_with_zeros),
         cmocka_unit_test(pushing_grows_in_few_steps),
         cmocka_unit_test(reserving_less_than_there_is_changes_nothing),
-        cmocka_unit_test(what_is_through_is_forgotten_while_more_comes),
+        cmocka_unit_test(consumed_items_are_removed_while_others_come),
         cmocka_unit_test(pieces_of_an_arena_are_zeroed_aligned_and_apart),
         cmocka_unit_test(an_arena_copies_strings),
         cmocka_unit_test(an_arena_can_be_used_after_its_release),

@@ -17,7 +17,7 @@ static const char *near(const char *text)
     return word ? word : "(none)";
 }
 
-static void a_slip_of_the_finger_is_seen_through(void **state)
+static void a_typing_error_is_corrected(void **state)
 {
     (void)state;
     assert_string_equal(near("reachble"), "reachable");   /* missing */
@@ -35,7 +35,7 @@ static void the_nearest_wins_and_the_first_of_equals(void **state)
     assert_string_equal(near("S100"), "S10");
 }
 
-static void what_is_far_is_not_near(void **state)
+static void distant_words_do_not_match(void **state)
 {
     char longest[200];
     (void)state;
@@ -51,9 +51,9 @@ static void what_is_far_is_not_near(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slip_of_the_finger_is_seen_through),
+        cmocka_unit_test(a_typing_error_is_corrected),
         cmocka_unit_test(the_nearest_wins_and_the_first_of_equals),
-        cmocka_unit_test(what_is_far_is_not_near),
+        cmocka_unit_test(distant_words_do_not_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

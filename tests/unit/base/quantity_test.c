@@ -50,7 +50,7 @@ static void shares_are_percent(void **state)
     assert_quantity(0.000502, "share", "0.0502 %");
 }
 
-static void what_is_no_number_is_a_dash(void **state)
+static void nan_is_a_dash(void **state)
 {
     (void)state;
     assert_quantity(NAN, "s", "–");
@@ -110,7 +110,7 @@ int main(void)
         cmocka_unit_test(numbers_have_three_digits_and_a_prefix),
         cmocka_unit_test(counts_keep_their_digits),
         cmocka_unit_test(shares_are_percent),
-        cmocka_unit_test(what_is_no_number_is_a_dash),
+        cmocka_unit_test(nan_is_a_dash),
         cmocka_unit_test(short_numbers_leave_words_to_the_axis),
         cmocka_unit_test(moments_have_all_their_digits),
         cmocka_unit_test(ticks_are_round_and_inside),

@@ -1,5 +1,5 @@
-/* Random numbers: the published answers of the generator and its mixer, our own streams pinned so
- * that no run of the past changes, and the promises of the helpers. */
+/* Random numbers: published values of the generator and its mixer, fixed values of the streams, so
+ * that old runs stay reproducible, and properties of the helpers. */
 #include "base/map.h"
 #include "base/rng.h"
 

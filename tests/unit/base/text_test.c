@@ -89,7 +89,7 @@ static void a_file_is_read_whole_up_to_the_limit(void **state)
     }
 }
 
-static void a_directory_is_no_file(void **state)
+static void a_directory_cannot_be_read(void **state)
 {
     (void)state;
     FILE *file = fopen("/", "r");
@@ -126,7 +126,7 @@ static void write_sample(struct json *json)
     json_end_object(json);
 }
 
-static void commas_and_nesting_are_the_writers_business(void **state)
+static void the_writer_adds_commas_and_nesting(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -168,7 +168,7 @@ static void numbers_keep_all_their_digits(void **state)
     assert_json(&text, "[-9223372036854775808,18446744073709551615,0.25,1e+300]\n");
 }
 
-static void what_json_cannot_say_is_null(void **state)
+static void infinity_and_nan_are_null_in_json(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -228,7 +228,7 @@ static void utf8_passes_and_other_bytes_are_replaced(void **state)
     }
 }
 
-static void text_is_padded_as_it_looks(void **state)
+static void text_is_padded_by_its_display_width(void **state)
 {
     struct text out = {0};
     (void)state;
@@ -267,14 +267,14 @@ int main(void)
         cmocka_unit_test(an_empty_format_still_gives_a_string),
         cmocka_unit_test(cleared_text_starts_again),
         cmocka_unit_test(a_file_is_read_whole_up_to_the_limit),
-        cmocka_unit_test(a_directory_is_no_file),
-        cmocka_unit_test(commas_and_nesting_are_the_writers_business),
+        cmocka_unit_test(a_directory_cannot_be_read),
+        cmocka_unit_test(the_writer_adds_commas_and_nesting),
         cmocka_unit_test(pretty_json_is_the_same_with_spaces),
         cmocka_unit_test(numbers_keep_all_their_digits),
-        cmocka_unit_test(what_json_cannot_say_is_null),
+        cmocka_unit_test(infinity_and_nan_are_null_in_json),
         cmocka_unit_test(odd_characters_are_escaped_in_keys_and_values),
         cmocka_unit_test(utf8_passes_and_other_bytes_are_replaced),
-        cmocka_unit_test(text_is_padded_as_it_looks),
+        cmocka_unit_test(text_is_padded_by_its_display_width),
         cmocka_unit_test(lines_end_between_words),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void digits_beyond_are_cut_off(void **state)
     assert_string_equal(text_of(TIME_US + 1999), "1.001us");
 }
 
-static void what_is_written_can_be_read(void **state)
+static void a_written_file_can_be_read(void **state)
 {
     static const uint64_t times[] = {7, 1500, 145230 * TIME_NS, 60 * TIME_S + 100234 * TIME_US};
     (void)state;
@@ -95,7 +95,7 @@ static void the_current_time_is_rounded_down_and_a_time_to_wait_for_up(void **st
     assert_int_equal(time_ns_ceil(TIME_NEVER - 1), TIME_NEVER / 1000 + 1);
 }
 
-static void never_and_what_picoseconds_cannot_count_stay_never(void **state)
+static void never_and_overflowing_times_stay_never(void **state)
 {
     uint64_t last = TIME_NEVER / TIME_NS; /* nanosecond that has a picosecond */
     (void)state;
@@ -113,11 +113,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_written_in_the_largest_unit_that_fits),
         cmocka_unit_test(digits_beyond_are_cut_off),
-        cmocka_unit_test(what_is_written_can_be_read),
+        cmocka_unit_test(a_written_file_can_be_read),
         cmocka_unit_test(times_have_a_unit_and_an_end),
         cmocka_unit_test(nanoseconds_are_read_by_the_same_rules_and_rounded_up),
         cmocka_unit_test(the_current_time_is_rounded_down_and_a_time_to_wait_for_up),
-        cmocka_unit_test(never_and_what_picoseconds_cannot_count_stay_never),
+        cmocka_unit_test(never_and_overflowing_times_stay_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Threads that commands lend to the cores: each job once, whoever brings it. */
+/* The thread pool of commands: each job runs once, in nested and in concurrent batches. */
 #include "cli/workers.h"
 
 #include <pthread.h>
@@ -48,19 +48,19 @@ struct outer {
     struct counts counts;
 };
 
-static void bring_jobs(void *context, size_t index)
+static void run_nested_batch(void *context, size_t index)
 {
     struct outer *outer = context;
     (void)index;
     workers_run(outer->workers, MOST, count_job, &outer->counts);
 }
 
-static void a_job_may_bring_jobs_of_its_own(void **state)
+static void a_job_may_run_a_batch(void **state)
 {
     struct workers workers = workers_of_threads(3);
     struct outer outer = {.workers = &workers};
     (void)state;
-    workers_run(&workers, INNER, bring_jobs, &outer);
+    workers_run(&workers, INNER, run_nested_batch, &outer);
     assert_each(&outer.counts, MOST, INNER);
 }
 
@@ -72,7 +72,7 @@ static void *run_rounds(void *context)
     return NULL;
 }
 
-static void two_threads_may_bring_jobs_at_the_same_time(void **state)
+static void two_threads_may_run_batches_at_the_same_time(void **state)
 {
     struct workers workers = workers_of_threads(2);
     static struct outer mine, other;
@@ -86,8 +86,8 @@ static void two_threads_may_bring_jobs_at_the_same_time(void **state)
     assert_each(&other.counts, MOST, ROUNDS);
 }
 
-/* Needs two threads at once: each waits until the other has been there. */
-static void meet(void *context, size_t index)
+/* Needs two threads at the same time: each waits for the other. */
+static void wait_for_the_other(void *context, size_t index)
 {
     atomic_uint *there = context;
     (void)index;
@@ -96,13 +96,13 @@ static void meet(void *context, size_t index)
         pthread_testcancel();
 }
 
-static void two_threads_work_side_by_side(void **state)
+static void a_batch_runs_on_two_threads(void **state)
 {
     struct workers workers = workers_of_threads(2);
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         atomic_uint there = 0;
-        workers_run(&workers, 2, meet, &there);
+        workers_run(&workers, 2, wait_for_the_other, &there);
         assert_int_equal(atomic_load(&there), 2);
     }
 }
@@ -111,9 +111,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_job_runs_once),
-        cmocka_unit_test(a_job_may_bring_jobs_of_its_own),
-        cmocka_unit_test(two_threads_may_bring_jobs_at_the_same_time),
-        cmocka_unit_test(two_threads_work_side_by_side),
+        cmocka_unit_test(a_job_may_run_a_batch),
+        cmocka_unit_test(two_threads_may_run_batches_at_the_same_time),
+        cmocka_unit_test(a_batch_runs_on_two_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

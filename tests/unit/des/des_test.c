@@ -107,7 +107,7 @@ static void an_event_without_delay_comes_after_those_of_the_same_time_only(void 
 }
 
 /* A million at one moment: anything quadratic would not end. */
-static void a_crowd_at_one_moment_is_served_in_order(void **state)
+static void many_events_of_one_time_come_in_order(void **state)
 {
     (void)state;
     struct des *des = des_new();
@@ -126,7 +126,7 @@ static void a_crowd_at_one_moment_is_served_in_order(void **state)
 
 /* Clock */
 
-static void the_clock_moves_to_the_limit_when_nothing_comes_before_it(void **state)
+static void the_clock_moves_to_the_limit_without_an_earlier_event(void **state)
 {
     (void)state;
     struct des *des = des_new();
@@ -160,7 +160,7 @@ static void the_clock_never_moves_back(void **state)
 }
 
 /* Looking ahead must not commit the queue to the time it saw. */
-static void something_earlier_than_the_next_time_seen_still_comes_first(void **state)
+static void an_event_before_the_next_time_read_comes_first(void **state)
 {
     (void)state;
     struct des *des = des_new();
@@ -178,7 +178,7 @@ static void something_earlier_than_the_next_time_seen_still_comes_first(void **s
     des_free(des);
 }
 
-static void what_is_scheduled_for_never_is_not_kept(void **state)
+static void events_for_never_are_not_stored(void **state)
 {
     (void)state;
     struct des *des = des_new();
@@ -210,8 +210,8 @@ static void a_cancelled_event_never_comes(void **state)
     des_free(des);
 }
 
-/* So many that what is left of them gets swept, the crowd's slot included. */
-static void cancelling_many_leaves_a_half_served_crowd_in_order(void **state)
+/* Enough to sweep all slots, that of the equal times included. */
+static void cancelling_many_keeps_the_order_of_a_half_popped_slot(void **state)
 {
     (void)state;
     enum { CROWD = 100, SERVED = 45, FAR = 5000 };
@@ -278,7 +278,7 @@ static size_t memory_in_use(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* Sanitizers bring an allocator of their own, of which mallinfo2() knows nothing. */
+/* Sanitizers replace the allocator, so that mallinfo2() does not count. */
 static bool memory_is_counted(void)
 {
     size_t before = memory_in_use();
@@ -498,8 +498,8 @@ static void tiny_delays_agree_with_a_plain_list(void **state)
     check_against_list(tiny_delay);
 }
 
-/* FIFOs beside a list that knows the rule: by time, then those in no fifo, then fifo by fifo, each
- * in the order of posting. What comes before the last one of its fifo counts as in none. */
+/* FIFOs against a plain list: sorted by time, then events in no FIFO, then by FIFO, each in the
+ * order of posting. An event before the last one of its FIFO counts as in none. */
 struct posted {
     uint64_t time;
     uint32_t rank, number; /* rank: 0, or one more than its fifo */
@@ -567,13 +567,13 @@ int main(void)
         cmocka_unit_test(the_earliest_comes_first),
         cmocka_unit_test(equal_times_come_in_the_order_of_scheduling),
         cmocka_unit_test(an_event_without_delay_comes_after_those_of_the_same_time_only),
-        cmocka_unit_test(a_crowd_at_one_moment_is_served_in_order),
-        cmocka_unit_test(the_clock_moves_to_the_limit_when_nothing_comes_before_it),
+        cmocka_unit_test(many_events_of_one_time_come_in_order),
+        cmocka_unit_test(the_clock_moves_to_the_limit_without_an_earlier_event),
         cmocka_unit_test(the_clock_never_moves_back),
-        cmocka_unit_test(something_earlier_than_the_next_time_seen_still_comes_first),
-        cmocka_unit_test(what_is_scheduled_for_never_is_not_kept),
+        cmocka_unit_test(an_event_before_the_next_time_read_comes_first),
+        cmocka_unit_test(events_for_never_are_not_stored),
         cmocka_unit_test(a_cancelled_event_never_comes),
-        cmocka_unit_test(cancelling_many_leaves_a_half_served_crowd_in_order),
+        cmocka_unit_test(cancelling_many_keeps_the_order_of_a_half_popped_slot),
         cmocka_unit_test(the_next_time_follows_cancelling),
         cmocka_unit_test(a_stale_handle_is_harmless),
         cmocka_unit_test(timers_set_and_cancelled_leave_memory_flat),

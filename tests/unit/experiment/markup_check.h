@@ -1,5 +1,5 @@
-/* Is a text well-formed markup? As far as weft writes it: tags that nest, attributes in double
- * quotes, the named references, no control characters. For tests. */
+/* Checks that markup is well-formed, as far as weft writes it: nested tags, attributes in double
+ * quotes, named references, no control characters. */
 #ifndef WEFT_TESTS_MARKUP_CHECK_H
 #define WEFT_TESTS_MARKUP_CHECK_H
 
@@ -19,7 +19,7 @@ static inline const char *markup_check_reference(const char *at)
     return at[1] == '#' && length && at[2 + length] == ';' ? at + length + 3 : NULL;
 }
 
-/* The end of a tag's attributes, at '/' or '>'; NULL if they are no attributes. */
+/* The end of the attributes of a tag, at '/' or '>'; NULL if they are malformed. */
 static inline const char *markup_check_attributes(const char *at)
 {
     for (;;) {

@@ -1,5 +1,5 @@
-/* Arrivals: the distributions are what they claim to be. Seeds are fixed; bounds are five standard
- * deviations of what is measured, derived beside each (one false alarm in a million seeds). */
+/* Arrivals: tests of the distributions. Seeds are fixed; bounds are five standard deviations,
+ * derived beside each (one false alarm in a million seeds). */
 #include "fabric/traffic.h"
 
 #include <math.h>
@@ -255,7 +255,7 @@ static void a_burst_is_of_geometric_length_and_at_one_time(void **state)
     traffic_release(&traffic);
 }
 
-static void saturated_senders_stand_at_their_start(void **state)
+static void times_of_saturated_senders_stay_at_the_start(void **state)
 {
     (void)state;
     struct traffic traffic = traffic_of_two(ARRIVAL_SATURATED, 0);
@@ -322,7 +322,7 @@ int main(void)
         cmocka_unit_test(constant_senders_differ_only_in_their_phase),
         cmocka_unit_test(bursty_senders_keep_their_rate),
         cmocka_unit_test(a_burst_is_of_geometric_length_and_at_one_time),
-        cmocka_unit_test(saturated_senders_stand_at_their_start),
+        cmocka_unit_test(times_of_saturated_senders_stay_at_the_start),
         cmocka_unit_test(nothing_is_made_from_the_stop_on),
         cmocka_unit_test(the_longest_times_end_in_never),
     };

@@ -1,5 +1,5 @@
-/* Programs at ports: what reaches them, what is said for those who are not there, and which keys a
- * packet needs on its way. */
+/* Consumers at ports: their deliveries, responses without a consumer, and the keys that a packet
+ * needs. */
 #include "fixture.h"
 
 /* manager H - 1 A 2 - target T, and a third adapter at port 3. */
@@ -23,8 +23,8 @@ static void star_up(struct star *star)
     world_bring_up(world, world_port(world, star->manager, 1));
 }
 
-static bool ask_lid(struct star *star, uint32_t node, unsigned class, unsigned method,
-                    unsigned attribute, struct fabric_delivery *answer)
+static bool request_lid(struct star *star, uint32_t node, unsigned class, unsigned method,
+                        unsigned attribute, struct fabric_delivery *answer)
 {
     uint8_t mad[MAD_BYTES];
     mad_fill(mad, class, method, attribute, 0);
@@ -32,7 +32,7 @@ static bool ask_lid(struct star *star, uint32_t node, unsigned class, unsigned m
                           answer);
 }
 
-static void sm_info_goes_to_whoever_is_attached(void **state)
+static void sm_info_goes_to_the_attached_consumer(void **state)
 {
     (void)state;
     struct star star;
@@ -41,7 +41,7 @@ static void sm_info_goes_to_whoever_is_attached(void **state)
     uint32_t port = world_port(&star.world, star.target, 1);
     fabric_attach(star.world.fabric, port);
     assert_true(
-        ask_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &delivery));
+        request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &delivery));
     assert_int_equal(delivery.port, port);
     assert_int_equal(wire_get(delivery.mad, MAD_METHOD), METHOD_GET);
     assert_int_equal(delivery.header.slid, world_lid(&star.world, star.manager));
@@ -49,7 +49,7 @@ static void sm_info_goes_to_whoever_is_attached(void **state)
     world_end(&star.world);
 }
 
-static void a_consumer_can_answer_a_directed_question(void **state)
+static void a_consumer_can_answer_a_directed_request(void **state)
 {
     (void)state;
     struct star star;
@@ -75,16 +75,16 @@ static void requests_without_a_consumer_are_answered_unsupported(void **state)
     (void)state;
     static const struct {
         unsigned class, method, attribute;
-    } questions[] = {{CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO},
-                     {CLASS_SUBN_LID, METHOD_SET, ATTRIBUTE_SM_INFO},
-                     {CLASS_SUBN_ADM, METHOD_GET, 0x11},
-                     {CLASS_DEVICE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO}};
+    } requests[] = {{CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO},
+                    {CLASS_SUBN_LID, METHOD_SET, ATTRIBUTE_SM_INFO},
+                    {CLASS_SUBN_ADM, METHOD_GET, 0x11},
+                    {CLASS_DEVICE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO}};
     struct star star;
     star_up(&star);
     struct fabric_delivery answer;
-    for (unsigned i = 0; i < sizeof questions / sizeof questions[0]; i++) {
-        assert_true(ask_lid(&star, star.target, questions[i].class, questions[i].method,
-                            questions[i].attribute, &answer));
+    for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        assert_true(request_lid(&star, star.target, requests[i].class, requests[i].method,
+                                requests[i].attribute, &answer));
         assert_int_equal(wire_get(answer.mad, MAD_METHOD), METHOD_GET_RESP);
         assert_int_equal(wire_get(answer.mad, MAD_STATUS), STATUS_BAD_ATTRIBUTE);
         assert_int_equal(answer.header.slid, world_lid(&star.world, star.target));
@@ -94,11 +94,11 @@ static void requests_without_a_consumer_are_answered_unsupported(void **state)
     fabric_attach(star.world.fabric, port);
     fabric_detach(star.world.fabric, port); /* one is left */
     assert_true(
-        ask_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &answer));
+        request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &answer));
     assert_int_equal(answer.port, port);
     fabric_detach(star.world.fabric, port);
     assert_true(
-        ask_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &answer));
+        request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &answer));
     assert_int_equal(answer.port, star.world.manager);
     world_end(&star.world);
 }
@@ -110,15 +110,15 @@ static void other_methods_without_a_consumer_are_dropped(void **state)
     star_up(&star);
     struct fabric_delivery answer;
     assert_false(
-        ask_lid(&star, star.target, CLASS_SUBN_LID, METHOD_TRAP, ATTRIBUTE_NOTICE, &answer));
-    assert_false(
-        ask_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET_RESP, ATTRIBUTE_NODE_INFO, &answer));
-    assert_false(ask_lid(&star, star.target, CLASS_SUBN_ADM, METHOD_GET_TABLE, 0x11, &answer));
-    assert_false(ask_lid(&star, star.target, CLASS_CM, METHOD_SEND, 0x10, &answer));
+        request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_TRAP, ATTRIBUTE_NOTICE, &answer));
+    assert_false(request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET_RESP,
+                             ATTRIBUTE_NODE_INFO, &answer));
+    assert_false(request_lid(&star, star.target, CLASS_SUBN_ADM, METHOD_GET_TABLE, 0x11, &answer));
+    assert_false(request_lid(&star, star.target, CLASS_CM, METHOD_SEND, 0x10, &answer));
     world_end(&star.world);
 }
 
-static void mads_at_the_wrong_queue_pair_or_lid_go_nowhere(void **state)
+static void mads_to_the_wrong_queue_pair_or_lid_are_dropped(void **state)
 {
     (void)state;
     struct star star;
@@ -227,10 +227,10 @@ static void set_p_key(struct star *star, uint32_t node, unsigned port, unsigned 
                      0);
 }
 
-/* What comes of a performance question with this key; its trap number, 0 for the answer, -1 for
- * silence. */
-static int ask_with_keys(struct star *star, uint16_t p_key, uint32_t q_key,
-                         struct fabric_delivery *delivery)
+/* Sends a performance query with this key; returns the number of the trap, 0 for a response, -1 for
+ * none. */
+static int request_with_keys(struct star *star, uint16_t p_key, uint32_t q_key,
+                             struct fabric_delivery *delivery)
 {
     uint8_t mad[MAD_BYTES];
     mad_fill(mad, CLASS_PERFORMANCE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
@@ -253,8 +253,8 @@ static void a_wrong_p_key_is_dropped_at_the_end_with_trap_257(void **state)
     struct star star;
     star_up(&star);
     struct fabric_delivery delivery;
-    assert_int_equal(ask_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 0);
-    assert_int_equal(ask_with_keys(&star, 0x8123, Q_KEY_GSI, &delivery), 257);
+    assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 0);
+    assert_int_equal(request_with_keys(&star, 0x8123, Q_KEY_GSI, &delivery), 257);
     const uint8_t *details = delivery.mad + SMP_DATA_OFFSET + NOTICE_AT_DETAILS;
     assert_int_equal(wire_get(details, TRAP_BAD_P_KEY_LID1), world_lid(&star.world, star.manager));
     assert_int_equal(wire_get(details, TRAP_BAD_P_KEY_LID2), world_lid(&star.world, star.target));
@@ -264,8 +264,9 @@ static void a_wrong_p_key_is_dropped_at_the_end_with_trap_257(void **state)
     assert_int_equal(delivery.header.slid, world_lid(&star.world, star.target));
     assert_int_equal(world_info(&star.world, star.target, 1, PORT_INFO_P_KEY_VIOLATIONS), 1);
     set_p_key(&star, star.target, 0, 0x8123);
-    /* The target answers now; it is the manager that does not have that key, and tells itself. */
-    assert_int_equal(ask_with_keys(&star, 0x8123, Q_KEY_GSI, &delivery), 257);
+    /* The target responds now; the manager's own port does not have that key and reports the
+     * response. */
+    assert_int_equal(request_with_keys(&star, 0x8123, Q_KEY_GSI, &delivery), 257);
     assert_int_equal(delivery.header.slid, world_lid(&star.world, star.manager));
     assert_int_equal(world_info(&star.world, star.manager, 1, PORT_INFO_P_KEY_VIOLATIONS), 1);
     world_end(&star.world);
@@ -277,14 +278,14 @@ static void a_wrong_q_key_is_dropped_with_trap_258(void **state)
     struct star star;
     star_up(&star);
     struct fabric_delivery delivery;
-    assert_int_equal(ask_with_keys(&star, 0xFFFF, 0x1234, &delivery), 258);
+    assert_int_equal(request_with_keys(&star, 0xFFFF, 0x1234, &delivery), 258);
     const uint8_t *details = delivery.mad + SMP_DATA_OFFSET + NOTICE_AT_DETAILS;
     assert_int_equal(wire_get(details, TRAP_BAD_Q_KEY_KEY), 0x1234);
     assert_int_equal(world_info(&star.world, star.target, 1, PORT_INFO_Q_KEY_VIOLATIONS), 1);
     world_end(&star.world);
 }
 
-static void a_switch_enforces_partitions_where_it_is_told_to(void **state)
+static void a_switch_enforces_partitions_where_enabled(void **state)
 {
     (void)state;
     static const struct {
@@ -297,11 +298,11 @@ static void a_switch_enforces_partitions_where_it_is_told_to(void **state)
         star_up(&star);
         struct fabric_delivery delivery;
         set_p_key(&star, star.middle, ways[i].port, 0x8001);
-        assert_int_equal(ask_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 0); /* not yet */
+        assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 0); /* not yet */
         assert_int_equal(world_set_port(&star.world, world_path(&star.world, star.middle),
                                         ways[i].port, ways[i].direction, 1),
                          0);
-        assert_int_equal(ask_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 259);
+        assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 259);
         const uint8_t *details = delivery.mad + SMP_DATA_OFFSET + NOTICE_AT_DETAILS;
         assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_SWITCH_LID),
                          world_lid(&star.world, star.middle));
@@ -309,14 +310,14 @@ static void a_switch_enforces_partitions_where_it_is_told_to(void **state)
         assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_P_KEY), 0xFFFF);
         assert_int_equal(world_counter(&star.world, star.middle, ways[i].port, ways[i].counter), 1);
         assert_int_equal(world_counter(&star.world, star.middle, 1, COUNTER_RCV_SWITCH_RELAY), 0);
-        /* SMPs know no partitions. */
-        assert_true(ask_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO,
-                            &delivery));
+        /* Partitions do not apply to SMPs. */
+        assert_true(request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO,
+                                &delivery));
         world_end(&star.world);
     }
 }
 
-static void a_switchs_own_packets_pass_outbound_enforcement(void **state)
+static void own_packets_of_a_switch_pass_outbound_enforcement(void **state)
 {
     (void)state;
     struct star star;
@@ -336,7 +337,7 @@ static void a_switchs_own_packets_pass_outbound_enforcement(void **state)
     world_end(world);
 }
 
-static void a_level_that_maps_to_lane_15_is_discarded(void **state)
+static void an_sl_that_maps_to_vl_15_is_discarded(void **state)
 {
     (void)state;
     struct star star;
@@ -348,7 +349,7 @@ static void a_level_that_maps_to_lane_15_is_discarded(void **state)
     assert_int_equal(world_ask(world, world_path(world, star.middle), METHOD_SET,
                                ATTRIBUTE_SL2VL_TABLE, 1 << 8 | 2, data),
                      0);
-    assert_int_equal(ask_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), -1);
+    assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), -1);
     assert_int_equal(world_counter(world, star.middle, 1, COUNTER_RCV_SWITCH_RELAY), 1);
     world_end(world);
 }
@@ -370,9 +371,9 @@ static void levels_beyond_15_do_no_harm(void **state)
     world_end(&star.world);
 }
 
-/* What the operating system knows */
+/* Attributes that the operating system reads */
 
-static void a_port_can_be_asked_without_the_wire(void **state)
+static void attributes_of_a_port_can_be_read_without_mads(void **state)
 {
     (void)state;
     struct star star;
@@ -426,21 +427,21 @@ static void many_deliveries_wait_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sm_info_goes_to_whoever_is_attached),
-        cmocka_unit_test(a_consumer_can_answer_a_directed_question),
+        cmocka_unit_test(sm_info_goes_to_the_attached_consumer),
+        cmocka_unit_test(a_consumer_can_answer_a_directed_request),
         cmocka_unit_test(requests_without_a_consumer_are_answered_unsupported),
         cmocka_unit_test(other_methods_without_a_consumer_are_dropped),
-        cmocka_unit_test(mads_at_the_wrong_queue_pair_or_lid_go_nowhere),
+        cmocka_unit_test(mads_to_the_wrong_queue_pair_or_lid_are_dropped),
         cmocka_unit_test(path_bits_choose_among_the_ports_own_lids_only),
         cmocka_unit_test(a_manager_shows_in_the_capability_mask_and_in_trap_144),
         cmocka_unit_test(a_manager_at_a_switch_shows_at_its_port_0),
         cmocka_unit_test(a_wrong_p_key_is_dropped_at_the_end_with_trap_257),
         cmocka_unit_test(a_wrong_q_key_is_dropped_with_trap_258),
-        cmocka_unit_test(a_switch_enforces_partitions_where_it_is_told_to),
-        cmocka_unit_test(a_switchs_own_packets_pass_outbound_enforcement),
-        cmocka_unit_test(a_level_that_maps_to_lane_15_is_discarded),
+        cmocka_unit_test(a_switch_enforces_partitions_where_enabled),
+        cmocka_unit_test(own_packets_of_a_switch_pass_outbound_enforcement),
+        cmocka_unit_test(an_sl_that_maps_to_vl_15_is_discarded),
         cmocka_unit_test(levels_beyond_15_do_no_harm),
-        cmocka_unit_test(a_port_can_be_asked_without_the_wire),
+        cmocka_unit_test(attributes_of_a_port_can_be_read_without_mads),
         cmocka_unit_test(many_deliveries_wait_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

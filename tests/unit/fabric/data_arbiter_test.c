@@ -38,7 +38,7 @@ static void measure_shares(struct net *net, double shares[SENDERS])
     net_run(net, 30 * TIME_MS);
     assert_true(net_share(net, receiver, since) > 0.999);
     for (unsigned i = 0; i < SENDERS; i++)
-        shares[i] = (double)net->lane_bytes[i] / (double)net->received_bytes[receiver];
+        shares[i] = (double)net->vl_bytes[i] / (double)net->received_bytes[receiver];
 }
 
 static void expect_shares(struct net *net, const double expected[SENDERS])
@@ -47,7 +47,7 @@ static void expect_shares(struct net *net, const double expected[SENDERS])
     measure_shares(net, shares);
     for (unsigned i = 0; i < SENDERS; i++)
         if (shares[i] < expected[i] - 0.02 || shares[i] > expected[i] + 0.02)
-            fail_msg("lane %u has %.4f of the link, not %.4f", i, shares[i], expected[i]);
+            fail_msg("VL %u has %.4f of the link, not %.4f", i, shares[i], expected[i]);
 }
 
 /* Sizes on the wire that are whole blocks: 230 + 26 = 4 * 64. */
@@ -117,7 +117,7 @@ static void a_vl_in_no_table_never_sends(void **state)
     net_arbitrate(&net, 0, OUTPUT, false, "0:4 1:4 2:0");
     start_funnel(&net, same_size);
     expect_shares(&net, (double[]){0.5, 0.5, 0, 0});
-    assert_int_equal(net.lane_bytes[2] + net.lane_bytes[3], 0);
+    assert_int_equal(net.vl_bytes[2] + net.vl_bytes[3], 0);
     /* And is fed again once it is in one. */
     net_arbitrate(&net, 0, OUTPUT, false, "0:4 1:4 2:4 3:4");
     expect_shares(&net, (double[]){0.25, 0.25, 0.25, 0.25});
@@ -164,11 +164,11 @@ static void a_limit_of_255_is_none(void **state)
     (void)state;
     begin_priorities(&net, 255);
     expect_shares(&net, (double[]){0, 0, 0.75, 0.25});
-    assert_int_equal(net.lane_bytes[0] + net.lane_bytes[1], 0);
+    assert_int_equal(net.vl_bytes[0] + net.vl_bytes[1], 0);
     net_end(&net);
 }
 
-/* Low priority takes what high priority leaves. */
+/* Low priority gets the rest. */
 static void low_priority_fills_the_gaps(void **state)
 {
     struct net net;
@@ -229,7 +229,7 @@ static void inputs_share_an_output_evenly(void **state)
     }
 }
 
-/* Four slow links into a fast one: what comes in slowly must not keep the fast output waiting. */
+/* Four slow links into a fast one: slow inputs must not block the fast output. */
 static void slow_inputs_together_fill_a_fast_output(void **state)
 {
     (void)state;
@@ -321,14 +321,14 @@ static void vls_to_one_output_share_the_crossbar_round_robin(void **state)
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 3, 1), 256, 0);
     net_flow(&net, net_port(&net, 2, 1), net_port(&net, 3, 1), 256, 1);
     net_run(&net, 20 * TIME_MS);
-    double first = (double)net.lane_bytes[0], second = (double)net.lane_bytes[1];
-    print_message("lanes of one output: %.3f and %.3f\n", first / (first + second),
+    double first = (double)net.vl_bytes[0], second = (double)net.vl_bytes[1];
+    print_message("VLs of one output: %.3f and %.3f\n", first / (first + second),
                   second / (first + second));
     assert_true(first > 0.45 * (first + second) && second > 0.45 * (first + second));
     net_end(&net);
 }
 
-/* Two VLs of one input, to outputs that nobody else wants. */
+/* Two VLs of one input, to different outputs without other traffic. */
 static void vls_of_one_input_share_the_crossbar_round_robin(void **state)
 {
     struct net net;
@@ -337,8 +337,8 @@ static void vls_of_one_input_share_the_crossbar_round_robin(void **state)
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 3, 1), 256, 1);
     net_run(&net, 20 * TIME_MS);
-    double first = (double)net.lane_bytes[0], second = (double)net.lane_bytes[1];
-    print_message("lanes of one input: %.3f and %.3f\n", first / (first + second),
+    double first = (double)net.vl_bytes[0], second = (double)net.vl_bytes[1];
+    print_message("VLs of one input: %.3f and %.3f\n", first / (first + second),
                   second / (first + second));
     assert_true(first > 0.45 * (first + second) && second > 0.45 * (first + second));
     net_end(&net);
@@ -387,8 +387,8 @@ static void no_vl_starves_between_a_busy_input_and_a_busy_output(void **state)
     }
 }
 
-/* The same with a third input that sends to output 4 on VL 0. When VL 1 of that output is
- * stopped, or the output closed, nobody may wait there any longer for a turn that does not come. */
+/* A third input sends to output 4 on VL 0. When VL 1 of that output is stopped, or the output
+ * closes, no reservation may remain there. */
 static void an_output_is_not_reserved_for_a_blocked_input(void **state)
 {
     struct net net;
@@ -408,7 +408,7 @@ static void an_output_is_not_reserved_for_a_blocked_input(void **state)
         net_run(&net, 20 * TIME_US);
         net_forget(&net);
         net_run(&net, 100 * TIME_US);
-        assert_true(net.lane_bytes[0] > 0 && net.traffic_packets[0] > 10);
+        assert_true(net.vl_bytes[0] > 0 && net.traffic_packets[0] > 10);
         net_arbitrate(&net, 0, 4, false, "0:4 1:4");
     }
     net_drain(&net, TIME_MS);

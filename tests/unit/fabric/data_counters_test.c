@@ -1,4 +1,4 @@
-/* Data packets in the performance counters: what tools read by MAD, and what the fabric shows. */
+/* Data packets in the performance counters, read by MAD and from the fabric. */
 #include "data_fixture.h"
 
 enum { WORDS = (282 - 2) / 4 }; /* of a packet of 256 bytes, without its last checksum */
@@ -18,8 +18,8 @@ static uint64_t counter(const struct net *net, uint32_t node, unsigned port, enu
 
 /* Get or Set of PortCounters or their extended shape, as perfquery sends them, from an adapter to
  * the node with this LID. */
-static void ask(struct net *net, uint32_t from, uint16_t lid, unsigned method, unsigned attribute,
-                unsigned port, uint8_t *data)
+static void request(struct net *net, uint32_t from, uint16_t lid, unsigned method,
+                    unsigned attribute, unsigned port, uint8_t *data)
 {
     struct fabric_delivery answer;
     uint8_t mad[MAD_BYTES] = {0};
@@ -74,8 +74,8 @@ static void both_ends_count_what_a_link_carried(void **state)
     net_end(&net);
 }
 
-/* Asked by MAD while packets are on their way; clearing works, and nothing is counted twice. */
-static void tools_see_them_by_mad(void **state)
+/* Read by MAD while packets are in flight; clearing works, and no packet counts twice. */
+static void counters_are_read_and_cleared_by_mad(void **state)
 {
     struct net net;
     uint8_t data[MAD_BYTES];
@@ -88,26 +88,26 @@ static void tools_see_them_by_mad(void **state)
     uint64_t before = 0;
     for (unsigned i = 0; i < 10; i++) {
         net_run(&net, 100 * TIME_US);
-        ask(&net, a, net.lids[a], METHOD_GET, ATTRIBUTE_PORT_COUNTERS, 1, data);
+        request(&net, a, net.lids[a], METHOD_GET, ATTRIBUTE_PORT_COUNTERS, 1, data);
         uint64_t sent = wire_get(data, PORT_COUNTERS_TRANSMIT_PACKETS);
         /* The link carries a packet in 1.128 us; the MAD stays in the node. */
         assert_true(i == 0 || (sent - before > 80 && sent - before < 100));
         before = sent;
     }
-    /* The receiver, asked over the fabric: only the MADs differ. */
-    ask(&net, a, net.lids[b], METHOD_GET, ATTRIBUTE_PORT_COUNTERS_EXT, 1, data);
+    /* The receiver, queried over the fabric: only the MADs differ. */
+    request(&net, a, net.lids[b], METHOD_GET, ATTRIBUTE_PORT_COUNTERS_EXT, 1, data);
     uint64_t received = wire_get(data, PORT_COUNTERS_EXT_RECEIVE_PACKETS);
     assert_true(received >= net.received[b] && received <= net.received[b] + 12 + 2);
-    ask(&net, a, net.lids[a], METHOD_SET, ATTRIBUTE_PORT_COUNTERS, 1, data);
+    request(&net, a, net.lids[a], METHOD_SET, ATTRIBUTE_PORT_COUNTERS, 1, data);
     net_stop_all(&net);
     net_run(&net, TIME_MS);
-    ask(&net, a, net.lids[a], METHOD_GET, ATTRIBUTE_PORT_COUNTERS, 1, data);
+    request(&net, a, net.lids[a], METHOD_GET, ATTRIBUTE_PORT_COUNTERS, 1, data);
     uint64_t left = wire_get(data, PORT_COUNTERS_TRANSMIT_PACKETS);
     assert_true(left > 0 && left < 20);
     net_end(&net);
 }
 
-/* The output is told to stop: its VL has a packet and no credits. */
+/* The output stops: its VL has a packet and no credits. */
 static void time_without_credits_is_time_waited(void **state)
 {
     struct net net;
@@ -132,8 +132,7 @@ static void time_without_credits_is_time_waited(void **state)
     net_end(&net);
 }
 
-/* A wait that has not ended yet is seen, too. */
-static void a_wait_is_seen_while_it_lasts(void **state)
+static void a_wait_counts_before_it_ends(void **state)
 {
     struct net net;
     (void)state;
@@ -150,7 +149,7 @@ static void a_wait_is_seen_while_it_lasts(void **state)
     net_end(&net);
 }
 
-static void what_is_lost_on_the_link_was_not_received(void **state)
+static void packets_lost_on_the_link_do_not_count_as_received(void **state)
 {
     struct net net;
     (void)state;
@@ -226,7 +225,7 @@ static void multicasts_are_counted_apart(void **state)
 }
 
 /* A node that comes back counts from 0, its neighbours go on. */
-static void a_revived_node_counts_anew(void **state)
+static void a_restarted_node_counts_from_zero(void **state)
 {
     struct net net;
     (void)state;
@@ -294,13 +293,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends_count_what_a_link_carried),
-        cmocka_unit_test(tools_see_them_by_mad),
+        cmocka_unit_test(counters_are_read_and_cleared_by_mad),
         cmocka_unit_test(time_without_credits_is_time_waited),
-        cmocka_unit_test(a_wait_is_seen_while_it_lasts),
-        cmocka_unit_test(what_is_lost_on_the_link_was_not_received),
+        cmocka_unit_test(a_wait_counts_before_it_ends),
+        cmocka_unit_test(packets_lost_on_the_link_do_not_count_as_received),
         cmocka_unit_test(refusals_are_counted_where_they_happen),
         cmocka_unit_test(multicasts_are_counted_apart),
-        cmocka_unit_test(a_revived_node_counts_anew),
+        cmocka_unit_test(a_restarted_node_counts_from_zero),
         cmocka_unit_test(counters_never_go_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

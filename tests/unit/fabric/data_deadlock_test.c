@@ -6,8 +6,8 @@
 
 enum { RING = 6 };
 
-/* Everybody sends to the adapter two switches ahead, one VL, buffers of three packets; with
- * minimal routes every switch passes on what every other waits with. */
+/* Each adapter sends to the one two switches ahead, on one VL, with buffers of three packets; with
+ * minimal routes the switches wait for each other. */
 static void begin_ring(struct net *net, bool up_down)
 {
     net->options.node.agent.data_vls = 1;
@@ -92,7 +92,7 @@ static void deadlock_checks_run_only_if_enabled(void **state)
     net_end(&net);
 }
 
-static void the_same_ring_with_up_down_routes_does_not(void **state)
+static void a_ring_with_up_down_routes_does_not_deadlock(void **state)
 {
     struct net net;
     (void)state;
@@ -186,7 +186,7 @@ static void a_lifetime_limit_set_later_breaks_a_deadlock(void **state)
     }
 }
 
-/* New tables do not help what stands still; a switch that dies does. */
+/* New tables do not end a deadlock; the failure of a switch does. */
 static void a_failed_switch_ends_its_deadlock(void **state)
 {
     struct net net;
@@ -212,7 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_with_minimal_routes_deadlocks_and_reports_it_once),
         cmocka_unit_test(deadlock_checks_run_only_if_enabled),
-        cmocka_unit_test(the_same_ring_with_up_down_routes_does_not),
+        cmocka_unit_test(a_ring_with_up_down_routes_does_not_deadlock),
         cmocka_unit_test(congestion_is_no_deadlock),
         cmocka_unit_test(lifetimes_break_deadlocks),
         cmocka_unit_test(a_lifetime_limit_set_later_breaks_a_deadlock),

@@ -106,7 +106,7 @@ void net_ring(struct net *net, unsigned switches)
         net_link(net, i, 3, net_adapter(net, 1), 1);
 }
 
-/* ---- what the observer hears ---- */
+/* ---- observer ---- */
 
 static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
@@ -115,7 +115,7 @@ static void note_delivered(void *context, uint64_t now, const struct packet_view
         vec_push(&net->deliveries, ((struct net_end){now, *packet}));
     net->received[packet->destination]++;
     net->received_bytes[packet->destination] += packet->bytes;
-    net->lane_bytes[packet->sl] += packet->bytes;
+    net->vl_bytes[packet->sl] += packet->bytes;
     net->traffic_packets[packet->traffic % MOST_TRAFFICS]++;
 }
 
@@ -449,8 +449,8 @@ uint64_t net_now(const struct net *net)
     return fabric_network_time(net->fabric);
 }
 
-/* Since the last look no link was busy for longer than that is ago, what is being sent now counted
- * as a whole; unless it was down meanwhile. */
+/* No link was busy for longer than the time since the last check, including the whole packet that
+ * is being sent; unless it was down meanwhile. */
 static void check_capacity(struct net *net, uint32_t index)
 {
     const struct port *port = &net->fabric->ports[index];
@@ -507,7 +507,7 @@ void net_forget(struct net *net)
     net->deliveries.count = 0;
     memset(net->received, 0, ports * sizeof *net->received);
     memset(net->received_bytes, 0, ports * sizeof *net->received_bytes);
-    memset(net->lane_bytes, 0, sizeof net->lane_bytes);
+    memset(net->vl_bytes, 0, sizeof net->vl_bytes);
     memset(net->traffic_packets, 0, sizeof net->traffic_packets);
     memset(net->lost, 0, sizeof net->lost);
 }

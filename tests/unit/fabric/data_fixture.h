@@ -1,6 +1,5 @@
-/* A world for data packets: a fabric without a manager, programmed by SMPs that each node sends to
- * itself, and an observer that writes down what became of every packet. Every stretch of time that
- * is run ends with the check of the conservation check. */
+/* A fabric for data packets, without a manager: each node is programmed by SMPs to itself. An
+ * observer records the end of every packet. Every run ends with the conservation check. */
 #ifndef WEFT_TESTS_FABRIC_DATA_FIXTURE_H
 #define WEFT_TESTS_FABRIC_DATA_FIXTURE_H
 
@@ -35,7 +34,7 @@ struct net {
     struct fabric *fabric;
     uint16_t *lids;         /* by port; 0: has none */
     uint8_t **tables;       /* by node, then LID; NULL for adapters */
-    uint16_t multicast;     /* what is sent to instead of receivers' LIDs, unless 0 … */
+    uint16_t multicast;     /* unless 0: replaces the LIDs of receivers … */
     uint32_t multicast_for; /* … or only instead of this port's, unless TOPOLOGY_NONE */
     unsigned traffics;
     struct net_usage *links; /* by port */
@@ -43,7 +42,7 @@ struct net {
     VEC(struct net_end) deliveries;
     uint64_t *received;       /* packets, by port */
     uint64_t *received_bytes; /* on the wire, by port */
-    uint64_t lane_bytes[16];  /* delivered, by service level */
+    uint64_t vl_bytes[16];    /* delivered, by service level */
     uint64_t traffic_packets[16];
     uint64_t lost[LOSS_CAUSES];
     uint32_t lost_at; /* the port of the last loss */
@@ -56,7 +55,7 @@ void net_init(struct net *net);
 uint32_t net_switch(struct net *net, unsigned ports);
 uint32_t net_adapter(struct net *net, unsigned ports);
 uint32_t net_port(const struct net *net, uint32_t node, unsigned port);
-/* Cables are 1X SDR (4 ns a byte) and 20 m long (100 ns), or as said. */
+/* The default cable is 1X SDR (4 ns a byte) and 20 m long (100 ns). */
 void net_link(struct net *net, uint32_t a, unsigned port_a, uint32_t b, unsigned port_b);
 void net_cable(struct net *net, uint32_t a, unsigned port_a, uint32_t b, unsigned port_b,
                enum link_width width, enum link_speed speed, unsigned metres);
@@ -77,13 +76,13 @@ void net_route_up_down(struct net *net, uint32_t root); /* never up again after 
 void net_route(struct net *net, uint32_t node, uint32_t destination, unsigned port);
 /* LIDs, tables and port states to the agents; the ports are active then, the clock has moved. */
 void net_bring_up(struct net *net);
-/* The same for one node, after its revival; and whatever of its links is up. Sends only: the agents
- * need some microseconds. */
+/* net_program() for one restarted node and its links that are up. Only sends: the agents need some
+ * microseconds. */
 void net_program(struct net *net, uint32_t node);
 void net_end(struct net *net); /* checks once more */
 
 /* ---- settings, at any time ---- */
-/* From the node to itself; waits for the answer and expects it to be good. */
+/* From the node to itself; waits for the response and checks its status. */
 void net_set(struct net *net, uint32_t node, unsigned port, unsigned attribute, uint32_t modifier,
              const uint8_t data[SMP_DATA_BYTES]);
 /* The same without waiting. */
@@ -99,11 +98,11 @@ void net_map(struct net *net, uint32_t node, unsigned input, unsigned output, un
 void net_arbitrate(struct net *net, uint32_t node, unsigned port, bool high, const char *entries);
 void net_p_key(struct net *net, uint32_t node, unsigned port, uint16_t p_key);
 void net_multicast(struct net *net, uint32_t node, uint16_t mlid, uint16_t port_mask);
-void net_write_table(struct net *net, uint32_t node); /* what net_route() changed */
+void net_write_table(struct net *net, uint32_t node); /* changed by net_route() */
 
 /* ---- traffic ---- */
-/* From now on, saturated, 256 bytes; add senders and receivers, change what is to be changed, then
- * net_start() takes it over. */
+/* Traffic from now on, saturated, 256 bytes. Add senders and receivers and change other fields,
+ * then call net_start(). */
 struct traffic net_traffic(const struct net *net);
 void net_member(struct traffic *traffic, uint32_t sender, uint32_t receiver); /* or NOBODY */
 void net_everybody(const struct net *net, struct traffic *traffic);           /* all adapters */
@@ -118,13 +117,13 @@ void net_stop_all(struct net *net);
 void net_run(struct net *net, uint64_t ps);
 void net_run_until(struct net *net, uint64_t time);
 uint64_t net_now(const struct net *net);
-void net_check(struct net *net); /* the conservation check; fails the test with what is wrong */
+void net_check(struct net *net); /* the conservation check; fails the test with its message */
 struct data_totals net_totals(struct net *net);
 uint64_t net_lost(struct net *net); /* of all causes */
-void net_forget(struct net *net);   /* what was observed so far */
+void net_forget(struct net *net);   /* observed so far */
 /* Stops all traffic and runs until nothing travels or waits; fails after `limit`. */
 void net_drain(struct net *net, uint64_t limit);
-/* Of a link's rate, what this port received in the time since net_forget(): 1 is all. */
+/* The share of the link rate that this port received since net_forget(). */
 double net_share(const struct net *net, uint32_t port, uint64_t since);
 uint64_t net_wire(const struct net *net, uint32_t port, uint64_t bytes); /* time for so many */
 

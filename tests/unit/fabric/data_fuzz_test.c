@@ -37,10 +37,10 @@ static void vary_speeds(struct net *net, struct rng *rng)
 
 static void vary_options(struct net *net, struct rng *rng)
 {
-    static const uint8_t lanes[] = {1, 2, 4, 8, 15};
+    static const uint8_t vl_counts[] = {1, 2, 4, 8, 15};
     static const uint32_t buffers[] = {640, 1024, 4096, 65536};
     struct fabric_options *options = &net->options;
-    options->node.agent.data_vls = lanes[draw(rng, 5)];
+    options->node.agent.data_vls = vl_counts[draw(rng, 5)];
     options->node.agent.vl_arbitration = 16;
     options->node.buffer_bytes = buffers[draw(rng, 4)];
     options->node.internal_percent = 50 + draw(rng, 4) * 50;
@@ -56,8 +56,8 @@ static void vary_options(struct net *net, struct rng *rng)
         options->node.agent.queue_life = (uint8_t)(2 + draw(rng, 6));
 }
 
-/* A group of all adapters, along the ways to and from one of them: a tree. What is sent to that one
- * goes to all. */
+/* A multicast group of all adapters, along the paths to and from one of them, which form a tree.
+ * Packets to that one go to all. */
 static void make_group(struct net *net)
 {
     uint32_t root_port = 0;
@@ -201,7 +201,7 @@ static void do_something(struct net *net, struct rng *rng)
     }
 }
 
-static void mend_everything(struct net *net, struct rng *rng)
+static void repair_everything(struct net *net, struct rng *rng)
 {
     for (uint32_t node = 0; node < net->topology.nodes.count; node++)
         fabric_set_node(net->fabric, node, true, NULL);
@@ -276,7 +276,7 @@ static void run_one(uint64_t seed, struct data_totals *sum)
         net_check(&net);
     }
     net_stop_all(&net);
-    mend_everything(&net, &rng);
+    repair_everything(&net, &rng);
     net.multicast = 0;
     net_drain(&net, 100 * TIME_MS);
     expect_health(&net);

@@ -85,7 +85,7 @@ static void an_armed_port_opens_when_data_arrives(void **state)
     net_end(&net);
 }
 
-/* What waits at an output when it is closed is lost; what is on the link arrives. */
+/* Packets that wait at an output when it closes are lost; packets on the link arrive. */
 static void closing_a_port_loses_what_waits_there(void **state)
 {
     struct net net;
@@ -188,7 +188,7 @@ static void links_that_come_back_carry_as_much_as_before(void **state)
         uint64_t since = net_now(&net);
         net_run(&net, 500 * TIME_US);
         assert_true(net_share(&net, net_port(&net, 3, 1), since) > 0.99);
-        assert_true(net.lane_bytes[0] > 0 && net.lane_bytes[1] > 0);
+        assert_true(net.vl_bytes[0] > 0 && net.vl_bytes[1] > 0);
     }
     assert_true(net_totals(&net).lost[LOSS_DEAD_LINK] > 0);
     net_drain(&net, 10 * TIME_MS);
@@ -221,7 +221,7 @@ static void nodes_that_come_back_carry_as_much_as_before(void **state)
         uint64_t since = net_now(&net);
         net_run(&net, 500 * TIME_US);
         assert_true(net_share(&net, net_port(&net, 3, 1), since) > 0.99);
-        assert_true(net.lane_bytes[0] > 0 && net.lane_bytes[1] > 0);
+        assert_true(net.vl_bytes[0] > 0 && net.vl_bytes[1] > 0);
     }
     assert_true(net_totals(&net).lost[LOSS_DEAD_NODE] > 0);
     net_drain(&net, 10 * TIME_MS);
@@ -241,7 +241,7 @@ static void a_failed_switch_loses_packets_in_it_and_on_the_way_to_it(void **stat
     fabric_set_node(net.fabric, 0, false, NULL);
     net_check(&net);
     net_drain(&net, TIME_MS);
-    /* All of it, but what had left the switch entirely. */
+    /* All packets except those that had left the switch entirely. */
     assert_true(net.lost[LOSS_DEAD_NODE] >= travelling - 1);
     assert_int_equal(net_lost(&net), net.lost[LOSS_DEAD_NODE]);
     net_end(&net);
@@ -311,7 +311,7 @@ static void packets_for_missing_vls_are_lost(void **state)
     net_end(&net);
 }
 
-/* A manager that takes a VL away from an open port takes what is in it. */
+/* When a manager removes a VL of an open port, its packets are lost. */
 static void a_removed_vl_keeps_no_packets(void **state)
 {
     struct net net;
@@ -368,8 +368,8 @@ static void foreign_partitions_are_refused_in_the_switch_where_it_enforces_them(
     net_end(&net);
 }
 
-/* Credits of what was refused are given back: the link runs on at full rate. */
-static void refusing_packets_costs_no_credits(void **state)
+/* Credits of refused packets are returned: the link continues at full rate. */
+static void refused_packets_cost_no_credits(void **state)
 {
     struct net net;
     (void)state;
@@ -518,7 +518,7 @@ static void the_largest_buffers_fill_and_empty_without_overflow(void **state)
     net_end(&net);
 }
 
-/* A limit that was not worth telling to small packets is told when larger ones come. */
+/* A limit that small packets did not need is sent when larger ones come. */
 static void larger_packets_that_come_later_get_their_credits(void **state)
 {
     struct net net;
@@ -592,7 +592,7 @@ int main(void)
         cmocka_unit_test(a_removed_vl_keeps_no_packets),
         cmocka_unit_test(foreign_partitions_are_refused_at_the_adapter),
         cmocka_unit_test(foreign_partitions_are_refused_in_the_switch_where_it_enforces_them),
-        cmocka_unit_test(refusing_packets_costs_no_credits),
+        cmocka_unit_test(refused_packets_cost_no_credits),
         cmocka_unit_test(packets_that_stay_too_long_are_lost),
         cmocka_unit_test(a_lifetime_is_kept_to_the_picosecond),
         cmocka_unit_test(bit_errors_lose_packets_but_no_credits),

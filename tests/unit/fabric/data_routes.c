@@ -1,5 +1,5 @@
-/* Tables for data tests: shortest ways, and ways that never go up again after going down. Nothing
- * here is the routing engines': they are tested with the manager. */
+/* Tables for data tests: shortest paths, and up-down paths. Shares no code with the routing
+ * engines. */
 #include "data_fixture.h"
 
 static bool is_switch(const struct net *net, uint32_t node)
@@ -79,8 +79,8 @@ static bool goes_up(const uint32_t *rank, uint32_t from, uint32_t to)
     return rank[to] != rank[from] ? rank[to] < rank[from] : to < from;
 }
 
-/* One round of: who can reach the target from here over a neighbour that can? Down all the way
- * counts first, so that a switch never leads up what could go down. */
+/* One round: adds the switches with a neighbour that reaches the target. Paths down come first, so
+ * that a switch never routes up if it can route down. */
 static bool spread(struct net *net, uint32_t target, const uint32_t *rank, uint32_t *cost,
                    bool *down, bool upward)
 {

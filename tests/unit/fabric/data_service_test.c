@@ -1,5 +1,5 @@
-/* What senders can ask for: reliable service, a limited rate, several receivers at once; and that a
- * run is repeatable, and costs nothing while nothing happens. */
+/* Services of senders: reliable delivery, rate limits, multicast; and reproducible runs without
+ * idle events. */
 #include "data_fixture.h"
 
 #include "fabric/internal.h"
@@ -29,7 +29,7 @@ static struct traffic reliable(const struct net *net, uint64_t retry_ps, unsigne
 
 /* ---- reliable ---- */
 
-static void what_reliable_senders_lose_is_only_late(void **state)
+static void lost_reliable_packets_arrive_late(void **state)
 {
     struct net net;
     (void)state;
@@ -79,7 +79,7 @@ static void after_the_last_retry_a_packet_is_lost(void **state)
     net_run(&net, TIME_MS);
     totals = net_totals(&net);
     assert_int_equal(totals.lost[LOSS_INACTIVE_PORT], 20);
-    assert_int_equal(net.lost[LOSS_INACTIVE_PORT], 20); /* the observer hears of each once */
+    assert_int_equal(net.lost[LOSS_INACTIVE_PORT], 20); /* the observer receives each once */
     assert_int_equal(totals.retried, 60);
     assert_int_equal(totals.entered, 80);
     assert_int_equal(totals.waiting + totals.travelling, 0);
@@ -116,7 +116,7 @@ static void a_retry_comes_exactly_after_its_time_out(void **state)
     net_end(&net);
 }
 
-/* The count of tries is small; the number of retries that may be asked for is not. */
+/* The counter of tries has eight bits; the number of retries may be larger. */
 static void even_many_retries_come_to_an_end(void **state)
 {
     struct net net;
@@ -182,7 +182,7 @@ static void static_rate_control_is_exact(void **state)
     net_end(&net);
 }
 
-/* A limit above what comes anyway changes nothing. */
+/* A limit above the offered rate has no effect. */
 static void a_generous_limit_does_not_matter(void **state)
 {
     struct net net;
@@ -294,8 +294,8 @@ static void a_closed_output_does_not_cost_the_others_their_copies(void **state)
     net_end(&net);
 }
 
-/* One of the outputs stands still for ever: packets are given up, and the others get their copies
- * of those that follow. */
+/* One of the outputs is blocked: its packets expire, and the other outputs get their copies of
+ * later ones. */
 static void lifetimes_end_the_wait_of_copies(void **state)
 {
     struct net net;
@@ -420,7 +420,7 @@ static void an_idle_minute_costs_nothing(void **state)
 
 /* ---- the conservation check ---- */
 
-static void what_waits_at_senders_is_counted(void **state)
+static void packets_that_wait_at_senders_are_counted(void **state)
 {
     struct net net;
     (void)state;
@@ -444,8 +444,7 @@ static void what_waits_at_senders_is_counted(void **state)
     net_end(&net);
 }
 
-/* The check that ends every run does notice things. */
-static void the_check_finds_what_is_wrong(void **state)
+static void the_conservation_check_finds_errors(void **state)
 {
     struct net net;
     struct err err;
@@ -483,7 +482,7 @@ static void the_check_finds_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_reliable_senders_lose_is_only_late),
+        cmocka_unit_test(lost_reliable_packets_arrive_late),
         cmocka_unit_test(after_the_last_retry_a_packet_is_lost),
         cmocka_unit_test(a_retry_comes_exactly_after_its_time_out),
         cmocka_unit_test(even_many_retries_come_to_an_end),
@@ -498,8 +497,8 @@ int main(void)
         cmocka_unit_test(multicast_tables_that_loop_do_not_fill_the_fabric),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
         cmocka_unit_test(an_idle_minute_costs_nothing),
-        cmocka_unit_test(what_waits_at_senders_is_counted),
-        cmocka_unit_test(the_check_finds_what_is_wrong),
+        cmocka_unit_test(packets_that_wait_at_senders_are_counted),
+        cmocka_unit_test(the_conservation_check_finds_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

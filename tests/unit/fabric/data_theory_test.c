@@ -1,4 +1,4 @@
-/* What queueing theory and the literature say about links, switches and trees, measured. */
+/* Links, switches and trees, compared with queueing theory and the literature. */
 #include "data_fixture.h"
 #include "theory.h"
 
@@ -60,7 +60,7 @@ static void waiting_times_on_a_link_are_those_of_m_d_1(void **state)
 /* ---- head of line ---- */
 
 struct hol {
-    unsigned senders, lanes;
+    unsigned senders, vls;
     bool multiplexed;
     unsigned internal_percent, buffer_bytes;
 };
@@ -72,8 +72,8 @@ static double measure_switch(const struct hol *hol)
     struct net net;
     net_init(&net);
     net.options.node.agent.data_vls = 1;
-    if (hol->lanes)
-        net.options.node.agent.data_vls = (uint8_t)hol->lanes;
+    if (hol->vls)
+        net.options.node.agent.data_vls = (uint8_t)hol->vls;
     net.options.multiplexed = hol->multiplexed;
     net.options.node.internal_percent = hol->internal_percent ? hol->internal_percent : 100;
     if (hol->buffer_bytes)
@@ -87,7 +87,7 @@ static double measure_switch(const struct hol *hol)
     for (unsigned i = 1; i <= hol->senders; i++)
         net_member(&traffic, net_port(&net, centre + i, 1),
                    net_port(&net, centre + hol->senders + i, 1));
-    if (hol->lanes > 1)
+    if (hol->vls > 1)
         traffic.sl = TRAFFIC_RANDOM_SL;
     net_start(&net, &traffic);
     net_run(&net, TIME_MS);
@@ -124,8 +124,8 @@ static void deeper_buffers_do_not_lift_the_limit(void **state)
     assert_true(share > limit - 0.01 && share < limit + 0.01);
 }
 
-/* A crossbar of twice the rate nearly removes it (as with speed-up 2 in the literature), one of
- * half the rate halves what it passes. */
+/* A crossbar of twice the rate nearly removes head-of-line blocking (as with speed-up 2 in the
+ * literature), one of half the rate halves the throughput. */
 static void the_inside_of_the_switch_sets_the_limit(void **state)
 {
     (void)state;
@@ -139,15 +139,15 @@ static void the_inside_of_the_switch_sets_the_limit(void **state)
 
 /* Each VL has a queue and a connection of its own: together they have twice the crossbar. Where
  * VLs share the port's connection, a second one only offers a choice. */
-static void a_second_vl_helps_more_with_a_connection_of_its_own(void **state)
+static void a_second_vl_helps_more_with_its_own_connection(void **state)
 {
     (void)state;
     double limit = theory_head_of_line_limit(8);
     double one = measure_switch(&(struct hol){.senders = 8, .multiplexed = true});
-    double shared = measure_switch(&(struct hol){.senders = 8, .lanes = 2, .multiplexed = true});
-    double own = measure_switch(&(struct hol){.senders = 8, .lanes = 2});
-    print_message("multiplexed: %.4f with one lane, %.4f with two; demultiplexed %.4f\n", one,
-                  shared, own);
+    double shared = measure_switch(&(struct hol){.senders = 8, .vls = 2, .multiplexed = true});
+    double own = measure_switch(&(struct hol){.senders = 8, .vls = 2});
+    print_message("multiplexed: %.4f with one VL, %.4f with two; demultiplexed %.4f\n", one, shared,
+                  own);
     assert_true(one > limit - 0.01 && one < limit + 0.01);
     assert_true(shared > one + 0.05);
     assert_true(own > shared + 0.05);
@@ -248,7 +248,7 @@ int main(void)
         cmocka_unit_test(one_vl_has_the_head_of_line_blocking_of_karol),
         cmocka_unit_test(deeper_buffers_do_not_lift_the_limit),
         cmocka_unit_test(the_inside_of_the_switch_sets_the_limit),
-        cmocka_unit_test(a_second_vl_helps_more_with_a_connection_of_its_own),
+        cmocka_unit_test(a_second_vl_helps_more_with_its_own_connection),
         cmocka_unit_test(every_shift_runs_at_link_rate_on_a_two_level_tree),
         cmocka_unit_test(every_shift_runs_at_link_rate_on_a_three_level_tree),
     };

@@ -1,7 +1,6 @@
-/* Single packets and single links, by hand calculation, to the picosecond.
- *
- * 1X SDR carries a byte in 4 ns; 20 m of cable take 100 ns; a packet of 256 bytes is 282 on the
- * wire; a look-up takes 100 ns unless said otherwise. */
+/* Single packets and single links, compared with manual calculations to the picosecond. 1X SDR
+ * carries a byte in 4 ns; 20 m of cable take 100 ns; a packet of 256 bytes has 282 bytes on the
+ * wire; the default look-up takes 100 ns. */
 #include "data_fixture.h"
 
 enum { OVERHEAD = 26, HEADER = 20 };
@@ -135,7 +134,7 @@ static void speed_and_length_count(void **state)
 
 /* The header is routed early, but the output waits until the slow input cannot let it run dry: both
  * end at the same time. */
-static void a_faster_output_never_runs_dry(void **state)
+static void a_faster_output_never_underruns(void **state)
 {
     struct net net;
     (void)state;
@@ -173,7 +172,7 @@ static void a_slower_output_takes_its_own_time(void **state)
 }
 
 /* Half the link's rate inside: the output waits until the rest comes through in time. */
-static void a_slow_crossbar_never_lets_its_output_run_dry(void **state)
+static void the_output_of_a_slow_crossbar_never_underruns(void **state)
 {
     struct net net;
     (void)state;
@@ -188,7 +187,7 @@ static void a_slow_crossbar_never_lets_its_output_run_dry(void **state)
 
 /* Ten times the link's rate inside: no gain for a packet that is still coming in, and its place in
  * the input buffer is taken until it is all there. */
-static void a_fast_crossbar_cannot_pass_on_what_is_not_there(void **state)
+static void a_fast_crossbar_waits_for_the_bytes_of_a_packet(void **state)
 {
     struct net net;
     (void)state;
@@ -290,7 +289,7 @@ static void flow_control_takes_its_bytes_from_the_link(void **state)
     net_end(&net);
 }
 
-/* A buffer of two packets and a long cable: the window is what credits allow, not the link. */
+/* A buffer of two packets and a long cable: credits limit the rate, not the link. */
 static void a_small_buffer_on_a_long_cable_limits_the_rate(void **state)
 {
     struct net net;
@@ -315,7 +314,7 @@ static void a_small_buffer_on_a_long_cable_limits_the_rate(void **state)
 }
 
 /* Room for two packets: the third gets in when the last byte of the first is out. */
-static void a_place_in_a_buffer_is_free_when_the_last_byte_has_left(void **state)
+static void room_in_a_buffer_is_free_when_the_last_byte_has_left(void **state)
 {
     struct net net;
     (void)state;
@@ -423,17 +422,17 @@ int main(void)
         cmocka_unit_test(units_that_take_no_time_add_none),
         cmocka_unit_test(one_routing_unit_or_one_for_each_input_is_the_same_to_a_lonely_packet),
         cmocka_unit_test(speed_and_length_count),
-        cmocka_unit_test(a_faster_output_never_runs_dry),
+        cmocka_unit_test(a_faster_output_never_underruns),
         cmocka_unit_test(a_slow_look_up_delays_a_faster_output),
         cmocka_unit_test(a_slower_output_takes_its_own_time),
-        cmocka_unit_test(a_slow_crossbar_never_lets_its_output_run_dry),
-        cmocka_unit_test(a_fast_crossbar_cannot_pass_on_what_is_not_there),
+        cmocka_unit_test(the_output_of_a_slow_crossbar_never_underruns),
+        cmocka_unit_test(a_fast_crossbar_waits_for_the_bytes_of_a_packet),
         cmocka_unit_test(times_on_odd_rates_are_rounded_up),
         cmocka_unit_test(a_saturated_link_has_no_gaps),
         cmocka_unit_test(channel_arbitration_costs_bandwidth),
         cmocka_unit_test(flow_control_takes_its_bytes_from_the_link),
         cmocka_unit_test(a_small_buffer_on_a_long_cable_limits_the_rate),
-        cmocka_unit_test(a_place_in_a_buffer_is_free_when_the_last_byte_has_left),
+        cmocka_unit_test(room_in_a_buffer_is_free_when_the_last_byte_has_left),
         cmocka_unit_test(one_routing_unit_serves_its_inputs_in_turn),
         cmocka_unit_test(a_routing_unit_for_each_input_never_waits_for_others),
         cmocka_unit_test(management_packets_are_routed_first),

@@ -1,10 +1,10 @@
-/* Virtual machines and their traffic: it follows them, what is lost is lost for the move alone, and
- * the downtime is what lies between two deliveries. */
+/* Virtual machines: their traffic follows them, only the move causes losses, and the downtime is
+ * measured between two deliveries. */
 #include "vswitch_fixture.h"
 
 #include "fabric/data.h"
 
-enum { GUEST_LID = 30, OTHER_LID = 31 };
+enum { VM_LID = 30, OTHER_LID = 31 };
 
 struct scene {
     struct cloud cloud;
@@ -21,7 +21,7 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
     assert_true(source < scene->cloud.world.topology.ports.count);
     for (unsigned i = 0; i < 2; i++)
         if (destination == scene->vms[i])
-            return (struct data_path){.dlid = (uint16_t)(GUEST_LID + i)};
+            return (struct data_path){.dlid = (uint16_t)(VM_LID + i)};
     return (struct data_path){
         .dlid = (uint16_t)wire_get(fabric_port_info(scene->fabric, destination), PORT_INFO_LID)};
 }
@@ -114,13 +114,13 @@ static void migrate(struct scene *scene, unsigned vm, unsigned from_host, unsign
 {
     fabric_move_vm(scene->fabric, scene->vms[vm], TOPOLOGY_NONE);
     assert_int_equal(cloud_set_function(&scene->cloud, from_host, from, 0, 0), 0);
-    cloud_place(&scene->cloud, GUEST_LID + vm, to_host, to);
+    cloud_place(&scene->cloud, VM_LID + vm, to_host, to);
     fabric_move_vm(scene->fabric, scene->vms[vm], cloud_port(&scene->cloud, to_host, to));
 }
 
 static void start(struct scene *scene, unsigned vm, unsigned host, unsigned number)
 {
-    cloud_place(&scene->cloud, GUEST_LID + vm, host, number);
+    cloud_place(&scene->cloud, VM_LID + vm, host, number);
     fabric_move_vm(scene->fabric, scene->vms[vm], cloud_port(&scene->cloud, host, number));
 }
 
@@ -154,7 +154,7 @@ static void packets_to_a_vm_follow_it(void **state)
     uint64_t lost = sum(&vm->to);
     assert_in_range(lost, vm->to.downtime_ps / TIME_US - 4, vm->to.downtime_ps / TIME_US + 4);
     assert_true(vm->to.lost[LOSS_MOVED] > 0);
-    assert_int_equal(vm->to.lost[LOSS_OUTPUT_IS_INPUT], 0); /* nobody's tables are wrong */
+    assert_int_equal(vm->to.lost[LOSS_OUTPUT_IS_INPUT], 0); /* all tables are right */
     assert_int_equal(scene.lost, lost);
     assert_int_equal(scene.lost_packet.to_vm, scene.vms[0]);
     assert_int_equal(scene.lost_packet.from_vm, TOPOLOGY_NONE);
@@ -246,12 +246,12 @@ static void two_vms_move_and_no_other_traffic_is_lost(void **state)
     scene_end(&scene);
 }
 
-static void an_address_without_its_machine_takes_nothing(void **state)
+static void an_address_without_its_vm_accepts_no_packets(void **state)
 {
     (void)state;
     struct scene scene;
     scene_begin(&scene);
-    cloud_place(&scene.cloud, GUEST_LID, 0, 1);
+    cloud_place(&scene.cloud, VM_LID, 0, 1);
     const struct vm_view *vm = fabric_vm(scene.fabric, scene.vms[0]);
     send(&scene, scene.cloud.world.manager, scene.vms[0], 10 * TIME_US, 0);
     run(&scene, TIME_MS);
@@ -293,7 +293,7 @@ static void reliable_packets_survive_the_move(void **state)
     scene_end(&scene);
 }
 
-/* The same from within a full output buffer: a saturated VM stands in its line when it goes. */
+/* A saturated VM that moves while it waits for a full output buffer. */
 static void a_vm_that_moves_leaves_the_queue_of_its_port(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void a_vm_that_moves_leaves_the_queue_of_its_port(void **state)
     run(&scene, TIME_MS);
     for (unsigned i = 0; i < 2; i++)
         assert_true(fabric_vm(scene.fabric, scene.vms[i])->from.delivered > stopped + 100);
-    /* A LID that its owner swaps on the spot: what is under way is lost, the rest arrives. */
+    /* A VM whose LID is exchanged at its port: packets in flight are lost, the others arrive. */
     uint64_t before = fabric_vm(scene.fabric, scene.vms[1])->from.delivered;
     fabric_move_vm(scene.fabric, scene.vms[1], TOPOLOGY_NONE);
     fabric_move_vm(scene.fabric, scene.vms[1], cloud_port(&scene.cloud, 0, 2));
@@ -330,7 +330,7 @@ static void a_vm_that_moves_leaves_the_queue_of_its_port(void **state)
     scene_end(&scene);
 }
 
-/* A quick move: what it sent before arrives when the VM is there already. */
+/* A quick move: packets sent before it arrive after the VM. */
 static void packets_from_before_the_move_do_not_end_the_downtime(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void a_new_lid_holds_for_data_at_once(void **state)
     assert_int_equal(
         world_set_port(&scene.cloud.world, &scene.cloud.hosts[0].path, 0, PORT_INFO_LID, NEW_LID),
         0);
-    run(&scene, 10 * TIME_US); /* what was on its way to the old ones */
+    run(&scene, 10 * TIME_US); /* packets in flight to the old ones */
     uint64_t delivered = scene.delivered, lost = scene.lost;
     run(&scene, 100 * TIME_US);
     assert_in_range(scene.delivered - delivered, 19, 21);
@@ -403,7 +403,7 @@ static uint64_t latency_with(uint64_t routing_ps)
     return scene.latest_latency;
 }
 
-static void a_look_up_in_a_virtual_switch_has_a_price_of_its_own(void **state)
+static void a_look_up_in_a_virtual_switch_has_its_own_cost(void **state)
 {
     (void)state;
     assert_int_equal(latency_with(1010 * TIME_NS) - latency_with(10 * TIME_NS), TIME_US);
@@ -424,7 +424,7 @@ static struct vm_view a_move(void)
     return view;
 }
 
-static void the_same_move_costs_the_same(void **state)
+static void a_move_is_reproducible(void **state)
 {
     (void)state;
     struct vm_view a = a_move(), b = a_move();
@@ -467,13 +467,13 @@ int main(void)
         cmocka_unit_test(packets_of_a_vm_wait_and_leave_from_its_new_port),
         cmocka_unit_test(a_vm_drops_old_packets_beyond_its_backlog),
         cmocka_unit_test(two_vms_move_and_no_other_traffic_is_lost),
-        cmocka_unit_test(an_address_without_its_machine_takes_nothing),
+        cmocka_unit_test(an_address_without_its_vm_accepts_no_packets),
         cmocka_unit_test(reliable_packets_survive_the_move),
         cmocka_unit_test(a_vm_that_moves_leaves_the_queue_of_its_port),
         cmocka_unit_test(packets_from_before_the_move_do_not_end_the_downtime),
         cmocka_unit_test(a_new_lid_holds_for_data_at_once),
-        cmocka_unit_test(a_look_up_in_a_virtual_switch_has_a_price_of_its_own),
-        cmocka_unit_test(the_same_move_costs_the_same),
+        cmocka_unit_test(a_look_up_in_a_virtual_switch_has_its_own_cost),
+        cmocka_unit_test(a_move_is_reproducible),
         cmocka_unit_test(a_hypervisor_fails_with_its_vm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void the_return_path_records_the_arrival_ports(void **state)
     world_end(&world);
 }
 
-static void paths_that_lead_nowhere_vanish(void **state)
+static void smps_with_an_invalid_path_are_dropped(void **state)
 {
     (void)state;
     struct chain chain;
@@ -99,7 +99,7 @@ static void paths_that_lead_nowhere_vanish(void **state)
     world_end(world);
 }
 
-static void hop_counts_and_pointers_out_of_range_vanish(void **state)
+static void hop_counts_and_pointers_out_of_range_are_dropped(void **state)
 {
     (void)state;
     struct chain chain;
@@ -167,8 +167,8 @@ static void a_manager_at_a_switch_can_send_both_kinds_of_smp(void **state)
 
 /* Combined routes */
 
-static void ask_combined(struct world *world, uint16_t first_lid, uint16_t last_lid,
-                         const struct path *path, uint32_t node)
+static void send_combined(struct world *world, uint16_t first_lid, uint16_t last_lid,
+                          const struct path *path, uint32_t node)
 {
     uint8_t mad[MAD_BYTES];
     struct fabric_delivery answer;
@@ -194,8 +194,8 @@ static void a_route_may_begin_by_lid(void **state)
     world_bring_up(world, world_port(world, chain.manager, 1));
     struct path onwards = path_of(2, 2, 2), nowhere = path_of(0);
     uint16_t middle = world_lid(world, chain.switches[1]);
-    ask_combined(world, middle, LID_PERMISSIVE, &onwards, chain.switches[3]);
-    ask_combined(world, middle, LID_PERMISSIVE, &nowhere, chain.switches[1]);
+    send_combined(world, middle, LID_PERMISSIVE, &onwards, chain.switches[3]);
+    send_combined(world, middle, LID_PERMISSIVE, &nowhere, chain.switches[1]);
     world_end(world);
 }
 
@@ -207,11 +207,11 @@ static void a_route_may_end_by_lid(void **state)
     struct world *world = &chain.world;
     world_bring_up(world, world_port(world, chain.manager, 1));
     struct path start = path_of(2, 1, 2), one = path_of(1, 1);
-    ask_combined(world, LID_PERMISSIVE, world_lid(world, chain.target), &start, chain.target);
-    ask_combined(world, LID_PERMISSIVE, world_lid(world, chain.switches[3]), &one,
-                 chain.switches[3]);
-    ask_combined(world, LID_PERMISSIVE, world_lid(world, chain.switches[1]), &start,
-                 chain.switches[1]); /* it is there already */
+    send_combined(world, LID_PERMISSIVE, world_lid(world, chain.target), &start, chain.target);
+    send_combined(world, LID_PERMISSIVE, world_lid(world, chain.switches[3]), &one,
+                  chain.switches[3]);
+    send_combined(world, LID_PERMISSIVE, world_lid(world, chain.switches[1]), &start,
+                  chain.switches[1]); /* it is there already */
     world_end(world);
 }
 
@@ -223,8 +223,8 @@ static void a_route_may_be_directed_only_in_the_middle(void **state)
     struct world *world = &chain.world;
     world_bring_up(world, world_port(world, chain.manager, 1));
     struct path middle = path_of(1, 2);
-    ask_combined(world, world_lid(world, chain.switches[1]), world_lid(world, chain.target),
-                 &middle, chain.target);
+    send_combined(world, world_lid(world, chain.switches[1]), world_lid(world, chain.target),
+                  &middle, chain.target);
     world_end(world);
 }
 
@@ -236,12 +236,12 @@ static void a_manager_at_a_switch_may_begin_at_its_own_lid(void **state)
     struct world *world = &chain.world;
     world_bring_up(world, world_port(world, chain.switches[0], 0));
     struct path onwards = path_of(2, 2, 2);
-    ask_combined(world, world_lid(world, chain.switches[0]), LID_PERMISSIVE, &onwards,
-                 chain.switches[2]);
+    send_combined(world, world_lid(world, chain.switches[0]), LID_PERMISSIVE, &onwards,
+                  chain.switches[2]);
     world_end(world);
 }
 
-static void a_combined_route_whose_directed_part_ends_at_an_adapter_vanishes(void **state)
+static void a_combined_route_whose_directed_part_ends_at_an_adapter_is_dropped(void **state)
 {
     (void)state;
     struct chain chain;
@@ -271,15 +271,15 @@ int main(void)
         cmocka_unit_test(a_directed_route_of_no_hops_stays_in_the_node),
         cmocka_unit_test(directed_routes_of_1_to_63_hops_reach_and_return),
         cmocka_unit_test(the_return_path_records_the_arrival_ports),
-        cmocka_unit_test(paths_that_lead_nowhere_vanish),
-        cmocka_unit_test(hop_counts_and_pointers_out_of_range_vanish),
+        cmocka_unit_test(smps_with_an_invalid_path_are_dropped),
+        cmocka_unit_test(hop_counts_and_pointers_out_of_range_are_dropped),
         cmocka_unit_test(a_path_may_pass_a_switch_twice),
         cmocka_unit_test(a_manager_at_a_switch_can_send_both_kinds_of_smp),
         cmocka_unit_test(a_route_may_begin_by_lid),
         cmocka_unit_test(a_route_may_end_by_lid),
         cmocka_unit_test(a_route_may_be_directed_only_in_the_middle),
         cmocka_unit_test(a_manager_at_a_switch_may_begin_at_its_own_lid),
-        cmocka_unit_test(a_combined_route_whose_directed_part_ends_at_an_adapter_vanishes),
+        cmocka_unit_test(a_combined_route_whose_directed_part_ends_at_an_adapter_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

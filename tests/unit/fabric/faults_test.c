@@ -1,4 +1,4 @@
-/* Everything that goes wrong on purpose: who notices, what is lost, what comes back. */
+/* Injected faults: reports, losses, recovery. */
 #include "base/rng.h"
 #include "fixture.h"
 
@@ -17,7 +17,7 @@ static uint64_t state_change(struct world *world, uint32_t node)
     return wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE);
 }
 
-static bool asks(struct line *line, uint32_t node)
+static bool answers_get(struct line *line, uint32_t node)
 {
     return world_ask(&line->world, world_path(&line->world, node), METHOD_GET, ATTRIBUTE_NODE_INFO,
                      0, NULL) == 0;
@@ -40,7 +40,7 @@ static void repress(struct world *world, const struct fabric_delivery *trap)
     fabric_send(world->fabric, world->manager, &header, mad);
 }
 
-static void a_cut_link_is_down_at_both_ends_and_told_to_the_manager(void **state)
+static void a_cut_link_is_down_at_both_ends_and_reported_to_the_manager(void **state)
 {
     (void)state;
     struct line line;
@@ -59,7 +59,7 @@ static void a_cut_link_is_down_at_both_ends_and_told_to_the_manager(void **state
     assert_int_equal(delivery.header.dlid, world_lid(world, line.manager));
     assert_false(world_take(world, &delivery));
     assert_int_equal(state_change(world, line.a), 1);
-    assert_false(asks(&line, line.b));
+    assert_false(answers_get(&line, line.b));
     assert_int_equal(world_totals(world).links_down, 1);
     world_end(world);
 }
@@ -82,7 +82,7 @@ static void a_repaired_link_comes_up_in_init(void **state)
     assert_int_equal(world_state(world, line.a, 2), PORT_STATE_INIT);
     assert_int_equal(world_state(world, line.b, 1), PORT_STATE_INIT);
     assert_int_equal(world_info(world, line.b, 0, PORT_INFO_LID), world_lid(world, line.b));
-    assert_true(asks(&line, line.target));
+    assert_true(answers_get(&line, line.target));
     world_end(world);
 }
 
@@ -128,7 +128,7 @@ static void a_packet_in_flight_when_its_link_is_cut_is_lost(void **state)
     (void)state;
     struct line line;
     line_init(&line);
-    line.world.options.training_ps = 0; /* back at once: only the flight tells */
+    line.world.options.training_ps = 0; /* back at once: only packets in flight are affected */
     world_begin(&line.world, 1);
     world_bring_up(&line.world, world_port(&line.world, line.manager, 1));
     struct world *world = &line.world;
@@ -141,7 +141,7 @@ static void a_packet_in_flight_when_its_link_is_cut_is_lost(void **state)
     fabric_flap_port(world->fabric, world_port(world, line.manager, 1), NULL);
     while (world_take(world, &delivery))
         assert_true(wire_get(delivery.mad, MAD_METHOD) == METHOD_TRAP);
-    assert_true(asks(&line, line.a));
+    assert_true(answers_get(&line, line.a));
     world_end(world);
 }
 
@@ -174,7 +174,7 @@ static void trap_128_is_repeated_until_the_manager_represses_it(void **state)
     world_end(world);
 }
 
-static void switches_without_traps_only_keep_the_bit(void **state)
+static void switches_without_traps_only_set_port_state_change(void **state)
 {
     (void)state;
     struct line line;
@@ -222,14 +222,14 @@ static void a_failed_node_is_silent_and_its_neighbours_report_it(void **state)
     assert_int_equal(world_state(world, line.target, 1), PORT_STATE_DOWN);
     assert_true(world_take(world, &delivery));
     assert_trap(&delivery, 128, world_lid(world, line.a));
-    assert_false(asks(&line, line.b));
-    assert_true(asks(&line, line.a));
+    assert_false(answers_get(&line, line.b));
+    assert_true(answers_get(&line, line.a));
     assert_int_equal(world_totals(world).nodes_down, 1);
     assert_int_equal(world_totals(world).links_up, 1);
     world_end(world);
 }
 
-static void a_node_comes_back_blank(void **state)
+static void a_restarted_node_has_no_settings(void **state)
 {
     (void)state;
     struct line line;
@@ -242,7 +242,7 @@ static void a_node_comes_back_blank(void **state)
     world_settle(world);
     assert_int_equal(world_totals(world).nodes_down, 0);
     assert_int_equal(world_totals(world).links_up, 3);
-    assert_true(asks(&line, line.b));
+    assert_true(answers_get(&line, line.b));
     assert_int_equal(world_info(world, line.b, 0, PORT_INFO_LID), 0);
     assert_int_equal(world_state(world, line.b, 1), PORT_STATE_INIT);
     assert_int_equal(world_ask(world, world_path(world, line.b), METHOD_GET,
@@ -267,7 +267,7 @@ static void post_to_itself(struct world *world)
     fabric_send(world->fabric, world->manager, &header, mad);
 }
 
-static void a_node_that_dies_with_requests_waiting_starts_afresh(void **state)
+static void a_node_that_fails_with_queued_requests_restarts_empty(void **state)
 {
     (void)state;
     struct line line;
@@ -281,7 +281,7 @@ static void a_node_that_dies_with_requests_waiting_starts_afresh(void **state)
     fabric_set_node(world->fabric, line.manager, false, NULL);
     fabric_set_node(world->fabric, line.manager, true, NULL);
     post_to_itself(world);
-    /* One answer, and the agent took its whole time over it, whatever the old life left behind. */
+    /* One response after the full time of the agent: no event of the earlier life counts. */
     assert_true(fabric_run_network(world->fabric, TIME_NEVER));
     assert_int_equal(fabric_network_time(world->fabric), start + agent / 2 + agent);
     assert_true(fabric_next_delivery(world->fabric, &delivery));
@@ -322,11 +322,11 @@ static void a_failed_node_sends_nothing(void **state)
 
 /* Losses */
 
-static unsigned answers_of(struct line *line, uint32_t node, unsigned questions)
+static unsigned answers_of(struct line *line, uint32_t node, unsigned requests)
 {
     unsigned answers = 0;
-    for (unsigned i = 0; i < questions; i++)
-        answers += asks(line, node);
+    for (unsigned i = 0; i < requests; i++)
+        answers += answers_get(line, node);
     return answers;
 }
 
@@ -356,7 +356,7 @@ static void losses_can_be_of_one_attribute_everywhere(void **state)
     assert_int_equal(fabric_set_loss(world->fabric, TOPOLOGY_NONE, ATTRIBUTE_NODE_DESCRIPTION,
                                      RNG_CERTAIN, NULL),
                      0);
-    assert_true(asks(&line, line.b));
+    assert_true(answers_get(&line, line.b));
     assert_int_equal(world_ask(world, world_path(world, line.b), METHOD_GET,
                                ATTRIBUTE_NODE_DESCRIPTION, 0, NULL),
                      -1);
@@ -378,11 +378,11 @@ static void only_smps_are_lost(void **state)
     fabric_set_loss(world->fabric, TOPOLOGY_NONE, 0, RNG_CERTAIN, NULL);
     mad_fill(mad, CLASS_PERFORMANCE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
     assert_true(world_exchange(world, world->manager, world_lid(world, line.target), mad, &answer));
-    assert_false(asks(&line, line.a));
+    assert_false(answers_get(&line, line.a));
     world_end(world);
 }
 
-/* One run: the same questions over a lossy fabric. */
+/* One run: the same requests over a lossy fabric. */
 static uint64_t hash_of_a_run(uint64_t seed, uint64_t loss, unsigned *answers)
 {
     struct line line;
@@ -421,28 +421,28 @@ static void a_seed_decides_what_is_lost_and_nothing_else(void **state)
 
 /* Agents */
 
-static void a_slow_agent_answers_late_and_a_mute_one_never(void **state)
+static void a_slow_agent_answers_late_and_a_silent_one_never(void **state)
 {
     (void)state;
     struct line line;
     line_up(&line, 1);
     struct world *world = &line.world;
     uint64_t start = fabric_network_time(world->fabric);
-    assert_true(asks(&line, line.b));
+    assert_true(answers_get(&line, line.b));
     uint64_t usual = fabric_network_time(world->fabric) - start;
     assert_int_equal(fabric_set_agent_delay(world->fabric, line.b, 3 * TIME_MS, NULL), 0);
     start = fabric_network_time(world->fabric);
-    assert_true(asks(&line, line.b));
+    assert_true(answers_get(&line, line.b));
     assert_int_equal(fabric_network_time(world->fabric) - start, usual + 3 * TIME_MS);
     assert_int_equal(fabric_set_agent_delay(world->fabric, line.b, TIME_NEVER, NULL), 0);
-    assert_false(asks(&line, line.b));
-    assert_true(asks(&line, line.target)); /* it still forwards */
+    assert_false(answers_get(&line, line.b));
+    assert_true(answers_get(&line, line.target)); /* it still forwards */
     assert_int_equal(fabric_set_agent_delay(world->fabric, line.b, 0, NULL), 0);
-    assert_true(asks(&line, line.b));
+    assert_true(answers_get(&line, line.b));
     world_end(world);
 }
 
-static void two_nodes_may_claim_one_guid(void **state)
+static void two_nodes_may_have_one_guid(void **state)
 {
     (void)state;
     struct line line;
@@ -461,7 +461,7 @@ static void two_nodes_may_claim_one_guid(void **state)
     world_end(world);
 }
 
-static void bit_errors_are_counted_and_too_many_told(void **state)
+static void bit_errors_are_counted_and_reported_above_a_threshold(void **state)
 {
     (void)state;
     struct line line;
@@ -507,33 +507,33 @@ static void faults_at_places_that_are_not_there_are_errors(void **state)
     assert_true(fabric_set_agent_delay(fabric, line.a, TIME_NEVER - 1, &err) < 0);
     assert_true(fabric_set_guid(fabric, 9999, 1, &err) < 0);
     assert_true(fabric_add_bit_errors(fabric, free_port, 1, &err) < 0);
-    assert_true(asks(&line, line.target)); /* and nothing has changed */
+    assert_true(answers_get(&line, line.target)); /* and nothing has changed */
     world_end(&line.world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_link_is_down_at_both_ends_and_told_to_the_manager),
+        cmocka_unit_test(a_cut_link_is_down_at_both_ends_and_reported_to_the_manager),
         cmocka_unit_test(a_repaired_link_comes_up_in_init),
         cmocka_unit_test(cutting_a_cut_link_or_repairing_an_intact_one_does_nothing),
         cmocka_unit_test(a_link_cut_while_it_trains_stays_down),
         cmocka_unit_test(a_packet_in_flight_when_its_link_is_cut_is_lost),
         cmocka_unit_test(trap_128_is_repeated_until_the_manager_represses_it),
-        cmocka_unit_test(switches_without_traps_only_keep_the_bit),
+        cmocka_unit_test(switches_without_traps_only_set_port_state_change),
         cmocka_unit_test(a_flapping_port_goes_down_and_comes_back),
         cmocka_unit_test(a_failed_node_is_silent_and_its_neighbours_report_it),
-        cmocka_unit_test(a_node_comes_back_blank),
-        cmocka_unit_test(a_node_that_dies_with_requests_waiting_starts_afresh),
+        cmocka_unit_test(a_restarted_node_has_no_settings),
+        cmocka_unit_test(a_node_that_fails_with_queued_requests_restarts_empty),
         cmocka_unit_test(a_repaired_link_of_a_failed_node_waits_for_the_node),
         cmocka_unit_test(a_failed_node_sends_nothing),
         cmocka_unit_test(a_lossy_link_loses_its_share_in_both_directions),
         cmocka_unit_test(losses_can_be_of_one_attribute_everywhere),
         cmocka_unit_test(only_smps_are_lost),
         cmocka_unit_test(a_seed_decides_what_is_lost_and_nothing_else),
-        cmocka_unit_test(a_slow_agent_answers_late_and_a_mute_one_never),
-        cmocka_unit_test(two_nodes_may_claim_one_guid),
-        cmocka_unit_test(bit_errors_are_counted_and_too_many_told),
+        cmocka_unit_test(a_slow_agent_answers_late_and_a_silent_one_never),
+        cmocka_unit_test(two_nodes_may_have_one_guid),
+        cmocka_unit_test(bit_errors_are_counted_and_reported_above_a_threshold),
         cmocka_unit_test(faults_at_places_that_are_not_there_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* A small world to test the fabric in: a topology, the fabric made from it, and a manager that
- * knows the topology beforehand and programs it with nothing but SMPs. */
+/* A topology, its fabric, and a manager that has the topology and programs the fabric by SMPs. */
 #ifndef WEFT_TESTS_FABRIC_FIXTURE_H
 #define WEFT_TESTS_FABRIC_FIXTURE_H
 
@@ -41,8 +40,8 @@ uint32_t world_port(const struct world *world, uint32_t node, unsigned port);
 
 /* Paths from the manager's port, which is attached, to every end port. */
 void world_find_paths(struct world *world, uint32_t manager);
-/* Paths, LIDs from 1 (the manager's) on, linear tables with shortest paths, every link active; and
- * what that stirred up settles: traps repressed, PortStateChange cleared. */
+/* Sets paths, LIDs from 1 (the manager) on, linear tables with shortest paths, and makes all links
+ * Active; represses the resulting traps and clears PortStateChange. */
 void world_bring_up(struct world *world, uint32_t manager);
 
 /* manager H - 1 A 2 - 1 B 2 - target T; world_begin() is still to come. */
@@ -60,11 +59,11 @@ struct path path_of(unsigned hops, ...);
 struct packet_header header_to(const struct world *world, const uint8_t *mad, uint16_t dlid);
 /* Runs until something is delivered or nothing moves. */
 bool world_take(struct world *world, struct fabric_delivery *delivery);
-/* Sends and takes what comes next; false if nothing does. */
+/* Sends and takes the next delivery; false if there is none. */
 bool world_exchange(struct world *world, uint32_t from, uint16_t dlid, const uint8_t mad[MAD_BYTES],
                     struct fabric_delivery *answer);
-/* A question from the manager along a path; the answer's status, or -1 for silence. `data` may be
- * NULL for a Get whose answer does not matter. */
+/* A request of the manager along a path; returns the status of the response, or -1 for none. `data`
+ * may be NULL for a Get. */
 int world_ask(struct world *world, const struct path *path, unsigned method, unsigned attribute,
               uint32_t modifier, uint8_t *data);
 /* The same for PortInfo: one field set, the others left alone. */
@@ -88,7 +87,7 @@ unsigned world_physical(const struct world *world, uint32_t node, unsigned port)
 uint64_t world_info(const struct world *world, uint32_t node, unsigned port, enum wire_field field);
 uint64_t world_counter(const struct world *world, uint32_t node, unsigned port, unsigned counter);
 struct fabric_totals world_totals(const struct world *world);
-/* Everything moves until nothing does, and what was delivered is thrown away. */
+/* Runs until the network is idle, and drops all deliveries. */
 void world_settle(struct world *world);
 
 #endif

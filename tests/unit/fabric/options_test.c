@@ -1,4 +1,4 @@
-/* Attributes: presets, values by name, patterns, and errors that say what was expected. */
+/* Attributes: presets, values by name, patterns, and error messages. */
 #include "fixture.h"
 
 static struct fabric_options preset(const char *name)
@@ -14,7 +14,7 @@ static void refused(const char *key, const char *value, const char *part_of_mess
     struct err err = {0};
     assert_true(fabric_options_set(&options, key, value, &err) < 0);
     if (!strstr(err.message, part_of_message))
-        fail_msg("\"%s\" does not tell of \"%s\"", err.message, part_of_message);
+        fail_msg("\"%s\" does not contain \"%s\"", err.message, part_of_message);
     assert_memory_equal(&options, &before, sizeof options);
 }
 
@@ -104,7 +104,7 @@ static void patterns_name_nodes_and_later_ones_win(void **state)
     assert_int_equal(fabric_options_for(&options, "S1", NULL, true).agent.mtu, 256);
 }
 
-static void what_holds_for_the_whole_fabric_takes_no_pattern(void **state)
+static void attributes_of_the_whole_fabric_take_no_pattern(void **state)
 {
     (void)state;
     refused("switches:sma", "1us", "whole fabric");
@@ -144,7 +144,7 @@ static void every_attribute_is_listed(void **state)
     text_release(&text);
 }
 
-static void a_nodes_attributes_show_in_what_it_says(void **state)
+static void attributes_of_a_node_appear_in_its_responses(void **state)
 {
     (void)state;
     struct world world;
@@ -188,10 +188,10 @@ int main(void)
         cmocka_unit_test(values_are_set_by_name),
         cmocka_unit_test(values_that_do_not_fit_are_refused_with_the_reason),
         cmocka_unit_test(patterns_name_nodes_and_later_ones_win),
-        cmocka_unit_test(what_holds_for_the_whole_fabric_takes_no_pattern),
+        cmocka_unit_test(attributes_of_the_whole_fabric_take_no_pattern),
         cmocka_unit_test(patterns_are_bounded),
         cmocka_unit_test(every_attribute_is_listed),
-        cmocka_unit_test(a_nodes_attributes_show_in_what_it_says),
+        cmocka_unit_test(attributes_of_a_node_appear_in_its_responses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Port states block packets; managers command links; links train to what both ends can do. */
+/* Port states, commands of managers, and training of links. */
 #include "fixture.h"
 
 /* manager H - port 1 of switch S - port 2 - target T. */
@@ -124,12 +124,12 @@ static void a_port_in_init_drops_data_packets(void **state)
     world_end(&trio.world);
 }
 
-static void the_answer_to_down_leaves_before_the_link_does(void **state)
+static void the_response_to_set_down_leaves_before_the_link_goes_down(void **state)
 {
     (void)state;
     struct trio trio;
     trio_bring_up(&trio);
-    /* The manager's own way in: it must hear the answer all the same. */
+    /* The link of the manager itself: it must receive the response all the same. */
     set_state(&trio, trio.middle, 1, PORT_STATE_DOWN);
     world_settle(&trio.world);
     assert_int_equal(world_state(&trio.world, trio.middle, 1), PORT_STATE_INIT);
@@ -137,7 +137,7 @@ static void the_answer_to_down_leaves_before_the_link_does(void **state)
     world_end(&trio.world);
 }
 
-static void a_disabled_port_stays_down_until_it_is_told_to_poll(void **state)
+static void a_disabled_port_stays_down_until_it_is_set_to_polling(void **state)
 {
     (void)state;
     struct trio trio;
@@ -161,7 +161,7 @@ static void a_disabled_port_stays_down_until_it_is_told_to_poll(void **state)
     world_end(&trio.world);
 }
 
-/* Posts a Set of the physical state without waiting for its answer. */
+/* Posts a Set of the physical state without waiting for the response. */
 static void post_physical(struct trio *trio, unsigned port, unsigned physical)
 {
     uint8_t mad[MAD_BYTES];
@@ -330,7 +330,7 @@ static void new_widths_and_speeds_take_effect_when_the_link_retrains(void **stat
     world_end(world);
 }
 
-static void ends_with_nothing_in_common_poll_until_they_have(void **state)
+static void ends_without_a_common_setting_keep_polling(void **state)
 {
     (void)state;
     struct trio trio;
@@ -355,11 +355,11 @@ static void ends_with_nothing_in_common_poll_until_they_have(void **state)
 static unsigned fdr10_active(struct world *world, const struct path *path)
 {
     uint8_t data[SMP_DATA_BYTES] = {0};
-    assert_int_equal(world_ask(world, path, METHOD_GET, WIRE_ID_MELLANOX_PORT_INFO, 1, data), 0);
+    assert_int_equal(world_ask(world, path, METHOD_GET, ATTRIBUTE_MELLANOX_PORT_INFO, 1, data), 0);
     return (unsigned)wire_get(data, MELLANOX_PORT_INFO_LINK_SPEED_ACTIVE);
 }
 
-static void fdr10_gives_way_to_a_slower_speed_and_comes_back(void **state)
+static void fdr10_can_be_lowered_and_restored(void **state)
 {
     (void)state;
     struct trio trio;
@@ -387,8 +387,8 @@ int main(void)
         cmocka_unit_test(smps_pass_in_init_and_others_only_when_active),
         cmocka_unit_test(an_armed_port_becomes_active_with_the_first_data_packet),
         cmocka_unit_test(a_port_in_init_drops_data_packets),
-        cmocka_unit_test(the_answer_to_down_leaves_before_the_link_does),
-        cmocka_unit_test(a_disabled_port_stays_down_until_it_is_told_to_poll),
+        cmocka_unit_test(the_response_to_set_down_leaves_before_the_link_goes_down),
+        cmocka_unit_test(a_disabled_port_stays_down_until_it_is_set_to_polling),
         cmocka_unit_test(the_last_of_several_commands_wins),
         cmocka_unit_test(a_command_holds_though_the_link_is_lost_meanwhile),
         cmocka_unit_test(a_command_does_not_outlive_its_node),
@@ -396,8 +396,8 @@ int main(void)
         cmocka_unit_test(two_sleeping_ports_do_not_wake_each_other),
         cmocka_unit_test(a_link_trains_to_the_best_that_its_cable_offers),
         cmocka_unit_test(new_widths_and_speeds_take_effect_when_the_link_retrains),
-        cmocka_unit_test(ends_with_nothing_in_common_poll_until_they_have),
-        cmocka_unit_test(fdr10_gives_way_to_a_slower_speed_and_comes_back),
+        cmocka_unit_test(ends_without_a_common_setting_keep_polling),
+        cmocka_unit_test(fdr10_can_be_lowered_and_restored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static bool lid_answers(struct world *world, uint16_t lid)
 static void lid_routed_smps_follow_the_programmed_tables(void **state)
 {
     (void)state;
-    /* Two ways from A to B: directly (ports 2 and 2), and through C. */
+    /* Two paths from A to B: directly (ports 2 and 2), and through C. */
     struct world world;
     world_init(&world);
     uint32_t manager = world_adapter(&world, 1), a = world_switch(&world, 4),
@@ -60,7 +60,7 @@ static void lid_routed_smps_follow_the_programmed_tables(void **state)
     world_end(&world);
 }
 
-static void a_switch_hears_its_own_lid_only_if_its_table_says_so(void **state)
+static void a_switch_receives_its_own_lid_only_by_its_table(void **state)
 {
     (void)state;
     struct chain chain;
@@ -111,10 +111,10 @@ static void packets_to_unassigned_lids_are_dropped(void **state)
     chain_begin(&chain, 1);
     struct world *world = &chain.world;
     world_bring_up(world, world_port(world, chain.manager, 1));
-    static const uint16_t nobody[] = {0, 40, LID_UNICAST_LAST, LID_MULTICAST_FIRST,
-                                      LID_MULTICAST_LAST};
-    for (unsigned i = 0; i < sizeof nobody / sizeof nobody[0]; i++)
-        assert_false(lid_answers(world, nobody[i]));
+    static const uint16_t unused_lids[] = {0, 40, LID_UNICAST_LAST, LID_MULTICAST_FIRST,
+                                           LID_MULTICAST_LAST};
+    for (unsigned i = 0; i < sizeof unused_lids / sizeof unused_lids[0]; i++)
+        assert_false(lid_answers(world, unused_lids[i]));
     world_end(world);
 }
 
@@ -169,7 +169,7 @@ static void random_tables_route_by_entries_and_default_ports(void **state)
     set_random(&world, a, 1, 1, 2);
     set_random(&world, b, 9, 2, 1);
     assert_true(lid_answers(&world, 9));
-    /* Each sends to the other what it does not know, and takes nothing back. */
+    /* Each sends unknown LIDs to the other. */
     assert_false(lid_answers(&world, 10));
     assert_int_equal(world_counter(&world, b, 1, COUNTER_RCV_SWITCH_RELAY), 1);
     world_end(&world);
@@ -226,7 +226,7 @@ static void set_group(struct world *world, uint32_t node, unsigned index, unsign
                      0);
 }
 
-/* A group's MAD, which no agent answers: a consumer's report. */
+/* A multicast MAD that agents do not answer: a report for consumers. */
 static void send_to_group(struct world *world, uint32_t from, unsigned index)
 {
     uint8_t mad[MAD_BYTES];
@@ -269,7 +269,7 @@ static void a_group_gets_one_copy_a_member_and_the_sender_none(void **state)
     assert_int_equal(got[world_port(&world, s[1], 0)], 1);
     assert_int_equal(world_counter(&world, s[0], 8, COUNTER_MULTICAST_XMIT), 1);
     assert_int_equal(world_counter(&world, s[1], 7, COUNTER_MULTICAST_RCV), 1);
-    send_to_group(&world, world.manager, 6); /* a group nobody made */
+    send_to_group(&world, world.manager, 6); /* a group without members */
     assert_false(world_take(&world, &delivery));
     world_end(&world);
 }
@@ -297,7 +297,7 @@ static void a_switch_can_send_to_a_group(void **state)
     world_end(world);
 }
 
-static void a_question_to_a_group_is_answered_from_the_members_own_lid(void **state)
+static void a_request_to_a_group_is_answered_from_the_members_lid(void **state)
 {
     (void)state;
     struct chain chain;
@@ -450,7 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lid_routed_smps_follow_the_programmed_tables),
-        cmocka_unit_test(a_switch_hears_its_own_lid_only_if_its_table_says_so),
+        cmocka_unit_test(a_switch_receives_its_own_lid_only_by_its_table),
         cmocka_unit_test(every_lid_of_a_range_reaches_its_port),
         cmocka_unit_test(packets_to_unassigned_lids_are_dropped),
         cmocka_unit_test(adapters_back_to_back_need_no_switch),
@@ -458,7 +458,7 @@ int main(void)
         cmocka_unit_test(a_loop_in_the_tables_ends),
         cmocka_unit_test(a_group_gets_one_copy_a_member_and_the_sender_none),
         cmocka_unit_test(a_switch_can_send_to_a_group),
-        cmocka_unit_test(a_question_to_a_group_is_answered_from_the_members_own_lid),
+        cmocka_unit_test(a_request_to_a_group_is_answered_from_the_members_lid),
         cmocka_unit_test(a_loop_in_multicast_tables_ends_however_much_it_copies),
         cmocka_unit_test(a_node_alone_answers_itself),
         cmocka_unit_test(a_switch_linked_with_itself_works),

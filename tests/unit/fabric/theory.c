@@ -30,15 +30,16 @@ static unsigned draw_output(struct rng *rng, unsigned ports, unsigned input, boo
     return (input + 1 + (unsigned)rng_below(rng, ports - 1)) % ports;
 }
 
-/* One slot: each output takes one of those that ask for it, each as likely; these move up. */
+/* One slot: each output serves one of its requests, with equal probability; the served queues
+ * advance. */
 static unsigned serve(struct rng *rng, unsigned ports, unsigned *heads, bool to_oneself)
 {
-    unsigned winner[MOST_PORTS] = {0}, askers[MOST_PORTS] = {0}, served = 0;
+    unsigned winner[MOST_PORTS] = {0}, requesters[MOST_PORTS] = {0}, served = 0;
     for (unsigned i = 0; i < ports; i++)
-        if (rng_below(rng, ++askers[heads[i]]) == 0)
+        if (rng_below(rng, ++requesters[heads[i]]) == 0)
             winner[heads[i]] = i;
     for (unsigned output = 0; output < ports; output++)
-        if (askers[output]) {
+        if (requesters[output]) {
             unsigned input = winner[output];
             heads[input] = draw_output(rng, ports, input, to_oneself);
             served++;

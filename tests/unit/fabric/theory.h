@@ -1,5 +1,5 @@
-/* What queueing theory says, for tests that compare the fabric with it, and how sure a measurement
- * is. Shares no code with the fabric. */
+/* Results of queueing theory for comparisons with the fabric, and confidence intervals. Shares no
+ * code with the fabric. */
 #ifndef WEFT_TESTS_FABRIC_THEORY_H
 #define WEFT_TESTS_FABRIC_THEORY_H
 
@@ -17,9 +17,9 @@ double theory_md1_wait(double load, double service);
  * on Communications 35(12), 1987, table I. N = 1 … 8; 0 stands for infinitely many. On a fabric: N
  * senders and N other receivers on a switch of 2N ports. */
 double theory_head_of_line_limit(unsigned ports);
-/* The same by brute force, for any N up to 64. Without `to_oneself` an input never asks for the
- * output of its own number, as where the same N adapters send and receive; the limit is then
- * another, higher one. */
+/* The same limit by simulation, for any N up to 64. Without `to_oneself` no input sends to the
+ * output with its own number, as if the same N adapters send and receive; the limit is then higher.
+ */
 double theory_head_of_line_simulated(unsigned ports, bool to_oneself, uint32_t slots,
                                      uint64_t seed);
 
@@ -30,8 +30,8 @@ struct theory_interval {
 enum { THEORY_FEWEST_BATCHES = 10, THEORY_MOST_BATCHES = 30 };
 /* From independent values (means of batches, or of runs with other seeds); 10 … 30 of them. */
 struct theory_interval theory_confidence(const double *means, unsigned count);
-/* Batch means: cuts a sequence of correlated values into batches of equal length, leaving out what
- * is too many at its beginning. Batches must be much longer than the correlation reaches. */
+/* Batch means: cuts a sequence of correlated values into batches of equal length; a remainder at
+ * the beginning is left out. Batches must be much longer than the correlation. */
 struct theory_interval theory_batch_means(const double *values, size_t count, unsigned batches);
 bool theory_holds(struct theory_interval interval, double value);
 

@@ -73,7 +73,7 @@ static void karols_table_is_what_a_slotted_switch_does(void **state)
     assert_true(many > theory_head_of_line_limit(0) && many < theory_head_of_line_limit(8));
 }
 
-static void who_never_sends_to_itself_has_another_limit(void **state)
+static void without_packets_to_the_own_port_the_limit_is_higher(void **state)
 {
     (void)state;
     assert_near(theory_head_of_line_simulated(2, false, 1000, 1), 1, 0);
@@ -107,7 +107,7 @@ static void batches_are_means_of_neighbours(void **state)
 }
 
 /* Of 2,000 intervals 95 % hold the truth: 1,900 with a standard deviation of 9.7; four of these. */
-static void nineteen_of_twenty_intervals_hold_the_truth(void **state)
+static void nineteen_of_twenty_intervals_contain_the_mean(void **state)
 {
     (void)state;
     for (unsigned count = THEORY_FEWEST_BATCHES; count <= THEORY_MOST_BATCHES; count += 10) {
@@ -134,10 +134,10 @@ int main(void)
         cmocka_unit_test(the_formula_matches_the_textbook),
         cmocka_unit_test(poisson_packets_wait_as_long_as_the_formula_says),
         cmocka_unit_test(karols_table_is_what_a_slotted_switch_does),
-        cmocka_unit_test(who_never_sends_to_itself_has_another_limit),
+        cmocka_unit_test(without_packets_to_the_own_port_the_limit_is_higher),
         cmocka_unit_test(an_interval_is_as_wide_as_by_hand),
         cmocka_unit_test(batches_are_means_of_neighbours),
-        cmocka_unit_test(nineteen_of_twenty_intervals_hold_the_truth),
+        cmocka_unit_test(nineteen_of_twenty_intervals_contain_the_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static uint64_t lid_routed_ps(struct line *line, unsigned class, unsigned attrib
     return fabric_network_time(line->world.fabric) - start;
 }
 
-static void a_question_to_oneself_takes_the_agents_time(void **state)
+static void a_request_to_the_own_node_takes_the_agents_time(void **state)
 {
     (void)state;
     struct line line;
@@ -86,7 +86,7 @@ static void a_lid_routed_packet_cuts_through(void **state)
     assert_int_equal(
         lid_routed_ps(&line, CLASS_PERFORMANCE, ATTRIBUTE_CLASS_PORT_INFO, line.target),
         (2 * (2 * through + last) + AGENT_NS) * TIME_NS);
-    /* What is for the switch itself must be there as a whole; its answer needs a look-up first. */
+    /* A packet to the switch itself must arrive as a whole; its response needs a look-up first. */
     assert_int_equal(lid_routed_ps(&line, CLASS_SUBN_LID, ATTRIBUTE_NODE_INFO, line.a),
                      (last + AGENT_NS + LOOKUP_NS + last) * TIME_NS);
     world_end(&line.world);
@@ -274,7 +274,7 @@ static void the_network_stops_at_the_given_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_question_to_oneself_takes_the_agents_time),
+        cmocka_unit_test(a_request_to_the_own_node_takes_the_agents_time),
         cmocka_unit_test(a_directed_smp_is_stored_at_every_switch),
         cmocka_unit_test(a_lid_routed_packet_cuts_through),
         cmocka_unit_test(faster_links_and_longer_cables_count),

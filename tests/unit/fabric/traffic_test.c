@@ -1,5 +1,5 @@
-/* Traffic: who sends to whom, packet sizes and service levels, and what is refused. Counts
- * drawn at random must lie within five standard deviations, derived beside each. */
+/* Traffic: senders and receivers, packet sizes, service levels, and refused input. Random counts
+ * must lie within five standard deviations, derived beside each. */
 #include "fabric/traffic_internal.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static void assert_share(unsigned count, unsigned packets, double share)
         fail_msg("%u of %u, not a share of %g", count, packets, share);
 }
 
-static void uniform_reaches_everyone_else_equally(void **state)
+static void uniform_reaches_all_others_equally(void **state)
 {
     (void)state;
     enum { MEMBERS = 13, PACKETS = 200000 };
@@ -90,7 +90,7 @@ static void small_bounds_have_no_bias(void **state)
         assert_int_equal(draw_below(&rng, 1), 0);
 }
 
-static void oneself_is_a_port_and_not_a_number(void **state)
+static void a_sender_is_recognised_among_receivers_by_its_port(void **state)
 {
     (void)state;
     unsigned counts[MOST_MEMBERS];
@@ -166,7 +166,7 @@ static void bit_patterns_match_the_textbook(void **state)
     assert_mapping(PATTERN_TRANSPOSE, 4, 0, (uint32_t[]){NONE, 2, 1, NONE});
 }
 
-static void who_has_no_partner_sends_nothing(void **state)
+static void members_without_a_partner_send_nothing(void **state)
 {
     (void)state;
     assert_mapping(PATTERN_BIT_REVERSAL, 6, 0, (uint32_t[]){NONE, 4, NONE, NONE, 1, NONE});
@@ -218,7 +218,7 @@ static void gather_brings_all_to_one(void **state)
     traffic_release(&traffic);
 }
 
-static void all_to_all_visits_everyone_else_in_turn(void **state)
+static void all_to_all_sends_to_all_others_in_turn(void **state)
 {
     (void)state;
     for (uint32_t members = 2; members <= 17; members += 5) {
@@ -264,7 +264,7 @@ static void sizes_come_by_weight(void **state)
     traffic_release(&traffic);
 }
 
-static void service_levels_are_fixed_or_any(void **state)
+static void service_levels_are_fixed_or_random(void **state)
 {
     (void)state;
     enum { PACKETS = 64000 };
@@ -306,7 +306,7 @@ static void streams_differ_and_seeds_repeat(void **state)
     traffic_release(&traffic);
 }
 
-static void a_copy_stands_alone(void **state)
+static void a_copy_is_independent(void **state)
 {
     (void)state;
     struct traffic traffic = traffic_of(PATTERN_TRACE, 6), copy;
@@ -349,9 +349,9 @@ static void refused(struct traffic traffic, const char *part_of_message)
 {
     struct err err = {0};
     if (traffic_check(&traffic, &err) >= 0)
-        fail_msg("accepted, though it should tell of \"%s\"", part_of_message);
+        fail_msg("accepted, expected an error with \"%s\"", part_of_message);
     if (!strstr(err.message, part_of_message))
-        fail_msg("\"%s\" does not tell of \"%s\"", err.message, part_of_message);
+        fail_msg("\"%s\" does not contain \"%s\"", err.message, part_of_message);
     traffic_release(&traffic);
 }
 
@@ -362,7 +362,7 @@ static void refused(struct traffic traffic, const char *part_of_message)
         refused(t, part);                                                                          \
     } while (0)
 
-static void what_does_not_fit_together_is_refused(void **state)
+static void contradictory_patterns_are_refused(void **state)
 {
     (void)state;
     REFUSED(PATTERN_UNIFORM, 0, , "no senders");
@@ -434,22 +434,22 @@ static void a_trace_made_by_hand_is_checked_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uniform_reaches_everyone_else_equally),
+        cmocka_unit_test(uniform_reaches_all_others_equally),
         cmocka_unit_test(small_bounds_have_no_bias),
-        cmocka_unit_test(oneself_is_a_port_and_not_a_number),
+        cmocka_unit_test(a_sender_is_recognised_among_receivers_by_its_port),
         cmocka_unit_test(a_hot_spot_gets_its_share_and_that_of_the_others),
         cmocka_unit_test(bit_patterns_match_the_textbook),
-        cmocka_unit_test(who_has_no_partner_sends_nothing),
+        cmocka_unit_test(members_without_a_partner_send_nothing),
         cmocka_unit_test(shifts_and_rings_go_round),
         cmocka_unit_test(no_two_senders_of_a_mapping_share_a_receiver),
         cmocka_unit_test(gather_brings_all_to_one),
-        cmocka_unit_test(all_to_all_visits_everyone_else_in_turn),
+        cmocka_unit_test(all_to_all_sends_to_all_others_in_turn),
         cmocka_unit_test(sizes_come_by_weight),
-        cmocka_unit_test(service_levels_are_fixed_or_any),
+        cmocka_unit_test(service_levels_are_fixed_or_random),
         cmocka_unit_test(streams_differ_and_seeds_repeat),
-        cmocka_unit_test(a_copy_stands_alone),
+        cmocka_unit_test(a_copy_is_independent),
         cmocka_unit_test(every_pattern_and_arrival_has_a_name),
-        cmocka_unit_test(what_does_not_fit_together_is_refused),
+        cmocka_unit_test(contradictory_patterns_are_refused),
         cmocka_unit_test(impossible_times_sizes_and_services_are_refused),
         cmocka_unit_test(a_trace_made_by_hand_is_checked_too),
     };

@@ -133,7 +133,7 @@ static void refused_trace(const char *text, size_t length, unsigned line, const 
         fail_msg("\"%s\" was accepted", text);
     unlink(file.path);
     if (!strstr(err.message, part))
-        fail_msg("\"%s\" does not tell of \"%s\"", err.message, part);
+        fail_msg("\"%s\" does not contain \"%s\"", err.message, part);
     assert_int_equal(err.line, line);
     assert_string_equal(err.file, file.path);
     assert_int_equal(traffic.trace.count, 1); /* as it was */

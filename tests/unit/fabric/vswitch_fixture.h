@@ -31,7 +31,7 @@ void cloud_route(struct cloud *cloud, unsigned lid, unsigned port);
 /* Both: S sends it to the host, and the function has it. */
 void cloud_place(struct cloud *cloud, unsigned lid, unsigned host, unsigned number);
 uint32_t cloud_port(const struct cloud *cloud, unsigned host, unsigned number);
-/* A question by LID from M; status, or -1. */
+/* A request by LID from M; returns the status, or -1. */
 int cloud_ask(struct cloud *cloud, uint16_t lid, unsigned method, unsigned attribute,
               uint32_t modifier, uint8_t *data);
 

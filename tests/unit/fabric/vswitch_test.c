@@ -1,8 +1,8 @@
 /* Hypervisors in the fabric: functions that come and go with their addresses, the LID that a
- * virtual switch shares with its physical function, and what becomes of them in a fault. */
+ * virtual switch shares with its physical function, and faults. */
 #include "vswitch_fixture.h"
 
-enum { GUEST = 0x777 };
+enum { VM_GUID = 0x777 };
 
 static unsigned state_at(struct cloud *cloud, unsigned host, unsigned number)
 {
@@ -22,7 +22,7 @@ static uint32_t message(struct cloud *cloud, uint32_t from, uint16_t lid)
 {
     uint8_t mad[MAD_BYTES];
     struct fabric_delivery delivery;
-    mad_fill(mad, 3, METHOD_TRAP, 0x10, 0); /* one to which nobody answers by itself */
+    mad_fill(mad, 3, METHOD_TRAP, 0x10, 0); /* an attribute that agents do not answer */
     if (!world_exchange(&cloud->world, from, lid, mad, &delivery))
         return TOPOLOGY_NONE;
     assert_int_equal(wire_get(delivery.mad, MAD_TID), wire_get(mad, MAD_TID));
@@ -51,18 +51,18 @@ static void a_function_with_a_lid_is_up_at_once_without_a_trap(void **state)
     cloud_begin(&cloud);
     uint64_t traps = world_totals(&cloud.world).traps, before;
     before = fabric_network_time(cloud.world.fabric);
-    assert_int_equal(cloud_set_function(&cloud, 0, 1, 30, GUEST), 0);
+    assert_int_equal(cloud_set_function(&cloud, 0, 1, 30, VM_GUID), 0);
     assert_true(fabric_network_time(cloud.world.fabric) - before < TIME_MS); /* training: 10 ms */
     assert_int_equal(state_at(&cloud, 0, 1), PORT_STATE_ACTIVE);
     assert_int_equal(world_totals(&cloud.world).links_up, 6);
     assert_int_equal(world_ask(&cloud.world, &vf, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data), 0);
-    assert_int_equal(wire_get(data, NODE_INFO_PORT_GUID), GUEST);
+    assert_int_equal(wire_get(data, NODE_INFO_PORT_GUID), VM_GUID);
     assert_int_equal(wire_get(data, NODE_INFO_NODE_GUID),
                      node_guid(&cloud, cloud.hosts[0].functions[1]));
     cloud_route(&cloud, 30, 1);
     memset(data, 0, sizeof data);
     assert_int_equal(cloud_ask(&cloud, 30, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data), 0);
-    assert_int_equal(wire_get(data, NODE_INFO_PORT_GUID), GUEST);
+    assert_int_equal(wire_get(data, NODE_INFO_PORT_GUID), VM_GUID);
     /* And gone at once. */
     assert_int_equal(cloud_set_function(&cloud, 0, 1, 0, 0), 0);
     assert_int_equal(state_at(&cloud, 0, 1), PORT_STATE_DOWN);
@@ -85,14 +85,14 @@ static void one_smp_by_lid_to_the_hypervisor_is_enough(void **state)
     uint64_t before = world_totals(&cloud.world).smps_sent;
     wire_set(data, VIRTUAL_FUNCTION_LID, 30);
     assert_int_equal(cloud_ask(&cloud, LID_B, METHOD_SET, ATTRIBUTE_VIRTUAL_FUNCTION, 2, data), 0);
-    assert_int_equal(world_totals(&cloud.world).smps_sent - before, 2); /* and its answer */
+    assert_int_equal(world_totals(&cloud.world).smps_sent - before, 2); /* and its response */
     assert_int_equal(state_at(&cloud, 1, 2), PORT_STATE_ACTIVE);
     assert_int_equal(
         world_info(&cloud.world, cloud.hosts[1].functions[2], 1, PORT_INFO_MASTER_SM_LID), LID_M);
     cloud_end(&cloud);
 }
 
-static void questions_to_the_shared_lid_reach_the_switch_and_the_rest_the_function(void **state)
+static void requests_to_the_shared_lid_reach_the_switch_and_other_mads_the_function(void **state)
 {
     (void)state;
     struct cloud cloud;
@@ -104,7 +104,7 @@ static void questions_to_the_shared_lid_reach_the_switch_and_the_rest_the_functi
     uint32_t pf = cloud_port(&cloud, 0, 0);
     fabric_attach(cloud.world.fabric, pf);
     assert_int_equal(message(&cloud, cloud.world.manager, LID_A), pf);
-    /* The function asks its own LID: that is the switch again. And its answer comes back. */
+    /* A request of the function to its own LID reaches the switch, and the response comes back. */
     uint8_t mad[MAD_BYTES];
     struct fabric_delivery answer;
     mad_fill(mad, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
@@ -117,7 +117,7 @@ static void questions_to_the_shared_lid_reach_the_switch_and_the_rest_the_functi
     cloud_end(&cloud);
 }
 
-static void a_manager_can_sit_at_a_physical_function(void **state)
+static void a_manager_can_run_at_a_physical_function(void **state)
 {
     (void)state;
     struct cloud cloud;
@@ -139,7 +139,7 @@ static void a_manager_can_sit_at_a_physical_function(void **state)
     assert_true(world_take(&cloud.world, &delivery));
     assert_int_equal(delivery.port, pf);
     assert_int_equal(wire_get(delivery.mad, MAD_METHOD), METHOD_TRAP);
-    /* … and from its own switch; answers to what it asks by LID. */
+    /* … and from its own switch, in response to requests by LID. */
     world_settle(&cloud.world);
     mad_fill(mad, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
     assert_true(world_exchange(&cloud.world, pf, LID_S, mad, &delivery));
@@ -179,7 +179,7 @@ static void functions_reach_each_other_within_and_across(void **state)
     cloud_end(&cloud);
 }
 
-static void a_lid_moves_with_its_machine(void **state)
+static void a_lid_moves_with_its_vm(void **state)
 {
     (void)state;
     struct cloud cloud;
@@ -219,7 +219,7 @@ static void groups_reach_virtual_functions(void **state)
     cloud_end(&cloud);
 }
 
-static void a_hypervisor_dies_as_a_whole_and_comes_back_blank(void **state)
+static void a_hypervisor_fails_as_a_whole_and_restarts_without_settings(void **state)
 {
     (void)state;
     struct cloud cloud;
@@ -247,7 +247,7 @@ static void a_hypervisor_dies_as_a_whole_and_comes_back_blank(void **state)
     }
 }
 
-static void a_function_that_fails_alone_leaves_the_others_alone(void **state)
+static void a_function_that_fails_does_not_affect_the_others(void **state)
 {
     (void)state;
     struct cloud cloud;
@@ -275,14 +275,14 @@ static void an_alias_guid_leads_to_the_port_that_has_it(void **state)
     struct fabric_delivery delivery;
     cloud_begin(&cloud);
     fabric_attach(cloud.world.fabric, cloud_port(&cloud, 0, 0));
-    wire_set_at(data, GUID_INFO_GUID, 3, GUEST);
+    wire_set_at(data, GUID_INFO_GUID, 3, VM_GUID);
     assert_int_equal(world_ask(&cloud.world, &pf, METHOD_SET, ATTRIBUTE_GUID_INFO, 0, data), 0);
-    assert_int_equal(fabric_port_guid(cloud.world.fabric, cloud_port(&cloud, 0, 0), 3), GUEST);
+    assert_int_equal(fabric_port_guid(cloud.world.fabric, cloud_port(&cloud, 0, 0), 3), VM_GUID);
     mad_fill(mad, 3, METHOD_TRAP, 0x10, 0);
     struct packet_header header = header_to(&cloud.world, mad, LID_A);
     header.global = true;
-    header.dgid[15] = GUEST & 0xFF;
-    header.dgid[14] = GUEST >> 8;
+    header.dgid[15] = VM_GUID & 0xFF;
+    header.dgid[14] = VM_GUID >> 8;
     fabric_send(cloud.world.fabric, cloud.world.manager, &header, mad);
     assert_true(world_take(&cloud.world, &delivery));
     assert_int_equal(delivery.port, cloud_port(&cloud, 0, 0));
@@ -290,7 +290,7 @@ static void an_alias_guid_leads_to_the_port_that_has_it(void **state)
     cloud_end(&cloud);
 }
 
-/* Nothing in a file says that what is behind a virtual switch makes sense. */
+/* A file may describe invalid nodes behind a virtual switch. */
 static void odd_devices_do_no_harm(void **state)
 {
     (void)state;
@@ -332,13 +332,13 @@ int main(void)
         cmocka_unit_test(a_function_without_a_lid_has_no_link),
         cmocka_unit_test(a_function_with_a_lid_is_up_at_once_without_a_trap),
         cmocka_unit_test(one_smp_by_lid_to_the_hypervisor_is_enough),
-        cmocka_unit_test(questions_to_the_shared_lid_reach_the_switch_and_the_rest_the_function),
-        cmocka_unit_test(a_manager_can_sit_at_a_physical_function),
+        cmocka_unit_test(requests_to_the_shared_lid_reach_the_switch_and_other_mads_the_function),
+        cmocka_unit_test(a_manager_can_run_at_a_physical_function),
         cmocka_unit_test(functions_reach_each_other_within_and_across),
-        cmocka_unit_test(a_lid_moves_with_its_machine),
+        cmocka_unit_test(a_lid_moves_with_its_vm),
         cmocka_unit_test(groups_reach_virtual_functions),
-        cmocka_unit_test(a_hypervisor_dies_as_a_whole_and_comes_back_blank),
-        cmocka_unit_test(a_function_that_fails_alone_leaves_the_others_alone),
+        cmocka_unit_test(a_hypervisor_fails_as_a_whole_and_restarts_without_settings),
+        cmocka_unit_test(a_function_that_fails_does_not_affect_the_others),
         cmocka_unit_test(an_alias_guid_leads_to_the_port_that_has_it),
         cmocka_unit_test(odd_devices_do_no_harm),
     };

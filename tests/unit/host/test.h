@@ -1,4 +1,4 @@
-/* cmocka, and files for tests of what reads and writes files. */
+/* cmocka, and temporary files. */
 #ifndef WEFT_TESTS_HOST_TEST_H
 #define WEFT_TESTS_HOST_TEST_H
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* A name that nobody else uses; the file is there and empty. */
+/* Creates an empty file with a unique name. */
 static inline void make_path(char path[64])
 {
     strcpy(path, "/tmp/weft-test-XXXXXX");

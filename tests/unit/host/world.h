@@ -1,5 +1,4 @@
-/* A small fabric for the host's tests: two switches, two adapters, one cable twice as thick as it
- * need be.
+/* A small fabric for the tests of src/host: two switches with two parallel links, two adapters.
  *
  *     A [1] --- [1] S0 [2] --- [2] S1 [1] --- [1] B
  *                  [3] ------- [3]
@@ -71,7 +70,7 @@ static inline void world_end(struct world *world)
     topology_release(&world->topology);
 }
 
-/* Lets the network come to rest and hands what arrives to the layer. */
+/* Runs the network until it is idle and passes deliveries to the layer. */
 static inline void world_run(struct world *world, struct mad_layer *layer, uint64_t now)
 {
     struct fabric_delivery delivery;
@@ -109,7 +108,7 @@ static inline struct sent_mad make_mad(unsigned class, unsigned method, unsigned
     return sent;
 }
 
-/* A directed-route request along these ports; none: to the own node. */
+/* A directed-route request along these ports; without ports, to the own node. */
 static inline struct sent_mad make_smp(unsigned attribute, uint64_t tid, const uint8_t *path,
                                        unsigned hops)
 {

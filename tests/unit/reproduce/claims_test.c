@@ -1,4 +1,4 @@
-/* Claims: they hold or not by what was measured, and say nothing without evidence. */
+/* Claims are evaluated from evidence; without evidence they are unknown. */
 #include "reproduce/claims.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static const struct claim *find(const char *experiment, const char *name)
     return NULL;
 }
 
-static void every_claim_has_a_name_of_its_own_and_all_its_words(void **state)
+static void claims_have_unique_names_and_all_texts(void **state)
 {
     const struct claim *claim, *other;
     (void)state;
@@ -37,7 +37,7 @@ static void every_claim_has_a_name_of_its_own_and_all_its_words(void **state)
     }
 }
 
-/* Limits of the address space and the size of a grid need no run. */
+/* Claims about LID limits and the size of a grid need no run. */
 static void without_evidence_nothing_holds(void **state)
 {
     struct evidence evidence = {0};
@@ -63,14 +63,14 @@ static enum outcome bandwidth_at(double bits)
     return outcome;
 }
 
-static void more_than_a_link_can_carry_is_found_out(void **state)
+static void a_rate_above_the_link_rate_fails_the_claim(void **state)
 {
     (void)state;
     assert_int_equal(bandwidth_at(1.99e9), OUTCOME_HOLDS);
     assert_int_equal(bandwidth_at(2.05e9), OUTCOME_DIFFERS);
 }
 
-static void a_claim_looks_at_its_own_preset(void **state)
+static void a_claim_uses_observations_of_its_preset(void **state)
 {
     struct evidence evidence = {0};
     struct finding finding;
@@ -102,7 +102,7 @@ static void add_sizes(struct evidence *evidence, double ratio)
     }
 }
 
-static void one_size_that_disagrees_is_enough(void **state)
+static void one_differing_size_fails_the_claim(void **state)
 {
     struct evidence right = {0}, wrong = {0};
     const struct claim *claim = find("000-fig07", "addition");
@@ -115,7 +115,7 @@ static void one_size_that_disagrees_is_enough(void **state)
     evidence_release(&wrong);
 }
 
-static void a_number_that_is_none_means_not_measured(void **state)
+static void nan_means_not_measured(void **state)
 {
     struct finding finding = {0};
     (void)state;
@@ -138,7 +138,7 @@ static int read_expected(struct expectations *expectations, const char *text, st
     return status;
 }
 
-static void what_is_not_listed_must_hold(void **state)
+static void claims_without_expectation_must_hold(void **state)
 {
     struct expectations expectations;
     struct err err = {0};
@@ -178,13 +178,13 @@ static void expectations_of_unknown_claims_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_claim_has_a_name_of_its_own_and_all_its_words),
+        cmocka_unit_test(claims_have_unique_names_and_all_texts),
         cmocka_unit_test(without_evidence_nothing_holds),
-        cmocka_unit_test(more_than_a_link_can_carry_is_found_out),
-        cmocka_unit_test(a_claim_looks_at_its_own_preset),
-        cmocka_unit_test(one_size_that_disagrees_is_enough),
-        cmocka_unit_test(a_number_that_is_none_means_not_measured),
-        cmocka_unit_test(what_is_not_listed_must_hold),
+        cmocka_unit_test(a_rate_above_the_link_rate_fails_the_claim),
+        cmocka_unit_test(a_claim_uses_observations_of_its_preset),
+        cmocka_unit_test(one_differing_size_fails_the_claim),
+        cmocka_unit_test(nan_means_not_measured),
+        cmocka_unit_test(claims_without_expectation_must_hold),
         cmocka_unit_test(expectations_of_unknown_claims_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

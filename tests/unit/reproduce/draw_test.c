@@ -1,4 +1,4 @@
-/* Drawing: what becomes one point, one curve, one panel. */
+/* Plots: observations become points, curves and panels. */
 #include "reproduce/draw.h"
 
 #include "base/time.h"
@@ -62,7 +62,7 @@ static void a_curve_over_a_figure_keeps_the_order_of_the_sweep(void **state)
     (void)state;
     add(&evidence, "rate=1", 100, 1);
     add(&evidence, "rate=2", 200, 2);
-    struct observation *last = add(&evidence, "rate=3", 150, 9); /* turned back */
+    struct observation *last = add(&evidence, "rate=3", 150, 9); /* the curve turns back */
     results_set(&last->results, "saturated", 1, "");
     struct charts charts = draw(&plot, &evidence, NULL);
     const struct chart_group *group = &charts.items[0].groups.items[0];
@@ -73,7 +73,7 @@ static void a_curve_over_a_figure_keeps_the_order_of_the_sweep(void **state)
     evidence_release(&evidence);
 }
 
-static void bars_stand_in_the_order_of_numbers(void **state)
+static void bars_are_sorted_by_number(void **state)
 {
     struct evidence evidence = {0};
     struct plot plot = {
@@ -90,7 +90,7 @@ static void bars_stand_in_the_order_of_numbers(void **state)
     evidence_release(&evidence);
 }
 
-static void without_evidence_there_is_no_picture(void **state)
+static void without_evidence_there_is_no_chart(void **state)
 {
     struct evidence evidence = {0};
     struct plot lines = {.kind = PLOT_LINES, .x = "size", .y = {"latency"}, .y_count = 1};
@@ -106,7 +106,7 @@ static void without_evidence_there_is_no_picture(void **state)
     evidence_release(&evidence);
 }
 
-static void what_is_counted_holds_from_nothing_to_the_end_of_the_picture(void **state)
+static void counters_start_at_0_and_last_to_the_end(void **state)
 {
     struct evidence evidence = {0};
     struct plot plot = {.kind = PLOT_TIME,
@@ -118,7 +118,7 @@ static void what_is_counted_holds_from_nothing_to_the_end_of_the_picture(void **
     struct results *results = &evidence_add(&evidence, "")->results;
     size_t smps = results_series(results, "smps", "SMPs");
     size_t latency = results_series(results, "latency", "s");
-    results_add_point(results, smps, TIME_S / 2, 100); /* before the picture */
+    results_add_point(results, smps, TIME_S / 2, 100); /* before the plot */
     results_add_point(results, smps, 3 * TIME_S / 2, 101);
     results_add_point(results, latency, 3 * TIME_S / 2, 0.5);
     results_set(results, "fault.begin", 1.5, "s");
@@ -141,9 +141,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_with_the_same_parameter_become_their_mean),
         cmocka_unit_test(a_curve_over_a_figure_keeps_the_order_of_the_sweep),
-        cmocka_unit_test(bars_stand_in_the_order_of_numbers),
-        cmocka_unit_test(without_evidence_there_is_no_picture),
-        cmocka_unit_test(what_is_counted_holds_from_nothing_to_the_end_of_the_picture),
+        cmocka_unit_test(bars_are_sorted_by_number),
+        cmocka_unit_test(without_evidence_there_is_no_chart),
+        cmocka_unit_test(counters_start_at_0_and_last_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Evidence: means over what fits, and figures that follow from others. */
+/* Evidence: means over matching observations, and derived figures. */
 #include "reproduce/evidence.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@ static void add(struct evidence *evidence, const char *parameters, const char *f
     results_set(&evidence_add(evidence, parameters)->results, figure, value, "s");
 }
 
-static void a_mean_is_over_what_fits_and_has_the_figure(void **state)
+static void means_are_over_matching_observations_with_the_figure(void **state)
 {
     struct evidence evidence = {0};
     (void)state;
@@ -31,7 +31,7 @@ static void a_mean_is_over_what_fits_and_has_the_figure(void **state)
     evidence_release(&evidence);
 }
 
-static void values_come_once_and_in_the_order_of_numbers(void **state)
+static void values_are_distinct_and_sorted_by_number(void **state)
 {
     struct evidence evidence = {0};
     const char **values;
@@ -51,18 +51,18 @@ static void values_come_once_and_in_the_order_of_numbers(void **state)
     evidence_release(&evidence);
 }
 
-static void the_change_that_answers_the_last_action_is_the_fault(void **state)
+static void fault_figures_are_those_of_the_last_change_after_an_action(void **state)
 {
     struct evidence evidence = {0};
     struct observation *observation = evidence_add(&evidence, "");
     struct results *results = &observation->results;
     (void)state;
     results_set(results, "change.1.time", 9, "s");
-    results_set(results, "change.1.detect.time", 8, "s"); /* an action before it */
+    results_set(results, "change.1.detect.time", 8, "s"); /* after an action */
     results_set(results, "change.2.time", 0.5, "s");
     results_set(results, "change.2.detect.time", 0.1, "s");
     results_set(results, "change.2.compute.time", 0.3, "s");
-    results_set(results, "change.3.time", 0.2, "s"); /* answers nothing */
+    results_set(results, "change.3.time", 0.2, "s"); /* after no action */
     size_t series = results_series(results, "change.2.updated", "share");
     results_add_point(results, series, 7, 1);
     derive_figures(observation);
@@ -74,7 +74,7 @@ static void the_change_that_answers_the_last_action_is_the_fault(void **state)
     evidence_release(&evidence);
 }
 
-static void nothing_is_derived_from_nothing(void **state)
+static void missing_figures_derive_nothing(void **state)
 {
     struct evidence evidence = {0};
     struct observation *observation = evidence_add(&evidence, "");
@@ -84,7 +84,7 @@ static void nothing_is_derived_from_nothing(void **state)
     evidence_release(&evidence);
 }
 
-static void losses_are_split_by_closed_ports_and_offers_counted_in_bits(void **state)
+static void losses_and_offered_bits_are_derived(void **state)
 {
     struct evidence evidence = {0};
     struct observation *observation = evidence_add(&evidence, "");
@@ -105,7 +105,7 @@ static void losses_are_split_by_closed_ports_and_offers_counted_in_bits(void **s
     evidence_release(&evidence);
 }
 
-static void runs_that_are_not_steady_count_as_saturated(void **state)
+static void unsteady_runs_count_as_saturated(void **state)
 {
     struct evidence evidence = {0};
     struct observation *observation = evidence_add(&evidence, "");
@@ -119,7 +119,7 @@ static void runs_that_are_not_steady_count_as_saturated(void **state)
     evidence_release(&evidence);
 }
 
-static void stores_that_are_not_there_hold_nothing(void **state)
+static void missing_stores_are_empty(void **state)
 {
     struct recipe recipe = {.name = "x", .folder = "."};
     struct evidence evidence;
@@ -152,13 +152,13 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mean_is_over_what_fits_and_has_the_figure),
-        cmocka_unit_test(values_come_once_and_in_the_order_of_numbers),
-        cmocka_unit_test(the_change_that_answers_the_last_action_is_the_fault),
-        cmocka_unit_test(nothing_is_derived_from_nothing),
-        cmocka_unit_test(losses_are_split_by_closed_ports_and_offers_counted_in_bits),
-        cmocka_unit_test(runs_that_are_not_steady_count_as_saturated),
-        cmocka_unit_test(stores_that_are_not_there_hold_nothing),
+        cmocka_unit_test(means_are_over_matching_observations_with_the_figure),
+        cmocka_unit_test(values_are_distinct_and_sorted_by_number),
+        cmocka_unit_test(fault_figures_are_those_of_the_last_change_after_an_action),
+        cmocka_unit_test(missing_figures_derive_nothing),
+        cmocka_unit_test(losses_and_offered_bits_are_derived),
+        cmocka_unit_test(unsteady_runs_count_as_saturated),
+        cmocka_unit_test(missing_stores_are_empty),
         cmocka_unit_test(a_removal_changes_fewer_entries_than_an_addition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

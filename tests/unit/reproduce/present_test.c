@@ -1,4 +1,4 @@
-/* The table of claims: 80 columns, every reason, and nothing unexpected passed over. */
+/* The table of claims: 80 columns, reasons, and unexpected outcomes. */
 #include "reproduce/reproduce.h"
 
 #include "experiment/chart/markup.h"
@@ -30,14 +30,14 @@ static const struct recipe recipe = {.name = "001-fig26", .title = "A title", .f
 static struct reproduction make(enum outcome paper, enum outcome today)
 {
     struct reproduction reproduction = {0};
-    struct exhibit exhibit = {.recipe = &recipe};
+    struct experiment experiment = {.recipe = &recipe};
     struct verdict verdict = {
         .claim = &claim,
         .findings = {{paper, "12.5 µs to 13.5 µs"}, {today, "never"}},
         .expected = {NULL, &expectation},
     };
-    vec_push(&exhibit.verdicts, verdict);
-    vec_push(&reproduction.exhibits, exhibit);
+    vec_push(&experiment.verdicts, verdict);
+    vec_push(&reproduction.experiments, experiment);
     return reproduction;
 }
 
@@ -57,7 +57,7 @@ static void the_table_keeps_to_80_columns(void **state)
     reproduction_release(&reproduction);
 }
 
-static void a_claim_that_does_not_hold_stays_with_its_reason(void **state)
+static void claims_that_do_not_hold_have_their_reason(void **state)
 {
     struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
     struct text out = {0};
@@ -71,13 +71,13 @@ static void a_claim_that_does_not_hold_stays_with_its_reason(void **state)
     reproduction_release(&reproduction);
 }
 
-static void a_reason_that_several_claims_share_is_told_once(void **state)
+static void shared_reasons_are_written_once(void **state)
 {
     struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
     struct text out = {0};
     (void)state;
-    struct verdict again = reproduction.exhibits.items[0].verdicts.items[0];
-    vec_push(&reproduction.exhibits.items[0].verdicts, again);
+    struct verdict again = reproduction.experiments.items[0].verdicts.items[0];
+    vec_push(&reproduction.experiments.items[0].verdicts, again);
     reproduction_write_table(&reproduction, &out);
     char *told = strstr(out.data, "a reason with so many words");
     assert_non_null(told);
@@ -87,7 +87,7 @@ static void a_reason_that_several_claims_share_is_told_once(void **state)
     reproduction_release(&reproduction);
 }
 
-static void outcomes_that_are_not_on_record_are_named(void **state)
+static void unexpected_outcomes_are_named(void **state)
 {
     struct reproduction worse = make(OUTCOME_DIFFERS, OUTCOME_DIFFERS);
     struct reproduction better = make(OUTCOME_HOLDS, OUTCOME_HOLDS);
@@ -105,7 +105,7 @@ static void outcomes_that_are_not_on_record_are_named(void **state)
     reproduction_release(&lost);
 }
 
-static void names_choose_by_pattern_and_beginning(void **state)
+static void names_select_by_pattern_and_prefix(void **state)
 {
     struct recipes recipes = {0};
     struct err err = {0};
@@ -130,10 +130,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_keeps_to_80_columns),
-        cmocka_unit_test(a_claim_that_does_not_hold_stays_with_its_reason),
-        cmocka_unit_test(a_reason_that_several_claims_share_is_told_once),
-        cmocka_unit_test(outcomes_that_are_not_on_record_are_named),
-        cmocka_unit_test(names_choose_by_pattern_and_beginning),
+        cmocka_unit_test(claims_that_do_not_hold_have_their_reason),
+        cmocka_unit_test(shared_reasons_are_written_once),
+        cmocka_unit_test(unexpected_outcomes_are_named),
+        cmocka_unit_test(names_select_by_pattern_and_prefix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

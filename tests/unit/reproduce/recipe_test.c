@@ -1,4 +1,4 @@
-/* Recipes: what a folder's `figure` says, and what is refused. */
+/* Recipes: statements of the file `figure`, and errors with line and column. */
 #include "reproduce/recipe.h"
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static void write_figure(const char *text)
     fclose(file);
 }
 
-static void a_recipe_says_what_to_run_and_to_draw(void **state)
+static void statements_of_a_recipe_are_parsed(void **state)
 {
     struct recipe recipe;
     struct err err = {0};
@@ -85,7 +85,7 @@ static void experiments_that_share_a_sweep_share_its_store(void **state)
     recipe_release(&recipe);
 }
 
-static void what_is_wrong_is_refused_with_its_place(void **state)
+static void wrong_recipes_are_refused_with_line_and_column(void **state)
 {
     static const struct {
         const char *text;
@@ -119,7 +119,7 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
     }
 }
 
-static void folders_without_a_figure_are_no_experiments(void **state)
+static void folders_without_a_figure_are_skipped(void **state)
 {
     struct recipes recipes = {0};
     struct err err = {0};
@@ -146,7 +146,7 @@ static bool fits(const char *text, const struct result_parameter *parameters, si
     return fit;
 }
 
-static void conditions_are_all_to_hold_with_any_of_their_values(void **state)
+static void all_conditions_must_hold_with_any_of_their_values(void **state)
 {
     const struct result_parameter run[] = {{"switches", "16"}, {"engine", "pira+fera"}};
     (void)state;
@@ -157,7 +157,7 @@ static void conditions_are_all_to_hold_with_any_of_their_values(void **state)
     assert_false(fits("hosts=7", run, 2));
 }
 
-static void a_quick_look_does_not_mind_parameters_that_a_sweep_has_not(void **state)
+static void quick_conditions_ignore_missing_parameters(void **state)
 {
     const struct result_parameter run[] = {{"switches", "16"}};
     struct conditions conditions = {0};
@@ -176,12 +176,12 @@ static void a_quick_look_does_not_mind_parameters_that_a_sweep_has_not(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recipe_says_what_to_run_and_to_draw),
+        cmocka_unit_test(statements_of_a_recipe_are_parsed),
         cmocka_unit_test(experiments_that_share_a_sweep_share_its_store),
-        cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
-        cmocka_unit_test(folders_without_a_figure_are_no_experiments),
-        cmocka_unit_test(conditions_are_all_to_hold_with_any_of_their_values),
-        cmocka_unit_test(a_quick_look_does_not_mind_parameters_that_a_sweep_has_not),
+        cmocka_unit_test(wrong_recipes_are_refused_with_line_and_column),
+        cmocka_unit_test(folders_without_a_figure_are_skipped),
+        cmocka_unit_test(all_conditions_must_hold_with_any_of_their_values),
+        cmocka_unit_test(quick_conditions_ignore_missing_parameters),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

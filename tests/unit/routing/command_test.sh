@@ -79,7 +79,7 @@ awk -F"'" '/^Unicast/ { from = substr($2, 2) + 0 }
         printf "0x%x %s %d\n0x%x %s %d\n", 2097152 + from, entry[1], level,
             1048576 + 2 * from, entry[1], level
     }' ring.lfts >ring.psl
-part='none, 2 lanes'
+part='none, 2 VLs'
 claim 'two lanes keep a ring apart one way' status 0 verify circle --lfts ring.lfts --path-sl ring.psl
 part='credit loop on VL'
 claim 'but not if answers take the lane back' status 1 verify circle --lfts ring.lfts --path-sl ring.psl --reversible
@@ -92,19 +92,19 @@ claim 'the plan is safe' status 0 verify paper --transition pira.lfts fera.lfts 
 # Layered tables of one network, computed twice: old and new paths do not go together on every lane.
 "$weft" topo gen torus dims=5x5 >grid
 "$weft" route grid --engine dfsssp --lfts old.lfts --path-sl old.psl >/dev/null
-part='none, 8 lanes'
+part='none, 8 VLs'
 claim 'route writes service levels that verify reads' status 0 verify grid --lfts old.lfts --path-sl old.psl
-part='unless lanes are held'
+part='unless VLs are held'
 claim 'route plans an update by lanes' status 0 route grid --engine dfsssp --scatter 3 --lfts new.lfts \
     --path-sl new.psl --from old.lfts --from-path-sl old.psl --order lanes
 part='in every state'
 claim 'that plan is safe, too' status 0 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --path-sl new.psl
-part='hold          lanes 0'
+part='hold          VLs 0'
 claim 'and says which lanes are held' status 0 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --path-sl new.psl
 sed 's/^hold 0/hold/' lanes >loose
-part='while lanes are held: circle on VL 0'
+part='while lanes are held: cycle on VL 0'
 claim 'but not if one of them is not held' status 1 verify grid --transition old.lfts new.lfts loose \
     --old-path-sl old.psl --path-sl new.psl
 sed '/^update/d' lanes >empty
@@ -118,7 +118,7 @@ claim 'of any lane' sh -c '! grep hold lanes'
 part='in every state'
 claim 'which is safe' status 0 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --first-path-sl first.psl --path-sl new.psl
-part='circle on VL'
+part='cycle on VL'
 claim 'but not without these levels' status 1 verify grid --transition old.lfts new.lfts lanes \
     --old-path-sl old.psl --path-sl new.psl
 part='down-up       0 transitions'
@@ -145,9 +145,9 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     '--order needs --from|route|paper|--engine|fera|--order|x' \
     '--from-path-sl needs --from|route|paper|--engine|fera|--from-path-sl|x' \
     '--first-path-sl needs --from|route|paper|--engine|fera|--first-path-sl|x' \
-    '--first-path-sl goes with --transition|verify|paper|--lfts|fera.lfts|--first-path-sl|x' \
-    '--old-path-sl goes with --transition|verify|paper|--lfts|fera.lfts|--old-path-sl|x' \
-    '--sl2vl goes with --lfts|verify|paper|--transition|pira.lfts|fera.lfts|plan|--sl2vl|x' \
+    '--first-path-sl needs --transition|verify|paper|--lfts|fera.lfts|--first-path-sl|x' \
+    '--old-path-sl needs --transition|verify|paper|--lfts|fera.lfts|--old-path-sl|x' \
+    '--sl2vl needs --lfts|verify|paper|--transition|pira.lfts|fera.lfts|plan|--sl2vl|x' \
     '--plot needs --compare|route|paper|--engine|fera|--plot|x.svg' \
     'ends in .svg or .png|route|paper|--compare|fera|--plot|x.txt' \
     'expected one of them|route|paper|--engine|fera|--compare|fera' \
@@ -156,7 +156,7 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     'user:1: expected SWITCH PORT WEIGHT|route|paper|--engine|updn|--weights|user' \
     'expected --lfts|verify|paper' 'No such file|verify|paper|--lfts|absent' \
     'OLD NEW ORDER|verify|paper|--transition|pira.lfts' \
-    '--reversible goes with --lfts|verify|circle|--transition|ring.lfts|ring.lfts|plan|--reversible' \
+    '--reversible needs --lfts|verify|circle|--transition|ring.lfts|ring.lfts|plan|--reversible' \
     'plan:1: the network has no switch|verify|circle|--transition|ring.lfts|ring.lfts|plan'; do
     part=${try%%|*}
     rest=${try#"$part"}

@@ -6,8 +6,8 @@
 #include "routing/engine/engine.h"
 #include "topology/generate.h"
 
-/* What a random network is made of, so that parts of it can fail and the rest be built again with
- * the same LIDs. */
+/* The parts of a random network, so that some can fail and the rest can be built again with the
+ * same LIDs. */
 struct draft_link {
     uint32_t a, b;
     uint8_t a_port, b_port;

@@ -1,5 +1,5 @@
-/* Partitions as the administration heeds them: who is told of whom, which key a path has, who may
- * join, and the groups that partitions bring along. */
+/* Partitions in the SA: visibility of ports, P_Keys of paths, membership in groups, and the groups
+ * of partitions. */
 #include "test.h"
 
 #include "subnet/partitions.h"
@@ -21,44 +21,45 @@ static int close_world(void **state)
     return 0;
 }
 
-/* The table of a host's port, as somebody found it. */
-static void give_keys(struct sa_world *world, const char *host, uint16_t first, uint16_t second)
+/* Sets the known P_Key table of a host. */
+static void set_known_keys(struct sa_world *world, const char *host, uint16_t first,
+                           uint16_t second)
 {
     uint8_t block[BLOCK_BYTES] = {0};
     uint32_t port = (uint32_t)(world_port(world, host, 1) - world->subnet->ports.items);
     wire_set_at(block, P_KEY_TABLE_P_KEY, 0, first);
     wire_set_at(block, P_KEY_TABLE_P_KEY, 1, second);
-    blocks_learn(&world->subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
+    blocks_set_known(&world->subnet->blocks, port, BLOCK_PARTITIONS, 0, block);
 }
 
-/* H4 and H7 may talk with each other, H11 with both, H15 with nobody; all are limited members of
- * the default partition. */
+/* H4 and H7 share a partition, H11 shares one with both, H15 with no host; all are limited members
+ * of the default partition. */
 static void make_partitions(struct sa_world *world)
 {
-    give_keys(world, "H4", 0x8001, 0x7FFF);
-    give_keys(world, "H7", 0x7FFF, 0x8001);
-    give_keys(world, "H11", 0x7FFF, 0x0001);
-    give_keys(world, "H12", 0x7FFF, 0x0001);
-    give_keys(world, "H15", 0x7FFF, 0x8002);
+    set_known_keys(world, "H4", 0x8001, 0x7FFF);
+    set_known_keys(world, "H7", 0x7FFF, 0x8001);
+    set_known_keys(world, "H11", 0x7FFF, 0x0001);
+    set_known_keys(world, "H12", 0x7FFF, 0x0001);
+    set_known_keys(world, "H15", 0x7FFF, 0x8002);
     sa_update_view(world->sa, world->now, &world->view);
 }
 
-static unsigned ask_path(struct sa_world *world, const char *asker, const char *from,
-                         const char *to, unsigned p_key, uint64_t sm_key)
+static unsigned query_path(struct sa_world *world, const char *asker, const char *from,
+                           const char *to, unsigned p_key, uint64_t sm_key)
 {
     uint64_t mask = BIT(SGID_BIT) | BIT(DGID_BIT) | (p_key ? BIT(P_KEY_BIT) : 0);
-    uint8_t *path = world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, mask);
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, mask);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
     wire_set(path, PATH_RECORD_P_KEY, p_key);
-    wire_set(world->question, SA_SM_KEY, sm_key);
+    wire_set(world->query, SA_SM_KEY, sm_key);
     world->from = world_lid(world, asker);
-    return world_ask(world);
+    return world_send(world);
 }
 
 static unsigned key_of_path(struct sa_world *world, const char *from, const char *to)
 {
-    if (ask_path(world, from, from, to, 0, 0) != STATUS_OK)
+    if (query_path(world, from, from, to, 0, 0) != STATUS_OK)
         return 0;
     return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_P_KEY);
 }
@@ -80,36 +81,36 @@ static void a_path_with_a_key_needs_both_ends_in_its_partition(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
-    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8001, 0), STATUS_OK);
-    assert_int_equal(ask_path(world, "H11", "H11", "H4", 0x8001, 0), STATUS_OK);
-    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0xFFFF, 0), STATUS_SA_NO_RECORDS);
-    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8002, 0), STATUS_SA_NO_RECORDS);
-    assert_int_equal(ask_path(world, "H4", "H4", "H7", 0x8000, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(query_path(world, "H4", "H4", "H7", 0x8001, 0), STATUS_OK);
+    assert_int_equal(query_path(world, "H11", "H11", "H4", 0x8001, 0), STATUS_OK);
+    assert_int_equal(query_path(world, "H4", "H4", "H7", 0xFFFF, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(query_path(world, "H4", "H4", "H7", 0x8002, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(query_path(world, "H4", "H4", "H7", 0x8000, 0), STATUS_SA_NO_RECORDS);
 }
 
-static void nobody_hears_of_paths_of_strangers(void **state)
+static void paths_need_a_common_partition_with_the_requester(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
-    assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 0), STATUS_SA_NO_RECORDS);
-    assert_int_equal(ask_path(world, "H15", "H4", "H7", 0, 1), STATUS_OK); /* but who is trusted */
-    assert_int_equal(ask_path(world, "H15", "H4", "H15", 0, 1), STATUS_SA_NO_RECORDS);
-    assert_int_equal(ask_path(world, "H11", "H4", "H7", 0, 0), STATUS_OK);
+    assert_int_equal(query_path(world, "H15", "H4", "H7", 0, 0), STATUS_SA_NO_RECORDS);
+    assert_int_equal(query_path(world, "H15", "H4", "H7", 0, 1), STATUS_OK); /* with the SM_Key */
+    assert_int_equal(query_path(world, "H15", "H4", "H15", 0, 1), STATUS_SA_NO_RECORDS);
+    assert_int_equal(query_path(world, "H11", "H4", "H7", 0, 0), STATUS_OK);
 }
 
 static unsigned trace(struct sa_world *world, const char *asker, const char *from, const char *to,
                       uint64_t sm_key)
 {
-    uint8_t *path = world_question(world, METHOD_GET_TRACE_TABLE, WIRE_ID_PATH_RECORD,
-                                   BIT(SGID_BIT) | BIT(DGID_BIT));
+    uint8_t *path = world_query(world, METHOD_GET_TRACE_TABLE, ATTRIBUTE_PATH_RECORD,
+                                BIT(SGID_BIT) | BIT(DGID_BIT));
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
-    wire_set(world->question, SA_SM_KEY, sm_key);
+    wire_set(world->query, SA_SM_KEY, sm_key);
     world->from = world_lid(world, asker);
-    return world_ask(world);
+    return world_send(world);
 }
 
-static void nobody_follows_the_paths_of_strangers(void **state)
+static void traces_need_a_common_partition_with_the_requester(void **state)
 {
     struct sa_world *world = *state;
     assert_int_equal(trace(world, "H15", "H4", "H7", 0), STATUS_OK); /* nothing is known yet */
@@ -125,28 +126,28 @@ static void nobody_follows_the_paths_of_strangers(void **state)
 static unsigned seen_by(struct sa_world *world, const char *asker, unsigned attribute,
                         uint64_t sm_key)
 {
-    world_question(world, METHOD_GET_TABLE, attribute, 0);
-    wire_set(world->question, SA_SM_KEY, sm_key);
+    world_query(world, METHOD_GET_TABLE, attribute, 0);
+    wire_set(world->query, SA_SM_KEY, sm_key);
     world->from = world_lid(world, asker);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     return world_record_count(world);
 }
 
 static void records_are_of_ports_that_share_a_partition(void **state)
 {
     struct sa_world *world = *state;
-    unsigned all = seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0);
+    unsigned all = seen_by(world, "H4", ATTRIBUTE_NODE_RECORD, 0);
     make_partitions(world);
-    /* Those without a known table are full members of the default partition. */
-    assert_int_equal(seen_by(world, "H4", WIRE_ID_NODE_RECORD, 0), all - 1);  /* all but H15 */
-    assert_int_equal(seen_by(world, "H11", WIRE_ID_NODE_RECORD, 0), all - 2); /* H12, H15 */
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 0), all - 4);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_NODE_RECORD, 1), all);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 0),
-                     seen_by(world, "H15", WIRE_ID_GUID_INFO_RECORD, 1) - 4);
-    /* Their links, from either end. */
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_LINK_RECORD, 0),
-                     seen_by(world, "H15", WIRE_ID_LINK_RECORD, 1) - 8);
+    /* Hosts without a known table are full members of the default partition. */
+    assert_int_equal(seen_by(world, "H4", ATTRIBUTE_NODE_RECORD, 0), all - 1);  /* all but H15 */
+    assert_int_equal(seen_by(world, "H11", ATTRIBUTE_NODE_RECORD, 0), all - 2); /* H12, H15 */
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_NODE_RECORD, 0), all - 4);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_NODE_RECORD, 1), all);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_GUID_INFO_RECORD, 0),
+                     seen_by(world, "H15", ATTRIBUTE_GUID_INFO_RECORD, 1) - 4);
+    /* Links, from either end. */
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_LINK_RECORD, 0),
+                     seen_by(world, "H15", ATTRIBUTE_LINK_RECORD, 1) - 8);
 }
 
 /* An adapter's port has one map of service levels and four blocks of arbitration. */
@@ -154,24 +155,24 @@ static void tables_are_of_ports_that_share_a_partition(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
-    unsigned maps = seen_by(world, "H15", WIRE_ID_SL2VL_TABLE_RECORD, 1);
-    unsigned blocks = seen_by(world, "H15", WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 1);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_SL2VL_TABLE_RECORD, 0), maps - 4);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_VL_ARBITRATION_TABLE_RECORD, 0), blocks - 16);
-    uint8_t *wanted = world_question(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
+    unsigned maps = seen_by(world, "H15", ATTRIBUTE_SL2VL_TABLE_RECORD, 1);
+    unsigned blocks = seen_by(world, "H15", ATTRIBUTE_VL_ARBITRATION_TABLE_RECORD, 1);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_SL2VL_TABLE_RECORD, 0), maps - 4);
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_VL_ARBITRATION_TABLE_RECORD, 0), blocks - 16);
+    uint8_t *wanted = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_SL2VL_TABLE_RECORD, BIT(0));
     wire_set(wanted, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 0);
 }
 
-static void key_records_tell_what_ports_have(void **state)
+static void p_key_records_have_the_tables_of_ports(void **state)
 {
     struct sa_world *world = *state;
     make_partitions(world);
-    uint8_t *wanted = world_question(world, METHOD_GET_TABLE, WIRE_ID_P_KEY_TABLE_RECORD, BIT(0));
+    uint8_t *wanted = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_P_KEY_TABLE_RECORD, BIT(0));
     wire_set(wanted, P_KEY_TABLE_RECORD_LID, world_lid(world, "H4"));
-    wire_set(world->question, SA_SM_KEY, 1);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    wire_set(world->query, SA_SM_KEY, 1);
+    assert_int_equal(world_send(world), STATUS_OK);
     const uint8_t *keys = world_record(world, 0) + P_KEY_TABLE_RECORD_AT_P_KEY_TABLE;
     assert_int_equal(wire_get_at(keys, P_KEY_TABLE_P_KEY, 0), 0x8001);
     assert_int_equal(wire_get_at(keys, P_KEY_TABLE_P_KEY, 1), 0x7FFF);
@@ -180,13 +181,13 @@ static void key_records_tell_what_ports_have(void **state)
 
 static unsigned join(struct sa_world *world, const char *host, const uint8_t mgid[16])
 {
-    uint8_t *record = world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
-                                     BIT(0) | BIT(1) | BIT(JOIN_BIT));
+    uint8_t *record =
+        world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(JOIN_BIT));
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
     world->from = world_lid(world, host);
-    return world_ask(world);
+    return world_send(world);
 }
 
 static const char rules[] = "Default=0x7fff: ALL;\n"
@@ -195,7 +196,7 @@ static const char rules[] = "Default=0x7fff: ALL;\n"
 static const uint8_t broadcast_red[16] = {0xFF, 0x12,        0x40, 0x1B, 0x80,
                                           0x01, [12] = 0xFF, 0xFF, 0xFF, 0xFF};
 
-static void partitions_bring_their_groups_along(void **state)
+static void partitions_create_their_groups(void **state)
 {
     struct sa_world *world = *state;
     struct partitions partitions;
@@ -203,7 +204,7 @@ static void partitions_bring_their_groups_along(void **state)
     const struct groups *groups = sa_groups(world->sa);
     assert_int_equal(partitions_read(&partitions, from_text("rules", rules, &err)), 0);
     sa_set_partitions(world->sa, &partitions);
-    assert_int_equal(groups->all.count, 0); /* nobody is there yet, nor in the default one's */
+    assert_int_equal(groups->all.count, 0); /* no partition has a member yet */
     make_partitions(world);
     assert_int_equal(groups->all.count, 2);
     const struct group *red = groups_find(groups, broadcast_red);
@@ -219,11 +220,11 @@ static void partitions_bring_their_groups_along(void **state)
     assert_int_equal(groups_find(groups, other)->q_key, 9);
     assert_int_equal(groups_find(groups, other)->hop_limit, 0xFF);
     assert_int_equal(join(world, "H4", broadcast_red), STATUS_OK);
-    assert_int_equal(join(world, "H11", broadcast_red), STATUS_OK); /* limited members may */
+    assert_int_equal(join(world, "H11", broadcast_red), STATUS_OK); /* limited members may join */
     assert_int_equal(join(world, "H15", broadcast_red), STATUS_SA_BAD_REQUEST);
-    assert_int_equal(seen_by(world, "H15", WIRE_ID_MC_MEMBER_RECORD, 0), 0);
-    assert_int_equal(seen_by(world, "H4", WIRE_ID_MC_MEMBER_RECORD, 0), 2);
-    sa_set_partitions(world->sa, NULL); /* back to the default partition's */
+    assert_int_equal(seen_by(world, "H15", ATTRIBUTE_MC_MEMBER_RECORD, 0), 0);
+    assert_int_equal(seen_by(world, "H4", ATTRIBUTE_MC_MEMBER_RECORD, 0), 2);
+    sa_set_partitions(world->sa, NULL); /* back to the default partition */
     assert_int_equal(groups->all.count, 2);
     assert_false(groups_find(groups, broadcast_red)->permanent);
     assert_null(groups_find(groups, other));
@@ -234,19 +235,18 @@ static unsigned create(struct sa_world *world, const char *host, const uint8_t m
                        unsigned p_key)
 {
     enum { Q_KEY_BIT = 2, CLASS_BIT = 6, KEY_BIT = 7, SL_BIT = 12, LABEL_BIT = 13 };
-    uint8_t *record =
-        world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
-                       BIT(0) | BIT(1) | BIT(Q_KEY_BIT) | BIT(CLASS_BIT) | BIT(KEY_BIT) |
-                           BIT(SL_BIT) | BIT(LABEL_BIT) | BIT(JOIN_BIT));
+    uint8_t *record = world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
+                                  BIT(0) | BIT(1) | BIT(Q_KEY_BIT) | BIT(CLASS_BIT) | BIT(KEY_BIT) |
+                                      BIT(SL_BIT) | BIT(LABEL_BIT) | BIT(JOIN_BIT));
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, p_key);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
     world->from = world_lid(world, host);
-    return world_ask(world);
+    return world_send(world);
 }
 
-/* What the manager wants of a host's table; it is there at once, or is still to be written. */
+/* Sets the wanted P_Key table of a host, and with `written` also the known one. */
 static void want_keys(struct sa_world *world, const char *host, uint16_t first, uint16_t second,
                       bool written)
 {
@@ -258,7 +258,7 @@ static void want_keys(struct sa_world *world, const char *host, uint16_t first, 
     blocks_want(blocks, port, BLOCK_PARTITIONS, 0, block);
     uint32_t row = written ? blocks_take(blocks) : BLOCKS_NONE;
     if (row != BLOCKS_NONE)
-        blocks_confirm(blocks, row, block);
+        blocks_set_actual(blocks, row, block);
     sa_update_view(world->sa, world->now, &world->view);
 }
 
@@ -277,10 +277,10 @@ static void members_that_lose_the_partition_leave_the_group(void **state)
     assert_int_equal(join(world, "H7", mgid), STATUS_OK);
     assert_int_equal(join(world, "H11", mgid), STATUS_OK);
     want_keys(world, "H7", 0x7FFF, 0x8001, true);
-    want_keys(world, "H7", 0x7FFF, 0x0001, true); /* a limited member is one */
+    want_keys(world, "H7", 0x7FFF, 0x0001, true); /* a limited member stays */
     assert_true(is_in(world, mgid, "H7"));
-    want_keys(world, "H7", 0x7FFF, 0, false); /* it still has the key … */
-    give_keys(world, "H15", 0x7FFF, 0x8003);  /* … when all are looked at */
+    want_keys(world, "H7", 0x7FFF, 0, false);     /* it still has the key */
+    set_known_keys(world, "H15", 0x7FFF, 0x8003); /* triggers the check */
     sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H7"));
     want_keys(world, "H7", 0x7FFF, 0, true);
@@ -289,23 +289,23 @@ static void members_that_lose_the_partition_leave_the_group(void **state)
     assert_true(is_in(world, mgid, "H11"));
     assert_int_equal(join(world, "H7", mgid), STATUS_SA_BAD_REQUEST);
     want_keys(world, "H11", 0x7FFF, 0, true);
-    want_keys(world, "H4", 0x7FFF, 0x8002, true); /* the last one takes the group along */
+    want_keys(world, "H4", 0x7FFF, 0x8002, true); /* the group is removed with its last member */
     assert_null(groups_find(sa_groups(world->sa), mgid));
 }
 
-/* As after a restart, when an adapter is blank: it is to get the key, and has not got it yet. */
-static void members_that_wait_for_their_key_stay(void **state)
+/* After a restart of an adapter the key is wanted, but not written yet. */
+static void members_stay_while_their_key_is_being_written(void **state)
 {
     static const uint8_t mgid[16] = {0xFF, 0x12, 0x12, 0x34, 2};
     struct sa_world *world = *state;
     make_partitions(world);
     assert_int_equal(create(world, "H4", mgid, 0x8001), STATUS_OK);
-    give_keys(world, "H4", 0xFFFF, 0); /* read, and not planned yet */
+    set_known_keys(world, "H4", 0xFFFF, 0); /* read, but not planned yet */
     sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H4"));
     want_keys(world, "H4", 0x7FFF, 0x8001, false);
     assert_true(is_in(world, mgid, "H4"));
-    give_keys(world, "H4", 0x7FFF, 0);
+    set_known_keys(world, "H4", 0x7FFF, 0);
     sa_update_view(world->sa, world->now, &world->view);
     assert_true(is_in(world, mgid, "H4"));
 }
@@ -315,14 +315,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(paths_have_the_sender_s_key_of_a_common_partition),
         TEST(a_path_with_a_key_needs_both_ends_in_its_partition),
-        TEST(nobody_hears_of_paths_of_strangers),
-        TEST(nobody_follows_the_paths_of_strangers),
+        TEST(paths_need_a_common_partition_with_the_requester),
+        TEST(traces_need_a_common_partition_with_the_requester),
         TEST(records_are_of_ports_that_share_a_partition),
         TEST(tables_are_of_ports_that_share_a_partition),
-        TEST(key_records_tell_what_ports_have),
-        TEST(partitions_bring_their_groups_along),
+        TEST(p_key_records_have_the_tables_of_ports),
+        TEST(partitions_create_their_groups),
         TEST(members_that_lose_the_partition_leave_the_group),
-        TEST(members_that_wait_for_their_key_stay),
+        TEST(members_stay_while_their_key_is_being_written),
     };
     return RUN(tests);
 }

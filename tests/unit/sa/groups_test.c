@@ -1,4 +1,4 @@
-/* Multicast groups: made, joined, left, looked up; what becomes of members that vanish. */
+/* MCMemberRecord: groups are created, joined, left and looked up; members that are absent. */
 #include "test.h"
 
 enum { MGID, PORT_GID, Q_KEY, MLID, MTU_SELECTOR, MTU, TRAFFIC_CLASS, P_KEY, RATE_SELECTOR, RATE };
@@ -24,11 +24,11 @@ static int close_world(void **state)
     return 0;
 }
 
-/* A question of the member itself. */
+/* A query from the port of the member. */
 static uint8_t *member(struct sa_world *world, unsigned method, const char *host, unsigned states,
                        uint64_t mask)
 {
-    uint8_t *record = world_question(world, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_MC_MEMBER_RECORD, mask);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), group_a, sizeof group_a);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, states);
@@ -41,7 +41,7 @@ static uint8_t *member(struct sa_world *world, unsigned method, const char *host
 static unsigned make_group(struct sa_world *world, const char *host)
 {
     member(world, METHOD_SET, host, JOIN_FULL, TO_CREATE);
-    return world_ask(world);
+    return world_send(world);
 }
 
 static const struct group *found(const struct sa_world *world)
@@ -49,7 +49,7 @@ static const struct group *found(const struct sa_world *world)
     return groups_find(sa_groups(world->sa), group_a);
 }
 
-static void the_broadcast_group_is_there_from_the_start(void **state)
+static void the_broadcast_group_exists_from_the_start(void **state)
 {
     struct sa_world *world = *state;
     const struct groups *groups = sa_groups(world->sa);
@@ -60,7 +60,7 @@ static void the_broadcast_group_is_there_from_the_start(void **state)
     assert_ptr_equal(groups_at(groups, 0xC000), groups->all.items[0]);
 }
 
-static void the_first_full_member_makes_a_group_and_the_last_unmakes_it(void **state)
+static void the_first_full_member_creates_a_group_and_the_last_removes_it(void **state)
 {
     struct sa_world *world = *state;
     uint64_t before = sa_groups(world->sa)->generation;
@@ -70,42 +70,42 @@ static void the_first_full_member_makes_a_group_and_the_last_unmakes_it(void **s
     assert_int_equal(wire_get(record, MC_MEMBER_RECORD_MTU), 5);
     assert_int_equal(wire_get(record, MC_MEMBER_RECORD_RATE), 3);
     member(world, METHOD_SET, "H15", JOIN_NON_MEMBER, TO_JOIN);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_Q_KEY), 0xABCD);
     assert_int_equal(groups_at(sa_groups(world->sa), 0xC001)->members.count, 2);
     assert_true(sa_groups(world->sa)->generation > before);
     member(world, METHOD_DELETE, "H4", JOIN_FULL, TO_JOIN);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world->answer.data, MAD_METHOD), METHOD_DELETE_RESP);
     assert_null(found(world));
     assert_null(groups_at(sa_groups(world->sa), 0xC001));
 }
 
-static void too_little_is_not_enough_to_make_a_group(void **state)
+static void a_group_is_not_created_without_the_required_components(void **state)
 {
     struct sa_world *world = *state;
     member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE & ~BIT(Q_KEY));
-    assert_int_equal(world_ask(world), STATUS_SA_TOO_FEW_COMPONENTS);
+    assert_int_equal(world_send(world), STATUS_SA_TOO_FEW_COMPONENTS);
     member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE & ~BIT(MGID));
-    assert_int_equal(world_ask(world), STATUS_SA_TOO_FEW_COMPONENTS);
+    assert_int_equal(world_send(world), STATUS_SA_TOO_FEW_COMPONENTS);
     member(world, METHOD_SET, "H4", JOIN_NON_MEMBER, TO_CREATE);
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     member(world, METHOD_SET, "H4", 0, TO_CREATE);
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     *wire_bytes(member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE), MC_MEMBER_RECORD_MGID) =
         0xFE;
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     assert_int_equal(sa_groups(world->sa)->all.count, 1);
 }
 
-static void a_group_without_a_name_gets_one(void **state)
+static void a_group_with_mgid_0_gets_an_mgid(void **state)
 {
     struct sa_world *world = *state;
     uint8_t first[16];
     for (unsigned i = 0; i < 2; i++) {
         uint8_t *record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
         memset(wire_bytes(record, MC_MEMBER_RECORD_MGID), 0, 16);
-        assert_int_equal(world_ask(world), STATUS_OK);
+        assert_int_equal(world_send(world), STATUS_OK);
         const uint8_t *mgid = wire_bytes_const(world_record(world, 0), MC_MEMBER_RECORD_MGID);
         assert_int_equal(mgid[0], 0xFF);
         if (i)
@@ -121,15 +121,15 @@ static unsigned join_with_mtu(struct sa_world *world, unsigned selector, unsigne
         member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE | BIT(MTU_SELECTOR) | BIT(MTU));
     wire_set(record, MC_MEMBER_RECORD_MTU_SELECTOR, selector);
     wire_set(record, MC_MEMBER_RECORD_MTU, mtu);
-    if (world_ask(world))
+    if (world_send(world))
         return 0;
     unsigned got = (unsigned)wire_get(world_record(world, 0), MC_MEMBER_RECORD_MTU);
     member(world, METHOD_DELETE, "H4", JOIN_FULL, TO_JOIN);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     return got;
 }
 
-static void a_new_groups_mtu_is_settled_with_what_the_port_can(void **state)
+static void the_mtu_of_a_new_group_is_within_that_of_the_port(void **state)
 {
     struct sa_world *world = *state;
     assert_int_equal(join_with_mtu(world, 0, 3), 5);
@@ -147,81 +147,81 @@ static void a_port_that_is_too_slow_cannot_join(void **state)
     struct sa_world *world = *state;
     assert_int_equal(make_group(world, "H4"), STATUS_OK);
     wire_set(world_port(world, "H15", 1)->info, PORT_INFO_LINK_WIDTH_ACTIVE, 1);
-    world_look(world);
+    world_update_view(world);
     member(world, METHOD_SET, "H15", JOIN_FULL, TO_JOIN);
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     assert_int_equal(found(world)->members.count, 1);
 }
 
-static void states_are_left_one_by_one(void **state)
+static void join_states_are_left_one_by_one(void **state)
 {
     struct sa_world *world = *state;
     make_group(world, "H4");
     member(world, METHOD_SET, "H15", JOIN_FULL, TO_JOIN);
-    world_ask(world);
+    world_send(world);
     member(world, METHOD_SET, "H15", JOIN_SEND_ONLY, TO_JOIN);
-    world_ask(world);
+    world_send(world);
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_JOIN_STATE), 5);
-    member(world, METHOD_DELETE, "H15", JOIN_NON_MEMBER, TO_JOIN); /* which it does not have */
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    member(world, METHOD_DELETE, "H15", JOIN_NON_MEMBER, TO_JOIN); /* it does not have this state */
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     member(world, METHOD_DELETE, "H15", JOIN_FULL, TO_JOIN);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_JOIN_STATE), 4);
     const struct group_member *left = group_find_member(found(world), world_guid(world, "H15"));
     assert_non_null(left);
     assert_false(group_member_receives(left));
 }
 
-static void nobody_leaves_for_another(void **state)
+static void a_port_cannot_leave_for_another(void **state)
 {
     struct sa_world *world = *state;
     make_group(world, "H4");
     member(world, METHOD_DELETE, "H4", JOIN_FULL, TO_JOIN);
     world->from = world_lid(world, "H15");
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     assert_non_null(found(world));
-    /* But who was joined by another may be taken out by another. */
+    /* Another port may remove a proxy member. */
     member(world, METHOD_SET, "H12", JOIN_FULL, TO_JOIN);
     world->from = world_lid(world, "H15");
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_true(wire_get(world_record(world, 0), MC_MEMBER_RECORD_PROXY_JOIN));
     member(world, METHOD_DELETE, "H12", JOIN_FULL, TO_JOIN);
     world->from = world_lid(world, "H4");
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
 }
 
-static void members_are_told_to_the_trusted_only(void **state)
+static void members_are_visible_with_the_sm_key_only(void **state)
 {
     struct sa_world *world = *state;
     make_group(world, "H4");
     member(world, METHOD_SET, "H15", JOIN_FULL, TO_JOIN);
-    world_ask(world);
+    world_send(world);
     member(world, METHOD_GET_TABLE, "H4", 0, BIT(MGID));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 1);
     const uint8_t *gid = wire_bytes_const(world_record(world, 0), MC_MEMBER_RECORD_PORT_GID);
     assert_int_equal(wire_get_bits(gid, 64, 64), 0);
-    wire_set(world->question, SA_SM_KEY, 1);
-    world_ask(world);
+    wire_set(world->query, SA_SM_KEY, 1);
+    world_send(world);
     assert_int_equal(world_record_count(world), 2);
     gid = wire_bytes_const(world_record(world, 1), MC_MEMBER_RECORD_PORT_GID);
     assert_int_equal(wire_get_bits(gid, 64, 64), world_guid(world, "H15"));
 }
 
-static void a_path_to_a_group_is_the_groups(void **state)
+static void a_path_to_a_group_has_the_values_of_the_group(void **state)
 {
     struct sa_world *world = *state;
     make_group(world, "H4");
-    uint8_t *path = world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(2));
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(2));
     memcpy(wire_bytes(path, PATH_RECORD_DGID), group_a, 16);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_DLID), 0xC001);
     path[8] = 0xFF;
-    path[9] = 0x15; /* of another scope */
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    path[9] = 0x15; /* another scope */
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
 }
 
-static void a_member_that_is_cut_off_for_a_moment_stays_one(void **state)
+static void a_member_that_is_absent_briefly_stays_in_the_group(void **state)
 {
     struct sa_world *world = *state;
     const struct network_terminal *last =
@@ -235,7 +235,7 @@ static void a_member_that_is_cut_off_for_a_moment_stays_one(void **state)
     const char *other = strcmp(name, "H4") == 0 ? "H15" : "H4";
     make_group(world, other);
     member(world, METHOD_SET, name, JOIN_FULL, TO_JOIN);
-    world_ask(world);
+    world_send(world);
     world_miss_hosts(world, 1);
     assert_int_equal(found(world)->members.count, 2);
     world->now += 30 * NS_PER_S;
@@ -250,42 +250,42 @@ static void a_member_that_is_cut_off_for_a_moment_stays_one(void **state)
     assert_int_equal(found(world)->members.count, 1);
 }
 
-static void mlids_run_out_and_come_back(void **state)
+static void mlids_run_out_and_are_reused(void **state)
 {
     struct sa_world *world = *state; /* switches with 1,024 entries */
     for (unsigned i = 1; i < 1024; i++) {
         uint8_t *record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
         wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, i);
-        assert_int_equal(world_ask(world), STATUS_OK);
+        assert_int_equal(world_send(world), STATUS_OK);
     }
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID), 0xC3FF);
     uint8_t *record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
     wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, 5000);
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(world_send(world), STATUS_SA_NO_RESOURCES);
     record = member(world, METHOD_DELETE, "H4", JOIN_FULL, TO_JOIN);
     wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, 77);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
     wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, 5000);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID), 0xC000 + 77);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_broadcast_group_is_there_from_the_start),
-        TEST(the_first_full_member_makes_a_group_and_the_last_unmakes_it),
-        TEST(too_little_is_not_enough_to_make_a_group),
-        TEST(a_group_without_a_name_gets_one),
-        TEST(a_new_groups_mtu_is_settled_with_what_the_port_can),
+        TEST(the_broadcast_group_exists_from_the_start),
+        TEST(the_first_full_member_creates_a_group_and_the_last_removes_it),
+        TEST(a_group_is_not_created_without_the_required_components),
+        TEST(a_group_with_mgid_0_gets_an_mgid),
+        TEST(the_mtu_of_a_new_group_is_within_that_of_the_port),
         TEST(a_port_that_is_too_slow_cannot_join),
-        TEST(states_are_left_one_by_one),
-        TEST(nobody_leaves_for_another),
-        TEST(members_are_told_to_the_trusted_only),
-        TEST(a_path_to_a_group_is_the_groups),
-        TEST(a_member_that_is_cut_off_for_a_moment_stays_one),
-        TEST(mlids_run_out_and_come_back),
+        TEST(join_states_are_left_one_by_one),
+        TEST(a_port_cannot_leave_for_another),
+        TEST(members_are_visible_with_the_sm_key_only),
+        TEST(a_path_to_a_group_has_the_values_of_the_group),
+        TEST(a_member_that_is_absent_briefly_stays_in_the_group),
+        TEST(mlids_run_out_and_are_reused),
     };
     return RUN(tests);
 }

@@ -1,12 +1,11 @@
-/* hostile: queries that make no sense, by the million, and honest ones in between.
+/* hostile: millions of random queries, and valid ones in between.
  *
  *     hostile [QUERIES]
  *
- * Every query begins as one that is right, of any attribute and method, and is then changed at
- * random (seeded, so that a failure can be repeated): bits, bytes, lengths, senders. The answer to
- * each is silence or a status that the specification has; registrations and queues stay within
- * their bounds; memory does not grow once these are reached, nor does the time for a query. Honest
- * queries are answered right all along. Exit status 1: something of this does not hold. */
+ * Each query starts as a valid one, of any attribute and method. Seeded random changes of bits,
+ * bytes, lengths and senders follow. The SA drops the query or answers with a defined status.
+ * Registrations and queues stay within their limits, and memory and time per query do not grow once
+ * the limits are reached. Valid queries get the right answers. Exit status 1 on a failure. */
 #include "base/rng.h"
 #include "sa_world.h"
 
@@ -48,7 +47,7 @@ static void fill_query(struct sa_world *world, struct rng *rng, uint8_t *mad)
     uint64_t mask = rng_next(rng);
     wire_set(mad, SA_COMPONENT_MASK, mask & rng_next(rng) & 0x3FFFFFF);
     wire_set(mad, SA_SM_KEY, rng_below(rng, 4) == 0);
-    for (unsigned i = 0; i < 2; i++) { /* where paths, groups and services have their GIDs */
+    for (unsigned i = 0; i < 2; i++) { /* GIDs of paths, groups and services */
         uint8_t *gid = mad + SA_DATA_OFFSET + 8 * rng_below(rng, 6);
         bool group = rng_below(rng, 4) == 0;
         uint64_t port = rng_below(rng, world->subnet->ports.count);
@@ -70,9 +69,9 @@ static void send_hostile(struct sa_world *world, struct rng *rng)
     }
     if (rng_below(rng, 16) == 0)
         bytes = rng_below(rng, LONGEST);
-    struct sa_message question = {
+    struct sa_message message = {
         .address = {.lid = (uint16_t)rng_below(rng, 24), .qp = 1}, .data = mad, .bytes = bytes};
-    sa_receive(world->sa, world->now, &question);
+    sa_receive(world->sa, world->now, &message);
 }
 
 static void check_answer(const struct sa_message *answer)
@@ -103,15 +102,15 @@ static void take_answers(struct sa_world *world)
         fail("a bound is not kept");
 }
 
-static void ask_honestly(struct sa_world *world)
+static void send_valid_query(struct sa_world *world)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3 };
-    uint8_t *path = world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, DGID | SGID);
+    uint8_t *path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID);
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(wire_bytes(path, PATH_RECORD_SGID), 64, 64, world_guid(world, "H4"));
     wire_set_bits(wire_bytes(path, PATH_RECORD_DGID), 64, 64, world_guid(world, "H15"));
-    if (world_ask(world) != STATUS_OK ||
+    if (world_send(world) != STATUS_OK ||
         wire_get(world_record(world, 0), PATH_RECORD_DLID) != world_lid(world, "H15"))
         fail("an honest query is not answered");
 }
@@ -129,7 +128,7 @@ static struct tenth run_tenth(struct sa_world *world, struct rng *rng, unsigned 
         if (i % HONEST_EVERY)
             continue;
         take_answers(world);
-        ask_honestly(world);
+        send_valid_query(world);
         world->now += NS_PER_MS;
     }
     take_answers(world);
@@ -150,7 +149,7 @@ int main(int argc, char **argv)
     rng_seed(&rng, 7, 0);
     for (unsigned i = 0; i < TENTHS; i++)
         tenths[i] = run_tenth(&world, &rng, queries / TENTHS);
-    /* Tables fill up in the first part; from then on nothing may change any more. */
+    /* Tables fill up in the first part; memory must not grow after that. */
     const struct tenth *early = &tenths[TENTHS / 2], *late = &tenths[TENTHS - 1];
     printf("%lu hostile queries: %.2f us each in the middle, %.2f us at the end; %zu bytes, then "
            "%zu\n",

@@ -1,4 +1,4 @@
-/* PathRecords: the engine's paths, what they are good for, and what is asked of them. */
+/* PathRecord: paths of the engine, MTU and rate, selectors and components. */
 #include "test.h"
 
 enum { DGID = 2, SGID, DLID, SLID, REVERSIBLE = 11, NUMB_PATH, P_KEY, SL = 15, MTU_SELECTOR, MTU };
@@ -48,12 +48,11 @@ static int close_world(void **state)
     return 0;
 }
 
-/* A question for the path between two hosts, by their GIDs. */
+/* A query for the path between two hosts, by their GIDs. */
 static uint8_t *between(struct sa_world *world, unsigned method, const char *from, const char *to,
                         uint64_t more)
 {
-    uint8_t *path =
-        world_question(world, method, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
+    uint8_t *path = world_query(world, method, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
     return path;
@@ -63,7 +62,7 @@ static void a_path_has_the_lids_of_its_ends(void **state)
 {
     struct sa_world *world = *state;
     between(world, METHOD_GET, "H4", "H15", 0);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     const uint8_t *path = world_record(world, 0);
     assert_int_equal(wire_get(path, PATH_RECORD_SLID), world_lid(world, "H4"));
     assert_int_equal(wire_get(path, PATH_RECORD_DLID), world_lid(world, "H15"));
@@ -77,7 +76,7 @@ static void a_path_has_the_lids_of_its_ends(void **state)
     assert_int_equal(world->answer.bytes, MAD_BYTES);
 }
 
-static void a_path_is_as_good_as_its_worst_link(void **state)
+static void mtu_and_rate_are_the_minimum_of_the_links(void **state)
 {
     struct sa_world *world = *state;
     /* H15's cable runs at 1X, and its switch can do 2048 bytes only. */
@@ -86,16 +85,16 @@ static void a_path_is_as_good_as_its_worst_link(void **state)
     wire_set(end->info, PORT_INFO_LINK_WIDTH_ACTIVE, 1);
     wire_set(other->info, PORT_INFO_LINK_WIDTH_ACTIVE, 1);
     wire_set(other->info, PORT_INFO_MTU_CAP, 4);
-    world_look(world);
+    world_update_view(world);
     between(world, METHOD_GET, "H4", "H15", 0);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_MTU), 4);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 2);
     between(world, METHOD_GET, "H15", "H4", 0);
-    world_ask(world);
+    world_send(world);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 2);
     between(world, METHOD_GET, "H4", "H12", 0);
-    world_ask(world);
+    world_send(world);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 3);
 }
 
@@ -104,7 +103,7 @@ static unsigned select_mtu(struct sa_world *world, unsigned selector, unsigned v
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", BIT(MTU_SELECTOR) | BIT(MTU));
     wire_set(path, PATH_RECORD_MTU_SELECTOR, selector);
     wire_set(path, PATH_RECORD_MTU, value);
-    return world_ask(world) ? 0 : (unsigned)wire_get(world_record(world, 0), PATH_RECORD_MTU);
+    return world_send(world) ? 0 : (unsigned)wire_get(world_record(world, 0), PATH_RECORD_MTU);
 }
 
 static void selectors_choose_the_mtu(void **state)
@@ -124,10 +123,10 @@ static unsigned select_rate(struct sa_world *world, unsigned selector, unsigned 
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", BIT(RATE_SELECTOR) | BIT(RATE));
     wire_set(path, PATH_RECORD_RATE_SELECTOR, selector);
     wire_set(path, PATH_RECORD_RATE, value);
-    return world_ask(world) ? 0 : (unsigned)wire_get(world_record(world, 0), PATH_RECORD_RATE);
+    return world_send(world) ? 0 : (unsigned)wire_get(world_record(world, 0), PATH_RECORD_RATE);
 }
 
-static void rates_are_compared_by_what_they_stand_for(void **state)
+static void rates_are_compared_in_megabits(void **state)
 {
     struct sa_world *world = *state;               /* all links have 10 Gb/s: code 3 */
     assert_int_equal(select_rate(world, 0, 5), 3); /* greater than 5 Gb/s, whose code is greater */
@@ -140,42 +139,42 @@ static void rates_are_compared_by_what_they_stand_for(void **state)
     assert_int_equal(select_rate(world, 2, 63), 0); /* no such rate */
 }
 
-static void a_selector_without_its_value_does_not_count(void **state)
+static void a_selector_without_its_value_is_ignored(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", BIT(MTU_SELECTOR));
     wire_set(path, PATH_RECORD_MTU_SELECTOR, 0);
     wire_set(path, PATH_RECORD_MTU, 5);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
 }
 
-static void a_key_that_nobody_has_gives_no_path(void **state)
+static void an_unknown_p_key_gives_no_path(void **state)
 {
     struct sa_world *world = *state;
     wire_set(between(world, METHOD_GET, "H4", "H15", BIT(P_KEY)), PATH_RECORD_P_KEY, 0x8001);
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
     wire_set(between(world, METHOD_GET, "H4", "H15", BIT(P_KEY)), PATH_RECORD_P_KEY, 0x7FFF);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_P_KEY), 0x7FFF);
 }
 
-static void gids_that_nobody_has_are_said_to_be_wrong(void **state)
+static void unknown_gids_give_an_invalid_gid_status(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", 0);
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, 0x999);
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_GID);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_GID);
     path = between(world, METHOD_GET, "H4", "H15", 0);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX + 1, world_guid(world, "H4"));
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_GID);
-    path = world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SLID) | BIT(DLID));
+    assert_int_equal(world_send(world), STATUS_SA_BAD_GID);
+    path = world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SLID) | BIT(DLID));
     wire_set(path, PATH_RECORD_SLID, world_lid(world, "H4"));
     wire_set(path, PATH_RECORD_DLID, 0xB000);
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
 }
 
-/* By the prefix of this subnet or the one that always means it; answers have the former. */
-static void a_subnet_with_a_prefix_is_asked_by_it(void **state)
+/* Queries may have the prefix of the subnet or the default prefix; answers have the former. */
+static void gids_have_the_prefix_of_the_subnet(void **state)
 {
     struct sa_world *world = *state;
     const uint64_t prefixes[] = {other_prefix, PREFIX};
@@ -185,13 +184,13 @@ static void a_subnet_with_a_prefix_is_asked_by_it(void **state)
         uint8_t *path = between(world, METHOD_GET, "H4", "H15", 0);
         set_gid(wire_bytes(path, PATH_RECORD_SGID), prefixes[i], world_guid(world, "H4"));
         set_gid(wire_bytes(path, PATH_RECORD_DGID), prefixes[i], world_guid(world, "H15"));
-        assert_int_equal(world_ask(world), STATUS_OK);
+        assert_int_equal(world_send(world), STATUS_OK);
         assert_memory_equal(wire_bytes_const(world_record(world, 0), PATH_RECORD_DGID), expected,
                             16);
     }
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", 0);
     set_gid(wire_bytes(path, PATH_RECORD_DGID), other_prefix + 1, world_guid(world, "H15"));
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_GID);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_GID);
 }
 
 static void a_lid_and_a_gid_of_different_ports_give_no_path(void **state)
@@ -199,15 +198,15 @@ static void a_lid_and_a_gid_of_different_ports_give_no_path(void **state)
     struct sa_world *world = *state;
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", BIT(DLID));
     wire_set(path, PATH_RECORD_DLID, world_lid(world, "H12"));
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
 }
 
 static void a_table_of_all_paths_has_every_pair_once(void **state)
 {
     struct sa_world *world = *state;
     bool seen[16][16] = {{false}};
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 15 * 15);
     assert_int_equal(wire_get(world->answer.data, RMPP_FLAGS), RMPP_FLAG_ACTIVE);
     for (unsigned i = 0; i < 15 * 15; i++) {
@@ -225,7 +224,7 @@ static void a_range_of_lids_gives_several_paths_the_most_different_first(void **
 {
     struct sa_world *world = *state;
     between(world, METHOD_GET_TABLE, "H4", "H15", 0);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 16);
     for (unsigned i = 0; i < 4; i++) {
         const uint8_t *path = world_record(world, i);
@@ -236,11 +235,11 @@ static void a_range_of_lids_gives_several_paths_the_most_different_first(void **
     assert_int_equal(wire_get(world_record(world, 4), PATH_RECORD_PREFERENCE), 2);
     wire_set(between(world, METHOD_GET_TABLE, "H4", "H15", BIT(NUMB_PATH)), PATH_RECORD_NUMB_PATH,
              3);
-    world_ask(world);
+    world_send(world);
     assert_int_equal(world_record_count(world), 3);
     wire_set(between(world, METHOD_GET_TABLE, "H4", "H15", BIT(DLID)), PATH_RECORD_DLID,
              world_lid(world, "H15") + 2u);
-    world_ask(world);
+    world_send(world);
     assert_int_equal(world_record_count(world), 4);
 }
 
@@ -262,7 +261,7 @@ static bool leads(const struct sa_world *world, uint64_t from_guid, uint64_t dli
     return !(at & NETWORK_SWITCH) && network->terminals.items[at].guid == to_guid;
 }
 
-static void renamed_destinations_have_the_engines_dlid_both_ways(void **state)
+static void renamed_destinations_have_the_engines_dlid_in_both_directions(void **state)
 {
     struct sa_world *world = *state;
     unsigned renamed = 0;
@@ -273,10 +272,10 @@ static void renamed_destinations_have_the_engines_dlid_both_ways(void **state)
             uint64_t from = world->network.terminals.items[i].guid;
             uint64_t to = world->network.terminals.items[j].guid;
             uint8_t *path =
-                world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID));
+                world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DGID));
             set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, from);
             set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, to);
-            assert_int_equal(world_ask(world), STATUS_OK);
+            assert_int_equal(world_send(world), STATUS_OK);
             assert_int_equal(world_record_count(world), 1);
             const uint8_t *record = world_record(world, 0);
             assert_int_equal(wire_get(record, PATH_RECORD_DLID), there.dlid);
@@ -296,17 +295,17 @@ static void a_dlid_that_the_engine_did_not_choose_is_refused(void **state)
     unsigned chosen = path_lookup(&world->routes, &world->network, 0, 1).dlid, granted = 0;
     for (unsigned dlid = to->lid; dlid < to->lid + 8u; dlid++) {
         uint8_t *path =
-            world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DLID));
+            world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DLID));
         set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, from->guid);
         wire_set(path, PATH_RECORD_DLID, dlid);
-        bool refused = world_ask(world) == STATUS_SA_NO_RECORDS;
+        bool refused = world_send(world) == STATUS_SA_NO_RECORDS;
         assert_true(refused == (dlid != chosen));
         granted += !refused;
     }
     assert_int_equal(granted, 1);
 }
 
-static void a_link_that_goes_does_not_change_paths_in_force(void **state)
+static void a_link_failure_does_not_change_paths_in_force(void **state)
 {
     struct sa_world *world = *state;
     struct subnet_port *end = world_port(world, "H15", 1);
@@ -315,7 +314,7 @@ static void a_link_that_goes_does_not_change_paths_in_force(void **state)
     wire_set(end->info, PORT_INFO_LINK_WIDTH_ACTIVE, 0);
     sa_update_view(world->sa, world->now, &world->view); /* the same routes */
     between(world, METHOD_GET, "H4", "H15", 0);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 3);
 }
 
@@ -325,36 +324,36 @@ static void many_paths_are_found_with_one_multi_path_query(void **state)
     struct sa_world *world = *state;
     static const char *const names[] = {"H4", "H7", "H12", "H13", "H15"};
     uint8_t *query =
-        world_question(world, METHOD_GET_MULTI, WIRE_ID_MULTI_PATH_RECORD, BIT(SGIDS) | BIT(DGIDS));
+        world_query(world, METHOD_GET_MULTI, ATTRIBUTE_MULTI_PATH_RECORD, BIT(SGIDS) | BIT(DGIDS));
     wire_set(query, MULTI_PATH_RECORD_SGID_COUNT, 2);
     wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 3);
     for (unsigned i = 0; i < 5; i++)
         set_gid(query + WIRE_BYTES_MULTI_PATH_RECORD + 16u * i, PREFIX,
                 world_guid(world, names[i]));
-    assert_int_equal(world_ask(world), STATUS_OK);
-    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), WIRE_ID_PATH_RECORD);
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), ATTRIBUTE_PATH_RECORD);
     assert_int_equal(wire_get(world->answer.data, MAD_METHOD), METHOD_GET_MULTI_RESP);
     assert_int_equal(world_record_count(world), 6);
     assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_SLID), world_lid(world, "H7"));
     assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_DLID), world_lid(world, "H15"));
-    wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 200); /* more than there are bytes */
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 200); /* more than the message has */
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
 }
 
-static void a_trace_names_every_node_on_the_way(void **state)
+static void a_trace_has_every_node_on_the_path(void **state)
 {
     struct sa_world *world = *state;
     between(world, METHOD_GET_TRACE_TABLE, "H4", "H15", 0);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     unsigned count = world_record_count(world);
-    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), WIRE_ID_TRACE_RECORD);
+    assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), ATTRIBUTE_TRACE_RECORD);
     assert_true(count >= 3);
     assert_int_equal(wire_get(world_record(world, 0), TRACE_RECORD_NODE_TYPE), SUBNET_ADAPTER);
     assert_int_equal(wire_get(world_record(world, 0), TRACE_RECORD_EXIT_PORT), 1);
     assert_int_equal(wire_get(world_record(world, count - 1), TRACE_RECORD_ENTRY_PORT_ID),
                      world_guid(world, "H15"));
     for (unsigned i = 1; i + 1 < count; i++) {
-        /* out of one port, and in at the other end of its cable */
+        /* the exit port is connected to the next entry port */
         const uint8_t *here = world_record(world, i), *next = world_record(world, i + 1);
         uint32_t node = map_get(&world->subnet->by_guid, wire_get(here, TRACE_RECORD_NODE_ID));
         const struct subnet_port *out =
@@ -373,21 +372,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_path_has_the_lids_of_its_ends),
-        TEST(a_path_is_as_good_as_its_worst_link),
+        TEST(mtu_and_rate_are_the_minimum_of_the_links),
         TEST(selectors_choose_the_mtu),
-        TEST(rates_are_compared_by_what_they_stand_for),
-        TEST(a_selector_without_its_value_does_not_count),
-        TEST(a_key_that_nobody_has_gives_no_path),
-        TEST(gids_that_nobody_has_are_said_to_be_wrong),
-        WITH(open_prefix, a_subnet_with_a_prefix_is_asked_by_it),
+        TEST(rates_are_compared_in_megabits),
+        TEST(a_selector_without_its_value_is_ignored),
+        TEST(an_unknown_p_key_gives_no_path),
+        TEST(unknown_gids_give_an_invalid_gid_status),
+        WITH(open_prefix, gids_have_the_prefix_of_the_subnet),
         TEST(a_lid_and_a_gid_of_different_ports_give_no_path),
         TEST(a_table_of_all_paths_has_every_pair_once),
         WITH(open_ranges, a_range_of_lids_gives_several_paths_the_most_different_first),
-        WITH(open_renamed, renamed_destinations_have_the_engines_dlid_both_ways),
+        WITH(open_renamed, renamed_destinations_have_the_engines_dlid_in_both_directions),
         WITH(open_renamed, a_dlid_that_the_engine_did_not_choose_is_refused),
-        TEST(a_link_that_goes_does_not_change_paths_in_force),
+        TEST(a_link_failure_does_not_change_paths_in_force),
         TEST(many_paths_are_found_with_one_multi_path_query),
-        TEST(a_trace_names_every_node_on_the_way),
+        TEST(a_trace_has_every_node_on_the_path),
     };
     return RUN(tests);
 }

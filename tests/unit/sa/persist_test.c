@@ -1,9 +1,9 @@
-/* What is registered outlives its manager: written down and read back, and told to standbys. */
+/* Registrations survive their manager: written to a file and read, and replicated to standbys. */
 #include "test.h"
 
 #include <errno.h>
 
-static bool in_step; /* a standby is */
+static bool in_sync; /* a standby is in sync */
 
 static int open_world(void **state)
 {
@@ -13,7 +13,7 @@ static int open_world(void **state)
     config.instance = 77;
     world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
     *state = world;
-    in_step = false;
+    in_sync = false;
     return 0;
 }
 
@@ -26,19 +26,19 @@ static int close_world(void **state)
 
 /* ---- registering ---- */
 
-/* Beside a standby that is in step the answer waits until that one knows. */
+/* With a standby in sync the answer waits until the standby has the registration. */
 static void register_now(struct sa_world *world)
 {
-    unsigned status = world_ask(world);
-    if (!in_step || status != NO_ANSWER)
+    unsigned status = world_send(world);
+    if (!in_sync || status != NO_ANSWER)
         assert_int_equal(status, STATUS_OK);
 }
 
 static void join(struct sa_world *world, unsigned group, const char *host)
 {
     uint8_t *record =
-        world_question(world, METHOD_SET, WIRE_ID_MC_MEMBER_RECORD,
-                       BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
+        world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
+                    BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
@@ -52,7 +52,7 @@ static void join(struct sa_world *world, unsigned group, const char *host)
 static void leave(struct sa_world *world, unsigned group, const char *host)
 {
     uint8_t *record =
-        world_question(world, METHOD_DELETE, WIRE_ID_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
+        world_query(world, METHOD_DELETE, ATTRIBUTE_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
@@ -63,8 +63,8 @@ static void leave(struct sa_world *world, unsigned group, const char *host)
 static void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
                     const char *name)
 {
-    uint8_t *record = world_question(world, method, WIRE_ID_SERVICE_RECORD,
-                                     BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
+    uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD,
+                                  BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
     wire_set(record, SERVICE_RECORD_ID, id);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
     wire_set(record, SERVICE_RECORD_LEASE, lease_s);
@@ -78,7 +78,7 @@ static void service(struct sa_world *world, unsigned method, uint64_t id, uint32
 
 static void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
 {
-    uint8_t *info = world_question(world, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(info, INFORM_INFO_IS_GENERIC, 1);
     wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);
@@ -100,7 +100,7 @@ static void register_things(struct sa_world *world)
     inform(world, "H12", 128, true);
 }
 
-/* What is registered, without the line that counts generations. */
+/* The text of all registrations, without the line with the generations. */
 static struct text printed(const struct sa *sa)
 {
     struct text text = {0};
@@ -145,7 +145,7 @@ static int read_text(struct sa *sa, uint64_t now, const char *text, uint64_t wal
 
 /* ---- files ---- */
 
-static void what_is_written_down_is_read_as_it_was(void **state)
+static void registrations_are_read_as_they_were_written(void **state)
 {
     struct sa_world *world = *state;
     struct sa *reader = another(1);
@@ -190,7 +190,7 @@ static void long_leases_are_read_and_the_longest_never_ends(void **state)
     (void)state;
 }
 
-static void leases_go_on_while_nobody_is_there(void **state)
+static void leases_continue_while_no_manager_runs(void **state)
 {
     struct sa_world *world = *state;
     struct sa *reader = another(1);
@@ -243,11 +243,11 @@ static void a_file_of_opensm_is_read(void **state)
     assert_int_equal(group->members.items[0].guid, 0x100001);
     assert_int_equal(counts_of(reader).services, 1);
     assert_int_equal(counts_of(reader).subscriptions, 1);
-    assert_int_equal(sa_registry_master(reader), 0); /* nobody knows whose it is */
+    assert_int_equal(sa_registry_master(reader), 0); /* the master is not known */
     sa_free(reader);
 }
 
-static void a_line_that_is_wrong_is_named_and_changes_nothing(void **state)
+static void a_bad_line_is_an_error_and_changes_nothing(void **state)
 {
     struct sa_world *world = *state;
     static const char *const bad[] = {
@@ -265,7 +265,7 @@ static void a_line_that_is_wrong_is_named_and_changes_nothing(void **state)
         unsigned lines = 1;
         for (const char *at = text.data; *at; at++)
             lines += *at == '\n';
-        text_puts(&text, "\nPath:\n"); /* members end here */
+        text_puts(&text, "\nPath:\n"); /* ends the group */
         text_puts(&text, bad[i]);
         assert_int_equal(read_text(world->sa, world->now, text.data, 0, &err), -EINVAL);
         assert_int_equal(err.line, lines + 2);
@@ -278,7 +278,7 @@ static void a_line_that_is_wrong_is_named_and_changes_nothing(void **state)
     }
 }
 
-static void nul_bytes_are_no_text(void **state)
+static void nul_bytes_are_an_error(void **state)
 {
     (void)state;
     struct sa *reader = another(1);
@@ -290,15 +290,15 @@ static void nul_bytes_are_no_text(void **state)
 
 /* ---- standbys ---- */
 
-enum { MASTER = 1, STANDBY = 3 }; /* LIDs that they have for each other */
+enum { MASTER = 1, STANDBY = 3 }; /* LIDs */
 
-/* Carries messages to and fro until none is left; the longest that went to the standby. */
+/* Delivers messages until none is left. Returns the length of the longest to the standby. */
 static size_t talk(struct sa_world *world, struct sa *standby)
 {
     struct sa_message message;
     size_t longest = 0;
     bool any = true;
-    in_step = true;
+    in_sync = true;
     while (any) {
         any = false;
         sa_expire(standby, world->now);
@@ -327,7 +327,7 @@ static struct sa *a_standby(struct sa_world *world)
     return standby;
 }
 
-static void a_standby_learns_what_its_master_knows(void **state)
+static void a_standby_replicates_the_registrations_of_its_master(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
@@ -337,7 +337,7 @@ static void a_standby_learns_what_its_master_knows(void **state)
     assert_true(same_registrations(world->sa, standby));
     assert_int_equal(sa_registry_master(standby), MASTER);
 
-    /* What is new comes as soon as it may, and alone. */
+    /* Only the change is sent, as soon as the gap allows. */
     join(world, 1, "H13");
     inform(world, "H13", 66, true);
     world->now += 20 * NS_PER_MS;
@@ -345,7 +345,7 @@ static void a_standby_learns_what_its_master_knows(void **state)
     assert_true(news < whole / 2);
     assert_true(same_registrations(world->sa, standby));
 
-    /* What goes goes there, too. */
+    /* Removals are replicated, too. */
     leave(world, 1, "H11");
     leave(world, 2, "H4");
     service(world, METHOD_DELETE, 10, 0, "for ever");
@@ -359,7 +359,7 @@ static void a_standby_learns_what_its_master_knows(void **state)
     sa_free(standby);
 }
 
-static void while_nothing_changes_two_messages_go_every_half_second(void **state)
+static void without_changes_two_messages_are_sent_every_half_second(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
@@ -375,7 +375,7 @@ static void while_nothing_changes_two_messages_go_every_half_second(void **state
     sa_free(standby);
 }
 
-static void a_lost_answer_is_asked_for_again(void **state)
+static void a_poll_is_repeated_after_a_lost_answer(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message message;
@@ -385,7 +385,7 @@ static void a_lost_answer_is_asked_for_again(void **state)
     join(world, 1, "H13");
     world->now += 20 * NS_PER_MS;
     sa_expire(world->sa, world->now);
-    assert_true(sa_next_output(world->sa, world->now, &message)); /* and nobody gets it */
+    assert_true(sa_next_output(world->sa, world->now, &message)); /* lost */
     assert_false(same_registrations(world->sa, standby));
     world->now += 2 * NS_PER_S;
     talk(world, standby);
@@ -393,15 +393,15 @@ static void a_lost_answer_is_asked_for_again(void **state)
     sa_free(standby);
 }
 
-static void a_master_that_was_born_again_is_asked_for_everything(void **state)
+static void a_restarted_master_is_polled_for_everything(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
     struct sa *standby = a_standby(world), *old = world->sa;
     talk(world, standby);
     world->sa = another(78);
-    world_look(world);
-    for (unsigned i = 0; i < 20; i++) /* generations beyond those of its former life */
+    world_update_view(world);
+    for (unsigned i = 0; i < 20; i++) /* more generations than the former instance */
         inform(world, "H4", 100 + i, true);
     world->now += 3 * NS_PER_S;
     talk(world, standby);
@@ -411,31 +411,31 @@ static void a_master_that_was_born_again_is_asked_for_everything(void **state)
     sa_free(standby);
 }
 
-static void a_master_that_steps_down_tells_at_once(void **state)
+static void a_master_that_steps_down_answers_at_once(void **state)
 {
     struct sa_world *world = *state;
     struct sa_view none = {.subnet = world->subnet};
     register_things(world);
     struct sa *standby = a_standby(world);
     talk(world, standby);
-    join(world, 1, "H13"); /* too soon after the last answer to be told now */
+    join(world, 1, "H13"); /* within the gap after the last answer */
     sa_update_view(world->sa, world->now, &none);
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
     sa_free(standby);
 }
 
-static void whoever_has_not_the_key_is_told_nothing(void **state)
+static void a_poll_without_the_sm_key_is_not_answered(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
-    uint8_t *data = world_question(world, METHOD_GET_TABLE, 0xFF57, 0);
+    uint8_t *data = world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
     memset(data, 0, 24);
-    unsigned status = world_ask(world);
+    unsigned status = world_send(world);
     assert_true(status == NO_ANSWER || status == STATUS_BAD_ATTRIBUTE);
 }
 
-static void beside_a_master_that_tells_nothing_nothing_is_known(void **state)
+static void a_standby_of_a_master_without_replication_has_no_registrations(void **state)
 {
     struct sa_world *world = *state;
     struct sa *standby = a_standby(world);
@@ -449,13 +449,13 @@ static void beside_a_master_that_tells_nothing_nothing_is_known(void **state)
     sa_free(standby);
 }
 
-/* ---- clients that have to be asked ---- */
+/* ---- client reregistration ---- */
 
-static void a_port_that_was_away_for_too_long_is_asked_when_it_returns(void **state)
+static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
 {
     struct sa_world *world = *state;
     const struct network_terminal *last = &world->network.terminals.items[world->hosts - 1];
-    uint64_t guid = last->guid, asked;
+    uint64_t guid = last->guid, reregistered;
     struct subnet_port *port = NULL;
     for (uint32_t i = 0; i < world->subnet->ports.count; i++)
         if (world->subnet->ports.items[i].guid == guid)
@@ -470,34 +470,34 @@ static void a_port_that_was_away_for_too_long_is_asked_when_it_returns(void **st
     world->now += 59 * NS_PER_S;
     sa_expire(world->sa, world->now);
     world_miss_hosts(world, 0);
-    assert_false(sa_next_reregistration(world->sa, &asked)); /* it was only cut off for a while */
+    assert_false(sa_next_reregistration(world->sa, &reregistered)); /* it was absent briefly */
     world_miss_hosts(world, 1);
     world->now += 61 * NS_PER_S;
     sa_expire(world->sa, world->now);
     assert_int_equal(counts_of(world->sa).subscriptions, 0);
     world_miss_hosts(world, 0);
-    assert_true(sa_next_reregistration(world->sa, &asked));
-    assert_int_equal(asked, guid);
-    assert_false(sa_next_reregistration(world->sa, &asked));
+    assert_true(sa_next_reregistration(world->sa, &reregistered));
+    assert_int_equal(reregistered, guid);
+    assert_false(sa_next_reregistration(world->sa, &reregistered));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_written_down_is_read_as_it_was),
-        TEST(leases_go_on_while_nobody_is_there),
+        TEST(registrations_are_read_as_they_were_written),
+        TEST(leases_continue_while_no_manager_runs),
         TEST(long_leases_are_read_and_the_longest_never_ends),
         TEST(a_file_of_opensm_is_read),
-        TEST(a_line_that_is_wrong_is_named_and_changes_nothing),
-        TEST(nul_bytes_are_no_text),
-        TEST(a_standby_learns_what_its_master_knows),
-        TEST(while_nothing_changes_two_messages_go_every_half_second),
-        TEST(a_lost_answer_is_asked_for_again),
-        TEST(a_master_that_was_born_again_is_asked_for_everything),
-        TEST(a_master_that_steps_down_tells_at_once),
-        TEST(whoever_has_not_the_key_is_told_nothing),
-        TEST(beside_a_master_that_tells_nothing_nothing_is_known),
-        TEST(a_port_that_was_away_for_too_long_is_asked_when_it_returns),
+        TEST(a_bad_line_is_an_error_and_changes_nothing),
+        TEST(nul_bytes_are_an_error),
+        TEST(a_standby_replicates_the_registrations_of_its_master),
+        TEST(without_changes_two_messages_are_sent_every_half_second),
+        TEST(a_poll_is_repeated_after_a_lost_answer),
+        TEST(a_restarted_master_is_polled_for_everything),
+        TEST(a_master_that_steps_down_answers_at_once),
+        TEST(a_poll_without_the_sm_key_is_not_answered),
+        TEST(a_standby_of_a_master_without_replication_has_no_registrations),
+        TEST(a_port_that_was_absent_for_too_long_must_reregister),
     };
     return RUN(tests);
 }

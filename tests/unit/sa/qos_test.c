@@ -1,4 +1,4 @@
-/* PathRecords and levels of service: policy, partitions, lanes; and the tables that are told of. */
+/* PathRecord and QoS: policy, partitions, VLs; SL-to-VL and arbitration records. */
 #include "test.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int open_shape(void **state, const struct sa_world_shape *shape, const ch
     world_open(world, shape);
     world->view.qos = &policy;
     qos_make_layout(&policy, 16, &world->view.layout, &refusal); /* the engine uses eight */
-    world_look(world);
+    world_update_view(world);
     *state = world;
     return 0;
 }
@@ -59,7 +59,7 @@ static int close_world(void **state)
 static uint8_t *between(struct sa_world *world, const char *from, const char *to, uint64_t more)
 {
     uint8_t *path =
-        world_question(world, METHOD_GET, WIRE_ID_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
+        world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SGID) | BIT(DGID) | more);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, from));
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, world_guid(world, to));
     return path;
@@ -67,11 +67,11 @@ static uint8_t *between(struct sa_world *world, const char *from, const char *to
 
 static unsigned answered_sl(struct sa_world *world)
 {
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_SL);
 }
 
-static void the_policy_gives_paths_their_service_level(void **state)
+static void the_policy_determines_the_sl_of_paths(void **state)
 {
     struct sa_world *world = *state;
     between(world, "H7", "H12", 0);
@@ -92,29 +92,29 @@ static void the_policy_gives_paths_their_service_level(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_QOS_CLASS), 3);
 }
 
-static void partitions_have_levels_of_their_own(void **state)
+static void partitions_have_their_own_sls(void **state)
 {
     struct sa_world *world = *state;
     qos_add_partition(&policy, 0x7FFF, 2);
     between(world, "H7", "H12", 0);
     assert_int_equal(answered_sl(world), 2);
-    between(world, "H7", "H4", 0); /* a rule goes first */
+    between(world, "H7", "H4", 0); /* a rule overrides it */
     assert_int_equal(answered_sl(world), 1);
 }
 
-static void who_insists_on_a_level_gets_it_if_there_is_such_a_one(void **state)
+static void a_requested_sl_is_returned_if_it_is_valid(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, "H7", "H12", BIT(SL));
     wire_set(path, PATH_RECORD_SL, 2);
     assert_int_equal(answered_sl(world), 2);
     path = between(world, "H7", "H12", BIT(SL));
-    wire_set(path, PATH_RECORD_SL, 3); /* the routes do not use a second lane */
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    wire_set(path, PATH_RECORD_SL, 3); /* the routes do not use a second VL */
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
 }
 
-/* On a ring the engine has lanes: the service level tells both. */
-static void lanes_and_levels_are_both_in_the_service_level(void **state)
+/* On a ring the engine uses several VLs: the SL encodes VL and level. */
+static void the_sl_encodes_vl_and_level(void **state)
 {
     struct sa_world *world = *state;
     unsigned lanes = 0;
@@ -131,19 +131,19 @@ static void lanes_and_levels_are_both_in_the_service_level(void **state)
             assert_int_equal(plain % 2, 0);
             lanes |= 1u << plain / 2;
             path = between(world, a, b, BIT(SL));
-            wire_set(path, PATH_RECORD_SL, (plain + 2) & 15); /* another lane */
-            assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+            wire_set(path, PATH_RECORD_SL, (plain + 2) & 15); /* another VL */
+            assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
         }
     assert_true(lanes & (lanes - 1));
 }
 
-/* Connection managers ask for nothing else, and must get their path. */
-static void a_reversible_path_is_to_be_had_whatever_the_lanes(void **state)
+/* Connection managers always request reversible paths. */
+static void reversible_paths_are_returned_whatever_the_vls(void **state)
 {
     struct sa_world *world = *state;
     uint8_t *path = between(world, "H0", "H3", BIT(REVERSIBLE));
     wire_set(path, PATH_RECORD_REVERSIBLE, 1);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_true(wire_get(world_record(world, 0), PATH_RECORD_REVERSIBLE));
 }
 
@@ -160,24 +160,25 @@ static void a_level_can_lower_mtu_rate_and_life(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_PACKET_LIFE_TIME), 9);
 }
 
-/* One selector and its value; the status. */
-static unsigned ask_for(struct sa_world *world, unsigned bit, enum wire_field selector_field,
-                        unsigned selector, enum wire_field field, unsigned value)
+/* Sends a query with a selector and its value. Returns the status. */
+static unsigned query_with_selector(struct sa_world *world, unsigned bit,
+                                    enum wire_field selector_field, unsigned selector,
+                                    enum wire_field field, unsigned value)
 {
     uint8_t *path = between(world, "H7", "H12", BIT(bit) | BIT(bit + 1));
     wire_set(path, selector_field, selector);
     wire_set(path, field, value);
-    return world_ask(world);
+    return world_send(world);
 }
 
-/* Values are those of a_level_can_lower_mtu_rate_and_life(); the way itself could do more. */
-static void what_a_level_leaves_is_what_selectors_choose_from(void **state)
+/* The limits are those of a_level_can_lower_mtu_rate_and_life(); the links allow more. */
+static void selectors_apply_after_the_level(void **state)
 {
     static const struct {
         unsigned bit;
         enum wire_field selector, field;
-        unsigned limit; /* the level's */
-        unsigned below; /* what is answered when less is asked for; 0: there is none */
+        unsigned limit; /* of the level */
+        unsigned below; /* expected value if less is requested; 0: none */
     } kinds[] = {
         {16, PATH_RECORD_MTU_SELECTOR, PATH_RECORD_MTU, 3, 2},
         {18, PATH_RECORD_RATE_SELECTOR, PATH_RECORD_RATE, 2, 0},
@@ -191,13 +192,14 @@ static void what_a_level_leaves_is_what_selectors_choose_from(void **state)
     for (unsigned i = 0; i < 3; i++) {
         unsigned bit = kinds[i].bit, limit = kinds[i].limit;
         enum wire_field selector = kinds[i].selector, field = kinds[i].field;
-        assert_int_equal(ask_for(world, bit, selector, GREATER, field, limit),
+        assert_int_equal(query_with_selector(world, bit, selector, GREATER, field, limit),
                          STATUS_SA_NO_RECORDS);
-        assert_int_equal(ask_for(world, bit, selector, EXACTLY, field, limit + 1),
+        assert_int_equal(query_with_selector(world, bit, selector, EXACTLY, field, limit + 1),
                          STATUS_SA_NO_RECORDS);
-        assert_int_equal(ask_for(world, bit, selector, EXACTLY, field, limit), STATUS_OK);
+        assert_int_equal(query_with_selector(world, bit, selector, EXACTLY, field, limit),
+                         STATUS_OK);
         assert_int_equal(wire_get(world_record(world, 0), field), limit);
-        unsigned status = ask_for(world, bit, selector, LESS, field, limit);
+        unsigned status = query_with_selector(world, bit, selector, LESS, field, limit);
         assert_int_equal(status, kinds[i].below ? STATUS_OK : STATUS_SA_NO_RECORDS);
         if (kinds[i].below)
             assert_int_equal(wire_get(world_record(world, 0), field), kinds[i].below);
@@ -211,17 +213,17 @@ static void records_show_confirmed_tables(void **state)
     uint32_t port = (uint32_t)(world_port(world, "H4", 1) - world->subnet->ports.items);
     uint8_t map[BLOCK_BYTES] = {0x01, 0x23}, other[BLOCK_BYTES] = {0x02, 0x80};
     blocks_want(blocks, port, BLOCK_SL2VL, 0, map);
-    blocks_confirm(blocks, blocks_take(blocks), map);
+    blocks_set_actual(blocks, blocks_take(blocks), map);
     blocks_want(blocks, port, BLOCK_ARBITRATION, 3, other);
-    blocks_confirm(blocks, blocks_take(blocks), other);
-    uint8_t *question = world_question(world, METHOD_GET_TABLE, WIRE_ID_SL2VL_TABLE_RECORD, BIT(0));
-    wire_set(question, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    blocks_set_actual(blocks, blocks_take(blocks), other);
+    uint8_t *query = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_SL2VL_TABLE_RECORD, BIT(0));
+    wire_set(query, SL2VL_TABLE_RECORD_LID, world_lid(world, "H4"));
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 1);
     assert_memory_equal(world_record(world, 0) + SL2VL_TABLE_RECORD_AT_SL2VL_TABLE, map, 8);
-    question = world_question(world, METHOD_GET_TABLE, WIRE_ID_VL_ARBITRATION_TABLE_RECORD, BIT(0));
-    wire_set(question, VL_ARBITRATION_TABLE_RECORD_LID, world_lid(world, "H4"));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    query = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_VL_ARBITRATION_TABLE_RECORD, BIT(0));
+    wire_set(query, VL_ARBITRATION_TABLE_RECORD_LID, world_lid(world, "H4"));
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 4);
     const uint8_t *high = world_record(world, 2);
     assert_int_equal(wire_get(high, VL_ARBITRATION_TABLE_RECORD_BLOCK), 3);
@@ -231,20 +233,17 @@ static void records_show_confirmed_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_policy_gives_paths_their_service_level, open_world,
+        cmocka_unit_test_setup_teardown(the_policy_determines_the_sl_of_paths, open_world,
                                         close_world),
-        cmocka_unit_test_setup_teardown(partitions_have_levels_of_their_own, open_world,
+        cmocka_unit_test_setup_teardown(partitions_have_their_own_sls, open_world, close_world),
+        cmocka_unit_test_setup_teardown(a_requested_sl_is_returned_if_it_is_valid, open_world,
                                         close_world),
-        cmocka_unit_test_setup_teardown(who_insists_on_a_level_gets_it_if_there_is_such_a_one,
-                                        open_world, close_world),
-        cmocka_unit_test_setup_teardown(lanes_and_levels_are_both_in_the_service_level, open_ring,
+        cmocka_unit_test_setup_teardown(the_sl_encodes_vl_and_level, open_ring, close_world),
+        cmocka_unit_test_setup_teardown(reversible_paths_are_returned_whatever_the_vls, open_ring,
                                         close_world),
-        cmocka_unit_test_setup_teardown(a_reversible_path_is_to_be_had_whatever_the_lanes,
-                                        open_ring, close_world),
         cmocka_unit_test_setup_teardown(a_level_can_lower_mtu_rate_and_life, open_world,
                                         close_world),
-        cmocka_unit_test_setup_teardown(what_a_level_leaves_is_what_selectors_choose_from,
-                                        open_world, close_world),
+        cmocka_unit_test_setup_teardown(selectors_apply_after_the_level, open_world, close_world),
         cmocka_unit_test_setup_teardown(records_show_confirmed_tables, open_world, close_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Load: bounds, BUSY, fairness, turns. */
+/* The queue of the SA under load: limits, BUSY, fairness, turns. */
 #include "test.h"
 
 enum { CLIENT_LIMIT = 8, QUEUE_LIMIT = 20, TURN = 100 };
@@ -25,14 +25,14 @@ static int close_world(void **state)
 
 static void send(struct sa_world *world, uint16_t from, uint64_t tid)
 {
-    world_question(world, METHOD_GET, WIRE_ID_CLASS_PORT_INFO, 0);
-    wire_set(world->question, MAD_TID, tid);
-    struct sa_message question = {
-        .address = {.lid = from, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-    sa_receive(world->sa, world->now, &question);
+    world_query(world, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
+    wire_set(world->query, MAD_TID, tid);
+    struct sa_message message = {
+        .address = {.lid = from, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &message);
 }
 
-static void who_asks_too_much_is_told_that_we_are_busy(void **state)
+static void a_client_beyond_its_limit_gets_busy(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
@@ -54,19 +54,19 @@ static void who_asks_too_much_is_told_that_we_are_busy(void **state)
     assert_int_equal(busy, 4);
 }
 
-/* Records that are looked at and not meant are work, too. */
-static void a_turn_ends_after_so_many_records_were_considered(void **state)
+/* Records that do not match count for the budget, too. */
+static void a_turn_ends_when_its_budget_is_spent(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
     unsigned turns = 0, answered = 0;
     for (unsigned i = 0; i < QUEUE_LIMIT; i++) {
-        uint8_t *record = world_question(world, METHOD_GET, WIRE_ID_NODE_RECORD, BIT(9));
+        uint8_t *record = world_query(world, METHOD_GET, ATTRIBUTE_NODE_RECORD, BIT(9));
         wire_set(record + NODE_RECORD_AT_NODE_INFO, NODE_INFO_PORT_GUID, world_guid(world, "H4"));
-        struct sa_message question = {.address = {.lid = (uint16_t)(1 + i % 15), .qp = 1},
-                                      .data = world->question,
-                                      .bytes = MAD_BYTES};
-        sa_receive(world->sa, world->now, &question);
+        struct sa_message message = {.address = {.lid = (uint16_t)(1 + i % 15), .qp = 1},
+                                     .data = world->query,
+                                     .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &message);
     }
     for (; sa_deadline(world->sa) == 0; turns++) {
         sa_expire(world->sa, world->now);
@@ -74,10 +74,10 @@ static void a_turn_ends_after_so_many_records_were_considered(void **state)
             answered++;
     }
     assert_int_equal(answered, QUEUE_LIMIT);
-    assert_true(turns >= QUEUE_LIMIT * 15 / TURN); /* there are 15 nodes */
+    assert_true(turns >= QUEUE_LIMIT * 15 / TURN); /* 15 nodes */
 }
 
-static void beyond_all_bounds_there_is_silence_and_no_growth(void **state)
+static void beyond_all_limits_queries_are_dropped(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
@@ -94,14 +94,14 @@ static void beyond_all_bounds_there_is_silence_and_no_growth(void **state)
         while (sa_next_output(world->sa, world->now, &answer))
             (*(wire_get(answer.data, MAD_STATUS) ? &refused : &answered))++;
     }
-    /* Those who wait are answered, all of them; of the others some are told. */
+    /* All queued queries are answered, and some of the others with BUSY. */
     assert_int_equal(answered, QUEUE_LIMIT);
     assert_true(refused > 0 && refused <= QUEUE_LIMIT);
     sa_counts(world->sa, &counts);
     assert_int_equal(counts.dropped, 100000 - QUEUE_LIMIT - refused);
 }
 
-static void refusals_take_no_more_than_half_of_a_turn(void **state)
+static void busy_answers_take_at_most_half_of_a_turn(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
@@ -115,7 +115,7 @@ static void refusals_take_no_more_than_half_of_a_turn(void **state)
     assert_true(refused <= answered + answered / 2 + 2 || answered == QUEUE_LIMIT);
 }
 
-static void clients_are_answered_in_turn(void **state)
+static void clients_are_served_round_robin(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
@@ -133,7 +133,7 @@ static void clients_are_answered_in_turn(void **state)
     assert_false(sa_next_output(world->sa, world->now, &answer));
 }
 
-static void a_client_that_comes_back_waits_for_all_others(void **state)
+static void a_client_with_new_queries_waits_for_all_others(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
@@ -151,14 +151,14 @@ static void a_client_that_comes_back_waits_for_all_others(void **state)
     }
 }
 
-static void a_long_table_takes_several_turns_and_others_get_between(void **state)
+static void a_long_table_takes_several_turns_and_does_not_delay_others(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0); /* 225 pairs */
-    struct sa_message question = {
-        .address = {.lid = 1, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-    sa_receive(world->sa, world->now, &question);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0); /* 225 pairs */
+    struct sa_message message = {
+        .address = {.lid = 1, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &message);
     unsigned turns = 0;
     for (bool done = false; !done; turns++) {
         send(world, 2, turns);
@@ -178,13 +178,13 @@ static void a_long_table_is_of_one_state_of_the_routes(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
-    struct sa_message question = {
-        .address = {.lid = 1, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-    sa_receive(world->sa, world->now, &question);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
+    struct sa_message message = {
+        .address = {.lid = 1, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &message);
     sa_expire(world->sa, world->now);
     assert_false(sa_next_output(world->sa, world->now, &answer));
-    world_miss_hosts(world, 1); /* and there are new routes */
+    world_miss_hosts(world, 1); /* new routes */
     for (unsigned turns = 0; turns < 10; turns++) {
         sa_expire(world->sa, world->now);
         if (sa_next_output(world->sa, world->now, &answer))
@@ -194,16 +194,16 @@ static void a_long_table_is_of_one_state_of_the_routes(void **state)
     assert_int_equal(world_record_count(world), 14 * 14);
 }
 
-static void too_many_long_tables_at_once_are_refused(void **state)
+static void too_many_long_tables_are_refused(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message answer;
     unsigned busy = 0;
-    world_question(world, METHOD_GET_TABLE, WIRE_ID_PATH_RECORD, 0);
+    world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, 0);
     for (uint16_t lid = 1; lid <= 10; lid++) {
-        struct sa_message question = {
-            .address = {.lid = lid, .qp = 1}, .data = world->question, .bytes = MAD_BYTES};
-        sa_receive(world->sa, world->now, &question);
+        struct sa_message message = {
+            .address = {.lid = lid, .qp = 1}, .data = world->query, .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &message);
     }
     sa_expire(world->sa, world->now);
     while (sa_next_output(world->sa, world->now, &answer))
@@ -214,15 +214,15 @@ static void too_many_long_tables_at_once_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(who_asks_too_much_is_told_that_we_are_busy),
-        TEST(a_turn_ends_after_so_many_records_were_considered),
-        TEST(beyond_all_bounds_there_is_silence_and_no_growth),
-        TEST(refusals_take_no_more_than_half_of_a_turn),
-        TEST(clients_are_answered_in_turn),
-        TEST(a_client_that_comes_back_waits_for_all_others),
-        TEST(a_long_table_takes_several_turns_and_others_get_between),
+        TEST(a_client_beyond_its_limit_gets_busy),
+        TEST(a_turn_ends_when_its_budget_is_spent),
+        TEST(beyond_all_limits_queries_are_dropped),
+        TEST(busy_answers_take_at_most_half_of_a_turn),
+        TEST(clients_are_served_round_robin),
+        TEST(a_client_with_new_queries_waits_for_all_others),
+        TEST(a_long_table_takes_several_turns_and_does_not_delay_others),
         TEST(a_long_table_is_of_one_state_of_the_routes),
-        TEST(too_many_long_tables_at_once_are_refused),
+        TEST(too_many_long_tables_are_refused),
     };
     return RUN(tests);
 }

@@ -1,4 +1,4 @@
-/* Services with leases, subscriptions, and reports on their way. */
+/* Services with leases, subscriptions, and reports. */
 #include "test.h"
 
 static int open_world(void **state)
@@ -23,7 +23,7 @@ enum { SERVICE_DATA8_2 = 9 };
 
 static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, uint64_t mask)
 {
-    uint8_t *record = world_question(world, method, WIRE_ID_SERVICE_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD, mask);
     wire_set(record, SERVICE_RECORD_ID, id);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
     memset(wire_bytes(record, SERVICE_RECORD_KEY), 0x5A, 16);
@@ -32,34 +32,34 @@ static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, ui
     return record;
 }
 
-static void a_service_is_announced_found_and_withdrawn(void **state)
+static void a_service_is_registered_found_and_removed(void **state)
 {
     struct sa_world *world = *state;
     service(world, METHOD_SET, 42, BIT(SERVICE_ID) | BIT(SERVICE_GID));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), SERVICE_RECORD_LEASE), UINT32_MAX);
     service(world, METHOD_GET, 0, BIT(SERVICE_NAME));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), SERVICE_RECORD_ID), 42);
     assert_int_equal(wire_get(world_record(world, 0), SERVICE_RECORD_KEY), 0); /* untrusted */
     service(world, METHOD_GET, 0, BIT(SERVICE_DATA8_2));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     wire_set_at(service(world, METHOD_GET, 0, BIT(SERVICE_DATA8_2)), SERVICE_RECORD_DATA8, 2, 1);
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
     service(world, METHOD_DELETE, 42, BIT(SERVICE_ID) | BIT(SERVICE_GID));
-    assert_int_equal(world_ask(world), STATUS_OK);
-    assert_int_equal(world_ask(world), STATUS_SA_NO_RECORDS);
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
 }
 
 static void a_service_needs_an_id_and_a_gid(void **state)
 {
     struct sa_world *world = *state;
     service(world, METHOD_SET, 42, BIT(SERVICE_ID));
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
     wire_set(
         service(world, METHOD_SET, 42, BIT(SERVICE_ID) | BIT(SERVICE_GID) | BIT(SERVICE_P_KEY)),
         SERVICE_RECORD_P_KEY, 0x8001);
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST);
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
 }
 
 static void announce_for(struct sa_world *world, uint64_t id, uint32_t seconds)
@@ -67,7 +67,7 @@ static void announce_for(struct sa_world *world, uint64_t id, uint32_t seconds)
     wire_set(
         service(world, METHOD_SET, id, BIT(SERVICE_ID) | BIT(SERVICE_GID) | BIT(SERVICE_LEASE)),
         SERVICE_RECORD_LEASE, seconds);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
 }
 
 static unsigned services(struct sa_world *world)
@@ -118,7 +118,7 @@ static void long_leases_end_in_time_and_the_longest_never(void **state)
 
 static uint8_t *inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
 {
-    uint8_t *info = world_question(world, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(info, INFORM_INFO_IS_GENERIC, 1);
     wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);
@@ -129,7 +129,7 @@ static uint8_t *inform(struct sa_world *world, const char *host, unsigned trap, 
     return info;
 }
 
-static void tell(struct sa_world *world, unsigned trap, const char *issuer)
+static void send_notice(struct sa_world *world, unsigned trap, const char *issuer)
 {
     uint8_t notice[WIRE_BYTES_NOTICE] = {0};
     wire_set(notice, NOTICE_IS_GENERIC, 1);
@@ -140,7 +140,7 @@ static void tell(struct sa_world *world, unsigned trap, const char *issuer)
     sa_notice(world->sa, world->now, notice);
 }
 
-/* The next report that goes out; false if none does. */
+/* The next report that is sent. False if there is none. */
 static bool next_report(struct sa_world *world, struct sa_message *report)
 {
     sa_expire(world->sa, world->now);
@@ -156,20 +156,21 @@ static void confirm(struct sa_world *world, const struct sa_message *report, uin
     uint8_t mad[MAD_BYTES];
     memcpy(mad, report->data, MAD_BYTES);
     wire_set(mad, MAD_METHOD, METHOD_REPORT_RESP);
-    wire_set(mad, MAD_TID, wire_get(mad, MAD_TID) | UINT64_C(5) << 32); /* the kernel's half */
+    wire_set(mad, MAD_TID,
+             wire_get(mad, MAD_TID) | UINT64_C(5) << 32); /* the half that the kernel uses */
     struct sa_message answer = {.address = {.lid = from, .qp = 1}, .data = mad, .bytes = MAD_BYTES};
     sa_receive(world->sa, world->now, &answer);
 }
 
-static void subscribers_hear_of_what_they_asked_for(void **state)
+static void subscribers_get_the_notices_they_selected(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
     inform(world, "H4", 128, true);
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     inform(world, "H15", 144, true);
-    assert_int_equal(world_ask(world), STATUS_OK);
-    tell(world, 144, "H12");
+    assert_int_equal(world_send(world), STATUS_OK);
+    send_notice(world, 144, "H12");
     assert_true(next_report(world, &report));
     assert_int_equal(report.address.lid, world_lid(world, "H15"));
     const uint8_t *notice = report.data + SA_DATA_OFFSET;
@@ -181,14 +182,14 @@ static void subscribers_hear_of_what_they_asked_for(void **state)
     assert_int_equal(sa_deadline(world->sa), TIME_NEVER);
 }
 
-static void a_report_is_repeated_until_it_is_answered_and_then_given_up(void **state)
+static void a_report_is_repeated_until_the_answer_or_the_last_retry(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
     inform(world, "H4", 0xFFFF, true);
-    world_ask(world);
-    tell(world, 128, "H12");
-    for (unsigned sent = 0; sent < 4; sent++) { /* once, and three times again */
+    world_send(world);
+    send_notice(world, 128, "H12");
+    for (unsigned sent = 0; sent < 4; sent++) { /* and three retries */
         assert_true(next_report(world, &report));
         assert_false(next_report(world, &report));
         assert_int_equal(sa_deadline(world->sa), world->now + NS_PER_S);
@@ -202,32 +203,32 @@ static void a_report_is_repeated_until_it_is_answered_and_then_given_up(void **s
     assert_int_equal(counts.subscriptions, 1);
 }
 
-static void a_confirmation_from_somebody_else_does_not_count(void **state)
+static void a_response_from_another_lid_is_ignored(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
     inform(world, "H4", 0xFFFF, true);
-    world_ask(world);
-    tell(world, 128, "H12");
+    world_send(world);
+    send_notice(world, 128, "H12");
     assert_true(next_report(world, &report));
     confirm(world, &report, world_lid(world, "H15"));
     world->now += NS_PER_S;
     assert_true(next_report(world, &report));
 }
 
-static void who_unsubscribes_hears_no_more(void **state)
+static void no_reports_follow_an_unsubscription(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
     inform(world, "H4", 128, true);
-    world_ask(world);
-    assert_int_equal(world_ask(world), STATUS_OK); /* again: it changes nothing */
+    world_send(world);
+    assert_int_equal(world_send(world), STATUS_OK); /* a second time: no change */
     inform(world, "H15", 128, false);
-    assert_int_equal(world_ask(world), STATUS_SA_BAD_REQUEST); /* it never subscribed */
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST); /* it never subscribed */
     assert_int_equal(wire_get(world->answer.data + SA_DATA_OFFSET, INFORM_INFO_SUBSCRIBE), 0);
     inform(world, "H4", 128, false);
-    assert_int_equal(world_ask(world), STATUS_OK);
-    tell(world, 128, "H12");
+    assert_int_equal(world_send(world), STATUS_OK);
+    send_notice(world, 128, "H12");
     assert_false(next_report(world, &report));
 }
 
@@ -235,18 +236,18 @@ static void subscriptions_can_be_looked_up(void **state)
 {
     struct sa_world *world = *state;
     inform(world, "H4", 128, true);
-    world_ask(world);
+    world_send(world);
     inform(world, "H15", 64, true);
-    world_ask(world);
-    uint8_t *record = world_question(world, METHOD_GET, WIRE_ID_INFORM_INFO_RECORD, BIT(0));
+    world_send(world);
+    uint8_t *record = world_query(world, METHOD_GET, ATTRIBUTE_INFORM_INFO_RECORD, BIT(0));
     set_gid(wire_bytes(record, INFORM_INFO_RECORD_SUBSCRIBER_GID), PREFIX,
             world_guid(world, "H15"));
-    assert_int_equal(world_ask(world), STATUS_OK);
+    assert_int_equal(world_send(world), STATUS_OK);
     const uint8_t *info = world_record(world, 0) + INFORM_INFO_RECORD_AT_INFORM_INFO;
     assert_int_equal(wire_get(info, INFORM_INFO_TRAP_NUMBER), 64);
 }
 
-static void a_host_that_goes_and_comes_is_reported(void **state)
+static void a_host_that_leaves_and_returns_is_reported(void **state)
 {
     struct sa_world *world = *state;
     struct sa_message report;
@@ -254,7 +255,7 @@ static void a_host_that_goes_and_comes_is_reported(void **state)
         &world->network.terminals.items[world->network.terminals.count - 1];
     uint64_t guid = last->guid;
     inform(world, "H4", 0xFFFF, true);
-    world_ask(world);
+    world_send(world);
     for (unsigned trap = 65; trap >= 64; trap--) {
         world_miss_hosts(world, trap == 65);
         assert_true(next_report(world, &report));
@@ -271,7 +272,7 @@ static void a_host_that_goes_and_comes_is_reported(void **state)
     }
 }
 
-static void reports_do_not_pile_up_without_end(void **state)
+static void pending_reports_are_limited(void **state)
 {
     struct sa_world *world = *state;
     struct sa_config config;
@@ -281,11 +282,11 @@ static void reports_do_not_pile_up_without_end(void **state)
     config.report_limit = 200;
     sa_free(world->sa);
     world->sa = sa_new(&config, world_guid(world, "H4"));
-    world_look(world);
+    world_update_view(world);
     inform(world, "H15", 0xFFFF, true);
-    world_ask(world);
+    world_send(world);
     for (unsigned i = 0; i < 1000; i++)
-        tell(world, 128, "H12");
+        send_notice(world, 128, "H12");
     unsigned sent = 0;
     while (next_report(world, &report))
         sent++;
@@ -297,17 +298,17 @@ static void reports_do_not_pile_up_without_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_service_is_announced_found_and_withdrawn),
+        TEST(a_service_is_registered_found_and_removed),
         TEST(a_service_needs_an_id_and_a_gid),
         TEST(leases_end_unless_they_are_renewed),
         TEST(long_leases_end_in_time_and_the_longest_never),
-        TEST(subscribers_hear_of_what_they_asked_for),
-        TEST(a_report_is_repeated_until_it_is_answered_and_then_given_up),
-        TEST(a_confirmation_from_somebody_else_does_not_count),
-        TEST(who_unsubscribes_hears_no_more),
+        TEST(subscribers_get_the_notices_they_selected),
+        TEST(a_report_is_repeated_until_the_answer_or_the_last_retry),
+        TEST(a_response_from_another_lid_is_ignored),
+        TEST(no_reports_follow_an_unsubscription),
         TEST(subscriptions_can_be_looked_up),
-        TEST(a_host_that_goes_and_comes_is_reported),
-        TEST(reports_do_not_pile_up_without_end),
+        TEST(a_host_that_leaves_and_returns_is_reported),
+        TEST(pending_reports_are_limited),
     };
     return RUN(tests);
 }

@@ -52,7 +52,7 @@ static void fill_node(struct sa_world *world, const struct topology_node *from)
     wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP, world->network.top_lid);
 }
 
-/* LIDs and tables, as a manager would have set them. */
+/* Sets LIDs and tables as a manager does. */
 static void fill_addresses(struct sa_world *world)
 {
     struct subnet *subnet = world->subnet;
@@ -115,7 +115,7 @@ void world_open(struct sa_world *world, const struct sa_world_shape *shape)
     world->from = own->lid;
     world->sa = sa_new(shape->config ? shape->config : &config, own->guid);
     world->now = NS_PER_S;
-    world_look(world);
+    world_update_view(world);
 }
 
 void world_close(struct sa_world *world)
@@ -128,7 +128,7 @@ void world_close(struct sa_world *world)
     topology_release(&world->topology);
 }
 
-void world_look(struct sa_world *world)
+void world_update_view(struct sa_world *world)
 {
     world->view = (struct sa_view){.subnet = world->subnet,
                                    .network = &world->network,
@@ -150,7 +150,7 @@ void world_miss_hosts(struct sa_world *world, unsigned missing)
             i < network->terminals.count ? i : NETWORK_NONE;
     }
     network_finish(network);
-    world_look(world);
+    world_update_view(world);
 }
 
 struct subnet_port *world_port(struct sa_world *world, const char *name, unsigned number)
@@ -171,9 +171,9 @@ uint64_t world_guid(const struct sa_world *world, const char *name)
     return world_port((struct sa_world *)world, name, 1)->guid;
 }
 
-uint8_t *world_question(struct sa_world *world, unsigned method, unsigned attribute, uint64_t mask)
+uint8_t *world_query(struct sa_world *world, unsigned method, unsigned attribute, uint64_t mask)
 {
-    uint8_t *mad = world->question;
+    uint8_t *mad = world->query;
     memset(mad, 0, MAD_BYTES);
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
@@ -182,16 +182,16 @@ uint8_t *world_question(struct sa_world *world, unsigned method, unsigned attrib
     wire_set(mad, MAD_TID, 0x1234);
     wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
     wire_set(mad, SA_COMPONENT_MASK, mask);
-    world->question_bytes = MAD_BYTES;
+    world->query_bytes = MAD_BYTES;
     return mad + SA_DATA_OFFSET;
 }
 
-unsigned world_ask(struct sa_world *world)
+unsigned world_send(struct sa_world *world)
 {
-    struct sa_message question = {.address = {.lid = world->from, .qp = 1},
-                                  .data = world->question,
-                                  .bytes = world->question_bytes};
-    sa_receive(world->sa, world->now, &question);
+    struct sa_message message = {.address = {.lid = world->from, .qp = 1},
+                                 .data = world->query,
+                                 .bytes = world->query_bytes};
+    sa_receive(world->sa, world->now, &message);
     for (unsigned turns = 0; turns < 100000; turns++) {
         sa_expire(world->sa, world->now);
         while (sa_next_output(world->sa, world->now, &world->answer))

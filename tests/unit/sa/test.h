@@ -1,4 +1,4 @@
-/* What every test of this folder includes. */
+/* Includes of all tests in this folder. */
 #ifndef WEFT_TESTS_SA_TEST_H
 #define WEFT_TESTS_SA_TEST_H
 

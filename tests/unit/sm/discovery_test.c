@@ -1,5 +1,4 @@
-/* Discovery: who is there and how it is connected, whatever the subnet looks like and whoever keeps
- * silent. */
+/* Discovery of nodes and links in any topology, with nodes that do not answer. */
 #include "toy.h"
 
 #include <string.h>
@@ -10,11 +9,11 @@ static struct toy *start(void **state, const char *links, const char *seat,
                          const struct sm_config *config)
 {
     struct toy *toy = toy_open(state, links);
-    toy_seat(toy, seat, config);
+    toy_start_manager(toy, seat, config);
     return toy;
 }
 
-static void every_node_and_link_is_found_whatever_the_shape(void **state)
+static void every_node_and_link_of_any_topology_is_found(void **state)
 {
     static const struct {
         const char *links;
@@ -37,7 +36,7 @@ static void every_node_and_link_is_found_whatever_the_shape(void **state)
     }
 }
 
-static void a_manager_may_sit_in_a_switch(void **state)
+static void a_manager_may_run_on_a_switch(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "S2", &config);
@@ -46,7 +45,7 @@ static void a_manager_may_sit_in_a_switch(void **state)
     toy_assert_up(toy);
 }
 
-static void every_order_of_discovery_finds_everyone(void **state)
+static void every_order_of_discovery_finds_all_nodes(void **state)
 {
     for (unsigned order = SM_ORDER_PROPAGATION; order <= SM_ORDER_DEPTH; order++) {
         struct sm_config config = toy_config();
@@ -60,7 +59,7 @@ static void every_order_of_discovery_finds_everyone(void **state)
     }
 }
 
-/* ---- addresses ---- */
+/* ---- LIDs ---- */
 
 static void note_lids(struct toy *toy, unsigned lids[16])
 {
@@ -86,19 +85,19 @@ static void the_same_subnet_gets_the_same_lids(void **state)
     assert_lids(toy, lids);
 }
 
-static void lids_stay_when_everything_is_looked_at_again(void **state)
+static void lids_stay_after_a_rediscovery(void **state)
 {
     unsigned lids[16] = {0};
     struct toy *toy = toy_up(state, line);
     note_lids(toy, lids);
-    sm_look_again(toy->sm, toy->now);
+    sm_rediscover(toy->sm, toy->now);
     toy_settle(toy);
     assert_lids(toy, lids);
     assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_LINEAR_FORWARDING_TABLE, METHOD_SET), 0);
     toy_assert_up(toy);
 }
 
-static void the_next_manager_keeps_the_lids_that_it_finds(void **state)
+static void a_new_manager_keeps_existing_lids(void **state)
 {
     unsigned lids[16] = {0};
     struct sm_config config = toy_config();
@@ -106,28 +105,28 @@ static void the_next_manager_keeps_the_lids_that_it_finds(void **state)
     toy_settle(toy);
     note_lids(toy, lids);
     toy_kill(toy, 0);
-    toy_node(toy, "H2")->ports[1].info[23] = 0; /* no manager there any more */
-    toy_seat(toy, "H1", &config);
+    toy_node(toy, "H2")->ports[1].info[23] = 0; /* the manager is gone */
+    toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
     assert_lids(toy, lids);
 }
 
-static void a_lid_that_was_written_down_is_given_again(void **state)
+static void a_stored_lid_is_assigned_again(void **state)
 {
     struct toy *toy = toy_open(state, line);
     struct sm_config config = toy_config();
-    struct sm_fact fact = {toy_node(toy, "H2")->guid + 1, 77, 0};
-    unsigned seat = toy_place(toy, "H1", &config);
-    sm_remember(toy->managers[seat].sm, &fact);
+    struct sm_lid_fact fact = {toy_node(toy, "H2")->guid + 1, 77, 0};
+    unsigned seat = toy_add_manager(toy, "H1", &config);
+    sm_restore_lid(toy->managers[seat].sm, &fact);
     sm_start(toy->managers[seat].sm, toy->now);
     toy_settle(toy);
     assert_int_equal(toy_lid(toy, "H2", 1), 77);
     toy_assert_up(toy);
 }
 
-/* ---- change while it looks ---- */
+/* ---- changes during discovery ---- */
 
-static void a_link_cut_during_discovery_leaves_the_rest(void **state)
+static void a_link_lost_during_discovery_does_not_affect_the_rest(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "H1", &config);
@@ -135,14 +134,14 @@ static void a_link_cut_during_discovery_leaves_the_rest(void **state)
     toy_cut(toy, "S2", "S3");
     toy_settle(toy);
     assert_int_equal(toy_present(toy), 3);
-    assert_false(toy_knows(toy, "S3"));
+    assert_false(toy_has_node(toy, "S3"));
     toy_link(toy, "S2", "S3");
     toy_settle(toy);
     assert_int_equal(toy_present(toy), 5);
     toy_assert_up(toy);
 }
 
-static void a_cable_that_moves_takes_its_lid_along(void **state)
+static void an_adapter_keeps_its_lid_at_another_port(void **state)
 {
     struct toy *toy = toy_up(state, line);
     unsigned lid = toy_lid(toy, "H2", 1);
@@ -154,23 +153,23 @@ static void a_cable_that_moves_takes_its_lid_along(void **state)
     toy_assert_up(toy);
 }
 
-static void a_new_node_is_found_by_the_trap_of_its_neighbour(void **state)
+static void a_new_node_is_found_by_a_trap_of_its_neighbor(void **state)
 {
     struct toy *toy = toy_up(state, line);
     toy_switch_off(toy, "H2");
     toy_settle(toy);
-    assert_false(toy_knows(toy, "H2"));
+    assert_false(toy_has_node(toy, "H2"));
     toy_mark(toy);
     toy_switch_on(toy, "H2");
     toy_settle(toy);
-    assert_true(toy_knows(toy, "H2"));
+    assert_true(toy_has_node(toy, "H2"));
     assert_int_equal(toy_count(toy, "S1", ATTRIBUTE_PORT_INFO, METHOD_GET), 0);
     toy_assert_up(toy);
 }
 
-/* ---- nodes that are not sound ---- */
+/* ---- faulty nodes ---- */
 
-static void a_mute_agent_keeps_nobody_waiting_and_is_taken_in_when_it_talks(void **state)
+static void an_agent_that_does_not_answer_delays_no_other_node(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "H1", &config);
@@ -179,62 +178,63 @@ static void a_mute_agent_keeps_nobody_waiting_and_is_taken_in_when_it_talks(void
     assert_int_equal(toy_present(toy), 4);
     toy_node(toy, "H2")->mute = false;
     toy_run(toy, TOY_SWEEP + TOY_S);
-    assert_true(toy_knows(toy, "H2"));
+    assert_true(toy_has_node(toy, "H2"));
     toy_assert_up(toy);
 }
 
-static void who_tells_its_name_but_not_its_ports_is_left_out(void **state)
+static void a_node_that_answers_node_info_only_is_ignored(void **state)
 {
     struct sm_config config = toy_config_sweeping(TOY_S);
     struct toy *toy = start(state, line, "H1", &config);
-    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_PORT_INFO, 0, 1000});
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_PORT_INFO, 0, 1000});
     toy_settle(toy);
     assert_int_equal(toy_present(toy), 4);
-    assert_true(toy_heard(toy, "leaves answers out"));
+    assert_true(toy_logged(toy, "leaves requests unanswered"));
     toy_run(toy, 60 * TOY_S);
     toy_mark(toy);
     toy_run(toy, 60 * TOY_S);
-    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_PORT_INFO, 0), 4, 16); /* left alone for long */
+    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_PORT_INFO, 0), 4,
+                    16); /* ignored most of the time */
     memset(toy->rules, 0, sizeof toy->rules);
     toy_run(toy, 30 * TOY_S);
-    assert_true(toy_knows(toy, "H2"));
+    assert_true(toy_has_node(toy, "H2"));
     toy_assert_up(toy);
 }
 
-static void of_two_nodes_with_one_guid_the_second_is_left_out(void **state)
+static void the_second_of_two_nodes_with_one_guid_is_ignored(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, "S1-S2 S1-H1 S1-H2 S2-H3", "H1", &config);
     toy_node(toy, "H3")->guid = toy_node(toy, "H2")->guid;
     toy_settle(toy);
-    assert_true(toy_heard(toy, "two nodes share the GUID"));
+    assert_true(toy_logged(toy, "two nodes share the GUID"));
     assert_int_equal(toy_present(toy), 4);
     toy_mark(toy);
     toy_run(toy, 3 * TOY_SWEEP);
-    assert_false(toy_heard(toy, "two nodes share the GUID")); /* that was said */
+    assert_false(toy_logged(toy, "two nodes share the GUID")); /* logged before */
     toy_switch_off(toy, "H2");
     toy_run(toy, 2 * TOY_SWEEP);
     toy_assert_up(toy);
 }
 
-static void a_guid_that_is_a_switch_and_an_adapter_is_taken_for_the_first(void **state)
+static void the_first_of_a_switch_and_an_adapter_with_one_guid_is_used(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "H1", &config);
     toy_node(toy, "H2")->guid = toy_node(toy, "S1")->guid;
     toy_settle(toy);
-    assert_true(toy_heard(toy, "two nodes share the GUID"));
+    assert_true(toy_logged(toy, "two nodes share the GUID"));
     assert_int_equal(toy_present(toy), 4);
 }
 
-/* Questions go through its ports when it is taken for gone: their answers must not tie it in. */
-static void a_switch_that_refuses_for_a_while_is_taken_back(void **state)
+/* Probes through its ports are under way when it is removed: their answers must not link it. */
+static void a_switch_that_refuses_temporarily_is_found_again(void **state)
 {
     for (unsigned times = 1; times <= 6; times++) {
         struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S3-H3");
-        toy_meddle(toy, (struct toy_rule){TOY_REFUSE, "S3", ATTRIBUTE_LINEAR_FORWARDING_TABLE,
-                                          METHOD_GET, times});
-        sm_look_again(toy->sm, toy->now);
+        toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "S3", ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+                                            METHOD_GET, times});
+        sm_rediscover(toy->sm, toy->now);
         toy_run(toy, 10 * TOY_SWEEP);
         assert_int_equal(toy_present(toy), 6);
         toy_assert_up(toy);
@@ -243,11 +243,11 @@ static void a_switch_that_refuses_for_a_while_is_taken_back(void **state)
     }
 }
 
-static void a_manager_that_did_not_find_itself_looks_again_at_the_next_sweep(void **state)
+static void a_sweep_starts_discovery_if_the_own_node_did_not_answer(void **state)
 {
     struct toy *toy = toy_up(state, line);
-    toy_meddle(toy, (struct toy_rule){TOY_REFUSE, "H1", ATTRIBUTE_NODE_INFO, METHOD_GET, 1});
-    sm_look_again(toy->sm, toy->now);
+    toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "H1", ATTRIBUTE_NODE_INFO, METHOD_GET, 1});
+    sm_rediscover(toy->sm, toy->now);
     toy_run(toy, TOY_S);
     assert_int_equal(toy_present(toy), 0);
     toy_run(toy, TOY_SWEEP);
@@ -255,27 +255,27 @@ static void a_manager_that_did_not_find_itself_looks_again_at_the_next_sweep(voi
     toy_assert_up(toy);
 }
 
-static void an_impossible_node_info_is_ignored(void **state)
+static void an_invalid_node_info_is_ignored(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "H1", &config);
     toy_node(toy, "H2")->port_count = 0;
     toy_settle(toy);
     assert_int_equal(toy_present(toy), 4);
-    assert_true(toy_heard(toy, "impossible NodeInfo"));
+    assert_true(toy_logged(toy, "invalid NodeInfo"));
 }
 
-static void a_refused_question_is_as_good_as_no_answer(void **state)
+static void a_refused_read_has_the_consequences_of_a_time_out(void **state)
 {
     struct sm_config config = toy_config();
     struct toy *toy = start(state, line, "H1", &config);
-    toy_meddle(toy, (struct toy_rule){TOY_REFUSE, "H2", ATTRIBUTE_PORT_INFO, METHOD_GET, 1000});
+    toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "H2", ATTRIBUTE_PORT_INFO, METHOD_GET, 1000});
     toy_settle(toy);
-    assert_true(toy_heard(toy, "refuses PortInfo"));
+    assert_true(toy_logged(toy, "refuses PortInfo"));
     assert_int_equal(toy_present(toy), 4);
 }
 
-/* ---- the papers' way ---- */
+/* ---- the policy of the papers ---- */
 
 static struct toy *start_paper(void **state)
 {
@@ -288,11 +288,11 @@ static struct toy *start_paper(void **state)
     for (unsigned i = 0; i < toy->node_count; i++)
         toy->nodes[i]->lenient = true;
     toy->hold_jobs = true;
-    toy_seat(toy, "S1", &config);
+    toy_start_manager(toy, "S1", &config);
     return toy;
 }
 
-static void the_papers_discovery_reads_node_info_and_port_info_alone(void **state)
+static void discovery_of_the_papers_reads_only_node_info_and_port_info(void **state)
 {
     struct toy *toy = start_paper(state);
     toy_run(toy, TOY_S);
@@ -302,12 +302,12 @@ static void the_papers_discovery_reads_node_info_and_port_info_alone(void **stat
     unsigned port_infos = toy_count(toy, NULL, ATTRIBUTE_PORT_INFO, METHOD_GET);
     unsigned addresses = toy_count(toy, NULL, ATTRIBUTE_PORT_INFO, METHOD_SET);
     assert_int_equal(all, node_infos + port_infos + addresses);
-    assert_int_equal(addresses, 5);                        /* one a node */
+    assert_int_equal(addresses, 5);                        /* one for each node */
     assert_int_equal(port_infos, 3 * (TOY_PORTS + 1) + 2); /* every port of every switch */
-    assert_int_equal(node_infos, 5);                       /* not back to where it came from */
+    assert_int_equal(node_infos, 5);                       /* not back to the previous node */
 }
 
-static void the_papers_ask_for_one_node_after_the_other(void **state)
+static void discovery_of_the_papers_probes_one_node_at_a_time(void **state)
 {
     struct toy *toy = start_paper(state);
     uint64_t last = 0;
@@ -319,12 +319,12 @@ static void the_papers_ask_for_one_node_after_the_other(void **state)
         }
 }
 
-static void the_papers_discovery_comes_before_routes_and_these_before_tables(void **state)
+static void phases_of_the_papers_manager_do_not_overlap(void **state)
 {
     struct toy *toy = start_paper(state);
     toy_run(toy, TOY_S);
     assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0), 0);
-    assert_int_equal(toy_outstanding(toy, 0), 0); /* addresses are out before routes are computed */
+    assert_int_equal(toy_outstanding(toy, 0), 0); /* LIDs are written before routes are computed */
     toy_mark(toy);
     toy_compute(toy);
     toy_settle(toy);
@@ -337,27 +337,27 @@ static void the_papers_discovery_comes_before_routes_and_these_before_tables(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOY_TEST(every_node_and_link_is_found_whatever_the_shape),
-        TOY_TEST(a_manager_may_sit_in_a_switch),
-        TOY_TEST(every_order_of_discovery_finds_everyone),
+        TOY_TEST(every_node_and_link_of_any_topology_is_found),
+        TOY_TEST(a_manager_may_run_on_a_switch),
+        TOY_TEST(every_order_of_discovery_finds_all_nodes),
         TOY_TEST(the_same_subnet_gets_the_same_lids),
-        TOY_TEST(lids_stay_when_everything_is_looked_at_again),
-        TOY_TEST(the_next_manager_keeps_the_lids_that_it_finds),
-        TOY_TEST(a_lid_that_was_written_down_is_given_again),
-        TOY_TEST(a_link_cut_during_discovery_leaves_the_rest),
-        TOY_TEST(a_cable_that_moves_takes_its_lid_along),
-        TOY_TEST(a_new_node_is_found_by_the_trap_of_its_neighbour),
-        TOY_TEST(a_mute_agent_keeps_nobody_waiting_and_is_taken_in_when_it_talks),
-        TOY_TEST(who_tells_its_name_but_not_its_ports_is_left_out),
-        TOY_TEST(of_two_nodes_with_one_guid_the_second_is_left_out),
-        TOY_TEST(a_guid_that_is_a_switch_and_an_adapter_is_taken_for_the_first),
-        TOY_TEST(a_switch_that_refuses_for_a_while_is_taken_back),
-        TOY_TEST(a_manager_that_did_not_find_itself_looks_again_at_the_next_sweep),
-        TOY_TEST(an_impossible_node_info_is_ignored),
-        TOY_TEST(a_refused_question_is_as_good_as_no_answer),
-        TOY_TEST(the_papers_discovery_reads_node_info_and_port_info_alone),
-        TOY_TEST(the_papers_ask_for_one_node_after_the_other),
-        TOY_TEST(the_papers_discovery_comes_before_routes_and_these_before_tables),
+        TOY_TEST(lids_stay_after_a_rediscovery),
+        TOY_TEST(a_new_manager_keeps_existing_lids),
+        TOY_TEST(a_stored_lid_is_assigned_again),
+        TOY_TEST(a_link_lost_during_discovery_does_not_affect_the_rest),
+        TOY_TEST(an_adapter_keeps_its_lid_at_another_port),
+        TOY_TEST(a_new_node_is_found_by_a_trap_of_its_neighbor),
+        TOY_TEST(an_agent_that_does_not_answer_delays_no_other_node),
+        TOY_TEST(a_node_that_answers_node_info_only_is_ignored),
+        TOY_TEST(the_second_of_two_nodes_with_one_guid_is_ignored),
+        TOY_TEST(the_first_of_a_switch_and_an_adapter_with_one_guid_is_used),
+        TOY_TEST(a_switch_that_refuses_temporarily_is_found_again),
+        TOY_TEST(a_sweep_starts_discovery_if_the_own_node_did_not_answer),
+        TOY_TEST(an_invalid_node_info_is_ignored),
+        TOY_TEST(a_refused_read_has_the_consequences_of_a_time_out),
+        TOY_TEST(discovery_of_the_papers_reads_only_node_info_and_port_info),
+        TOY_TEST(discovery_of_the_papers_probes_one_node_at_a_time),
+        TOY_TEST(phases_of_the_papers_manager_do_not_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

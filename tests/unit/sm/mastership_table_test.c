@@ -1,4 +1,4 @@
-/* The table of mastership by itself: what holds whatever happens. */
+/* Invariants of the transition table of mastership. */
 #include "toy.h"
 
 #include "sm/mastership_table.h"
@@ -47,7 +47,7 @@ static void check_way_to_master(enum sm_state state, enum mastership_event event
                 (state == SM_NOT_ACTIVE && event == ON_START_AS_MASTER));
 }
 
-static void nobody_becomes_master_but_after_discovery_or_a_handover(void **state)
+static void a_manager_becomes_master_only_after_discovery_or_a_handover(void **state)
 {
     (void)state;
     for_each_step(check_way_to_master);
@@ -61,7 +61,7 @@ static void check_end(enum sm_state state, enum mastership_event event,
         assert_int_not_equal(step.next, SM_STANDBY);
 }
 
-static void who_was_asked_to_end_does_not_stand_by(void **state)
+static void a_manager_that_ends_does_not_become_standby(void **state)
 {
     (void)state;
     for_each_step(check_end);
@@ -82,7 +82,7 @@ static void only_a_master_hands_over(void **state)
     for_each_step(check_handovers);
 }
 
-static void of_two_managers_one_outranks_the_other(void **state)
+static void one_of_two_managers_has_the_higher_rank(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 16 * 16; i++) {
@@ -93,7 +93,7 @@ static void of_two_managers_one_outranks_the_other(void **state)
     }
 }
 
-static void who_yielded_is_not_higher_for_its_guid_alone(void **state)
+static void a_manager_that_yielded_has_no_higher_rank_by_its_guid(void **state)
 {
     (void)state;
     struct mastership_peer us = {.guid = 2, .state = SM_MASTER},
@@ -109,11 +109,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_of_state_has_a_reason),
-        cmocka_unit_test(nobody_becomes_master_but_after_discovery_or_a_handover),
-        cmocka_unit_test(who_was_asked_to_end_does_not_stand_by),
+        cmocka_unit_test(a_manager_becomes_master_only_after_discovery_or_a_handover),
+        cmocka_unit_test(a_manager_that_ends_does_not_become_standby),
         cmocka_unit_test(only_a_master_hands_over),
-        cmocka_unit_test(of_two_managers_one_outranks_the_other),
-        cmocka_unit_test(who_yielded_is_not_higher_for_its_guid_alone),
+        cmocka_unit_test(one_of_two_managers_has_the_higher_rank),
+        cmocka_unit_test(a_manager_that_yielded_has_no_higher_rank_by_its_guid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
-/* Whatever happens to a subnet, and whenever: when it is sound again, so are its tables. Cables are
- * pulled and put elsewhere, nodes go, return blank or fall silent, SMPs are lost, refused, late or
- * doubled, people ask for other routes, all in the middle of each other, from seeded random
- * numbers. */
+/* Random faults, from seeded random numbers, at random times: links fail and move, nodes vanish,
+ * return blank or stop answering, SMPs are lost, refused, delayed or duplicated, operators request
+ * new routes. When all faults are over, the tables are correct. */
 #include "toy.h"
 
 #include "base/rng.h"
@@ -15,9 +14,9 @@ struct storm {
     struct toy *toy;
     struct rng rng;
     unsigned managers;
-    bool refuses;          /* SMPs are refused; else they get lost, late or doubled */
+    bool refuses;          /* SMPs are refused; else they are lost, delayed or duplicated */
     struct toy_node *off;  /* at most one at a time */
-    const char *pulled[2]; /* the ends of a cable that lies on the floor; NULL: none does */
+    const char *pulled[2]; /* the ends of a link that is down; NULL: none */
 };
 
 static uint64_t draw(struct storm *storm, uint64_t below)
@@ -74,7 +73,7 @@ static void touch_a_node(struct storm *storm)
     }
 }
 
-/* Its agent hangs, or does not any more. */
+/* Its agent stops answering, or answers again. */
 static void silence_a_node(struct storm *storm)
 {
     struct toy_node *node = any_node(storm);
@@ -93,7 +92,7 @@ static void disturb_smps(struct storm *storm)
                             .method = draw(storm, 2) ? METHOD_SET : 0,
                             .times = 1 + (unsigned)draw(storm, 6)};
     if (!rule.node || has_manager(storm, toy_node(storm->toy, rule.node)))
-        rule.method = METHOD_SET; /* a manager that does not find itself has no second try */
+        rule.method = METHOD_SET; /* discovery of the own node is not repeated before a sweep */
     storm->toy->rules[draw(storm, TOY_RULES)] = rule;
 }
 
@@ -109,7 +108,7 @@ static void happen(struct storm *storm)
     case 4: disturb_smps(storm); break;
     case 5: toy->traps = !toy->traps; break;
     case 6: sm_reroute(sm, toy->now); break;
-    case 7: sm_look_again(sm, toy->now); break;
+    case 7: sm_rediscover(sm, toy->now); break;
     case 8: silence_a_node(storm); break;
     case 9: sm_hand_over(sm, toy->now); break;
     default: break;
@@ -147,11 +146,11 @@ static void calm_down(struct storm *storm)
         toy_switch_on(toy, storm->off->name);
     else if (storm->pulled[0])
         toy_link(toy, storm->pulled[0], storm->pulled[1]);
-    toy_run(toy, 200 * TOY_S); /* nodes that were left alone for a while are taken back */
+    toy_run(toy, 200 * TOY_S); /* nodes that were ignored for a while are read again */
     toy_settle(toy);
 }
 
-/* One storm over a subnet with so many managers; true if all is well in the end. */
+/* One sequence of faults; true if the subnet is up in the end. */
 static bool weathered(void **state, uint64_t seed, unsigned managers)
 {
     static const char *const subnets[] = {
@@ -169,7 +168,7 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
     struct sm_config config = any_config(&storm);
     for (unsigned i = 0; i < managers && i < TOY_MANAGERS; i++) {
         config.priority = (uint8_t)draw(&storm, 3);
-        toy_seat(storm.toy, seats[i], &config);
+        toy_start_manager(storm.toy, seats[i], &config);
     }
     for (unsigned i = 0; i < EVENTS; i++)
         happen(&storm);
@@ -196,12 +195,12 @@ static void weather_all(void **state, unsigned fewest, unsigned most)
     }
 }
 
-static void after_any_storm_the_subnet_is_up_again(void **state)
+static void after_random_faults_the_subnet_comes_up(void **state)
 {
     weather_all(state, 1, 1);
 }
 
-static void after_any_storm_there_is_one_master(void **state)
+static void after_random_faults_there_is_one_master(void **state)
 {
     weather_all(state, 2, TOY_MANAGERS);
 }
@@ -209,8 +208,8 @@ static void after_any_storm_there_is_one_master(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOY_TEST(after_any_storm_the_subnet_is_up_again),
-        TOY_TEST(after_any_storm_there_is_one_master),
+        TOY_TEST(after_random_faults_the_subnet_comes_up),
+        TOY_TEST(after_random_faults_there_is_one_master),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

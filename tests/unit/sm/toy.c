@@ -1,4 +1,4 @@
-/* The subnet itself and its agents; who drives it is in toy_run.c. */
+/* The toy subnet and its agents; toy_run.c drives it. */
 #include "toy_internal.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static struct toy_node *find_or_add_node(struct toy *toy, const char *name, size
     node = mem_zalloc(1, sizeof *node);
     memcpy(node->name, name, length);
     node->is_switch = name[0] == 'S';
-    node->port_count = node->is_switch ? TOY_PORTS : 0; /* an adapter's grow with its cables */
+    node->port_count = node->is_switch ? TOY_PORTS : 0; /* each cable adds a port to an adapter */
     node->guid = UINT64_C(0x1000) * (1 + toy->node_count);
     reset_node(node);
     toy->nodes[toy->node_count++] = node;
@@ -90,7 +90,7 @@ static void connect(struct toy_node *a, unsigned port_a, struct toy_node *b, uns
     b->ports[port_b].peer_port = port_a;
 }
 
-/* The state of a port follows from its cable; what the port was told otherwise stays. */
+/* The cable determines the state of a port; other settings stay. */
 static void refresh_port(struct toy *toy, struct toy_node *node, unsigned number)
 {
     bool up = node->ports[number].peer != NULL;
@@ -162,7 +162,7 @@ void toy_switch_on(struct toy *toy, const char *name)
     reset_node(node);
 }
 
-/* ---- birth and death ---- */
+/* ---- creation and release ---- */
 
 struct toy *toy_open(void **state, const char *links)
 {
@@ -211,7 +211,7 @@ static bool is_settable(enum wire_field field)
     return false;
 }
 
-/* One step up at a time, unless the node is like those of the papers; what is down stays so. */
+/* One step up at a time, unless the node is lenient; a port that is Down stays Down. */
 static bool set_port_state(uint8_t *info, uint64_t wanted, bool lenient)
 {
     uint64_t before = wire_get(info, PORT_INFO_PORT_STATE);
@@ -277,7 +277,7 @@ static void node_info(const struct toy_node *node, unsigned arrival, uint8_t *da
     wire_set(data, NODE_INFO_LOCAL_PORT_NUM, arrival);
 }
 
-/* Carries out a request that arrived by this port and makes it the answer. */
+/* Executes a request that arrived at this port and turns it into the answer. */
 void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
 {
     uint8_t *data = mad + SMP_DATA_OFFSET;
@@ -300,7 +300,7 @@ void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
             node->last_control = modifier;
         memcpy(data, node->manager, sizeof node->manager);
         break;
-    default: break; /* taken as it is, and not remembered */
+    default: break; /* accepted and not stored */
     }
     toy_make_answer(mad, status);
 }
@@ -312,7 +312,7 @@ void toy_make_answer(uint8_t *mad, unsigned status)
     wire_set(mad, SMP_DIRECTION, 1);
 }
 
-void toy_claim(struct toy *toy, const char *name, unsigned priority, enum sm_state claimed)
+void toy_claim_manager(struct toy *toy, const char *name, unsigned priority, enum sm_state claimed)
 {
     struct toy_node *node = toy_node(toy, name);
     node->claims_manager = true;
@@ -322,7 +322,7 @@ void toy_claim(struct toy *toy, const char *name, unsigned priority, enum sm_sta
     wire_set(node->manager, SM_INFO_STATE, claimed);
 }
 
-/* ---- ways ---- */
+/* ---- paths ---- */
 
 struct toy_end toy_hop(struct toy_end from, unsigned port)
 {

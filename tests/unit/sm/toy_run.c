@@ -1,5 +1,5 @@
-/* The toy's clock: takes what managers want sent, carries it, hands back answers, computes routes,
- * and lets time pass to whatever comes next. */
+/* Runs a toy subnet: delivers the SMPs of managers and their answers, computes routes, and advances
+ * the time to the next event. */
 #include "toy_internal.h"
 
 #include <stdlib.h>
@@ -28,12 +28,12 @@ struct sm_config toy_config_sweeping(uint64_t interval)
 
 static uint64_t patience_of(const struct sm_message *message)
 {
-    return message->patience_ns;
+    return message->request_timeout_ns;
 }
 
 /* ---- managers ---- */
 
-unsigned toy_place(struct toy *toy, const char *name, const struct sm_config *config)
+unsigned toy_add_manager(struct toy *toy, const char *name, const struct sm_config *config)
 {
     unsigned manager = 0;
     while (toy->managers[manager].node)
@@ -51,9 +51,9 @@ unsigned toy_place(struct toy *toy, const char *name, const struct sm_config *co
     return manager;
 }
 
-unsigned toy_seat(struct toy *toy, const char *name, const struct sm_config *config)
+unsigned toy_start_manager(struct toy *toy, const char *name, const struct sm_config *config)
 {
-    unsigned manager = toy_place(toy, name, config);
+    unsigned manager = toy_add_manager(toy, name, config);
     sm_start(toy->managers[manager].sm, toy->now);
     return manager;
 }
@@ -70,7 +70,7 @@ struct toy *toy_up(void **state, const char *links)
 {
     struct toy *toy = toy_open(state, links);
     struct sm_config config = toy_config();
-    toy_seat(toy, "H1", &config);
+    toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
     toy_mark(toy);
     return toy;
@@ -91,7 +91,7 @@ static unsigned manager_at(const struct toy *toy, struct toy_end end)
     return TOY_MANAGERS;
 }
 
-/* ---- out of managers ---- */
+/* ---- output of managers ---- */
 
 static struct toy_end destination(const struct toy *toy, unsigned manager, uint8_t *mad)
 {
@@ -105,7 +105,7 @@ static struct toy_end destination(const struct toy *toy, unsigned manager, uint8
     return toy_walk(seat_of(toy, manager), path, hops, ignored);
 }
 
-/* For whoever looks for the reason of a failure: TOY_TRACE=1 prints every SMP and event. */
+/* TOY_TRACE=1 prints every SMP and event. */
 static void trace_sent(const struct toy_sent *sent)
 {
     if (getenv("TOY_TRACE"))
@@ -194,7 +194,7 @@ void toy_take_outputs(struct toy *toy)
         }
 }
 
-/* ---- into managers ---- */
+/* ---- input of managers ---- */
 
 static bool rule_applies(struct toy *toy, const struct toy_end *end, const uint8_t *mad,
                          enum toy_fate *fate)
@@ -226,7 +226,7 @@ static void receive(struct toy *toy, unsigned manager, const struct sm_message *
         sm_receive(toy->managers[manager].sm, toy->now, message);
 }
 
-/* An SMP that is carried out by the agent of the node where it arrives. */
+/* Delivers an SMP to the agent of the node where it arrives. */
 static void serve(struct toy *toy, struct toy_flight flight, struct toy_end end,
                   const enum toy_fate *fate)
 {
@@ -292,7 +292,7 @@ void toy_trap(struct toy *toy, const char *name, unsigned number)
     vec_push(&toy->flights, flight);
 }
 
-/* A way from one end to a node, by ports to leave by; depth first, which is good enough here. */
+/* Finds a path from an end to a node, as a list of output ports, by depth-first search. */
 static bool find_way(struct toy_end from, const struct toy_node *to, uint8_t *path, unsigned hop,
                      unsigned limit)
 {
@@ -308,8 +308,8 @@ static bool find_way(struct toy_end from, const struct toy_node *to, uint8_t *pa
     return false;
 }
 
-unsigned toy_tell(struct toy *toy, const char *from, unsigned manager, unsigned method,
-                  unsigned control, uint8_t info[64])
+unsigned toy_send_info(struct toy *toy, const char *from, unsigned manager, unsigned method,
+                       unsigned control, uint8_t info[64])
 {
     struct toy_end end = {toy_node(toy, from), 1};
     struct sm_message message = {.lid = LID_PERMISSIVE};
@@ -337,7 +337,7 @@ unsigned toy_tell(struct toy *toy, const char *from, unsigned manager, unsigned 
     return (unsigned)wire_get(toy->told.mad, SMP_STATUS);
 }
 
-void toy_meddle(struct toy *toy, struct toy_rule rule)
+void toy_add_rule(struct toy *toy, struct toy_rule rule)
 {
     for (unsigned i = 0; i < TOY_RULES; i++)
         if (!toy->rules[i].times) {
@@ -367,7 +367,7 @@ static uint64_t next_deadline(const struct toy *toy)
     return deadline;
 }
 
-/* One arrival, or what is due at the next deadline; false if neither comes in time. */
+/* Handles the next arrival or deadline; false: there is none in time. */
 static bool step(struct toy *toy, uint64_t until)
 {
     toy_take_outputs(toy);
@@ -448,7 +448,7 @@ void toy_run_until_sent(struct toy *toy, const char *node, unsigned attribute, u
     }
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 void toy_mark(struct toy *toy)
 {
@@ -484,7 +484,7 @@ unsigned toy_outstanding(const struct toy *toy, unsigned manager)
     return count;
 }
 
-bool toy_heard(const struct toy *toy, const char *words)
+bool toy_logged(const struct toy *toy, const char *words)
 {
     return toy->events.length && strstr(toy->events.data, words);
 }
@@ -494,7 +494,7 @@ unsigned toy_lid(struct toy *toy, const char *node, unsigned port)
     return (unsigned)wire_get(toy_node(toy, node)->ports[port].info, PORT_INFO_LID);
 }
 
-bool toy_knows(struct toy *toy, const char *name)
+bool toy_has_node(struct toy *toy, const char *name)
 {
     const struct subnet *subnet = sm_subnet(toy->sm);
     uint32_t node = map_get(&subnet->by_guid, toy_node(toy, name)->guid);
@@ -550,7 +550,7 @@ bool toy_loops(struct toy *toy)
         for (unsigned lid = 1; lid < TOY_LFT && toy->nodes[i]->is_switch; lid++) {
             struct toy_end end = toy_forward((struct toy_end){toy->nodes[i], 0}, lid);
             if (end.node && end.node->is_switch && end.port)
-                return true; /* it is still under way */
+                return true; /* after so many hops the packet is in a loop */
         }
     return false;
 }

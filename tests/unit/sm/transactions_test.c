@@ -1,4 +1,4 @@
-/* Transactions: a bounded window of SMPs, time-outs, retries, and answers that nobody waits for. */
+/* Transactions: the window of outstanding SMPs, time-outs, retries and unexpected answers. */
 #include "toy.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static struct toy *start(void **state, const char *links, uint32_t window)
     struct sm_config config = toy_config();
     config.window = window;
     config.retries = RETRIES;
-    toy_seat(toy, "H1", &config);
+    toy_start_manager(toy, "H1", &config);
     return toy;
 }
 
@@ -33,10 +33,10 @@ static uint64_t when(const struct toy *toy, const char *node, unsigned attribute
     return 0;
 }
 
-static void a_lost_request_is_sent_again_each_time_with_twice_the_patience(void **state)
+static void each_retry_has_twice_the_time_out(void **state)
 {
     struct toy *toy = start(state, "S1-H1 S1-H2", 256);
-    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 2});
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 2});
     toy_settle(toy);
     assert_int_equal(toy_count(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0), 3);
     uint64_t first = when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0);
@@ -47,20 +47,20 @@ static void a_lost_request_is_sent_again_each_time_with_twice_the_patience(void 
     toy_assert_up(toy);
 }
 
-static void after_its_retries_a_request_is_given_up_and_the_rest_goes_on(void **state)
+static void a_request_is_given_up_after_its_retries(void **state)
 {
     struct toy *toy = start(state, "S1-H1 S1-H2", 256);
-    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 1000});
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 1000});
     toy_settle(toy);
     assert_int_equal(toy_count(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0), RETRIES + 1);
     assert_int_equal(counts_of(toy).gave_up, 1);
     toy_assert_up(toy);
 }
 
-static void a_lost_answer_costs_a_retry_and_nothing_else(void **state)
+static void a_lost_answer_causes_one_retry(void **state)
 {
     struct toy *toy = start(state, "S1-S2 S1-H1 S2-H2", 256);
-    toy_meddle(toy, (struct toy_rule){TOY_LOSE_ANSWER, NULL, 0, METHOD_SET, 5});
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE_ANSWER, NULL, 0, METHOD_SET, 5});
     toy_settle(toy);
     assert_int_equal(counts_of(toy).timeouts, 5);
     assert_int_equal(counts_of(toy).sent, counts_of(toy).answered + 5);
@@ -85,7 +85,7 @@ static void a_loss_halves_the_window_once_in_a_time_out(void **state)
     struct toy *toy = start(state, "S1-H1", 8);
     toy_run_until_sent(toy, "S1", ATTRIBUTE_PORT_INFO, METHOD_GET);
     assert_int_equal(toy_outstanding(toy, 0), 8); /* of 11 */
-    toy_meddle(toy, (struct toy_rule){TOY_LOSE, "S1", 0, 0, 8});
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "S1", 0, 0, 8});
     toy_run(toy, TOY_TIMEOUT - TOY_LATENCY);
     toy_mark(toy);
     toy_run(toy, TOY_LATENCY); /* all eight time out at the same moment */
@@ -96,20 +96,20 @@ static void a_loss_halves_the_window_once_in_a_time_out(void **state)
     toy_assert_up(toy);
 }
 
-static void answers_that_come_twice_or_late_are_ignored(void **state)
+static void duplicate_and_late_answers_are_ignored(void **state)
 {
     struct toy *toy = start(state, "S1-S2 S1-H1 S2-H2", 256);
-    toy_meddle(toy, (struct toy_rule){TOY_REPEAT, NULL, 0, 0, 1000});
+    toy_add_rule(toy, (struct toy_rule){TOY_REPEAT, NULL, 0, 0, 1000});
     toy_settle(toy);
     toy_run(toy, TOY_S);
     assert_int_equal(counts_of(toy).answered, counts_of(toy).sent);
     toy_assert_up(toy);
 }
 
-static void an_answer_that_comes_after_its_time_out_counts_once(void **state)
+static void an_answer_after_the_time_out_is_used_once(void **state)
 {
     struct toy *toy = start(state, "S1-S2 S1-H1 S2-H2", 256);
-    toy_meddle(toy, (struct toy_rule){TOY_DELAY, NULL, 0, METHOD_SET, 4});
+    toy_add_rule(toy, (struct toy_rule){TOY_DELAY, NULL, 0, METHOD_SET, 4});
     toy_settle(toy);
     toy_run(toy, TOY_S);
     assert_int_equal(counts_of(toy).timeouts, 4);
@@ -128,7 +128,7 @@ static void answer_to(struct toy *toy, uint64_t tid, unsigned attribute, uint32_
     sm_receive(toy->sm, toy->now, &message);
 }
 
-/* The ports of S1 are being read, as they were when the subnet came up. */
+/* The ports of S1 are read once more. */
 static struct toy *reading_ports(void **state)
 {
     struct toy *toy = toy_up(state, "S1-S2 S1-H1 S2-H2");
@@ -150,7 +150,7 @@ static void answers_to_earlier_requests_do_not_answer_later_ones(void **state)
     toy_assert_up(toy);
 }
 
-static void answers_that_nobody_asked_for_are_ignored(void **state)
+static void answers_without_a_request_are_ignored(void **state)
 {
     struct toy *toy = reading_ports(state);
     uint64_t answered = counts_of(toy).answered;
@@ -165,7 +165,7 @@ static void answers_that_nobody_asked_for_are_ignored(void **state)
     toy_assert_up(toy);
 }
 
-static void what_has_no_way_any_more_is_given_up_at_once(void **state)
+static void requests_without_a_path_are_given_up_at_once(void **state)
 {
     struct toy *toy = toy_up(state, "S1-S2 S1-H1 S1-H3 S2-H2");
     toy_node(toy, "S2")->mute = true;
@@ -178,7 +178,7 @@ static void what_has_no_way_any_more_is_given_up_at_once(void **state)
     assert_int_equal(toy_present(toy), 3);
 }
 
-static void a_manager_that_waits_has_its_deadline_at_the_first_time_out(void **state)
+static void the_deadline_is_that_of_the_first_time_out(void **state)
 {
     struct toy *toy = start(state, "S1-H1 S1-H2", 256);
     toy_take_outputs(toy);
@@ -193,17 +193,17 @@ static void a_manager_that_waits_has_its_deadline_at_the_first_time_out(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOY_TEST(a_lost_request_is_sent_again_each_time_with_twice_the_patience),
-        TOY_TEST(after_its_retries_a_request_is_given_up_and_the_rest_goes_on),
-        TOY_TEST(a_lost_answer_costs_a_retry_and_nothing_else),
+        TOY_TEST(each_retry_has_twice_the_time_out),
+        TOY_TEST(a_request_is_given_up_after_its_retries),
+        TOY_TEST(a_lost_answer_causes_one_retry),
         TOY_TEST(no_more_than_the_window_is_ever_outstanding),
         TOY_TEST(a_loss_halves_the_window_once_in_a_time_out),
-        TOY_TEST(answers_that_come_twice_or_late_are_ignored),
-        TOY_TEST(an_answer_that_comes_after_its_time_out_counts_once),
+        TOY_TEST(duplicate_and_late_answers_are_ignored),
+        TOY_TEST(an_answer_after_the_time_out_is_used_once),
         TOY_TEST(answers_to_earlier_requests_do_not_answer_later_ones),
-        TOY_TEST(answers_that_nobody_asked_for_are_ignored),
-        TOY_TEST(what_has_no_way_any_more_is_given_up_at_once),
-        TOY_TEST(a_manager_that_waits_has_its_deadline_at_the_first_time_out),
+        TOY_TEST(answers_without_a_request_are_ignored),
+        TOY_TEST(requests_without_a_path_are_given_up_at_once),
+        TOY_TEST(the_deadline_is_that_of_the_first_time_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Which MADs an agent answers, and with what status it refuses the rest. */
 #include "fixture.h"
 
-static void node_info_tells_who_and_through_which_port(void **state)
+static void node_info_has_the_guids_and_the_input_port(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -20,7 +20,7 @@ static void node_info_tells_who_and_through_which_port(void **state)
     sma_release(&sma);
 }
 
-static void a_switch_shows_the_guid_of_port_0_whichever_port_is_asked(void **state)
+static void a_switch_returns_the_guid_of_port_0_at_every_port(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -63,7 +63,7 @@ static void unknown_attributes_are_refused(void **state)
     sma_release(&sma);
 }
 
-static void what_cannot_be_written_is_refused(void **state)
+static void read_only_attributes_cannot_be_set(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -97,7 +97,7 @@ static void unknown_methods_are_refused(void **state)
     for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         uint8_t data[SMP_DATA_BYTES] = {0};
         unsigned status;
-        assert_true(ask(&sma, 0, 1, 0, methods[i], ATTRIBUTE_NODE_INFO, 0, data, &status));
+        assert_true(request(&sma, 0, 1, 0, methods[i], ATTRIBUTE_NODE_INFO, 0, data, &status));
         assert_int_equal(status, STATUS_BAD_METHOD);
     }
     sma_release(&sma);
@@ -119,7 +119,7 @@ static void other_versions_are_refused(void **state)
     sma_release(&sma);
 }
 
-static void answers_and_the_managers_business_are_passed_on(void **state)
+static void responses_and_sm_info_are_passed_on(void **state)
 {
     (void)state;
     static const struct {
@@ -145,7 +145,7 @@ static void answers_and_the_managers_business_are_passed_on(void **state)
     sma_release(&sma);
 }
 
-static void answers_to_directed_requests_carry_the_direction_beside_the_status(void **state)
+static void responses_to_directed_requests_have_the_direction_bit(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -159,7 +159,7 @@ static void answers_to_directed_requests_carry_the_direction_beside_the_status(v
     sma_release(&sma);
 }
 
-static void an_answer_holds_nothing_of_the_question_behind_a_short_attribute(void **state)
+static void a_response_has_zeros_after_a_short_attribute(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -174,17 +174,17 @@ static void an_answer_holds_nothing_of_the_question_behind_a_short_attribute(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(node_info_tells_who_and_through_which_port),
-        cmocka_unit_test(a_switch_shows_the_guid_of_port_0_whichever_port_is_asked),
+        cmocka_unit_test(node_info_has_the_guids_and_the_input_port),
+        cmocka_unit_test(a_switch_returns_the_guid_of_port_0_at_every_port),
         cmocka_unit_test(a_description_of_64_bytes_needs_no_terminator),
         cmocka_unit_test(unknown_attributes_are_refused),
-        cmocka_unit_test(what_cannot_be_written_is_refused),
+        cmocka_unit_test(read_only_attributes_cannot_be_set),
         cmocka_unit_test(adapters_have_no_switch_attributes),
         cmocka_unit_test(unknown_methods_are_refused),
         cmocka_unit_test(other_versions_are_refused),
-        cmocka_unit_test(answers_and_the_managers_business_are_passed_on),
-        cmocka_unit_test(answers_to_directed_requests_carry_the_direction_beside_the_status),
-        cmocka_unit_test(an_answer_holds_nothing_of_the_question_behind_a_short_attribute),
+        cmocka_unit_test(responses_and_sm_info_are_passed_on),
+        cmocka_unit_test(responses_to_directed_requests_have_the_direction_bit),
+        cmocka_unit_test(a_response_has_zeros_after_a_short_attribute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

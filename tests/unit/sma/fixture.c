@@ -77,8 +77,8 @@ void smp_fill(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute, uint3
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, modifier);
 }
 
-bool ask(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigned method,
-         unsigned attribute, uint32_t modifier, uint8_t data[SMP_DATA_BYTES], unsigned *status)
+bool request(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigned method,
+             unsigned attribute, uint32_t modifier, uint8_t data[SMP_DATA_BYTES], unsigned *status)
 {
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, method, attribute, modifier);
@@ -102,7 +102,7 @@ unsigned get_through(struct sma *sma, unsigned port, unsigned attribute, uint32_
                      uint8_t data[SMP_DATA_BYTES])
 {
     unsigned status = 0;
-    assert_true(ask(sma, 0, port, 0, METHOD_GET, attribute, modifier, data, &status));
+    assert_true(request(sma, 0, port, 0, METHOD_GET, attribute, modifier, data, &status));
     return status;
 }
 
@@ -110,7 +110,7 @@ unsigned set_through(struct sma *sma, unsigned port, unsigned attribute, uint32_
                      uint8_t data[SMP_DATA_BYTES])
 {
     unsigned status = 0;
-    assert_true(ask(sma, 0, port, 0, METHOD_SET, attribute, modifier, data, &status));
+    assert_true(request(sma, 0, port, 0, METHOD_SET, attribute, modifier, data, &status));
     return status;
 }
 
@@ -123,7 +123,7 @@ unsigned set_port_field(struct sma *sma, unsigned port, enum wire_field field, u
 {
     uint8_t data[SMP_DATA_BYTES];
     memcpy(data, sma->ports[port].info, sizeof data);
-    /* A reader sees states; a writer leaves them alone. */
+    /* A Set without a new state has zeros. */
     wire_set(data, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
     wire_set(data, field, value);
@@ -135,7 +135,7 @@ void link_up(struct sma *sma, unsigned port)
     sma_link_up(sma, port, 2, 4, 8, false);
 }
 
-void give_lids(struct sma *sma, unsigned port, unsigned lid, unsigned manager)
+void set_lids(struct sma *sma, unsigned port, unsigned lid, unsigned manager)
 {
     assert_int_equal(set_port_field(sma, port, PORT_INFO_LID, lid), STATUS_OK);
     assert_int_equal(set_port_field(sma, port, PORT_INFO_MASTER_SM_LID, manager), STATUS_OK);

@@ -1,5 +1,4 @@
-/* The management key: who gets in at which protection level, what a wrong key sets off, and how a
- * lease ends (14.2.4). */
+/* The M_Key: access by protection level, effects of a wrong key, and the lease (14.2.4). */
 #include "fixture.h"
 
 enum { LID = 5, MANAGER = 1 };
@@ -11,7 +10,7 @@ static struct sma locked(unsigned level, unsigned lease_s)
 {
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES];
-    give_lids(&sma, 1, LID, MANAGER);
+    set_lids(&sma, 1, LID, MANAGER);
     memcpy(data, sma.ports[1].info, sizeof data);
     wire_set(data, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
@@ -30,14 +29,14 @@ static bool answers(struct sma *sma, uint64_t now, uint64_t key, unsigned method
     memcpy(data, sma->ports[1].info, sizeof data);
     wire_set(data, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(data, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
-    return ask(sma, now, 1, key, method, ATTRIBUTE_PORT_INFO, 1, data, &status);
+    return request(sma, now, 1, key, method, ATTRIBUTE_PORT_INFO, 1, data, &status);
 }
 
 static uint64_t key_shown(struct sma *sma, uint64_t key)
 {
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
-    assert_true(ask(sma, 0, 1, key, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
+    assert_true(request(sma, 0, 1, key, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
     assert_int_equal(status, STATUS_OK);
     return wire_get(data, PORT_INFO_M_KEY);
 }
@@ -47,7 +46,7 @@ static uint64_t violations(const struct sma *sma)
     return port_field(sma, 1, PORT_INFO_M_KEY_VIOLATIONS);
 }
 
-static void without_a_key_everybody_gets_in(void **state)
+static void without_an_m_key_every_request_is_accepted(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -58,7 +57,7 @@ static void without_a_key_everybody_gets_in(void **state)
     sma_release(&sma);
 }
 
-static void the_right_key_opens_every_level(void **state)
+static void the_right_m_key_is_accepted_at_every_level(void **state)
 {
     (void)state;
     for (unsigned level = 0; level <= 3; level++) {
@@ -97,7 +96,7 @@ static void a_get_needs_the_key_from_level_2_on(void **state)
     }
 }
 
-static void level_1_hides_the_key_from_those_who_do_not_know_it(void **state)
+static void level_1_hides_the_m_key_from_a_get_without_it(void **state)
 {
     (void)state;
     struct sma open = locked(0, 0), hidden = locked(1, 0);
@@ -110,32 +109,32 @@ static void level_1_hides_the_key_from_those_who_do_not_know_it(void **state)
     sma_release(&hidden);
 }
 
-static void the_key_of_one_port_is_not_told_through_another(void **state)
+static void the_m_key_of_one_port_is_hidden_at_another(void **state)
 {
     (void)state;
     for (unsigned level = 1; level <= 3; level++) {
         struct sma sma = locked(level, 0);
         uint8_t data[SMP_DATA_BYTES] = {0};
         unsigned status;
-        assert_true(ask(&sma, 0, 2, 0, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
+        assert_true(request(&sma, 0, 2, 0, METHOD_GET, ATTRIBUTE_PORT_INFO, 1, data, &status));
         assert_int_equal(wire_get(data, PORT_INFO_M_KEY), 0);
         sma_release(&sma);
     }
 }
 
-static void other_attributes_are_guarded_by_the_same_key(void **state)
+static void the_m_key_protects_all_attributes(void **state)
 {
     (void)state;
     struct sma sma = locked(2, 0);
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
-    assert_false(ask(&sma, 0, 1, WRONG, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
-    assert_false(ask(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0, data, &status));
-    assert_true(ask(&sma, 0, 1, KEY, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
+    assert_false(request(&sma, 0, 1, WRONG, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
+    assert_false(request(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0, data, &status));
+    assert_true(request(&sma, 0, 1, KEY, METHOD_GET, ATTRIBUTE_NODE_INFO, 0, data, &status));
     sma_release(&sma);
 }
 
-static void a_switch_is_guarded_by_the_key_of_port_0(void **state)
+static void the_m_key_of_port_0_protects_a_switch(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -143,21 +142,22 @@ static void a_switch_is_guarded_by_the_key_of_port_0(void **state)
     unsigned status;
     assert_int_equal(set_port_field(&sma, 0, PORT_INFO_M_KEY, KEY), STATUS_OK);
     assert_false(
-        ask(&sma, 0, 3, 0, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
+        request(&sma, 0, 3, 0, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
     assert_int_equal(port_field(&sma, 0, PORT_INFO_M_KEY_VIOLATIONS), 1);
     assert_true(
-        ask(&sma, 0, 3, KEY, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
+        request(&sma, 0, 3, KEY, METHOD_SET, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0, data, &status));
     sma_release(&sma);
 }
 
-static void a_wrong_key_raises_trap_256_with_what_was_tried(void **state)
+static void a_wrong_m_key_raises_trap_256_with_the_request(void **state)
 {
     (void)state;
     struct sma sma = locked(0, 0);
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
     struct sma_output output;
-    assert_false(ask(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0x10002, data, &status));
+    assert_false(
+        request(&sma, 0, 1, WRONG, METHOD_SET, ATTRIBUTE_P_KEY_TABLE, 0x10002, data, &status));
     const uint8_t *notice = next_trap(&sma, 0, &output);
     const uint8_t *details = notice + NOTICE_AT_DETAILS;
     assert_int_equal(output.dlid, MANAGER);
@@ -188,7 +188,7 @@ static void a_wrong_key_on_a_directed_route_reports_the_return_path(void **state
             wire_set_at(mad, SMP_RETURN_PATH, i, i + 100);
         assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_DROP);
         const uint8_t *details = next_trap(&sma, sma_deadline(&sma), &output) + NOTICE_AT_DETAILS;
-        if (hops == 63) /* the other one had its turn first */
+        if (hops == 63) /* the pending traps alternate */
             details = next_trap(&sma, sma_deadline(&sma), &output) + NOTICE_AT_DETAILS;
         assert_int_equal(wire_get(details, TRAP_BAD_M_KEY_DIRECTED), 1);
         assert_int_equal(wire_get(details, TRAP_BAD_M_KEY_DR_SLID), LID_PERMISSIVE);
@@ -200,7 +200,7 @@ static void a_wrong_key_on_a_directed_route_reports_the_return_path(void **state
     sma_release(&sma);
 }
 
-static void the_violation_counter_sticks_at_its_largest_value(void **state)
+static void the_violation_counter_saturates(void **state)
 {
     (void)state;
     struct sma sma = locked(0, 0);
@@ -211,7 +211,7 @@ static void the_violation_counter_sticks_at_its_largest_value(void **state)
     sma_release(&sma);
 }
 
-static void only_zero_written_to_a_violation_counter_counts(void **state)
+static void a_violation_counter_is_only_cleared_by_zero(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -223,7 +223,7 @@ static void only_zero_written_to_a_violation_counter_counts(void **state)
     sma_release(&sma);
 }
 
-/* Leases. The trap that a violation raises is pulled first, so that only the lease is left. */
+/* Leases. The trap of a violation is pulled first, so that the deadline is that of the lease. */
 
 static void pull_trap_256(struct sma *sma, uint64_t now)
 {
@@ -318,18 +318,18 @@ static void a_repress_without_the_key_is_a_violation_and_represses_nothing(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_key_everybody_gets_in),
-        cmocka_unit_test(the_right_key_opens_every_level),
+        cmocka_unit_test(without_an_m_key_every_request_is_accepted),
+        cmocka_unit_test(the_right_m_key_is_accepted_at_every_level),
         cmocka_unit_test(a_set_always_needs_the_key),
         cmocka_unit_test(a_get_needs_the_key_from_level_2_on),
-        cmocka_unit_test(level_1_hides_the_key_from_those_who_do_not_know_it),
-        cmocka_unit_test(the_key_of_one_port_is_not_told_through_another),
-        cmocka_unit_test(other_attributes_are_guarded_by_the_same_key),
-        cmocka_unit_test(a_switch_is_guarded_by_the_key_of_port_0),
-        cmocka_unit_test(a_wrong_key_raises_trap_256_with_what_was_tried),
+        cmocka_unit_test(level_1_hides_the_m_key_from_a_get_without_it),
+        cmocka_unit_test(the_m_key_of_one_port_is_hidden_at_another),
+        cmocka_unit_test(the_m_key_protects_all_attributes),
+        cmocka_unit_test(the_m_key_of_port_0_protects_a_switch),
+        cmocka_unit_test(a_wrong_m_key_raises_trap_256_with_the_request),
         cmocka_unit_test(a_wrong_key_on_a_directed_route_reports_the_return_path),
-        cmocka_unit_test(the_violation_counter_sticks_at_its_largest_value),
-        cmocka_unit_test(only_zero_written_to_a_violation_counter_counts),
+        cmocka_unit_test(the_violation_counter_saturates),
+        cmocka_unit_test(a_violation_counter_is_only_cleared_by_zero),
         cmocka_unit_test(a_violation_starts_the_lease_and_its_end_clears_the_level_not_the_key),
         cmocka_unit_test(further_violations_do_not_prolong_the_lease),
         cmocka_unit_test(a_valid_access_stops_the_lease),

@@ -134,7 +134,7 @@ static void a_set_writes_the_value_it_carries(void **state)
     sma_release(&sma);
 }
 
-static void the_basic_set_sticks_and_the_extended_one_goes_on(void **state)
+static void the_basic_set_saturates_and_the_extended_one_does_not(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -161,13 +161,13 @@ static void the_extended_set_wraps_at_64_bits(void **state)
     sma_release(&sma);
 }
 
-static void all_ports_are_summed_and_cleared_at_once(void **state)
+static void all_ports_are_summed_and_cleared_together(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
     for (unsigned port = 0; port <= SWITCH_PORTS; port++)
         sma_count(&sma, port, COUNTER_RCV_PACKETS, port + 1);
-    unsigned sum = SWITCH_PORTS * (SWITCH_PORTS + 1) / 2 + SWITCH_PORTS; /* port 0 is not in it */
+    unsigned sum = SWITCH_PORTS * (SWITCH_PORTS + 1) / 2 + SWITCH_PORTS; /* without port 0 */
     assert_int_equal(basic(&sma, ALL_PORTS, PORT_COUNTERS_RECEIVE_PACKETS), sum);
     assert_int_equal(extended(&sma, ALL_PORTS, PORT_COUNTERS_EXT_RECEIVE_PACKETS), sum);
     clear_basic(&sma, ALL_PORTS, ALL_COUNTERS, 0);
@@ -178,7 +178,7 @@ static void all_ports_are_summed_and_cleared_at_once(void **state)
     sma_release(&sma);
 }
 
-static void ports_that_are_not_there_are_refused(void **state)
+static void unknown_ports_are_refused(void **state)
 {
     (void)state;
     struct sma switch_agent = a_switch(), adapter = an_adapter();
@@ -195,12 +195,12 @@ static void ports_that_are_not_there_are_refused(void **state)
     sma_release(&adapter);
 }
 
-static void port_0_is_a_switchs_own_and_of_an_adapter_the_one_that_was_asked(void **state)
+static void port_select_0_is_port_0_of_a_switch_or_the_input_port_of_an_adapter(void **state)
 {
     (void)state;
     struct sma switch_agent = a_switch(), adapter = an_adapter();
     sma_count(&switch_agent, 0, COUNTER_RCV_PACKETS, 3);
-    sma_count(&adapter, 1, COUNTER_RCV_PACKETS, 4); /* perform() asks through port 1 */
+    sma_count(&adapter, 1, COUNTER_RCV_PACKETS, 4); /* perform() sends to port 1 */
     sma_count(&adapter, 2, COUNTER_RCV_PACKETS, 5);
     assert_int_equal(basic(&switch_agent, 0, PORT_COUNTERS_RECEIVE_PACKETS), 3);
     assert_int_equal(basic(&adapter, 0, PORT_COUNTERS_RECEIVE_PACKETS), 4);
@@ -208,7 +208,7 @@ static void port_0_is_a_switchs_own_and_of_an_adapter_the_one_that_was_asked(voi
     sma_release(&adapter);
 }
 
-static void class_port_info_tells_what_the_agent_can(void **state)
+static void class_port_info_has_the_capabilities_of_the_agent(void **state)
 {
     (void)state;
     enum { ALL_PORT_SELECT = 1 << 8, EXTENDED_WIDTH = 1 << 9 };
@@ -223,7 +223,7 @@ static void class_port_info_tells_what_the_agent_can(void **state)
     sma_release(&sma);
 }
 
-static void what_the_performance_agent_does_not_know_is_refused(void **state)
+static void unknown_performance_attributes_are_refused(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -246,13 +246,13 @@ int main(void)
         cmocka_unit_test(clearing_one_set_leaves_the_other),
         cmocka_unit_test(only_selected_counters_are_cleared),
         cmocka_unit_test(a_set_writes_the_value_it_carries),
-        cmocka_unit_test(the_basic_set_sticks_and_the_extended_one_goes_on),
+        cmocka_unit_test(the_basic_set_saturates_and_the_extended_one_does_not),
         cmocka_unit_test(the_extended_set_wraps_at_64_bits),
-        cmocka_unit_test(all_ports_are_summed_and_cleared_at_once),
-        cmocka_unit_test(ports_that_are_not_there_are_refused),
-        cmocka_unit_test(port_0_is_a_switchs_own_and_of_an_adapter_the_one_that_was_asked),
-        cmocka_unit_test(class_port_info_tells_what_the_agent_can),
-        cmocka_unit_test(what_the_performance_agent_does_not_know_is_refused),
+        cmocka_unit_test(all_ports_are_summed_and_cleared_together),
+        cmocka_unit_test(unknown_ports_are_refused),
+        cmocka_unit_test(port_select_0_is_port_0_of_a_switch_or_the_input_port_of_an_adapter),
+        cmocka_unit_test(class_port_info_has_the_capabilities_of_the_agent),
+        cmocka_unit_test(unknown_performance_attributes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,28 @@
-/* Set(PortInfo): what it accepts, what it refuses, and that a refusal changes nothing; the ports'
- * state machine; PortStateChange. */
+/* Set(PortInfo): valid and invalid values; a refused Set changes nothing; the state machine of
+ * ports; PortStateChange. */
 #include "base/mem.h"
 #include "fixture.h"
 
 /* A refused Set must leave every port, and the commands to the links, as they were. */
-struct picture {
+struct saved_state {
     uint8_t infos[SWITCH_PORTS + 1][64];
     uint32_t commands[8];
 };
 
-static void take_picture(const struct sma *sma, struct picture *picture)
+static void save_state(const struct sma *sma, struct saved_state *saved_state)
 {
-    memset(picture, 0, sizeof *picture);
+    memset(saved_state, 0, sizeof *saved_state);
     for (unsigned port = 0; port <= sma->port_count; port++)
-        memcpy(picture->infos[port], sma->ports[port].info, 64);
-    memcpy(picture->commands, sma->link_commands, sizeof picture->commands);
+        memcpy(saved_state->infos[port], sma->ports[port].info, 64);
+    memcpy(saved_state->commands, sma->link_commands, sizeof saved_state->commands);
 }
 
 static void refuses(struct sma *sma, unsigned port, enum wire_field field, uint64_t value)
 {
-    struct picture before, after;
-    take_picture(sma, &before);
+    struct saved_state before, after;
+    save_state(sma, &before);
     assert_int_equal(set_port_field(sma, port, field, value), STATUS_BAD_VALUE);
-    take_picture(sma, &after);
+    save_state(sma, &after);
     assert_memory_equal(&before, &after, sizeof before);
 }
 
@@ -32,7 +32,7 @@ static void accepts(struct sma *sma, unsigned port, enum wire_field field, uint6
     assert_int_equal(port_field(sma, port, field), value);
 }
 
-static void a_port_that_is_not_there_is_refused(void **state)
+static void an_unknown_port_is_refused(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -46,7 +46,7 @@ static void a_port_that_is_not_there_is_refused(void **state)
     sma_release(&sma);
 }
 
-static void bit_31_of_the_modifier_asks_for_extended_speeds_of_the_same_port(void **state)
+static void bit_31_of_the_modifier_requests_extended_speeds_of_the_same_port(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -58,13 +58,13 @@ static void bit_31_of_the_modifier_asks_for_extended_speeds_of_the_same_port(voi
     sma_release(&sma);
 }
 
-static void port_0_of_an_adapter_is_the_one_that_is_asked(void **state)
+static void port_0_of_an_adapter_is_the_input_port(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
-    give_lids(&sma, 1, 11, 1);
-    give_lids(&sma, 2, 12, 1);
+    set_lids(&sma, 1, 11, 1);
+    set_lids(&sma, 2, 12, 1);
     assert_int_equal(get_through(&sma, 2, ATTRIBUTE_PORT_INFO, 0, data), STATUS_OK);
     assert_int_equal(wire_get(data, PORT_INFO_LID), 12);
     assert_int_equal(get_through(&sma, 2, ATTRIBUTE_PORT_INFO, 1, data), STATUS_OK);
@@ -77,7 +77,7 @@ static void lids_are_unicast(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
-    accepts(&sma, 1, PORT_INFO_LID, 0); /* has none yet: an echo of what was read */
+    accepts(&sma, 1, PORT_INFO_LID, 0); /* it has no LID yet */
     accepts(&sma, 1, PORT_INFO_LID, 1);
     accepts(&sma, 1, PORT_INFO_LID, LID_UNICAST_LAST);
     refuses(&sma, 1, PORT_INFO_LID, 0);
@@ -113,7 +113,7 @@ static void a_base_switch_port_0_has_no_lmc(void **state)
     sma_release(&sma);
 }
 
-static void external_ports_of_a_switch_ignore_what_is_the_end_ports(void **state)
+static void external_ports_of_a_switch_ignore_end_port_fields(void **state)
 {
     (void)state;
     static const struct {
@@ -161,7 +161,7 @@ static void speeds_beyond_the_supported_are_refused(void **state)
     sma_release(&sma);
 }
 
-static void extended_speeds_have_their_own_words_for_none_and_all(void **state)
+static void extended_speeds_have_their_own_codes_for_none_and_all(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -261,7 +261,7 @@ static void init_cannot_be_set(void **state)
     struct sma sma = an_adapter();
     link_up(&sma, 1);
     refuses(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
-    sma.options.port_init = true; /* but in the papers */
+    sma.options.port_init = true; /* as in the papers */
     accepts(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
     accepts(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     accepts(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
@@ -291,7 +291,7 @@ static void commands_link(struct sma *sma, unsigned port, unsigned physical)
     no_output(sma, 0);
 }
 
-static void down_sends_the_link_to_its_default_state(void **state)
+static void down_puts_the_link_into_its_default_state(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -324,7 +324,7 @@ static void physical_states_are_commands_to_the_link(void **state)
     sma_release(&sma);
 }
 
-static void a_state_and_a_physical_command_do_not_go_together(void **state)
+static void a_port_state_and_a_physical_command_exclude_each_other(void **state)
 {
     (void)state;
     struct sma sma = an_adapter();
@@ -339,7 +339,7 @@ static void a_state_and_a_physical_command_do_not_go_together(void **state)
     sma_release(&sma);
 }
 
-static void a_switchs_own_port_is_always_active(void **state)
+static void port_0_of_a_switch_is_always_active(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -352,7 +352,7 @@ static void a_switchs_own_port_is_always_active(void **state)
     sma_release(&sma);
 }
 
-static void several_commands_come_out_in_the_order_of_ports(void **state)
+static void link_commands_are_output_in_the_order_of_ports(void **state)
 {
     (void)state;
     struct sma sma;
@@ -373,7 +373,7 @@ static void several_commands_come_out_in_the_order_of_ports(void **state)
     sma_release(&sma);
 }
 
-static void new_widths_make_a_port_that_polls_begin_again(void **state)
+static void new_widths_restart_a_polling_port(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -429,7 +429,7 @@ static void port_state_change_cannot_be_set_by_writing(void **state)
     sma_release(&sma);
 }
 
-static void states_that_a_manager_sets_are_no_state_change(void **state)
+static void a_state_set_by_a_manager_is_not_a_state_change(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
@@ -438,10 +438,10 @@ static void states_that_a_manager_sets_are_no_state_change(void **state)
     accepts(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
     accepts(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     assert_int_equal(set_port_field(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_DOWN), STATUS_OK);
-    sma_link_down(&sma, 1, PHYSICAL_POLLING); /* the physical layer obeys */
+    sma_link_down(&sma, 1, PHYSICAL_POLLING); /* the physical layer executes it */
     assert_int_equal(state_change(&sma), 0);
     assert_int_equal(sma.ports[1].counters.total[COUNTER_LINK_DOWNED], 0);
-    link_up(&sma, 1); /* that one it does by itself */
+    link_up(&sma, 1); /* not commanded by the manager */
     assert_int_equal(state_change(&sma), 1);
     sma_release(&sma);
 }
@@ -488,18 +488,18 @@ static void random_bytes_in_a_refused_set_change_nothing(void **state)
     unsigned refused = 0;
     for (unsigned round = 0; round < 20000; round++) {
         uint8_t data[SMP_DATA_BYTES];
-        struct picture before, after;
+        struct saved_state before, after;
         memcpy(data, sma.ports[round % 21].info, sizeof data);
         for (unsigned i = 0; i < 3; i++) {
             x = x * 1664525 + 1013904223;
             data[x >> 16 & 63] = (uint8_t)(x >> 8);
         }
-        wire_set(data, PORT_INFO_M_KEY, 0); /* else the next round is locked out */
-        take_picture(&sma, &before);
+        wire_set(data, PORT_INFO_M_KEY, 0); /* or the next round fails */
+        save_state(&sma, &before);
         if (set_through(&sma, 1, ATTRIBUTE_PORT_INFO, round % 21, data) == STATUS_OK)
             continue;
         refused++;
-        take_picture(&sma, &after);
+        save_state(&sma, &after);
         assert_memory_equal(&before, &after, sizeof before);
     }
     assert_in_range(refused, 1000, 20000);
@@ -509,16 +509,16 @@ static void random_bytes_in_a_refused_set_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_that_is_not_there_is_refused),
-        cmocka_unit_test(bit_31_of_the_modifier_asks_for_extended_speeds_of_the_same_port),
-        cmocka_unit_test(port_0_of_an_adapter_is_the_one_that_is_asked),
+        cmocka_unit_test(an_unknown_port_is_refused),
+        cmocka_unit_test(bit_31_of_the_modifier_requests_extended_speeds_of_the_same_port),
+        cmocka_unit_test(port_0_of_an_adapter_is_the_input_port),
         cmocka_unit_test(lids_are_unicast),
         cmocka_unit_test(a_base_lid_is_a_multiple_of_its_range),
         cmocka_unit_test(a_base_switch_port_0_has_no_lmc),
-        cmocka_unit_test(external_ports_of_a_switch_ignore_what_is_the_end_ports),
+        cmocka_unit_test(external_ports_of_a_switch_ignore_end_port_fields),
         cmocka_unit_test(widths_beyond_the_supported_are_refused),
         cmocka_unit_test(speeds_beyond_the_supported_are_refused),
-        cmocka_unit_test(extended_speeds_have_their_own_words_for_none_and_all),
+        cmocka_unit_test(extended_speeds_have_their_own_codes_for_none_and_all),
         cmocka_unit_test(speeds_beyond_edr_show_in_the_second_capability_mask),
         cmocka_unit_test(mtu_and_vls_stay_within_the_ports_capabilities),
         cmocka_unit_test(capabilities_cannot_be_written),
@@ -526,15 +526,15 @@ int main(void)
         cmocka_unit_test(a_port_that_is_down_can_be_neither_armed_nor_active),
         cmocka_unit_test(init_cannot_be_set),
         cmocka_unit_test(no_change_changes_no_state),
-        cmocka_unit_test(down_sends_the_link_to_its_default_state),
+        cmocka_unit_test(down_puts_the_link_into_its_default_state),
         cmocka_unit_test(physical_states_are_commands_to_the_link),
-        cmocka_unit_test(a_state_and_a_physical_command_do_not_go_together),
-        cmocka_unit_test(a_switchs_own_port_is_always_active),
-        cmocka_unit_test(several_commands_come_out_in_the_order_of_ports),
-        cmocka_unit_test(new_widths_make_a_port_that_polls_begin_again),
+        cmocka_unit_test(a_port_state_and_a_physical_command_exclude_each_other),
+        cmocka_unit_test(port_0_of_a_switch_is_always_active),
+        cmocka_unit_test(link_commands_are_output_in_the_order_of_ports),
+        cmocka_unit_test(new_widths_restart_a_polling_port),
         cmocka_unit_test(port_state_change_is_cleared_by_writing_one),
         cmocka_unit_test(port_state_change_cannot_be_set_by_writing),
-        cmocka_unit_test(states_that_a_manager_sets_are_no_state_change),
+        cmocka_unit_test(a_state_set_by_a_manager_is_not_a_state_change),
         cmocka_unit_test(a_lost_link_is_counted),
         cmocka_unit_test(switch_info_refuses_a_top_beyond_its_table),
         cmocka_unit_test(random_bytes_in_a_refused_set_change_nothing),

@@ -1,5 +1,5 @@
-/* The tables: every block comes back as it was written, blocks that are not there are refused, and
- * the data path's look-ups see what was written. */
+/* Tables: blocks are read as written, unknown blocks are refused, and look-ups of the data path
+ * return the written values. */
 #include "fixture.h"
 
 static void fill(uint8_t data[SMP_DATA_BYTES], unsigned seed)
@@ -40,7 +40,7 @@ static void set_top(struct sma *sma, unsigned top)
     assert_int_equal(set_through(sma, 1, ATTRIBUTE_SWITCH_INFO, 0, data), STATUS_OK);
 }
 
-static void linear_blocks_come_back(void **state)
+static void linear_blocks_are_read_as_written(void **state)
 {
     (void)state;
     static const uint32_t blocks[] = {0, 1, 2, 767};
@@ -82,7 +82,7 @@ static void the_linear_top_limits_look_ups(void **state)
     assert_int_equal(sma_route_unicast(&sma, 0), 0xFF);
     set_top(&sma, LID_UNICAST_LAST);
     assert_int_equal(sma_route_unicast(&sma, 63), 5);
-    assert_int_equal(sma_route_unicast(&sma, 64), 0xFF); /* nobody has written that one */
+    assert_int_equal(sma_route_unicast(&sma, 64), 0xFF); /* not written */
     assert_int_equal(sma_route_unicast(&sma, LID_UNICAST_LAST), 0xFF);
     assert_int_equal(sma_route_unicast(&sma, LID_MULTICAST_FIRST), 0xFF);
     assert_int_equal(sma_route_unicast(&sma, LID_PERMISSIVE), 0xFF);
@@ -127,7 +127,7 @@ static void a_switch_has_a_linear_or_a_random_table(void **state)
     sma_release(&random);
 }
 
-static void random_blocks_come_back(void **state)
+static void random_blocks_are_read_as_written(void **state)
 {
     (void)state;
     static const uint32_t blocks[] = {0, 1, 3};
@@ -174,7 +174,7 @@ static void a_random_range_at_the_end_of_the_lids_stays_within_them(void **state
     sma_release(&sma);
 }
 
-static void multicast_blocks_come_back(void **state)
+static void multicast_blocks_are_read_as_written(void **state)
 {
     (void)state;
     static const uint32_t blocks[] = {0, 1, 2, 0x10000000, 0x10000002};
@@ -187,7 +187,7 @@ static void multicast_blocks_come_back(void **state)
     sma_release(&sma);
 }
 
-static void multicast_masks_name_the_ports(void **state)
+static void multicast_masks_select_the_ports(void **state)
 {
     (void)state;
     enum { GROUP = LID_MULTICAST_FIRST + 33 };
@@ -251,11 +251,11 @@ static void a_switch_maps_sls_to_vls_for_each_pair_of_ports(void **state)
     assert_int_equal(set_through(&sma, 1, ATTRIBUTE_SL2VL_TABLE, 0x0205, data), STATUS_OK);
     assert_int_equal(sma_map_sl(&sma, 2, 5, 3), 6);
     assert_int_equal(sma_map_sl(&sma, 2, 5, 15), 15);
-    assert_int_equal(sma_map_sl(&sma, 5, 2, 3), 3); /* as born: VL = level */
+    assert_int_equal(sma_map_sl(&sma, 5, 2, 3), 3); /* initial map: VL = SL */
     sma_release(&sma);
 }
 
-static void one_map_can_be_set_for_many_ports_at_once(void **state)
+static void one_map_can_be_set_for_many_ports(void **state)
 {
     (void)state;
     enum { ALL_OUTPUTS = 0x10000, ALL_INPUTS = 0x20000 };
@@ -283,7 +283,7 @@ static void one_map_can_be_set_for_many_ports_at_once(void **state)
     assert_int_equal(sma_map_sl(&sma, 20, 20, 0), 3);
     refused(&sma, ATTRIBUTE_SL2VL_TABLE, ALL_INPUTS | 21);
     sma_release(&sma);
-    sma = a_switch(); /* one that cannot */
+    sma = a_switch(); /* without wildcards */
     refused(&sma, ATTRIBUTE_SL2VL_TABLE, ALL_INPUTS | 7);
     sma_release(&sma);
 }
@@ -300,7 +300,7 @@ static void an_adapter_maps_sls_to_vls_for_each_port(void **state)
     sma_release(&sma);
 }
 
-static void arbitration_tables_come_back(void **state)
+static void arbitration_tables_are_read_as_written(void **state)
 {
     (void)state;
     static const uint32_t parts[] = {0x10000, 0x20000, 0x30000, 0x40000, 0x10014, 0x40014};
@@ -329,7 +329,7 @@ static void arbitration_tables_of_32_entries_have_no_upper_halves(void **state)
     sma_release(&sma);
 }
 
-static void p_key_blocks_come_back(void **state)
+static void p_key_blocks_are_read_as_written(void **state)
 {
     (void)state;
     static const uint32_t of_switch[] = {0, 1, 0x10000, 0x140001};
@@ -349,7 +349,7 @@ static void p_keys_match_in_fifteen_bits_if_one_is_a_full_member(void **state)
     (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
-    assert_true(sma_accepts_p_key(&sma, 1, 0xFFFF)); /* as born */
+    assert_true(sma_accepts_p_key(&sma, 1, 0xFFFF)); /* initial table */
     wire_set_at(data, P_KEY_TABLE_P_KEY, 0, 0x8001);
     wire_set_at(data, P_KEY_TABLE_P_KEY, 31, 0x0002);
     assert_int_equal(set_through(&sma, 1, ATTRIBUTE_P_KEY_TABLE, 0, data), STATUS_OK);
@@ -358,10 +358,10 @@ static void p_keys_match_in_fifteen_bits_if_one_is_a_full_member(void **state)
     assert_true(sma_accepts_p_key(&sma, 1, 0x8002));
     assert_false(sma_accepts_p_key(&sma, 1, 0x0002)); /* two limited members */
     assert_false(sma_accepts_p_key(&sma, 1, 0x8003));
-    assert_false(sma_accepts_p_key(&sma, 1, 0x8000)); /* no key at all */
+    assert_false(sma_accepts_p_key(&sma, 1, 0x8000)); /* no valid P_Key */
     assert_false(sma_accepts_p_key(&sma, 1, 0xFFFF));
     assert_true(sma_accepts_p_key(&sma, 2, 0xFFFF)); /* the other port has its own table */
-    /* What comes from a limited member has its limited key. */
+    /* Packets of a limited member have its limited key. */
     assert_true(sma_may_send_p_key(&sma, 1, 0x8001));
     assert_true(sma_may_send_p_key(&sma, 1, 0x0002));
     assert_false(sma_may_send_p_key(&sma, 1, 0x8002));
@@ -374,7 +374,7 @@ static void p_keys_match_in_fifteen_bits_if_one_is_a_full_member(void **state)
     sma_release(&sma);
 }
 
-static void guid_blocks_come_back_but_for_the_ports_own(void **state)
+static void guid_blocks_are_read_as_written_except_the_port_guid(void **state)
 {
     (void)state;
     static const uint32_t first[] = {0}, second[] = {1};
@@ -394,25 +394,25 @@ static void guid_blocks_come_back_but_for_the_ports_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_blocks_come_back),
+        cmocka_unit_test(linear_blocks_are_read_as_written),
         cmocka_unit_test(a_linear_table_that_ends_within_a_block_keeps_what_fits),
         cmocka_unit_test(the_linear_top_limits_look_ups),
         cmocka_unit_test(a_switch_has_a_linear_or_a_random_table),
-        cmocka_unit_test(random_blocks_come_back),
+        cmocka_unit_test(random_blocks_are_read_as_written),
         cmocka_unit_test(random_entries_cover_their_range_and_the_default_port_the_rest),
         cmocka_unit_test(a_random_range_at_the_end_of_the_lids_stays_within_them),
-        cmocka_unit_test(multicast_blocks_come_back),
-        cmocka_unit_test(multicast_masks_name_the_ports),
+        cmocka_unit_test(multicast_blocks_are_read_as_written),
+        cmocka_unit_test(multicast_masks_select_the_ports),
         cmocka_unit_test(the_multicast_top_limits_look_ups_once_it_is_set),
         cmocka_unit_test(a_switch_without_multicast_has_no_multicast_blocks),
         cmocka_unit_test(a_switch_maps_sls_to_vls_for_each_pair_of_ports),
-        cmocka_unit_test(one_map_can_be_set_for_many_ports_at_once),
+        cmocka_unit_test(one_map_can_be_set_for_many_ports),
         cmocka_unit_test(an_adapter_maps_sls_to_vls_for_each_port),
-        cmocka_unit_test(arbitration_tables_come_back),
+        cmocka_unit_test(arbitration_tables_are_read_as_written),
         cmocka_unit_test(arbitration_tables_of_32_entries_have_no_upper_halves),
-        cmocka_unit_test(p_key_blocks_come_back),
+        cmocka_unit_test(p_key_blocks_are_read_as_written),
         cmocka_unit_test(p_keys_match_in_fifteen_bits_if_one_is_a_full_member),
-        cmocka_unit_test(guid_blocks_come_back_but_for_the_ports_own),
+        cmocka_unit_test(guid_blocks_are_read_as_written_except_the_port_guid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,21 @@
-/* Traps: what each one says, how often it is said, and how it is silenced. */
+/* Traps: content, repetition and repression. */
 #include "fixture.h"
 
 enum { LID = 9, MANAGER = 3, INTERVAL_CODE = 10 };
 #define INTERVAL (4096 * TIME_NS << INTERVAL_CODE)
 
-static struct sma told_switch(void)
+static struct sma configured_switch(void)
 {
     struct sma sma = a_switch();
-    give_lids(&sma, 0, LID, MANAGER);
+    set_lids(&sma, 0, LID, MANAGER);
     assert_int_equal(set_port_field(&sma, 0, PORT_INFO_SUBNET_TIME_OUT, INTERVAL_CODE), STATUS_OK);
     return sma;
 }
 
-static struct sma told_adapter(void)
+static struct sma configured_adapter(void)
 {
     struct sma sma = an_adapter();
-    give_lids(&sma, 1, LID, MANAGER);
+    set_lids(&sma, 1, LID, MANAGER);
     assert_int_equal(set_port_field(&sma, 1, PORT_INFO_SUBNET_TIME_OUT, INTERVAL_CODE), STATUS_OK);
     return sma;
 }
@@ -28,7 +28,7 @@ static enum sma_verdict repress(struct sma *sma, const uint8_t *notice)
     return sma_receive(sma, 0, 1, mad);
 }
 
-/* The head of the next trap, checked; its details. */
+/* Checks the header of the next trap and returns its details. */
 static const uint8_t *details_of(struct sma *sma, unsigned number, unsigned type,
                                  struct sma_output *output)
 {
@@ -44,10 +44,10 @@ static const uint8_t *details_of(struct sma *sma, unsigned number, unsigned type
 
 enum { URGENT = 1, SECURITY = 2, INFORMATION = 4 };
 
-static void trap_128_tells_the_switch_whose_link_changed(void **state)
+static void trap_128_has_the_lid_of_the_switch(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 3);
     const uint8_t *details = details_of(&sma, 128, URGENT, &output);
@@ -56,21 +56,21 @@ static void trap_128_tells_the_switch_whose_link_changed(void **state)
     sma_release(&sma);
 }
 
-static void an_adapter_says_nothing_about_its_links(void **state)
+static void an_adapter_sends_no_trap_for_its_links(void **state)
 {
     (void)state;
-    struct sma sma = told_adapter();
+    struct sma sma = configured_adapter();
     link_up(&sma, 1);
     sma_link_down(&sma, 1, PHYSICAL_POLLING);
     no_output(&sma, 0);
     sma_release(&sma);
 }
 
-static void traps_129_to_131_tell_the_port(void **state)
+static void traps_129_to_131_have_the_port(void **state)
 {
     (void)state;
     for (unsigned number = 129; number <= 131; number++) {
-        struct sma sma = told_switch();
+        struct sma sma = configured_switch();
         struct sma_output output;
         sma_report_threshold(&sma, 17, number);
         const uint8_t *details = details_of(&sma, number, URGENT, &output);
@@ -83,11 +83,11 @@ static void traps_129_to_131_tell_the_port(void **state)
     }
 }
 
-static void trap_144_tells_the_new_capability_mask(void **state)
+static void trap_144_has_the_new_capability_mask(void **state)
 {
     (void)state;
     enum { IS_SM = 2 };
-    struct sma sma = told_adapter();
+    struct sma sma = configured_adapter();
     struct sma_output output;
     uint64_t before = port_field(&sma, 1, PORT_INFO_CAPABILITY_MASK);
     sma_report_capability(&sma, 1, IS_SM, 0);
@@ -97,7 +97,7 @@ static void trap_144_tells_the_new_capability_mask(void **state)
     assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK), before | IS_SM);
     assert_int_equal(wire_get(details, TRAP_LOCAL_CHANGES_OTHER), 0);
     assert_int_equal(repress(&sma, details - NOTICE_AT_DETAILS), SMA_DROP);
-    sma_report_capability(&sma, 1, IS_SM, 0); /* it is set already */
+    sma_report_capability(&sma, 1, IS_SM, 0); /* already set */
     no_output(&sma, TIME_S);
     sma_report_capability(&sma, 1, 0, IS_SM);
     assert_int_equal(port_field(&sma, 1, PORT_INFO_CAPABILITY_MASK), before);
@@ -108,11 +108,11 @@ static void trap_144_tells_the_new_capability_mask(void **state)
 static const struct sma_key_violation violation = {
     .slid = 21, .dlid = 22, .key = 0x8123, .sl = 3, .src_qp = 0x10, .dest_qp = 1};
 
-static void traps_257_and_258_tell_who_used_which_key(void **state)
+static void traps_257_and_258_have_the_addresses_and_the_key(void **state)
 {
     (void)state;
     for (unsigned number = 257; number <= 258; number++) {
-        struct sma sma = told_adapter();
+        struct sma sma = configured_adapter();
         struct sma_output output;
         if (number == 257)
             sma_report_p_key(&sma, 1, &violation);
@@ -131,10 +131,10 @@ static void traps_257_and_258_tell_who_used_which_key(void **state)
     }
 }
 
-static void trap_259_tells_the_switchs_port_as_well(void **state)
+static void trap_259_also_has_the_port_of_the_switch(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     sma_report_p_key(&sma, 6, &violation);
     const uint8_t *details = details_of(&sma, 259, SECURITY, &output);
@@ -150,10 +150,10 @@ static void trap_259_tells_the_switchs_port_as_well(void **state)
     sma_release(&sma);
 }
 
-static void a_wrong_p_key_at_a_switchs_own_port_is_trap_257(void **state)
+static void a_wrong_p_key_at_port_0_of_a_switch_is_trap_257(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     sma_report_p_key(&sma, 0, &violation);
     details_of(&sma, 257, SECURITY, &output);
@@ -165,7 +165,7 @@ static void a_wrong_p_key_at_a_switchs_own_port_is_trap_257(void **state)
 static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output first, again;
     uint64_t now = 7 * TIME_S;
     link_up(&sma, 3);
@@ -184,10 +184,10 @@ static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **stat
     sma_release(&sma);
 }
 
-static void several_pending_traps_go_round(void **state)
+static void pending_traps_are_sent_round_robin(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     uint64_t now = 0, tids[3];
     for (unsigned i = 0; i < 3; i++)
@@ -205,10 +205,10 @@ static void several_pending_traps_go_round(void **state)
     sma_release(&sma);
 }
 
-static void a_repress_silences_only_its_own_trap(void **state)
+static void a_repress_ends_only_its_own_trap(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output first, second;
     sma_report_threshold(&sma, 1, 129);
     sma_report_threshold(&sma, 2, 129);
@@ -228,7 +228,7 @@ static void a_repress_silences_only_its_own_trap(void **state)
 static void the_interval_holds_for_new_traps_after_a_repress(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 1);
     next_trap(&sma, 0, &output);
@@ -243,17 +243,17 @@ static void the_interval_holds_for_new_traps_after_a_repress(void **state)
 static void a_trap_that_is_pending_is_not_raised_twice(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++)
         link_up(&sma, port);
-    assert_int_equal(sma.trap_count, 1); /* trap 128 names the switch, not the port */
+    assert_int_equal(sma.trap_count, 1); /* trap 128 has the switch, not the port */
     sma_release(&sma);
 }
 
 static void pending_traps_are_bounded(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++) {
         sma_report_threshold(&sma, port, 129);
         sma_report_threshold(&sma, port, 130);
@@ -269,7 +269,7 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
     struct sma sma;
     options.traps = false;
     make_switch(&sma, &options);
-    give_lids(&sma, 0, LID, MANAGER);
+    set_lids(&sma, 0, LID, MANAGER);
     link_up(&sma, 1);
     no_output(&sma, 0);
     sma_release(&sma);
@@ -277,7 +277,7 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
     sma = a_switch();
     link_up(&sma, 1);
     no_output(&sma, 0);
-    give_lids(&sma, 0, LID, 0);
+    set_lids(&sma, 0, LID, 0);
     link_up(&sma, 2);
     no_output(&sma, 0);
     sma_release(&sma);
@@ -286,7 +286,7 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
 static void a_trap_follows_the_manager_to_its_new_lid(void **state)
 {
     (void)state;
-    struct sma sma = told_switch();
+    struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 1);
     next_trap(&sma, 0, &output);
@@ -304,7 +304,7 @@ static void the_shortest_and_the_longest_interval_fit_the_clock(void **state)
     (void)state;
     static const unsigned codes[] = {0, 31};
     for (unsigned i = 0; i < 2; i++) {
-        struct sma sma = told_switch();
+        struct sma sma = configured_switch();
         struct sma_output output;
         assert_int_equal(set_port_field(&sma, 0, PORT_INFO_SUBNET_TIME_OUT, codes[i]), STATUS_OK);
         link_up(&sma, 1);
@@ -317,16 +317,16 @@ static void the_shortest_and_the_longest_interval_fit_the_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trap_128_tells_the_switch_whose_link_changed),
-        cmocka_unit_test(an_adapter_says_nothing_about_its_links),
-        cmocka_unit_test(traps_129_to_131_tell_the_port),
-        cmocka_unit_test(trap_144_tells_the_new_capability_mask),
-        cmocka_unit_test(traps_257_and_258_tell_who_used_which_key),
-        cmocka_unit_test(trap_259_tells_the_switchs_port_as_well),
-        cmocka_unit_test(a_wrong_p_key_at_a_switchs_own_port_is_trap_257),
+        cmocka_unit_test(trap_128_has_the_lid_of_the_switch),
+        cmocka_unit_test(an_adapter_sends_no_trap_for_its_links),
+        cmocka_unit_test(traps_129_to_131_have_the_port),
+        cmocka_unit_test(trap_144_has_the_new_capability_mask),
+        cmocka_unit_test(traps_257_and_258_have_the_addresses_and_the_key),
+        cmocka_unit_test(trap_259_also_has_the_port_of_the_switch),
+        cmocka_unit_test(a_wrong_p_key_at_port_0_of_a_switch_is_trap_257),
         cmocka_unit_test(a_trap_is_repeated_at_the_interval_until_it_is_repressed),
-        cmocka_unit_test(several_pending_traps_go_round),
-        cmocka_unit_test(a_repress_silences_only_its_own_trap),
+        cmocka_unit_test(pending_traps_are_sent_round_robin),
+        cmocka_unit_test(a_repress_ends_only_its_own_trap),
         cmocka_unit_test(the_interval_holds_for_new_traps_after_a_repress),
         cmocka_unit_test(a_trap_that_is_pending_is_not_raised_twice),
         cmocka_unit_test(pending_traps_are_bounded),

@@ -1,5 +1,5 @@
-/* The agent of a virtual switch: what Get and Set(VirtualFunction) do to the functions behind it,
- * the table that it keeps by itself, and the LID that it shares. */
+/* The agent of a virtual switch: Get and Set(VirtualFunction), its computed LFT, and its shared
+ * LID. */
 #include "fixture.h"
 #include "wire/vswitch.h"
 
@@ -86,7 +86,7 @@ static void only_virtual_switches_have_functions(void **state)
     sma_release(&adapter);
 }
 
-static void it_tells_of_its_functions(void **state)
+static void get_virtual_function_returns_the_state_of_a_function(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
@@ -105,7 +105,7 @@ static void it_tells_of_its_functions(void **state)
     release(device);
 }
 
-static void a_function_gets_its_addresses_in_one_step(void **state)
+static void one_set_configures_lid_and_guid_of_a_function(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
@@ -124,7 +124,7 @@ static void a_function_gets_its_addresses_in_one_step(void **state)
     assert_int_equal(output.kind, SMA_FUNCTION);
     assert_int_equal(output.port, VSWITCH_PF + 2);
     no_output(&device->vswitch, 0);
-    /* And loses them in one: its own GUID is back. */
+    /* One Set removes them: the initial GUID is back. */
     assert_int_equal(set_function(device, 2, 0, 0, 0, false), STATUS_OK);
     assert_int_equal(port_field(function, 1, PORT_INFO_LID), 0);
     assert_int_equal(port_field(function, 1, PORT_INFO_LMC), 0);
@@ -137,11 +137,11 @@ static void a_function_gets_its_addresses_in_one_step(void **state)
     release(device);
 }
 
-static void what_cannot_be_is_refused_and_changes_nothing(void **state)
+static void invalid_settings_are_refused_and_change_nothing(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
-    give_lids(&device->functions[0], 1, 8, MANAGER);
+    set_lids(&device->functions[0], 1, 8, MANAGER);
     assert_int_equal(set_function(device, 1, 16, 2, 0x111, true), STATUS_OK);
     struct sma_output output;
     while (sma_next_output(&device->vswitch, 0, &output))
@@ -149,13 +149,13 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
     const struct {
         unsigned number, lid, lmc;
     } bad[] = {
-        {0, 50, 0},       /* the physical function has a PortInfo for that */
-        {VFS + 1, 50, 0}, /* not there */
+        {0, 50, 0},       /* set by PortInfo of the physical function */
+        {VFS + 1, 50, 0}, /* no such function */
         {2, 0xC000, 0},   /* multicast */
         {2, 50, 2},       /* not a multiple of four */
-        {2, 8, 0},        /* the physical function's */
-        {2, 18, 0},       /* within another one's range */
-        {2, 16, 4},       /* around it */
+        {2, 8, 0},        /* LID of the physical function */
+        {2, 18, 0},       /* within the range of another function */
+        {2, 16, 4},       /* its range contains another one */
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(set_function(device, bad[i].number, bad[i].lid, bad[i].lmc, 0x222, true),
@@ -169,17 +169,18 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
         }
         no_output(&device->vswitch, 0);
     }
-    assert_int_equal(set_function(device, 1, 16, 0, 0x111, true), STATUS_OK); /* its own again */
+    assert_int_equal(set_function(device, 1, 16, 0, 0x111, true),
+                     STATUS_OK); /* the same LID again */
     assert_int_equal(set_function(device, 2, 18, 1, 0x222, true), STATUS_OK);
     release(device);
 }
 
-static void the_table_follows_the_functions(void **state)
+static void the_lft_follows_the_lids_of_the_functions(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
     uint8_t block[SMP_DATA_BYTES];
-    give_lids(&device->functions[0], 1, 100, MANAGER);
+    set_lids(&device->functions[0], 1, 100, MANAGER);
     assert_int_equal(set_function(device, 1, 64, 2, 0, true), STATUS_OK);
     assert_int_equal(set_function(device, 3, 7, 0, 0, true), STATUS_OK);
     for (unsigned lid = 1; lid < 49152; lid++) {
@@ -194,14 +195,14 @@ static void the_table_follows_the_functions(void **state)
     }
     assert_int_equal(entry(device, 0), 0xFF);
     assert_int_equal(sma_route_unicast(&device->vswitch, 0xC001), 0xFF);
-    /* Writing it changes nothing, and the answer says what is there. */
+    /* A write has no effect, and the response has the current entries. */
     memset(block, 5, sizeof block);
     assert_int_equal(set_through(&device->vswitch, 1, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 1, block),
                      STATUS_OK);
     assert_int_equal(block[0], VSWITCH_PF + 1);
     assert_int_equal(block[4], VSWITCH_UPLINK);
     assert_int_equal(entry(device, 64), VSWITCH_PF + 1);
-    /* A LID that leaves, and one that is set the ordinary way. */
+    /* A LID that is removed, and one that is set by PortInfo. */
     assert_int_equal(set_function(device, 1, 0, 0, 0, false), STATUS_OK);
     assert_int_equal(entry(device, 65), VSWITCH_UPLINK);
     assert_int_equal(set_port_field(&device->functions[3], 1, PORT_INFO_LID, 65), STATUS_OK);
@@ -211,7 +212,7 @@ static void the_table_follows_the_functions(void **state)
     release(device);
 }
 
-static void it_needs_no_table_of_its_own_and_no_top(void **state)
+static void a_virtual_switch_ignores_writes_to_its_lft(void **state)
 {
     (void)state;
     struct sma_options options = plain_options();
@@ -242,7 +243,7 @@ static void the_switch_and_the_physical_function_share_a_lid(void **state)
     assert_int_equal(port_field(pf, 1, PORT_INFO_LID), 24);
     assert_int_equal(entry(device, 24), VSWITCH_PF);
     assert_int_equal(entry(device, 12), VSWITCH_UPLINK);
-    /* The LMC is the physical function's alone; the shared LID must fit it. */
+    /* Only the physical function has an LMC, of which the shared LID must be a multiple. */
     assert_int_equal(set_port_field(pf, 1, PORT_INFO_LMC, 2), STATUS_OK);
     assert_int_equal(port_field(vswitch, 0, PORT_INFO_LMC), 0);
     assert_int_equal(entry(device, 27), VSWITCH_PF);
@@ -253,13 +254,13 @@ static void the_switch_and_the_physical_function_share_a_lid(void **state)
     release(device);
 }
 
-static void a_function_comes_up_as_the_physical_one_is_set(void **state)
+static void a_function_comes_up_with_the_settings_of_the_pf(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
     struct sma *pf = &device->functions[0], *vf = &device->functions[1];
     uint8_t keys[SMP_DATA_BYTES] = {0}, map[SMP_DATA_BYTES] = {0};
-    give_lids(pf, 1, 5, MANAGER);
+    set_lids(pf, 1, 5, MANAGER);
     set_port_field(pf, 1, PORT_INFO_SUBNET_TIME_OUT, 11);
     set_port_field(pf, 1, PORT_INFO_M_KEY_LEASE_PERIOD, 33);
     set_port_field(pf, 1, PORT_INFO_NEIGHBOR_MTU, 3);
@@ -287,20 +288,20 @@ static void a_function_comes_up_as_the_physical_one_is_set(void **state)
     assert_int_equal(sma_map_sl(vf, 0, 1, 3), 1);
     assert_int_equal(sma_map_sl(&device->vswitch, 1, VSWITCH_PF + 1, 3), 1);
     assert_int_equal(sma_map_sl(&device->vswitch, 1, VSWITCH_PF + 2, 3), 3);
-    /* Another address alone changes nothing of that. */
+    /* A new address does not change that. */
     wire_set(vf->ports[1].info, PORT_INFO_SUBNET_TIME_OUT, 12);
     assert_int_equal(set_function(device, 1, 7, 0, 0, true), STATUS_OK);
     assert_int_equal(port_field(vf, 1, PORT_INFO_SUBNET_TIME_OUT), 12);
     release(device);
 }
 
-static void no_trap_reports_a_function_that_comes_and_goes(void **state)
+static void functions_come_up_and_go_down_without_a_trap(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
     struct sma *vswitch = &device->vswitch, *vf = &device->functions[1];
     struct sma_output output;
-    give_lids(vswitch, 0, 5, MANAGER);
+    set_lids(vswitch, 0, 5, MANAGER);
     assert_int_equal(set_function(device, 1, 6, 0, 0, true), STATUS_OK);
     assert_true(sma_next_output(vswitch, 0, &output));
     sma_function_up(vswitch, output.port, 2, 1, 0, false);
@@ -314,7 +315,7 @@ static void no_trap_reports_a_function_that_comes_and_goes(void **state)
     assert_int_equal(sma_port_state(vswitch, VSWITCH_PF + 1), PORT_STATE_DOWN);
     no_output(vswitch, 0);
     assert_int_equal(wire_get(vswitch->switch_info, SWITCH_INFO_PORT_STATE_CHANGE), 0);
-    /* But of one that breaks. */
+    /* A failure of the link raises a trap. */
     assert_int_equal(set_function(device, 1, 6, 0, 0, true), STATUS_OK);
     assert_true(sma_next_output(vswitch, 0, &output));
     sma_function_up(vswitch, output.port, 2, 1, 0, false);
@@ -324,13 +325,13 @@ static void no_trap_reports_a_function_that_comes_and_goes(void **state)
     release(device);
 }
 
-static void who_represses_at_the_shared_lid_reaches_both(void **state)
+static void a_repress_at_the_shared_lid_reaches_both_agents(void **state)
 {
     (void)state;
     struct device *device = a_plain_device();
     struct sma_output output;
     uint8_t mad[MAD_BYTES];
-    give_lids(&device->functions[0], 1, 5, MANAGER);
+    set_lids(&device->functions[0], 1, 5, MANAGER);
     sma_report_capability(&device->functions[0], 1, 2, 0);
     next_trap(&device->functions[0], 0, &output);
     memcpy(mad, output.mad, sizeof mad);
@@ -340,7 +341,7 @@ static void who_represses_at_the_shared_lid_reaches_both(void **state)
     release(device);
 }
 
-static void at_the_shared_lid_the_switch_takes_what_agents_answer(void **state)
+static void at_the_shared_lid_requests_to_agents_reach_the_switch(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES];
@@ -355,15 +356,15 @@ static void at_the_shared_lid_the_switch_takes_what_agents_answer(void **state)
     smp_fill(mad, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
     wire_set(mad, MAD_CLASS, CLASS_PERFORMANCE);
     assert_false(sma_is_for_switch(mad));
-    smp_fill(mad, METHOD_GET, ATTRIBUTE_SM_INFO, 0); /* its directed part begins there */
+    smp_fill(mad, METHOD_GET, ATTRIBUTE_SM_INFO, 0); /* the directed part begins here */
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
     wire_set(mad, SMP_HOP_COUNT, 1);
     assert_true(sma_is_for_switch(mad));
-    wire_set(mad, SMP_HOP_POINTER, 2); /* its last part ends there */
+    wire_set(mad, SMP_HOP_POINTER, 2); /* the directed part ends here */
     assert_false(sma_is_for_switch(mad));
 }
 
-static void an_empty_device_refuses_and_does_not_fall(void **state)
+static void a_device_without_functions_refuses_requests(void **state)
 {
     (void)state;
     struct sma sma;
@@ -390,17 +391,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_virtual_switches_have_functions),
-        cmocka_unit_test(it_tells_of_its_functions),
-        cmocka_unit_test(a_function_gets_its_addresses_in_one_step),
-        cmocka_unit_test(what_cannot_be_is_refused_and_changes_nothing),
-        cmocka_unit_test(the_table_follows_the_functions),
-        cmocka_unit_test(it_needs_no_table_of_its_own_and_no_top),
+        cmocka_unit_test(get_virtual_function_returns_the_state_of_a_function),
+        cmocka_unit_test(one_set_configures_lid_and_guid_of_a_function),
+        cmocka_unit_test(invalid_settings_are_refused_and_change_nothing),
+        cmocka_unit_test(the_lft_follows_the_lids_of_the_functions),
+        cmocka_unit_test(a_virtual_switch_ignores_writes_to_its_lft),
         cmocka_unit_test(the_switch_and_the_physical_function_share_a_lid),
-        cmocka_unit_test(a_function_comes_up_as_the_physical_one_is_set),
-        cmocka_unit_test(no_trap_reports_a_function_that_comes_and_goes),
-        cmocka_unit_test(who_represses_at_the_shared_lid_reaches_both),
-        cmocka_unit_test(at_the_shared_lid_the_switch_takes_what_agents_answer),
-        cmocka_unit_test(an_empty_device_refuses_and_does_not_fall),
+        cmocka_unit_test(a_function_comes_up_with_the_settings_of_the_pf),
+        cmocka_unit_test(functions_come_up_and_go_down_without_a_trap),
+        cmocka_unit_test(a_repress_at_the_shared_lid_reaches_both_agents),
+        cmocka_unit_test(at_the_shared_lid_requests_to_agents_reach_the_switch),
+        cmocka_unit_test(a_device_without_functions_refuses_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

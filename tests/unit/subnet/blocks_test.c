@@ -1,4 +1,4 @@
-/* Blocks that agents hold: what differs is written, each once, and equal contents are kept once. */
+/* Blocks: those that differ are written once, and equal contents are stored once. */
 #include "base/rng.h"
 #include "subnet/blocks.h"
 
@@ -35,7 +35,7 @@ static uint32_t contents_in_use(const struct blocks *blocks)
     return count;
 }
 
-static void what_is_wanted_is_taken_once_and_confirmed(void **state)
+static void a_wanted_block_is_taken_once_and_confirmed(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -53,7 +53,7 @@ static void what_is_wanted_is_taken_once_and_confirmed(void **state)
     assert_int_equal(blocks.rows.items[row].kind, BLOCK_SL2VL);
     assert_int_equal(blocks.rows.items[row].part, 3);
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
-    blocks_confirm(&blocks, row, content(1));
+    blocks_set_actual(&blocks, row, content(1));
     assert_block(blocks_actual(&blocks, 7, BLOCK_SL2VL, 3), 1);
     assert_true(blocks_port_is_settled(&blocks, 7));
     blocks_want(&blocks, 7, BLOCK_SL2VL, 3, content(1));
@@ -61,7 +61,7 @@ static void what_is_wanted_is_taken_once_and_confirmed(void **state)
     blocks_release(&blocks);
 }
 
-static void blocks_are_taken_in_the_order_in_which_they_came_to_differ(void **state)
+static void blocks_are_taken_in_the_order_of_changes(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -73,7 +73,7 @@ static void blocks_are_taken_in_the_order_in_which_they_came_to_differ(void **st
     blocks_release(&blocks);
 }
 
-static void a_wish_that_changes_while_it_is_written_is_written_again(void **state)
+static void a_block_that_changes_while_it_is_written_is_written_again(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -81,16 +81,16 @@ static void a_wish_that_changes_while_it_is_written_is_written_again(void **stat
     uint32_t row = blocks_take(&blocks);
     blocks_want(&blocks, 1, BLOCK_ARBITRATION, 1, content(2));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE); /* one at a time */
-    blocks_confirm(&blocks, row, content(1));
+    blocks_set_actual(&blocks, row, content(1));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
     assert_block(blocks_content(&blocks, blocks.rows.items[row].wanted), 2);
-    blocks_confirm(&blocks, row, content(2));
+    blocks_set_actual(&blocks, row, content(2));
     assert_true(blocks_port_is_settled(&blocks, 1));
     blocks_release(&blocks);
 }
 
-static void what_was_refused_waits_for_another_wish(void **state)
+static void a_refused_block_is_not_written_until_it_changes(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -105,7 +105,7 @@ static void what_was_refused_waits_for_another_wish(void **state)
     blocks_release(&blocks);
 }
 
-static void refusing_the_old_wish_does_not_refuse_the_new_one(void **state)
+static void refusing_the_old_content_does_not_refuse_the_new_one(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -120,21 +120,21 @@ static void refusing_the_old_wish_does_not_refuse_the_new_one(void **state)
     blocks_release(&blocks);
 }
 
-static void what_got_no_answer_is_not_known_and_tried_again(void **state)
+static void a_block_without_answer_is_written_again(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     uint32_t row = blocks_take(&blocks);
-    blocks_confirm(&blocks, row, NULL);
+    blocks_set_actual(&blocks, row, NULL);
     assert_null(blocks_actual(&blocks, 1, BLOCK_PARTITIONS, 0));
     assert_false(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), row);
     blocks_release(&blocks);
 }
 
-static void a_forgotten_port_is_written_anew_and_no_other(void **state)
+static void a_forgotten_port_is_written_again_and_no_other(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -142,7 +142,7 @@ static void a_forgotten_port_is_written_anew_and_no_other(void **state)
         for (unsigned kind = 0; kind < BLOCK_KINDS; kind++)
             blocks_want(&blocks, port, kind, 0, content(kind));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
-        blocks_confirm(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
+        blocks_set_actual(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
     blocks_forget(&blocks, 1);
     blocks_forget(&blocks, 77);
     assert_false(blocks_port_is_settled(&blocks, 1));
@@ -153,7 +153,7 @@ static void a_forgotten_port_is_written_anew_and_no_other(void **state)
     blocks_release(&blocks);
 }
 
-static void what_nobody_wants_is_not_written(void **state)
+static void unwanted_blocks_are_not_written(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -168,21 +168,21 @@ static void what_nobody_wants_is_not_written(void **state)
     blocks_release(&blocks);
 }
 
-static void what_is_found_to_be_there_need_not_be_written(void **state)
+static void blocks_with_the_wanted_content_are_not_written(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_true(blocks_port_is_settled(&blocks, 1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(2)); /* somebody else wrote it */
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(2)); /* another manager wrote it */
     assert_int_not_equal(blocks_take(&blocks), BLOCKS_NONE);
     blocks_release(&blocks);
 }
 
-static void multicast_holds_no_port_up(void **state)
+static void multicast_blocks_do_not_delay_a_port(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
@@ -192,31 +192,31 @@ static void multicast_holds_no_port_up(void **state)
     blocks_release(&blocks);
 }
 
-static void equal_contents_are_kept_once(void **state)
+static void equal_contents_are_stored_once(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
     for (uint32_t port = 0; port < 1000; port++)
         blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(port % 3));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
-        blocks_confirm(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
+        blocks_set_actual(&blocks, row, blocks_content(&blocks, blocks.rows.items[row].wanted));
     assert_int_equal(contents_in_use(&blocks), 3);
     assert_int_equal(blocks.contents.count, 3);
     for (uint32_t port = 0; port < 1000; port++)
         blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(9));
     for (uint32_t row; (row = blocks_take(&blocks)) != BLOCKS_NONE;)
-        blocks_confirm(&blocks, row, content(9));
+        blocks_set_actual(&blocks, row, content(9));
     assert_int_equal(contents_in_use(&blocks), 1);
     blocks_release(&blocks);
 }
 
-static void one_block_may_be_wanted_as_another_is(void **state)
+static void the_content_of_one_block_may_be_wanted_of_another(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 0, BLOCK_SL2VL, 0, content(0));
     for (uint32_t port = 1; port < 100; port++) {
-        blocks_want(&blocks, port, BLOCK_SL2VL, 0, content(port)); /* more contents: they move */
+        blocks_want(&blocks, port, BLOCK_SL2VL, 0, content(port)); /* the pool grows and moves */
         blocks_want(&blocks, port, BLOCK_SL2VL, 0,
                     blocks_wanted(&blocks, port - 1, BLOCK_SL2VL, 0));
         assert_block(blocks_wanted(&blocks, port, BLOCK_SL2VL, 0), 0);
@@ -225,28 +225,28 @@ static void one_block_may_be_wanted_as_another_is(void **state)
     blocks_release(&blocks);
 }
 
-static void generations_count_known_keys_only(void **state)
+static void generations_count_known_p_keys_only(void **state)
 {
     (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_int_equal(blocks.keys_generation, 0);
-    blocks_confirm(&blocks, blocks_take(&blocks), content(1));
+    blocks_set_actual(&blocks, blocks_take(&blocks), content(1));
     assert_int_equal(blocks.keys_generation, 1);
-    blocks_learn(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
-    blocks_learn(&blocks, 1, BLOCK_SL2VL, 0, content(1));
+    blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
+    blocks_set_known(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     assert_int_equal(blocks.keys_generation, 1);
     blocks_forget(&blocks, 1);
     assert_int_equal(blocks.keys_generation, 2);
     blocks_release(&blocks);
 }
 
-/* ---- the same as a model that is too simple to be wrong ---- */
+/* ---- comparison with a simple model ---- */
 
 enum { PORTS = 5, PARTS = 3, CONTENTS = 6, UNKNOWN = 99, MODEL = PORTS * BLOCK_KINDS * PARTS };
 
 struct model {
-    uint8_t wanted, actual, written; /* written: what is on its way, UNKNOWN: nothing */
+    uint8_t wanted, actual, written; /* written: in progress; UNKNOWN: none */
     bool refused;
 };
 
@@ -342,17 +342,17 @@ static void step_ending(struct trial *trial, unsigned index)
             model->refused = true;
         break;
     case 1:
-        blocks_confirm(&trial->blocks, trial->row_of[index], NULL);
+        blocks_set_actual(&trial->blocks, trial->row_of[index], NULL);
         model->actual = UNKNOWN;
         break;
     default:
-        blocks_confirm(&trial->blocks, trial->row_of[index], content(model->written));
+        blocks_set_actual(&trial->blocks, trial->row_of[index], content(model->written));
         model->actual = model->written;
     }
     model->written = UNKNOWN;
 }
 
-/* To another wish and back while it is written: the refusal may count for it or not. Not tried. */
+/* Not tested: a wanted content that changes and changes back while it is written. */
 static void step_wanting(struct trial *trial, unsigned index)
 {
     struct model *model = &trial->model[index];
@@ -379,8 +379,8 @@ static void step(struct trial *trial)
     case 3:
         if (model->written != UNKNOWN)
             break;
-        blocks_learn(&trial->blocks, port_of(index), kind_of(index), index % PARTS,
-                     content(number));
+        blocks_set_known(&trial->blocks, port_of(index), kind_of(index), index % PARTS,
+                         content(number));
         model->actual = (uint8_t)number;
         break;
     case 4:
@@ -412,11 +412,12 @@ static void any_history_ends_as_in_the_model(void **state)
         }
         for (unsigned i = 0; i < MODEL; i++)
             step_ending(&trial, i);
-        for (unsigned i = 0; i < 10 * MODEL; i++) { /* and when all is answered, all is there */
+        for (unsigned i = 0; i < 10 * MODEL; i++) { /* all blocks are confirmed in the end */
             step_taking(&trial);
             for (unsigned j = 0; j < MODEL; j++)
                 if (trial.model[j].written != UNKNOWN) {
-                    blocks_confirm(&trial.blocks, trial.row_of[j], content(trial.model[j].written));
+                    blocks_set_actual(&trial.blocks, trial.row_of[j],
+                                      content(trial.model[j].written));
                     trial.model[j].actual = trial.model[j].written;
                     trial.model[j].written = UNKNOWN;
                 }
@@ -449,19 +450,19 @@ static void all_blocks_of_a_port_can_be_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wanted_is_taken_once_and_confirmed),
-        cmocka_unit_test(blocks_are_taken_in_the_order_in_which_they_came_to_differ),
-        cmocka_unit_test(a_wish_that_changes_while_it_is_written_is_written_again),
-        cmocka_unit_test(what_was_refused_waits_for_another_wish),
-        cmocka_unit_test(refusing_the_old_wish_does_not_refuse_the_new_one),
-        cmocka_unit_test(what_got_no_answer_is_not_known_and_tried_again),
-        cmocka_unit_test(a_forgotten_port_is_written_anew_and_no_other),
-        cmocka_unit_test(what_nobody_wants_is_not_written),
-        cmocka_unit_test(what_is_found_to_be_there_need_not_be_written),
-        cmocka_unit_test(multicast_holds_no_port_up),
-        cmocka_unit_test(equal_contents_are_kept_once),
-        cmocka_unit_test(one_block_may_be_wanted_as_another_is),
-        cmocka_unit_test(generations_count_known_keys_only),
+        cmocka_unit_test(a_wanted_block_is_taken_once_and_confirmed),
+        cmocka_unit_test(blocks_are_taken_in_the_order_of_changes),
+        cmocka_unit_test(a_block_that_changes_while_it_is_written_is_written_again),
+        cmocka_unit_test(a_refused_block_is_not_written_until_it_changes),
+        cmocka_unit_test(refusing_the_old_content_does_not_refuse_the_new_one),
+        cmocka_unit_test(a_block_without_answer_is_written_again),
+        cmocka_unit_test(a_forgotten_port_is_written_again_and_no_other),
+        cmocka_unit_test(unwanted_blocks_are_not_written),
+        cmocka_unit_test(blocks_with_the_wanted_content_are_not_written),
+        cmocka_unit_test(multicast_blocks_do_not_delay_a_port),
+        cmocka_unit_test(equal_contents_are_stored_once),
+        cmocka_unit_test(the_content_of_one_block_may_be_wanted_of_another),
+        cmocka_unit_test(generations_count_known_p_keys_only),
         cmocka_unit_test(any_history_ends_as_in_the_model),
         cmocka_unit_test(all_blocks_of_a_port_can_be_listed),
     };

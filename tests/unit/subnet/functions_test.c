@@ -1,4 +1,4 @@
-/* Virtual functions: what vSwitches say becomes known, what is asked for becomes wanted. */
+/* Virtual functions: known state from answers of vSwitches, wanted state from requests. */
 #include "hypervisors.h"
 
 #include <setjmp.h>
@@ -32,12 +32,12 @@ static void only_sockets_have_a_function(void **state)
     subnet_release(&subnet);
 }
 
-static void a_function_that_is_up_has_the_settings_of_its_physical_one(void **state)
+static void a_function_that_is_up_has_the_settings_of_its_pf(void **state)
 {
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    assert_true(hypervisors_say(&subnet, 1, 2, 77, 0));
+    assert_true(hypervisors_answer(&subnet, 1, 2, 77, 0));
     const struct subnet_port *port = port_of(&subnet, 1, 2);
     assert_non_null(port);
     assert_true(port->known);
@@ -54,11 +54,11 @@ static void with_dynamic_lids_a_function_without_one_has_no_node(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, true);
-    hypervisors_say(&subnet, 0, 1, 0, 0);
+    hypervisors_answer(&subnet, 0, 1, 0, 0);
     assert_null(port_of(&subnet, 0, 1));
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
     assert_int_not_equal(subnet.ports.items[hypervisors_socket(&subnet, 0, 1)].peer, SUBNET_NONE);
-    hypervisors_say(&subnet, 0, 1, 0, 0);
+    hypervisors_answer(&subnet, 0, 1, 0, 0);
     assert_int_equal(subnet.ports.items[hypervisors_socket(&subnet, 0, 1)].peer, SUBNET_NONE);
     assert_false(
         subnet_is_present(&subnet, functions_port(&subnet, hypervisors_socket(&subnet, 0, 1))));
@@ -71,31 +71,31 @@ static void a_function_with_the_guid_of_another_node_is_left_out(void **state)
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     subnet_add_node(&subnet, hypervisors_guid(0, 1), SUBNET_SWITCH, 4);
-    assert_false(hypervisors_say(&subnet, 0, 1, 50, 0));
+    assert_false(hypervisors_answer(&subnet, 0, 1, 50, 0));
     subnet_release(&subnet);
 }
 
-static void a_function_without_its_lid_is_to_be_written(void **state)
+static void a_function_without_its_wanted_lid_must_be_written(void **state)
 {
     (void)state;
     struct subnet subnet;
     struct function_setting wanted;
     hypervisors_init(&subnet, false);
     uint32_t socket = hypervisors_socket(&subnet, 0, 1);
-    hypervisors_say(&subnet, 0, 1, 0, 0);
-    assert_false(functions_differ(&subnet, socket, &wanted)); /* nobody gave it one yet */
+    hypervisors_answer(&subnet, 0, 1, 0, 0);
+    assert_false(functions_differ(&subnet, socket, &wanted)); /* no LID is assigned yet */
     subnet_set_lid(&subnet, functions_port(&subnet, socket), 60, 0);
     assert_true(functions_differ(&subnet, socket, &wanted));
     assert_int_equal(wanted.lid, 60);
     assert_false(wanted.attached);
-    hypervisors_say(&subnet, 0, 1, 60, 0);
+    hypervisors_answer(&subnet, 0, 1, 60, 0);
     assert_false(functions_differ(&subnet, socket, &wanted));
     subnet_release(&subnet);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
-static void what_is_asked_for_is_wanted_until_there_is_an_outcome(void **state)
+static void a_requested_setting_is_wanted_until_it_has_an_outcome(void **state)
 {
     (void)state;
     struct subnet subnet;
@@ -115,11 +115,11 @@ static void what_is_asked_for_is_wanted_until_there_is_an_outcome(void **state)
     uint64_t holds_ended = subnet.functions.holds_ended;
     functions_end_hold(&subnet, socket);
     assert_true(functions_is_free(&subnet, socket));
-    assert_true(subnet.functions.holds_ended > holds_ended); /* its keys are planned again */
+    assert_true(subnet.functions.holds_ended > holds_ended); /* its P_Keys are planned again */
     subnet_release(&subnet);
 }
 
-static void keys_are_there_when_their_blocks_are(void **state)
+static void keys_are_done_when_their_blocks_are_confirmed(void **state)
 {
     (void)state;
     struct subnet subnet;
@@ -131,11 +131,11 @@ static void keys_are_there_when_their_blocks_are(void **state)
     functions_want_keys(&subnet, socket, MACHINE);
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
     blocks_want(&subnet.blocks, port, BLOCK_PARTITIONS, 0, block);
-    functions_at(&subnet, socket)->outcome = FUNCTION_DONE; /* they are planned … */
+    functions_at(&subnet, socket)->outcome = FUNCTION_DONE; /* the keys are planned */
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_PENDING);
     uint32_t row = blocks_take(&subnet.blocks);
     assert_true(functions_is_busy(&subnet, socket));
-    blocks_confirm(&subnet.blocks, row, block); /* … and there */
+    blocks_set_actual(&subnet.blocks, row, block); /* and confirmed */
     assert_int_equal(functions_outcome(&subnet, socket), FUNCTION_DONE);
     assert_false(functions_is_busy(&subnet, socket));
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
@@ -145,43 +145,43 @@ static void keys_are_there_when_their_blocks_are(void **state)
 
 /* ---- machines ---- */
 
-static void a_machine_is_where_a_function_shows_it(void **state)
+static void a_vm_is_at_the_function_that_reports_it(void **state)
 {
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
-    hypervisors_say(&subnet, 0, 1, 50, 0);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    hypervisors_answer(&subnet, 0, 1, 50, 0);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     subnet_release(&subnet);
 }
 
-static void the_second_place_of_a_machine_counts_when_the_first_is_no_more(void **state)
+static void a_vm_is_at_the_second_function_when_the_first_loses_it(void **state)
 {
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
-    hypervisors_say(&subnet, 2, 2, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_answer(&subnet, 2, 2, 50, MACHINE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 0, 1));
     assert_int_equal(subnet.functions.contested.count, 1);
-    hypervisors_say(&subnet, 0, 1, 50, 0);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
+    hypervisors_answer(&subnet, 0, 1, 50, 0);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 2, 2));
     subnet_release(&subnet);
 }
 
-static void a_machine_that_is_being_moved_is_at_the_new_place_at_once(void **state)
+static void a_vm_that_migrates_is_at_the_new_function_at_once(void **state)
 {
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    hypervisors_say(&subnet, 0, 1, 50, MACHINE);
+    hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
     functions_at(&subnet, hypervisors_socket(&subnet, 0, 1))->held = true;
     functions_at(&subnet, hypervisors_socket(&subnet, 1, 1))->held = true;
-    hypervisors_say(&subnet, 1, 1, 50, MACHINE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    hypervisors_answer(&subnet, 1, 1, 50, MACHINE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     assert_int_equal(subnet.functions.contested.count, 0);
     subnet_release(&subnet);
 }
@@ -190,15 +190,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_sockets_have_a_function),
-        cmocka_unit_test(a_function_that_is_up_has_the_settings_of_its_physical_one),
+        cmocka_unit_test(a_function_that_is_up_has_the_settings_of_its_pf),
         cmocka_unit_test(with_dynamic_lids_a_function_without_one_has_no_node),
         cmocka_unit_test(a_function_with_the_guid_of_another_node_is_left_out),
-        cmocka_unit_test(a_function_without_its_lid_is_to_be_written),
-        cmocka_unit_test(what_is_asked_for_is_wanted_until_there_is_an_outcome),
-        cmocka_unit_test(keys_are_there_when_their_blocks_are),
-        cmocka_unit_test(a_machine_is_where_a_function_shows_it),
-        cmocka_unit_test(the_second_place_of_a_machine_counts_when_the_first_is_no_more),
-        cmocka_unit_test(a_machine_that_is_being_moved_is_at_the_new_place_at_once),
+        cmocka_unit_test(a_function_without_its_wanted_lid_must_be_written),
+        cmocka_unit_test(a_requested_setting_is_wanted_until_it_has_an_outcome),
+        cmocka_unit_test(keys_are_done_when_their_blocks_are_confirmed),
+        cmocka_unit_test(a_vm_is_at_the_function_that_reports_it),
+        cmocka_unit_test(a_vm_is_at_the_second_function_when_the_first_loses_it),
+        cmocka_unit_test(a_vm_that_migrates_is_at_the_new_function_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,15 +64,15 @@ uint64_t hypervisors_guid(unsigned host, unsigned vf)
     return UINT64_C(0x30000) + host * 16 + vf;
 }
 
-bool hypervisors_say(struct subnet *subnet, unsigned host, unsigned vf, uint16_t lid,
-                     uint64_t machine)
+bool hypervisors_answer(struct subnet *subnet, unsigned host, unsigned vf, uint16_t lid,
+                        uint64_t machine)
 {
     uint8_t data[SMP_DATA_BYTES] = {0};
     wire_set(data, VIRTUAL_FUNCTION_LID, lid);
     wire_set(data, VIRTUAL_FUNCTION_ATTACHED, machine != 0);
     wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, machine ? machine : hypervisors_guid(host, vf));
     wire_set(data, VIRTUAL_FUNCTION_NODE_GUID, hypervisors_guid(host, vf));
-    return functions_learn(subnet, hypervisors_socket(subnet, host, vf), data);
+    return functions_update_known(subnet, hypervisors_socket(subnet, host, vf), data);
 }
 
 uint16_t hypervisors_lid(unsigned host, unsigned vf)
@@ -85,7 +85,7 @@ void hypervisors_populate(struct subnet *subnet)
     for (unsigned host = 0; host < HYPERVISORS; host++)
         for (unsigned vf = 1; vf <= VFS; vf++) {
             uint16_t lid = hypervisors_lid(host, vf);
-            hypervisors_say(subnet, host, vf, lid, 0);
+            hypervisors_answer(subnet, host, vf, lid, 0);
             subnet_set_lid(subnet, functions_port(subnet, hypervisors_socket(subnet, host, vf)),
                            lid, 0);
         }

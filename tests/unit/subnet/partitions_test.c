@@ -1,4 +1,4 @@
-/* partitions.conf as it is read, the keys that follow for a port, and their places in its table. */
+/* The reader of partitions.conf, the P_Keys of a port, and their indices in its table. */
 #include "base/rng.h"
 #include "subnet/partitions.h"
 #include "subnet/subnet.h"
@@ -21,7 +21,7 @@ static void read_good(struct partitions *partitions, const char *text)
         fail_msg("%u: %s", err.line, err.message);
 }
 
-/* The keys of a port as hexadecimal words, index 0's first if one is named for it. */
+/* The keys of a port as hexadecimal words; the key of index 0 comes first. */
 static void assert_keys(const char *text, struct partition_port port, const char *expected)
 {
     struct partitions partitions;
@@ -62,7 +62,7 @@ static void assert_error(const char *text, unsigned line, const char *part)
 
 /* ---- keys ---- */
 
-static void without_a_word_on_it_the_default_partition_is_limited(void **state)
+static void by_default_ports_are_limited_members_of_the_default_partition(void **state)
 {
     (void)state;
     assert_keys("", adapter(5), "7fff");
@@ -70,7 +70,7 @@ static void without_a_word_on_it_the_default_partition_is_limited(void **state)
     assert_keys("# nothing\n", (struct partition_port){9, SUBNET_SWITCH, false}, "7fff");
 }
 
-static void the_manual_s_examples_mean_what_it_says(void **state)
+static void examples_of_the_manual_are_read(void **state)
 {
     (void)state;
     assert_keys("Default=0x7fff : ALL, SELF=full ;", adapter(5), "7fff");
@@ -103,7 +103,7 @@ static void the_manual_s_examples_mean_what_it_says(void **state)
     assert_keys(text, manager, "ffff 0300");
 }
 
-static void the_last_rule_for_a_port_counts(void **state)
+static void the_last_rule_for_a_port_applies(void **state)
 {
     (void)state;
     assert_keys("A=1: 5=full; A=1: ALL=limited;", adapter(5), "7fff 0001");
@@ -111,7 +111,7 @@ static void the_last_rule_for_a_port_counts(void **state)
     assert_keys("A=1: ALL=limited, 5=full;", adapter(6), "7fff 0001");
 }
 
-static void kinds_of_nodes_are_told_apart(void **state)
+static void rules_select_kinds_of_nodes(void **state)
 {
     (void)state;
     static const char text[] = "A=1: ALL_CAS; B=2: ALL_SWITCHES; C=3: ALL_ROUTERS; D=4: SELF;";
@@ -147,7 +147,7 @@ static void the_manager_is_always_full_member_of_the_default_partition(void **st
     assert_keys("Default=0x7fff: 1=limited;", manager, "ffff");
 }
 
-static void index_0_is_for_the_last_partition_that_claims_it(void **state)
+static void the_last_partition_with_indx0_gets_index_0(void **state)
 {
     (void)state;
     assert_keys("A=1, indx0: ALL=full;", adapter(5), "[8001] 7fff 8001");
@@ -156,17 +156,17 @@ static void index_0_is_for_the_last_partition_that_claims_it(void **state)
     assert_keys("A=1, indx0: ALL=full; A=1: 6=full;", adapter(5), "[8001] 7fff 8001");
 }
 
-static void keys_are_made_where_none_are_given(void **state)
+static void partitions_without_a_key_get_one(void **state)
 {
     (void)state;
     assert_keys("One: 5; Two=1: 5; Three: 5; One: 5=full;", adapter(5), "7fff 8002 0001 0003");
     assert_keys("0x20: 5=full; 33: 5=full; Last: 5;", adapter(5), "7fff 8020 8021 0001");
     assert_keys(": 5; : 5=full;", adapter(5), "7fff 0001 8002");
     assert_keys("Default: ALL=full;", adapter(5), "ffff");
-    assert_keys("A=0x8020: 5;", adapter(5), "7fff 0020"); /* the low 15 bits count */
+    assert_keys("A=0x8020: 5;", adapter(5), "7fff 0020"); /* bit 15 is ignored */
 }
 
-static void blanks_lines_and_remarks_may_be_anywhere(void **state)
+static void blanks_newlines_and_comments_may_be_anywhere(void **state)
 {
     (void)state;
     assert_keys("\n A = 1 , defmember = full :\r\n  5 ,\n\n 6=limited # remark ; 7\n , ,\n 8\n;"
@@ -174,7 +174,7 @@ static void blanks_lines_and_remarks_may_be_anywhere(void **state)
                 adapter(5), "7fff 8001");
     assert_keys("A=1:5=full\n6\n;", adapter(6), "7fff 0001");
     assert_keys("A b c=1:5;", adapter(5), "7fff 0001");
-    assert_keys("A=1:010;", adapter(8), "7fff 0001"); /* octal, as strtoul() has it */
+    assert_keys("A=1:010;", adapter(8), "7fff 0001"); /* octal, as in strtoul() */
 }
 
 /* ---- groups ---- */
@@ -225,7 +225,7 @@ static void groups_have_the_values_of_their_flags(void **state)
     partitions_release(&partitions);
 }
 
-static void a_group_that_is_named_twice_is_the_first_one(void **state)
+static void of_two_groups_with_one_mgid_the_first_is_kept(void **state)
 {
     (void)state;
     struct partitions partitions;
@@ -238,7 +238,7 @@ static void a_group_that_is_named_twice_is_the_first_one(void **state)
     partitions_release(&partitions);
 }
 
-static void a_made_key_is_in_the_addresses_of_its_groups(void **state)
+static void a_chosen_key_is_in_the_mgids_of_its_groups(void **state)
 {
     (void)state;
     struct partitions partitions;
@@ -251,7 +251,7 @@ static void a_made_key_is_in_the_addresses_of_its_groups(void **state)
 
 /* ---- errors ---- */
 
-static void mistakes_are_named_with_their_line(void **state)
+static void errors_name_their_line(void **state)
 {
     (void)state;
     assert_error("A=1: ALL;\nB", 2, "expected NAME=KEY");
@@ -270,13 +270,13 @@ static void mistakes_are_named_with_their_line(void **state)
     assert_error("A=1:\n 5,\n everybody;", 3, "'everybody' is no port");
     assert_error("A=1: 0;", 1, "'0' is no port");
     assert_error("A=1: 0x12345678901234567;", 1, "is no port");
-    assert_error("A=1: ALL", 1, "';' is missing");
+    assert_error("A=1: ALL", 1, "missing ';'");
     assert_error("A=1: ALL\nB=2: ALL;", 2, "no membership");
     assert_error("A=1:\n mgid=fe80::1\n;", 2, "'fe80::1' is no multicast GID");
-    assert_error("A=1: mgid;", 1, "'mgid' has no value");
+    assert_error("A=1: mgid;", 1, "'mgid' without a value");
     assert_error("A=1: mgid=ff12::1,ipoib\n;", 1, "'ipoib' is no flag of a group");
     assert_error("A=1:\n\n mgid=ff12:401b:8002::1\n;", 3,
-                 "has the key 0x8002, its partition 0x8001");
+                 "has the key 0x8002, but its partition 0x8001");
     assert_error("A=1: mgid=ff12:401b::1,mtu=5\n;", 1, "rate and MTU of its partition");
     assert_error("A=1; B=2: ALL;", 1, "expected NAME=KEY");
     assert_error("A=1: indx0, sl=4\n: ALL;", 1, "expected ':'");
@@ -295,7 +295,7 @@ static void more_partitions_than_keys_is_an_error(void **state)
     mem_free(text.data);
 }
 
-static void a_file_that_is_not_there_is_an_error(void **state)
+static void a_missing_file_is_an_error(void **state)
 {
     (void)state;
     struct partitions partitions;
@@ -325,21 +325,21 @@ static void assert_places(const char *text, uint64_t guid, const uint16_t before
 }
 #define KEYS(...) ((const uint16_t[4]){__VA_ARGS__})
 
-static void a_key_keeps_its_place(void **state)
+static void a_key_keeps_its_index(void **state)
 {
     (void)state;
     assert_places("A=1: 5; B=2: 5;", 5, KEYS(0), KEYS(0x7FFF, 1, 2));
     assert_places("A=1: 5; B=2: 5;", 5, KEYS(0x7FFF, 2, 0, 1), KEYS(0x7FFF, 2, 0, 1));
     assert_places("A=1: 5; C=3: 5;", 5, KEYS(0x7FFF, 2, 0, 1), KEYS(0x7FFF, 3, 0, 1));
     assert_places("A=1: 5=full;", 5, KEYS(0xFFFF, 2, 0, 1), KEYS(0x7FFF, 0, 0, 0x8001));
-    assert_places("", 5, KEYS(0, 0, 0x7FFF), KEYS(0x7FFF)); /* index 0 is not left free */
+    assert_places("", 5, KEYS(0, 0, 0x7FFF), KEYS(0x7FFF)); /* index 0 is always used */
     assert_places("A=1: 5;", 5, KEYS(9, 0, 0x7FFF), KEYS(0x7FFF, 1));
     assert_places("A=1: 5=both;", 5, KEYS(0x7FFF, 1, 0, 0x8001), KEYS(0x7FFF, 1, 0, 0x8001));
     assert_places("A=1: 5=full;", 5, KEYS(0x7FFF, 1, 0, 0x8001), KEYS(0x7FFF, 0, 0, 0x8001));
     assert_places("A=1: 5=both;", 5, KEYS(0x7FFF, 0, 1, 1), KEYS(0x7FFF, 0, 1, 0x8001));
 }
 
-static void index_0_is_given_to_who_claims_it(void **state)
+static void a_key_with_indx0_gets_index_0(void **state)
 {
     (void)state;
     assert_places("A=1,indx0: 5;", 5, KEYS(0x7FFF, 0, 1), KEYS(1, 0x7FFF));
@@ -347,7 +347,7 @@ static void index_0_is_given_to_who_claims_it(void **state)
     assert_places("A=1: 5;", 5, KEYS(1, 0x7FFF), KEYS(1, 0x7FFF)); /* and stays there */
 }
 
-static void a_table_that_is_too_small_is_left_alone(void **state)
+static void a_table_that_is_too_small_is_unchanged(void **state)
 {
     (void)state;
     struct partitions partitions;
@@ -362,8 +362,8 @@ static void a_table_that_is_too_small_is_left_alone(void **state)
     partitions_release(&partitions);
 }
 
-/* Whatever was there: all keys once, nothing else, and whoever can stay stays. */
-static void random_tables_keep_what_they_can(void **state)
+/* With any former table: all keys once, no others, and keys keep their index where possible. */
+static void random_tables_keep_indices_where_possible(void **state)
 {
     (void)state;
     enum { ROOM = 16 };
@@ -398,7 +398,7 @@ static void random_tables_keep_what_they_can(void **state)
                 same += before[i] == keys.keys.items[k];
             }
             assert_true(now < ROOM);
-            if (same == 1 && was > 0 && now != was) /* only for index 0's sake */
+            if (same == 1 && was > 0 && now != was) /* only to fill index 0 */
                 assert_int_equal(now, 0);
         }
         if (keys.first)
@@ -408,7 +408,7 @@ static void random_tables_keep_what_they_can(void **state)
     partition_keys_release(&keys);
 }
 
-static void many_ports_with_many_rules_are_found_at_once(void **state)
+static void many_ports_with_many_rules_are_fast(void **state)
 {
     (void)state;
     enum { PORTS = 20000 };
@@ -428,7 +428,7 @@ static void many_ports_with_many_rules_are_found_at_once(void **state)
     mem_free(text);
 }
 
-static void the_standing_rules_make_everybody_a_full_member(void **state)
+static void the_default_rules_make_every_port_a_full_member(void **state)
 {
     (void)state;
     struct partitions partitions;
@@ -446,27 +446,27 @@ static void the_standing_rules_make_everybody_a_full_member(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_word_on_it_the_default_partition_is_limited),
-        cmocka_unit_test(the_manual_s_examples_mean_what_it_says),
-        cmocka_unit_test(the_last_rule_for_a_port_counts),
-        cmocka_unit_test(kinds_of_nodes_are_told_apart),
+        cmocka_unit_test(by_default_ports_are_limited_members_of_the_default_partition),
+        cmocka_unit_test(examples_of_the_manual_are_read),
+        cmocka_unit_test(the_last_rule_for_a_port_applies),
+        cmocka_unit_test(rules_select_kinds_of_nodes),
         cmocka_unit_test(both_is_full_unless_both_are_allowed),
         cmocka_unit_test(the_manager_is_always_full_member_of_the_default_partition),
-        cmocka_unit_test(index_0_is_for_the_last_partition_that_claims_it),
-        cmocka_unit_test(keys_are_made_where_none_are_given),
-        cmocka_unit_test(blanks_lines_and_remarks_may_be_anywhere),
+        cmocka_unit_test(the_last_partition_with_indx0_gets_index_0),
+        cmocka_unit_test(partitions_without_a_key_get_one),
+        cmocka_unit_test(blanks_newlines_and_comments_may_be_anywhere),
         cmocka_unit_test(groups_have_the_values_of_their_flags),
-        cmocka_unit_test(a_group_that_is_named_twice_is_the_first_one),
-        cmocka_unit_test(a_made_key_is_in_the_addresses_of_its_groups),
-        cmocka_unit_test(mistakes_are_named_with_their_line),
+        cmocka_unit_test(of_two_groups_with_one_mgid_the_first_is_kept),
+        cmocka_unit_test(a_chosen_key_is_in_the_mgids_of_its_groups),
+        cmocka_unit_test(errors_name_their_line),
         cmocka_unit_test(more_partitions_than_keys_is_an_error),
-        cmocka_unit_test(a_file_that_is_not_there_is_an_error),
-        cmocka_unit_test(a_key_keeps_its_place),
-        cmocka_unit_test(index_0_is_given_to_who_claims_it),
-        cmocka_unit_test(a_table_that_is_too_small_is_left_alone),
-        cmocka_unit_test(random_tables_keep_what_they_can),
-        cmocka_unit_test(many_ports_with_many_rules_are_found_at_once),
-        cmocka_unit_test(the_standing_rules_make_everybody_a_full_member),
+        cmocka_unit_test(a_missing_file_is_an_error),
+        cmocka_unit_test(a_key_keeps_its_index),
+        cmocka_unit_test(a_key_with_indx0_gets_index_0),
+        cmocka_unit_test(a_table_that_is_too_small_is_unchanged),
+        cmocka_unit_test(random_tables_keep_indices_where_possible),
+        cmocka_unit_test(many_ports_with_many_rules_are_fast),
+        cmocka_unit_test(the_default_rules_make_every_port_a_full_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

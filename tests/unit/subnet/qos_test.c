@@ -1,4 +1,4 @@
-/* Levels of service: what is read, who gets which, and the tables that follow. */
+/* QoS: readers of policies, choice of levels, maps and arbitration tables. */
 #include "subnet/qos.h"
 
 #include <setjmp.h>
@@ -33,23 +33,23 @@ static const char storage_policy[] =
     "match class 7,9-11 level bulk\n"
     "match with servers level bulk # the rest\n";
 
-static uint8_t sl_of(const struct qos *qos, const struct qos_request *question)
+static uint8_t sl_of(const struct qos *qos, const struct qos_request *request)
 {
     struct qos_layout layout;
     struct err refusal;
     uint8_t sl;
     qos_make_layout(qos, 8, &layout, &refusal);
-    qos_resolve(qos, &layout, question, 0, &sl);
+    qos_resolve(qos, &layout, request, 0, &sl);
     return sl;
 }
 
-static void the_first_match_decides(void **state)
+static void the_first_match_applies(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     (void)state;
     uint64_t servers = 1;
     const struct {
-        struct qos_request question;
+        struct qos_request request;
         uint8_t sl;
     } cases[] = {
         {{.has_p_key = true, .p_key = 0xFFFF}, 0},
@@ -63,11 +63,11 @@ static void the_first_match_decides(void **state)
         {{.has_service = true, .service = 0x1070000, .destination_groups = servers}, 1},
         {{.has_class = true, .class = 10}, 1},
         {{.has_class = true, .class = 8}, 0},
-        {{.class = 7}, 0}, /* it did not say so */
+        {{.class = 7}, 0}, /* has_class is false */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (sl_of(&qos, &cases[i].question) != cases[i].sl)
-            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].question));
+        if (sl_of(&qos, &cases[i].request) != cases[i].sl)
+            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].request));
     qos_release(&qos);
 }
 
@@ -86,28 +86,28 @@ static void groups_are_by_guid_name_and_type(void **state)
     qos_release(&qos);
 }
 
-static void a_partition_has_its_own_level_where_no_rule_fits(void **state)
+static void the_sl_of_a_partition_applies_if_no_rule_matches(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     (void)state;
     qos_add_partition(&qos, 9, 1);
     qos_add_partition(&qos, 5, 1);
-    qos_add_partition(&qos, 7, 6); /* there is no such level */
+    qos_add_partition(&qos, 7, 6); /* no level has this SL */
     assert_int_equal(sl_of(&qos, &(struct qos_request){.has_p_key = true, .p_key = 0x8009}), 1);
     assert_int_equal(sl_of(&qos, &(struct qos_request){.has_p_key = true, .p_key = 0x8005}), 2);
     assert_int_equal(sl_of(&qos, &(struct qos_request){.has_p_key = true, .p_key = 0x8007}), 0);
     qos_release(&qos);
 }
 
-/* ---- levels and lanes ---- */
+/* ---- levels and VLs ---- */
 
 static unsigned lane(const uint8_t map[8], unsigned sl)
 {
     return map[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
 }
 
-/* Whatever the link: on one with enough lanes no two pairs of level and lane share one. */
-static void every_level_has_lanes_of_its_own_for_the_routes(void **state)
+/* On a link with enough VLs no two pairs of level and VL of the routes share a VL. */
+static void every_level_has_its_own_vls_for_the_routes(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     struct err refusal;
@@ -133,7 +133,7 @@ static void every_level_has_lanes_of_its_own_for_the_routes(void **state)
     qos_release(&qos);
 }
 
-static void maps_do_not_depend_on_how_many_lanes_routes_use(void **state)
+static void maps_do_not_depend_on_the_vls_of_routes(void **state)
 {
     struct qos_layout layout;
     struct err refusal;
@@ -148,7 +148,7 @@ static void maps_do_not_depend_on_how_many_lanes_routes_use(void **state)
         assert_int_equal(lane(one, sl), sl % 8);
 }
 
-static void levels_that_do_not_fit_are_refused(void **state)
+static void levels_without_enough_vls_are_refused(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     struct qos_layout layout;
@@ -158,13 +158,13 @@ static void levels_that_do_not_fit_are_refused(void **state)
     assert_false(layout.levels);
     assert_int_equal(layout.lanes, 2);
     assert_string_equal(refusal.message,
-                        "3 levels of service need as many lanes, and there is a link between "
-                        "switches with 2: they are not in force");
+                        "3 QoS levels need 3 VLs, but a link between switches has 2: the levels "
+                        "are not in force");
     qos_release(&qos);
 }
 
-/* Levels beyond the lanes of an adapter's link share one with their neighbour in priority. */
-static void a_narrow_link_keeps_high_priority_apart(void **state)
+/* On a link with too few VLs adjacent levels share a VL. */
+static void high_priority_has_its_own_vl_on_a_link_with_few_vls(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     struct qos_layout layout;
@@ -196,7 +196,7 @@ static unsigned weight_of(const struct qos_list *list, unsigned vl)
     return sum;
 }
 
-static void weights_keep_their_ratio_and_are_worth_a_packet(void **state)
+static void weights_keep_their_ratio_and_are_at_least_a_packet(void **state)
 {
     struct qos qos = policy_of("level a sl 0 weight 1\nlevel b sl 1 weight 8\n");
     struct qos_layout layout;
@@ -208,7 +208,7 @@ static void weights_keep_their_ratio_and_are_worth_a_packet(void **state)
     qos_make_arbitration(&qos, &layout, &port, false, &list);
     assert_int_equal(weight_of(&list, 0), 64);
     assert_int_equal(weight_of(&list, 1), 512);
-    port.low_cap = 2; /* no room to split: the ratio is kept, shares get coarse */
+    port.low_cap = 2; /* too few entries to split: the ratio is kept */
     qos_make_arbitration(&qos, &layout, &port, false, &list);
     assert_int_equal(list.count, 2);
     assert_int_equal(weight_of(&list, 1), 8 * weight_of(&list, 0));
@@ -244,7 +244,7 @@ static void limits_are_percentages_of_the_link(void **state)
 
 /* ---- OpenSM's options ---- */
 
-static void options_of_a_class_go_before_those_of_all(void **state)
+static void options_of_a_class_override_those_of_all_ports(void **state)
 {
     struct qos qos;
     struct err err;
@@ -260,7 +260,7 @@ static void options_of_a_class_go_before_those_of_all(void **state)
     assert_int_equal(qos_set_option(&qos, "ca_high_limit", "7", &err), 0);
     assert_int_equal(qos_set_option(&qos, "swe_vlarb_high", "(null)", &err), 0);
     qos_make_layout(&qos, 8, &layout, &err);
-    assert_int_equal(layout.lanes, 4); /* service level 4 is on lane 0 again */
+    assert_int_equal(layout.lanes, 4); /* SL 4 maps to VL 0 again */
     assert_int_equal(qos_set_option(&qos, "swe_max_vls", "2", &err), 0);
     qos_make_layout(&qos, 8, &layout, &err);
     assert_int_equal(layout.lanes, 2);
@@ -274,7 +274,7 @@ static void options_of_a_class_go_before_those_of_all(void **state)
     assert_int_equal(lane(map, 15), 15);
     qos_make_arbitration(&qos, &layout, &adapter, true, &list);
     assert_int_equal(list.count, 2);
-    assert_int_equal(list.entries[1].vl, 1); /* 3, on a link with two */
+    assert_int_equal(list.entries[1].vl, 1); /* VL 3 on a link with two VLs */
     assert_int_equal(qos_high_limit(&qos, &layout, &adapter), 7);
     assert_int_equal(qos_high_limit(&qos, &layout, &external), 0);
     qos_make_arbitration(&qos, &layout, &external, true, &list);
@@ -304,7 +304,7 @@ static void bad_options_change_nothing(void **state)
     assert_memory_equal(&qos, &blank, sizeof qos);
 }
 
-/* ---- policies that are wrong ---- */
+/* ---- errors in policies ---- */
 
 static void one_error_names_the_line_and_nothing_changes(void **state)
 {
@@ -430,7 +430,7 @@ static void opensm_s_policy_is_read(void **state)
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.description = "vs2 HCA-1"}), 1);
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.type = 2}), 2);
     const struct {
-        struct qos_request question;
+        struct qos_request request;
         uint8_t sl;
     } cases[] = {
         {{.has_p_key = true, .p_key = 0x8003}, 1},
@@ -445,8 +445,8 @@ static void opensm_s_policy_is_read(void **state)
         {{.target_guid = 0x1234}, 9},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (sl_of(&qos, &cases[i].question) != cases[i].sl)
-            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].question));
+        if (sl_of(&qos, &cases[i].request) != cases[i].sl)
+            fail_msg("case %zu has service level %u", i, sl_of(&qos, &cases[i].request));
     const struct qos_level *whole = &qos.levels.items[qos_find_level(&qos, "Whole")];
     assert_int_equal(whole->mtu, 4);
     assert_int_equal(whole->rate, 3);
@@ -457,16 +457,16 @@ static void opensm_s_policy_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_match_decides),
+        cmocka_unit_test(the_first_match_applies),
         cmocka_unit_test(groups_are_by_guid_name_and_type),
-        cmocka_unit_test(a_partition_has_its_own_level_where_no_rule_fits),
-        cmocka_unit_test(every_level_has_lanes_of_its_own_for_the_routes),
-        cmocka_unit_test(maps_do_not_depend_on_how_many_lanes_routes_use),
-        cmocka_unit_test(levels_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_narrow_link_keeps_high_priority_apart),
-        cmocka_unit_test(weights_keep_their_ratio_and_are_worth_a_packet),
+        cmocka_unit_test(the_sl_of_a_partition_applies_if_no_rule_matches),
+        cmocka_unit_test(every_level_has_its_own_vls_for_the_routes),
+        cmocka_unit_test(maps_do_not_depend_on_the_vls_of_routes),
+        cmocka_unit_test(levels_without_enough_vls_are_refused),
+        cmocka_unit_test(high_priority_has_its_own_vl_on_a_link_with_few_vls),
+        cmocka_unit_test(weights_keep_their_ratio_and_are_at_least_a_packet),
         cmocka_unit_test(limits_are_percentages_of_the_link),
-        cmocka_unit_test(options_of_a_class_go_before_those_of_all),
+        cmocka_unit_test(options_of_a_class_override_those_of_all_ports),
         cmocka_unit_test(bad_options_change_nothing),
         cmocka_unit_test(one_error_names_the_line_and_nothing_changes),
         cmocka_unit_test(levels_and_tables_exclude_each_other),

@@ -339,7 +339,7 @@ static void fat_trees_are_wired_in_order(void **state)
     topology_release(&t);
 }
 
-static void grid_ports_tell_the_direction(void **state)
+static void grid_ports_follow_the_directions(void **state)
 {
     (void)state;
     struct topology t;
@@ -428,7 +428,7 @@ int main(void)
         cmocka_unit_test(figure1_is_numbered_by_a_search_in_port_order),
         cmocka_unit_test(fat_trees_have_the_published_sizes),
         cmocka_unit_test(fat_trees_are_wired_in_order),
-        cmocka_unit_test(grid_ports_tell_the_direction),
+        cmocka_unit_test(grid_ports_follow_the_directions),
         cmocka_unit_test(links_take_width_speed_and_length),
         cmocka_unit_test(bad_words_are_refused),
     };

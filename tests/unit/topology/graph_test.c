@@ -28,7 +28,7 @@ static void edges_are_in_port_order_and_lead_back(void **state)
     topology_release(&t);
 }
 
-static void adapters_with_several_ports_hang_on_each_of_their_switches(void **state)
+static void adapters_with_several_ports_are_attached_to_each_of_their_switches(void **state)
 {
     (void)state;
     struct topology t;
@@ -111,7 +111,7 @@ static void random_networks_are_not_taken_for_regular_ones(void **state)
     }
 }
 
-static void parts_and_loose_ends_are_counted(void **state)
+static void components_and_unlinked_nodes_are_counted(void **state)
 {
     (void)state;
     struct topology t;
@@ -156,10 +156,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edges_are_in_port_order_and_lead_back),
-        cmocka_unit_test(adapters_with_several_ports_hang_on_each_of_their_switches),
+        cmocka_unit_test(adapters_with_several_ports_are_attached_to_each_of_their_switches),
         cmocka_unit_test(networks_are_recognised_and_measured),
         cmocka_unit_test(random_networks_are_not_taken_for_regular_ones),
-        cmocka_unit_test(parts_and_loose_ends_are_counted),
+        cmocka_unit_test(components_and_unlinked_nodes_are_counted),
         cmocka_unit_test(a_fabric_without_switches_is_summarised_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

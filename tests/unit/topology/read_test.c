@@ -96,7 +96,7 @@ static void ibsim_nets_with_modules_and_aliases_are_read(void **state)
     topology_release(&t);
 }
 
-static void ibsim_guids_count_on_from_what_is_given(void **state)
+static void ibsim_guids_count_on_from_the_last_one(void **state)
 {
     (void)state;
     struct topology t;
@@ -109,7 +109,7 @@ static void ibsim_guids_count_on_from_what_is_given(void **state)
     assert_int_equal(nodes[must_find(&t, "far#Switch1")].guid, 0x500);
     assert_int_equal(nodes[must_find(&t, "far#Hca1")].guid, 0x900);
     assert_int_equal(nodes[must_find(&t, "far#Hca2")].guid, 0x920);
-    /* vendid holds for one node, devid for all that follow; a remark is a description */
+    /* vendid applies to one node, devid to all following ones; a comment is a description */
     assert_int_equal(nodes[must_find(&t, "far#Switch1")].vendor_id, 0x8f1);
     assert_int_equal(nodes[must_find(&t, "far#Hca1")].vendor_id, 0);
     assert_int_equal(nodes[must_find(&t, "far#Hca2")].device_id, 0x11);
@@ -148,7 +148,7 @@ static void ibsims_own_examples_are_read(void **state)
     }
 }
 
-static void what_is_written_reads_back_the_same(void **state)
+static void a_written_fabric_reads_back_the_same(void **state)
 {
     (void)state;
     static const char *const files[] = {DATA "odd.dump", DATA "modules.net"};
@@ -187,7 +187,7 @@ static void links_that_disagree_are_errors(void **state)
                    "port GUID is 0x98, not 0x99");
 }
 
-static void a_dump_that_lost_an_end_is_an_error(void **state)
+static void a_dump_without_one_end_of_a_link_is_an_error(void **state)
 {
     (void)state;
     assert_refused("switchguid=0x1(1)\nSwitch 4 \"S-0000000000000001\"\n"
@@ -211,7 +211,7 @@ static void duplicates_are_errors(void **state)
     assert_refused("Switch 4 \"a\"\n@[1] \"x\"\n@[2] \"x\"\n", 3, "alias \"x\" is taken");
 }
 
-static void bad_lines_are_named(void **state)
+static void errors_have_the_line(void **state)
 {
     (void)state;
     assert_refused("", 0, "no fabric in it");
@@ -318,14 +318,14 @@ int main(void)
         cmocka_unit_test(odd_dumps_are_read_in_full),
         cmocka_unit_test(dumps_give_lids_speeds_and_port_guids),
         cmocka_unit_test(ibsim_nets_with_modules_and_aliases_are_read),
-        cmocka_unit_test(ibsim_guids_count_on_from_what_is_given),
+        cmocka_unit_test(ibsim_guids_count_on_from_the_last_one),
         cmocka_unit_test(ibsims_own_examples_are_read),
-        cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(a_written_fabric_reads_back_the_same),
         cmocka_unit_test(the_slower_end_decides),
         cmocka_unit_test(links_that_disagree_are_errors),
-        cmocka_unit_test(a_dump_that_lost_an_end_is_an_error),
+        cmocka_unit_test(a_dump_without_one_end_of_a_link_is_an_error),
         cmocka_unit_test(duplicates_are_errors),
-        cmocka_unit_test(bad_lines_are_named),
+        cmocka_unit_test(errors_have_the_line),
         cmocka_unit_test(other_outputs_of_ibnetdiscover_are_refused_by_name),
         cmocka_unit_test(binary_files_and_endless_lines_are_refused),
         cmocka_unit_test(includes_that_never_end_are_refused),

@@ -73,8 +73,7 @@ static inline void assert_linked(const struct topology *topology, const char *a,
     assert_int_equal(topology->ports.items[two].peer, one);
 }
 
-/* Two fabrics are the same in everything that ibnetdiscover's format can say; names of nodes
- * become keys there. */
+/* Compares everything that the format of ibnetdiscover contains; node names become keys there. */
 static inline void assert_same_fabric(const struct topology *a, const struct topology *b)
 {
     assert_int_equal(a->nodes.count, b->nodes.count);

@@ -116,7 +116,7 @@ static void descriptions_keep_64_bytes_and_whole_characters(void **state)
     topology_release(&topology);
 }
 
-static void limits_hold(void **state)
+static void limits_are_enforced(void **state)
 {
     (void)state;
     struct topology topology;
@@ -161,7 +161,7 @@ int main(void)
         cmocka_unit_test(unnamed_guids_follow_ibsim),
         cmocka_unit_test(nodes_are_found_by_name_guid_and_description),
         cmocka_unit_test(descriptions_keep_64_bytes_and_whole_characters),
-        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(limits_are_enforced),
         cmocka_unit_test(link_rates_are_those_of_the_specification),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

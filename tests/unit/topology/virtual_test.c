@@ -1,4 +1,4 @@
-/* Hosts that become hypervisors: what is where, what stays what it was, what is refused. */
+/* Hosts that become hypervisors: their parts, unchanged nodes, and refused input. */
 #include "support.h"
 
 #include "topology/virtual.h"
@@ -72,7 +72,7 @@ static void a_host_becomes_a_switch_with_functions_behind_it(void **state)
     topology_release(&topology);
 }
 
-static void it_is_written_and_read_without_loss(void **state)
+static void a_hypervisor_is_written_and_read_without_loss(void **state)
 {
     (void)state;
     struct topology topology = generate("irregular 8 hosts=6 vfs=5"), copy;
@@ -133,7 +133,7 @@ static void only_adapters_with_one_cable_become_hypervisors(void **state)
     topology_release(&topology);
 }
 
-static void names_that_are_taken_or_too_long_find_another(void **state)
+static void names_that_are_in_use_or_too_long_are_changed(void **state)
 {
     (void)state;
     struct topology topology;
@@ -182,7 +182,7 @@ static void too_many_and_too_few_functions_are_refused(void **state)
     topology_release(&topology);
 }
 
-static void the_pair_keeps_the_lid_of_the_file(void **state)
+static void switch_and_physical_function_keep_the_lid_of_the_file(void **state)
 {
     (void)state;
     struct topology topology = generate("ring 3");
@@ -195,7 +195,7 @@ static void the_pair_keeps_the_lid_of_the_file(void **state)
     topology_release(&topology);
 }
 
-static void without_functions_it_is_what_it_was(void **state)
+static void removing_functions_restores_the_network(void **state)
 {
     (void)state;
     struct topology before = generate("clos 3 2 4 speed=HDR length=7m");
@@ -223,13 +223,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_becomes_a_switch_with_functions_behind_it),
-        cmocka_unit_test(it_is_written_and_read_without_loss),
+        cmocka_unit_test(a_hypervisor_is_written_and_read_without_loss),
         cmocka_unit_test(hypervisors_stay_as_they_are),
         cmocka_unit_test(only_adapters_with_one_cable_become_hypervisors),
-        cmocka_unit_test(names_that_are_taken_or_too_long_find_another),
+        cmocka_unit_test(names_that_are_in_use_or_too_long_are_changed),
         cmocka_unit_test(too_many_and_too_few_functions_are_refused),
-        cmocka_unit_test(the_pair_keeps_the_lid_of_the_file),
-        cmocka_unit_test(without_functions_it_is_what_it_was),
+        cmocka_unit_test(switch_and_physical_function_keep_the_lid_of_the_file),
+        cmocka_unit_test(removing_functions_restores_the_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* What moves cost, and that they arrive: on the fat trees of paper 004's table and on others.
+/* The cost of moves and the reachability after them, on the fat trees of paper 004 and on others.
  *
- * WEFT_FULL=1 takes the two large trees, too. */
+ * WEFT_FULL=1 includes the two large trees. */
 #include "fabrics.h"
 
 #include "base/rng.h"
@@ -12,12 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-/* The plan carried out, addresses and entries. */
+/* Executes a plan: addresses and entries. */
 static void apply(struct network *network, struct routes *routes, const struct column_plan *plan,
                   uint32_t machine, uint32_t beside)
 {
     uint32_t back = NETWORK_NONE;
-    if (plan->swap) { /* somebody who stays where the machine was */
+    if (plan->swap) { /* the function that the VM left */
         for (uint32_t i = 0; i < network->terminals.count; i++)
             if (i != machine &&
                 network->terminals.items[i].at == network->terminals.items[machine].at &&
@@ -37,7 +37,7 @@ static void must_hold(const struct network *network, const struct routes *routes
 {
     struct verify_report report;
     verify_routes(network, routes, &(struct verify_options){0}, &report);
-    if (!verify_holds(&report))
+    if (!verify_passes(&report))
         fail_msg("%s: %s", what, report.findings.count ? report.findings.items[0] : "?");
     verify_report_release(&report);
 }
@@ -96,7 +96,7 @@ static void check_costs(const struct size *size, const struct network *network,
                   (unsigned long long)slowest / 1000);
 }
 
-static void no_move_costs_more_than_the_table_says(void **state)
+static void no_move_changes_more_entries_than_the_plan(void **state)
 {
     (void)state;
     unsigned count = getenv("WEFT_FULL") ? 4 : 2;
@@ -112,7 +112,7 @@ static void no_move_costs_more_than_the_table_says(void **state)
     }
 }
 
-static void inside_a_leaf_one_switch_is_enough(void **state)
+static void a_move_within_a_leaf_changes_one_switch(void **state)
 {
     struct network network;
     struct routes routes;
@@ -125,8 +125,8 @@ static void inside_a_leaf_one_switch_is_enough(void **state)
     assert_int_equal(network.terminals.items[0].at, network.terminals.items[17].at);
     uint16_t lid = network.terminals.items[hosts].lid;
     uint16_t pf = network.terminals.items[17].lid;
-    uint16_t near = network.terminals.items[hosts + 1 * 16].lid; /* in the same block … */
-    uint16_t far = network.terminals.items[hosts + 17 * 16].lid; /* … and in another */
+    uint16_t near = network.terminals.items[hosts + 1 * 16].lid; /* in the same block */
+    uint16_t far = network.terminals.items[hosts + 17 * 16].lid; /* in another block */
     assert_int_equal(columns_plan(&plan, &network, &routes, lid, pf, 1, false, VSWITCH_MINIMAL), 0);
     assert_int_equal(plan.switches, 1);
     assert_int_equal(plan.blocks, 1);
@@ -140,7 +140,7 @@ static void inside_a_leaf_one_switch_is_enough(void **state)
     assert_int_equal(plan.switches, 1);
     assert_int_equal(plan.blocks, 2);
     columns_plan_release(&plan);
-    /* Keeping the balance costs more even there. */
+    /* Balanced mode changes more switches even there. */
     assert_int_equal(columns_plan(&plan, &network, &routes, lid, far, 1, true, VSWITCH_BALANCED),
                      0);
     assert_true(plan.switches > 1);
@@ -159,9 +159,9 @@ static const struct kind kinds[] = {
     {"torus", {"4x3", "hosts=2"}, 2},
 };
 
-/* Many moves one after the other: whatever the mode, every machine is reached, and nothing can
- * deadlock, in the end and in between: after each wave, with any part of the next. */
-static void wander(const struct kind *kind, enum vswitch_mode mode, bool swap)
+/* Many moves in sequence: in either mode every VM is reachable and no deadlock is possible, after
+ * each wave and with any part of the next one. */
+static void migrate_vms(const struct kind *kind, enum vswitch_mode mode, bool swap)
 {
     struct network network;
     struct routes routes;
@@ -196,16 +196,16 @@ static void wander(const struct kind *kind, enum vswitch_mode mode, bool swap)
     network_release(&network);
 }
 
-static void machines_may_wander_for_ever(void **state)
+static void vms_may_migrate_any_number_of_times(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (unsigned j = 0; j < 4; j++)
-            wander(&kinds[i], j & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED, j & 2);
+            migrate_vms(&kinds[i], j & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED, j & 2);
 }
 
-/* The rule that makes the order safe, said in other words than the planner's: a packet that was
- * sent by any entry since the last drain does not meet an entry that leads up if it came down. */
+/* An independent form of the rule for a safe order: a packet that any entry since the last drain
+ * sent down does not meet an entry that leads up. */
 
 static bool is_up(const struct network *network, const uint32_t *ranks, uint32_t at, uint8_t port)
 {
@@ -213,7 +213,7 @@ static bool is_up(const struct network *network, const uint32_t *ranks, uint32_t
     return to != NETWORK_NONE && ranks[to] < ranks[at];
 }
 
-/* `sent`: entries that packets may have been sent by; `open`: those that they may meet now. */
+/* `sent`: entries by which packets in flight were sent; `open`: entries that they may meet. */
 static void check_moment(const struct network *network, const uint32_t *ranks, uint8_t (*sent)[2],
                          uint8_t (*open)[2])
 {
@@ -257,7 +257,7 @@ static void check_order(const struct network *network, const struct routes *rout
     mem_free(open);
 }
 
-static void no_packet_is_sent_up_that_came_down(void **state)
+static void no_packet_goes_up_after_it_went_down(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -282,13 +282,13 @@ static void no_packet_is_sent_up_that_came_down(void **state)
                 waves = plan.waves > waves ? plan.waves : waves;
                 columns_plan_release(&plan);
             }
-        assert_true(waves > 1); /* there was something to order */
+        assert_true(waves > 1); /* the order matters */
         routes_release(&routes);
         network_release(&network);
     }
 }
 
-static void a_lid_without_a_way_cannot_be_copied(void **state)
+static void the_path_of_an_unreachable_lid_cannot_be_copied(void **state)
 {
     struct network network;
     struct routes routes;
@@ -304,8 +304,8 @@ static void a_lid_without_a_way_cannot_be_copied(void **state)
     network_release(&network);
 }
 
-/* On a long line each switch would have to wait for its neighbour. */
-static void an_order_of_too_many_waves_is_none(void **state)
+/* On a long line each switch must be written after its neighbour. */
+static void a_plan_with_too_many_waves_is_not_ranked(void **state)
 {
     static const char *const lines[] = {"dims=30", "dims=45", "dims=300"};
     unsigned ordered = 0;
@@ -339,12 +339,12 @@ static void an_order_of_too_many_waves_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_move_costs_more_than_the_table_says),
-        cmocka_unit_test(inside_a_leaf_one_switch_is_enough),
-        cmocka_unit_test(machines_may_wander_for_ever),
-        cmocka_unit_test(no_packet_is_sent_up_that_came_down),
-        cmocka_unit_test(a_lid_without_a_way_cannot_be_copied),
-        cmocka_unit_test(an_order_of_too_many_waves_is_none),
+        cmocka_unit_test(no_move_changes_more_entries_than_the_plan),
+        cmocka_unit_test(a_move_within_a_leaf_changes_one_switch),
+        cmocka_unit_test(vms_may_migrate_any_number_of_times),
+        cmocka_unit_test(no_packet_goes_up_after_it_went_down),
+        cmocka_unit_test(the_path_of_an_unreachable_lid_cannot_be_copied),
+        cmocka_unit_test(a_plan_with_too_many_waves_is_not_ranked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

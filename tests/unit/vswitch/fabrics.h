@@ -1,4 +1,4 @@
-/* Networks of hypervisors, without a manager. */
+/* Networks of hypervisors without a manager. */
 #ifndef WEFT_TESTS_VSWITCH_FABRICS_H
 #define WEFT_TESTS_VSWITCH_FABRICS_H
 

@@ -1,4 +1,4 @@
-/* Moves of machines: who is told what, in which order, and where addresses are afterwards. */
+/* Moves of VMs: the steps, their order, and the addresses afterwards. */
 #include "hypervisors.h"
 #include "vswitch/model/terminals.h"
 #include "vswitch/move.h"
@@ -21,7 +21,7 @@ static void check_steps(const struct move *move, struct subnet *subnet, const en
     } while (*steps++ != MOVE_DONE);
 }
 
-static void a_machine_starts_moves_and_ends_by_these_steps(void **state)
+static void a_vm_starts_migrates_and_stops_by_these_steps(void **state)
 {
     (void)state;
     struct subnet subnet;
@@ -39,7 +39,7 @@ static void a_machine_starts_moves_and_ends_by_these_steps(void **state)
     moves.open = 60;
     check_steps(&moves, &subnet,
                 (enum move_step[]){MOVE_OPEN, MOVE_KEYS, MOVE_ATTACH, MOVE_DETACH, MOVE_DONE});
-    subnet_remove_node(&subnet, hypervisors_node(&subnet, 0)); /* nobody there to be told */
+    subnet_remove_node(&subnet, hypervisors_node(&subnet, 0)); /* its hypervisor is absent */
     check_steps(&moves, &subnet, (enum move_step[]){MOVE_OPEN, MOVE_KEYS, MOVE_ATTACH, MOVE_DONE});
     subnet_release(&subnet);
 }
@@ -54,7 +54,7 @@ static void check_wanted(struct subnet *subnet, uint32_t socket, uint16_t lid, u
     functions_end_hold(subnet, socket);
 }
 
-static void each_step_makes_something_wanted_of_one_function(void **state)
+static void each_step_sets_the_wanted_state_of_one_function(void **state)
 {
     (void)state;
     struct subnet subnet;
@@ -91,14 +91,14 @@ static void make_network(struct network *network, const struct subnet *subnet)
     assert_int_equal(network_finish(network), 0);
 }
 
-/* The port of the only switch behind which the LID is; 0: nowhere. */
+/* The port of the switch to which the terminal of the LID is connected; 0: none. */
 static unsigned port_to(const struct network *network, unsigned lid)
 {
     uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
     return owner == NETWORK_NONE ? 0 : network->terminals.items[owner].port;
 }
 
-static void prepopulated_lids_change_places(void **state)
+static void prepopulated_lids_are_exchanged(void **state)
 {
     (void)state;
     struct subnet subnet;
@@ -112,8 +112,8 @@ static void prepopulated_lids_change_places(void **state)
     uint32_t here = hypervisors_socket(&subnet, 0, 1), there = hypervisors_socket(&subnet, 2, 1);
     const struct move move = {MACHINE,    .source = here,  .target = there,
                               .lid = lid, .before = other, .left = other};
-    hypervisors_say(&subnet, 2, 1, lid, MACHINE); /* both have answered */
-    hypervisors_say(&subnet, 0, 1, other, 0);
+    hypervisors_answer(&subnet, 2, 1, lid, MACHINE); /* both have answered */
+    hypervisors_answer(&subnet, 0, 1, other, 0);
     move_addresses(&move, &subnet, &network);
     assert_int_equal(subnet.by_lid[lid], functions_port(&subnet, there));
     assert_int_equal(subnet.by_lid[other], functions_port(&subnet, here));
@@ -134,16 +134,16 @@ static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
     make_network(&network, &subnet);
     uint32_t socket = hypervisors_socket(&subnet, 1, 2);
     struct move move = {MACHINE, .source = SUBNET_NONE, .target = socket, .lid = 50};
-    hypervisors_say(&subnet, 1, 2, 50, MACHINE);
+    hypervisors_answer(&subnet, 1, 2, 50, MACHINE);
     move_addresses(&move, &subnet, &network);
     assert_int_equal(subnet.by_lid[50], functions_port(&subnet, socket));
     assert_int_equal(port_to(&network, 50), 0);
     terminals_place(&network, &subnet, functions_port(&subnet, socket), TERMINALS_MAKE);
     assert_int_equal(port_to(&network, 50), 2);
-    /* It ends, and its hypervisor does not say so. */
+    /* The VM stops, but its hypervisor does not answer. */
     move = (struct move){MACHINE, .source = socket, .target = SUBNET_NONE, .lid = 50};
     move_addresses(&move, &subnet, &network);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), SUBNET_NONE);
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     assert_int_equal(subnet.by_lid[50], SUBNET_NONE);
     assert_int_equal(port_to(&network, 50), 0);
     network_release(&network);
@@ -153,9 +153,9 @@ static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_machine_starts_moves_and_ends_by_these_steps),
-        cmocka_unit_test(each_step_makes_something_wanted_of_one_function),
-        cmocka_unit_test(prepopulated_lids_change_places),
+        cmocka_unit_test(a_vm_starts_migrates_and_stops_by_these_steps),
+        cmocka_unit_test(each_step_sets_the_wanted_state_of_one_function),
+        cmocka_unit_test(prepopulated_lids_are_exchanged),
         cmocka_unit_test(a_dynamic_lid_is_no_terminal_before_it_is_placed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Changes of entries where no ranks say what is safe: tables on several vls, and a ring. */
+/* The deadlock check of LFT changes without ranks: routes with several VLs, and a ring. */
 #include "fabrics.h"
 
 #include "base/rng.h"
@@ -25,9 +25,9 @@ static void carry_out(struct network *network, struct routes *routes,
                    plan->changes.items[i].after);
 }
 
-/* Machines wander by copied entries; each keeps the service levels that its peers know. What was
- * found safe is safe by the independent check, too. */
-static void wander(const char *engine, unsigned *refused, unsigned *moved)
+/* VMs migrate by copied entries; each keeps its SLs. The independent check confirms every change
+ * that was found safe. */
+static void migrate_vms(const char *engine, unsigned *refused, unsigned *moved)
 {
     static const char *const words[] = {"4x4", "hosts=1"};
     struct network network;
@@ -68,19 +68,19 @@ static void wander(const char *engine, unsigned *refused, unsigned *moved)
     network_release(&network);
 }
 
-static void what_is_found_safe_is_safe(void **state)
+static void safe_changes_close_no_cycle(void **state)
 {
     unsigned refused = 0, moved = 0;
     (void)state;
-    wander("dfsssp", &refused, &moved);
-    wander("lash", &refused, &moved);
+    migrate_vms("dfsssp", &refused, &moved);
+    migrate_vms("lash", &refused, &moved);
     assert_true(moved > 0);
     print_message("%u moves, %u refused\n", moved, refused);
 }
 
-/* A ring of six where nobody uses the link from the last switch to the first: to lead a LID over
- * it, and on, closes the circle. */
-static void a_way_that_closes_the_ring_is_refused(void **state)
+/* A ring of six switches whose routes do not use the link from the last to the first. A path over
+ * that link closes the cycle. */
+static void a_path_that_closes_the_ring_is_refused(void **state)
 {
     static const char *const words[] = {"6"};
     struct network network;
@@ -109,7 +109,7 @@ static void a_way_that_closes_the_ring_is_refused(void **state)
     }
     assert_false(could_deadlock(&network, &routes));
     for (uint32_t host = 0; host < 2; host++) {
-        /* Clockwise from everywhere: to host 0 that ends before the circle is closed. */
+        /* Clockwise from every switch; paths to host 0 end before the cycle is closed. */
         uint16_t lid = network.terminals.items[6 + host].lid;
         struct safety *safety = safety_new();
         safety_use(safety, &network, &routes, 1);
@@ -134,8 +134,8 @@ static void a_way_that_closes_the_ring_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_safe_is_safe),
-        cmocka_unit_test(a_way_that_closes_the_ring_is_refused),
+        cmocka_unit_test(safe_changes_close_no_cycle),
+        cmocka_unit_test(a_path_that_closes_the_ring_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Captures: the bytes, the checksums, and what tshark makes of them. */
+/* Captures: bytes, checksums, and decoding by tshark. */
 #include "base/text.h"
 #include "wire/pcap.h"
 
@@ -86,7 +86,7 @@ static void a_packet_has_all_its_headers(void **state)
     text_release(&file);
 }
 
-static void smps_travel_on_lane_15_between_qp0s(void **state)
+static void smps_travel_on_vl_15_between_qp0s(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES];
@@ -139,7 +139,7 @@ static void both_checksums_are_right(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES];
-    make_mad(mad, CLASS_SUBN_ADM, METHOD_GET, WIRE_ID_PATH_RECORD);
+    make_mad(mad, CLASS_SUBN_ADM, METHOD_GET, ATTRIBUTE_PATH_RECORD);
     struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, sizeof mad};
     for (int global = 0; global < 2; global++) {
         packet.header.global = global;
@@ -205,7 +205,7 @@ static void a_full_disk_is_reported_by_close(void **state)
     assert_int_equal(pcap_close(pcap), -ENOSPC);
 }
 
-/* Every attribute of the table in a MAD of its class, requests and answers, with and without GRH.
+/* Every attribute of the table in a MAD of its class, requests and responses, with and without GRH.
  */
 static unsigned write_everything(void)
 {
@@ -281,7 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_has_all_its_headers),
-        cmocka_unit_test(smps_travel_on_lane_15_between_qp0s),
+        cmocka_unit_test(smps_travel_on_vl_15_between_qp0s),
         cmocka_unit_test(both_checksums_are_right),
         cmocka_unit_test(odd_payloads_are_padded_to_words),
         cmocka_unit_test(oversized_payloads_are_refused),

@@ -27,7 +27,7 @@ static uint8_t *make_message(size_t bytes, uint64_t seed)
     wire_set(message, MAD_CLASS_VERSION, 2);
     wire_set(message, MAD_METHOD, METHOD_GET_TABLE_RESP);
     wire_set(message, MAD_TID, 0x0000000a0000000b);
-    wire_set(message, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
+    wire_set(message, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_RECORD);
     return message;
 }
 
@@ -63,13 +63,13 @@ static void make_reply(uint8_t *reply, const uint8_t *segment, enum rmpp_type ty
     wire_set(reply, RMPP_DATA2, data2);
 }
 
-static void segments_carry_the_lengths_that_the_specification_wants(void **state)
+static void segments_carry_the_lengths_of_the_specification(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
     struct rmpp_sender *sender = make_sender(SA_DATA_OFFSET + 2 * SHARE + 10);
     assert_true(rmpp_sender_next(sender, 0, mad));
-    assert_segment(mad, 1, 3, 3 * 220 - 190);       /* three payloads of 220, less what is unused */
+    assert_segment(mad, 1, 3, 3 * 220 - 190); /* three payloads of 220, minus the unused bytes */
     assert_false(rmpp_sender_next(sender, 0, mad)); /* the window starts with one segment */
     make_reply(reply, mad, RMPP_ACK, 0, 1, 65);
     assert_true(rmpp_sender_receive(sender, 0, reply));
@@ -145,7 +145,7 @@ static void acknowledgements_have_the_fields_that_the_kernel_expects(void **stat
     assert_true(feed(receiver, mad, ack));
     assert_int_equal(wire_get(ack, MAD_METHOD), METHOD_GET_TABLE);
     assert_int_equal(wire_get(ack, MAD_TID), wire_get(mad, MAD_TID));
-    assert_int_equal(wire_get(ack, MAD_ATTRIBUTE_ID), WIRE_ID_NODE_RECORD);
+    assert_int_equal(wire_get(ack, MAD_ATTRIBUTE_ID), ATTRIBUTE_NODE_RECORD);
     assert_int_equal(wire_get(ack, RMPP_TYPE), RMPP_ACK);
     assert_int_equal(wire_get(ack, RMPP_FLAGS), RMPP_FLAG_ACTIVE);
     assert_int_equal(wire_get(ack, RMPP_DATA1), 1);
@@ -335,7 +335,7 @@ static void loss_repetition_and_reordering_do_no_harm(void **state)
              TIME_MS);
 }
 
-static void a_deaf_peer_ends_both_sides(void **state)
+static void a_silent_peer_ends_both_sides(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
@@ -372,9 +372,8 @@ static void a_deaf_peer_ends_both_sides(void **state)
     rmpp_receiver_free(receiver);
 }
 
-/* Each line: what comes back for segment 1 of 3, what the sender then reports, whether it aborts.
- */
-static void senders_judge_replies_as_the_specification_says(void **state)
+/* Each line: the reply to segment 1 of 3, the resulting status of the sender, whether it aborts. */
+static void senders_check_replies_by_the_specification(void **state)
 {
     (void)state;
     static const struct {
@@ -382,7 +381,7 @@ static void senders_judge_replies_as_the_specification_says(void **state)
         unsigned version, status, data1, data2;
         enum rmpp_state state;
         enum rmpp_status result;
-        bool tells;
+        bool aborts;
     } cases[] = {
         {RMPP_ACK, 1, 0, 1, 9, RMPP_OPEN, RMPP_STATUS_OK, false},
         {RMPP_ACK, 1, 0, 0, 1, RMPP_OPEN, RMPP_STATUS_OK, false},
@@ -407,8 +406,8 @@ static void senders_judge_replies_as_the_specification_says(void **state)
         assert_int_equal(rmpp_sender_state(sender), cases[i].state);
         assert_int_equal(rmpp_sender_status(sender), cases[i].result);
         if (cases[i].state == RMPP_FAILED) {
-            assert_int_equal(rmpp_sender_next(sender, 0, mad), cases[i].tells);
-            if (cases[i].tells)
+            assert_int_equal(rmpp_sender_next(sender, 0, mad), cases[i].aborts);
+            if (cases[i].aborts)
                 assert_int_equal(wire_get(mad, RMPP_STATUS), cases[i].result);
         }
         rmpp_sender_free(sender);
@@ -434,7 +433,7 @@ static void senders_leave_other_transactions_alone(void **state)
     rmpp_sender_free(sender);
 }
 
-static void receivers_abort_on_nonsense(void **state)
+static void receivers_abort_on_invalid_segments(void **state)
 {
     (void)state;
     static const struct {
@@ -464,7 +463,7 @@ static void receivers_abort_on_nonsense(void **state)
     }
 }
 
-static void a_last_segment_before_others_is_nonsense(void **state)
+static void a_last_segment_before_a_stored_one_is_an_error(void **state)
 {
     (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
@@ -540,7 +539,7 @@ static void random_garbage_neither_hangs_nor_overruns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_carry_the_lengths_that_the_specification_wants),
+        cmocka_unit_test(segments_carry_the_lengths_of_the_specification),
         cmocka_unit_test(a_message_without_data_is_one_segment),
         cmocka_unit_test(the_header_length_follows_the_class),
         cmocka_unit_test(a_message_shorter_than_its_header_is_refused),
@@ -549,11 +548,11 @@ int main(void)
         cmocka_unit_test(without_loss_every_segment_is_sent_once),
         cmocka_unit_test(every_length_arrives_whole),
         cmocka_unit_test(loss_repetition_and_reordering_do_no_harm),
-        cmocka_unit_test(a_deaf_peer_ends_both_sides),
-        cmocka_unit_test(senders_judge_replies_as_the_specification_says),
+        cmocka_unit_test(a_silent_peer_ends_both_sides),
+        cmocka_unit_test(senders_check_replies_by_the_specification),
         cmocka_unit_test(senders_leave_other_transactions_alone),
-        cmocka_unit_test(receivers_abort_on_nonsense),
-        cmocka_unit_test(a_last_segment_before_others_is_nonsense),
+        cmocka_unit_test(receivers_abort_on_invalid_segments),
+        cmocka_unit_test(a_last_segment_before_a_stored_one_is_an_error),
         cmocka_unit_test(messages_beyond_the_limit_are_stopped),
         cmocka_unit_test(random_garbage_neither_hangs_nor_overruns),
     };

@@ -1,4 +1,4 @@
-/* The field table itself: whatever it holds, it must make sense. */
+/* Consistency of the field table. */
 #include "base/rng.h"
 #include "wire/mad.h"
 
@@ -125,7 +125,7 @@ static void setting_a_field_changes_that_field_only(void **state)
 }
 
 /* The mlx5 driver reads the active XDR speed as (data[56] >> 4) & 6, where 2 means XDR. */
-static void xdr_lies_where_the_kernel_looks_for_it(void **state)
+static void fields_of_xdr_match_the_kernel(void **state)
 {
     (void)state;
     uint8_t data[64] = {0};
@@ -159,7 +159,7 @@ int main(void)
         cmocka_unit_test(sa_records_are_multiples_of_eight_bytes),
         cmocka_unit_test(every_attribute_fits_where_its_class_carries_it),
         cmocka_unit_test(setting_a_field_changes_that_field_only),
-        cmocka_unit_test(xdr_lies_where_the_kernel_looks_for_it),
+        cmocka_unit_test(fields_of_xdr_match_the_kernel),
         cmocka_unit_test(the_class_decides_what_an_attribute_number_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

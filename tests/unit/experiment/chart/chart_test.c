@@ -1,4 +1,4 @@
-/* Text for markup, and charts as SVG and as scripts for gnuplot. */
+/* Escaping for markup, and charts as SVG and as gnuplot scripts. */
 #include "base/file.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/chart/chart_svg.h"
@@ -22,7 +22,7 @@ static const char hostile[] = "<script>alert('x')</script> & \"`touch x`\" \x01\
 
 /* ---- markup ---- */
 
-static void hostile_text_stays_text(void **state)
+static void special_characters_are_escaped(void **state)
 {
     struct text out = {0};
     (void)state;
@@ -32,7 +32,7 @@ static void hostile_text_stays_text(void **state)
     text_release(&out);
 }
 
-static void broken_utf8_is_replaced(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
     static const char *const broken[] = {
         "\x80",         "\xc3",         "\xc0\xaf",         "\xe0\x80\xaf",
@@ -89,7 +89,7 @@ static void a_chart_without_data_has_axes(void **state)
     text_release(&svg);
 }
 
-static void one_point_is_drawn_and_no_number_is_not(void **state)
+static void one_point_is_drawn_and_nan_is_not(void **state)
 {
     static const enum chart_style styles[] = {CHART_LINES_POINTS, CHART_POINTS};
     (void)state;
@@ -130,7 +130,7 @@ static void a_gap_breaks_a_line(void **state)
     text_release(&svg);
 }
 
-static void many_points_are_thinned_but_their_extremes_stay(void **state)
+static void thinning_keeps_the_extremes(void **state)
 {
     struct chart chart;
     struct text svg = {0};
@@ -179,7 +179,7 @@ static void stacked_bars_reach_their_sum(void **state)
     text_release(&svg);
 }
 
-static void panels_share_the_time_and_its_moments(void **state)
+static void panels_share_the_x_axis_bands_and_marks(void **state)
 {
     struct chart charts[2];
     struct text svg = {0};
@@ -203,7 +203,7 @@ static void panels_share_the_time_and_its_moments(void **state)
     text_release(&svg);
 }
 
-static void hollow_points_are_told_in_the_key(void **state)
+static void the_key_explains_hollow_points(void **state)
 {
     struct chart chart;
     struct text svg = {0};
@@ -221,7 +221,7 @@ static void hollow_points_are_told_in_the_key(void **state)
     text_release(&svg);
 }
 
-static void one_wild_error_bar_does_not_flatten_the_rest(void **state)
+static void a_large_error_bar_does_not_flatten_the_data(void **state)
 {
     struct chart chart;
     (void)state;
@@ -236,7 +236,7 @@ static void one_wild_error_bar_does_not_flatten_the_rest(void **state)
 
 /* ---- gnuplot ---- */
 
-/* All that is between single quotes is text; what is outside must not have come from a name. */
+/* Removes text in single quotes; the rest must not come from a name. */
 static void strip_quoted(const char *script, struct text *out)
 {
     bool quoted = false;
@@ -250,7 +250,7 @@ static void strip_quoted(const char *script, struct text *out)
     assert_false(quoted);
 }
 
-static void a_hostile_name_cannot_leave_its_quotes(void **state)
+static void a_name_cannot_escape_its_quotes(void **state)
 {
     static const char name[] = "a'; system('touch x'); '`touch y`\n!touch z";
     struct chart chart;
@@ -288,7 +288,7 @@ static void plots_are_svg_or_png(void **state)
     chart_release(&chart);
 }
 
-static void a_missing_program_names_its_package(void **state)
+static void the_error_for_a_missing_program_names_its_package(void **state)
 {
     static const char *const argv[] = {"there-is-no-such-program", NULL};
     struct text in = {0}, out = {0};
@@ -298,7 +298,7 @@ static void a_missing_program_names_its_package(void **state)
     assert_non_null(strstr(err.message, "some-package"));
 }
 
-static void a_program_gets_its_input_and_its_failure_is_told(void **state)
+static void a_program_reads_its_input_and_its_failure_is_an_error(void **state)
 {
     static const char *const cat[] = {"cat", NULL};
     static const char *const fail[] = {"sh", "-c", "echo >&2; echo no good >&2; exit 3", NULL};
@@ -318,21 +318,21 @@ static void a_program_gets_its_input_and_its_failure_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_text_stays_text),
-        cmocka_unit_test(broken_utf8_is_replaced),
+        cmocka_unit_test(special_characters_are_escaped),
+        cmocka_unit_test(invalid_utf8_is_replaced),
         cmocka_unit_test(long_text_is_cut_between_characters),
         cmocka_unit_test(a_chart_without_data_has_axes),
-        cmocka_unit_test(one_point_is_drawn_and_no_number_is_not),
+        cmocka_unit_test(one_point_is_drawn_and_nan_is_not),
         cmocka_unit_test(a_gap_breaks_a_line),
-        cmocka_unit_test(many_points_are_thinned_but_their_extremes_stay),
+        cmocka_unit_test(thinning_keeps_the_extremes),
         cmocka_unit_test(stacked_bars_reach_their_sum),
-        cmocka_unit_test(panels_share_the_time_and_its_moments),
-        cmocka_unit_test(hollow_points_are_told_in_the_key),
-        cmocka_unit_test(one_wild_error_bar_does_not_flatten_the_rest),
-        cmocka_unit_test(a_hostile_name_cannot_leave_its_quotes),
+        cmocka_unit_test(panels_share_the_x_axis_bands_and_marks),
+        cmocka_unit_test(the_key_explains_hollow_points),
+        cmocka_unit_test(a_large_error_bar_does_not_flatten_the_data),
+        cmocka_unit_test(a_name_cannot_escape_its_quotes),
         cmocka_unit_test(plots_are_svg_or_png),
-        cmocka_unit_test(a_missing_program_names_its_package),
-        cmocka_unit_test(a_program_gets_its_input_and_its_failure_is_told),
+        cmocka_unit_test(the_error_for_a_missing_program_names_its_package),
+        cmocka_unit_test(a_program_reads_its_input_and_its_failure_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The checks see what is wrong: a fabric in order is spoilt in one way at a time. */
+/* Each check detects its violation: one thing at a time is changed in a fabric in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@ struct world {
     struct topology topology;
     struct fabric *fabric;
     struct sim *sim;
-    struct check_seat seats[2];
-    size_t seat_count;
+    struct manager_instance instances[2];
+    size_t instance_count;
     bool silent[64];
     struct complaint complaint;
 };
@@ -55,8 +55,8 @@ static void add_manager(struct world *world, const char *name, unsigned port,
     config.lmc = engine->renames ? 2 : 0;
     config.engine_options.allow_cycles = true;
     uint32_t index = port_of(world, name, port);
-    world->seats[world->seat_count++] =
-        (struct check_seat){index, sim_add_manager(world->sim, index, &config)};
+    world->instances[world->instance_count++] =
+        (struct manager_instance){index, sim_add_manager(world->sim, index, &config)};
 }
 
 static int set_up(void **state)
@@ -81,12 +81,12 @@ static int tear_down(void **state)
 
 static bool holds(struct world *world, enum check_kind kind)
 {
-    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count,
+    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
                               world->silent};
     return check_holds(&view, kind, &world->complaint);
 }
 
-/* Only this one fails, with this text. */
+/* Only this check fails, with this text. */
 static void assert_only(struct world *world, enum check_kind kind, const char *text)
 {
     for (enum check_kind other = 0; other < CHECK_KINDS; other++)
@@ -98,7 +98,7 @@ static void assert_only(struct world *world, enum check_kind kind, const char *t
         fail_msg("it says: %s", world->complaint.text);
 }
 
-/* Agents' memory, which nobody but they and managers should write to. */
+/* PortInfo of an agent, which the test overwrites. */
 static uint8_t *info(struct world *world, const char *name, unsigned number)
 {
     return (uint8_t *)(uintptr_t)fabric_port_info(world->fabric, port_of(world, name, number));
@@ -118,27 +118,28 @@ static unsigned lid_of(struct world *world, const char *name, unsigned port)
 static void a_fabric_that_was_brought_up_is_in_order(void **state)
 {
     struct world *world = *state;
-    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count, NULL};
+    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
+                              NULL};
     assert_true(check_in_order(&view, &world->complaint));
 }
 
 static void a_fabric_without_a_manager_is_not_in_order(void **state)
 {
     struct world *world = *state;
-    sim_kill_manager(world->sim, world->seats[0].manager);
+    sim_kill_manager(world->sim, world->instances[0].manager);
     for (enum check_kind kind = 0; kind < CHECK_KINDS; kind++)
         assert_false(holds(world, kind));
     assert_string_equal(world->complaint.text, "no manager is running");
 }
 
-static void a_port_that_is_not_active_is_seen(void **state)
+static void an_inactive_port_is_detected(void **state)
 {
     struct world *world = *state;
     wire_set(info(world, "S6", 3), PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
     assert_only(world, CHECK_ACTIVE, "'S6' port 3 is Armed");
 }
 
-static void a_lid_that_two_ports_have_is_seen(void **state)
+static void a_duplicate_lid_is_detected(void **state)
 {
     struct world *world = *state;
     wire_set(info(world, "H12", 1), PORT_INFO_LID, lid_of(world, "H7", 1));
@@ -147,14 +148,14 @@ static void a_lid_that_two_ports_have_is_seen(void **state)
     assert_false(holds(world, CHECK_REACHABLE));
 }
 
-static void lid_ranges_that_overlap_are_seen(void **state)
+static void overlapping_lid_ranges_are_detected(void **state)
 {
     struct world *world = *state;
     wire_set(info(world, "H7", 1), PORT_INFO_LMC, 3);
     assert_false(holds(world, CHECK_LIDS_UNIQUE));
 }
 
-static void a_port_without_a_lid_is_seen(void **state)
+static void a_port_without_a_lid_is_detected(void **state)
 {
     struct world *world = *state;
     wire_set(info(world, "H12", 1), PORT_INFO_LID, 0);
@@ -162,21 +163,21 @@ static void a_port_without_a_lid_is_seen(void **state)
     assert_non_null(strstr(world->complaint.text, "'H12' has no LID"));
 }
 
-static void a_port_that_knows_another_master_is_seen(void **state)
+static void a_wrong_master_sm_lid_is_detected(void **state)
 {
     struct world *world = *state;
     wire_set(info(world, "H12", 1), PORT_INFO_MASTER_SM_LID, 99);
-    assert_only(world, CHECK_ONE_MASTER, "'H12' takes LID 99");
+    assert_only(world, CHECK_ONE_MASTER, "'H12' has MasterSMLID 99");
 }
 
-static void a_missing_entry_is_seen(void **state)
+static void a_missing_entry_is_detected(void **state)
 {
     struct world *world = *state;
     table(world, "S1")[lid_of(world, "H12", 1)] = 0xFF;
     assert_only(world, CHECK_REACHABLE, "not delivered");
 }
 
-static void a_loop_is_seen(void **state)
+static void a_loop_is_detected(void **state)
 {
     struct world *world = *state;
     unsigned lid = lid_of(world, "H12", 1);
@@ -185,7 +186,7 @@ static void a_loop_is_seen(void **state)
     assert_false(holds(world, CHECK_REACHABLE));
 }
 
-static void a_cycle_of_dependencies_is_seen(void **state)
+static void a_dependency_cycle_is_detected(void **state)
 {
     static const char *const words[] = {"switches=5"};
     struct world *world = mem_zalloc(1, sizeof *world);
@@ -197,7 +198,7 @@ static void a_cycle_of_dependencies_is_seen(void **state)
     assert_only(world, CHECK_DEADLOCK_FREE, "VL 0");
 }
 
-/* Another world than the one that was set up: dr at work, adapters with four LIDs each. */
+/* A second fabric: engine dr, adapters with four LIDs each. */
 static struct world *rename_destinations(void **state, const char *kind, const char *size)
 {
     const char *const words[] = {size, "ports=8"};
@@ -207,16 +208,17 @@ static struct world *rename_destinations(void **state, const char *kind, const c
     make(world, kind, words, strcmp(kind, "irregular") == 0 ? 2 : 1);
     add_manager(world, "S0", 0, &engine_dr);
     sim_run(world->sim, TIME_S);
-    struct check_view view = {world->fabric, world->sim, world->seats, world->seat_count, NULL};
+    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
+                              NULL};
     if (!check_in_order(&view, &world->complaint))
         fail_msg("it says: %s", world->complaint.text);
     return world;
 }
 
-/* The first pair whose source is not to use the base LID; the LID. */
+/* The LID of the first pair whose source does not use the base LID. */
 static uint16_t find_renamed(struct world *world, uint32_t *source, uint32_t *destination)
 {
-    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
     assert_non_null(paths.network);
     for (uint32_t s = 0; s < paths.network->terminals.count; s++)
         for (uint32_t d = 0; d < paths.network->terminals.count; d++) {
@@ -231,21 +233,21 @@ static uint16_t find_renamed(struct world *world, uint32_t *source, uint32_t *de
     return 0;
 }
 
-static void a_hole_in_a_renamed_path_is_seen(void **state)
+static void a_missing_entry_of_a_renamed_path_is_detected(void **state)
 {
     struct world *world = rename_destinations(state, "irregular", "switches=32");
     uint32_t source = 0, destination = 0;
     uint16_t dlid = find_renamed(world, &source, &destination);
-    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
     uint32_t at = paths.network->terminals.items[source].at;
     uint8_t *entries = table(world, paths.network->switch_names.items[at]);
     entries[dlid] = 0xFF;
     assert_only(world, CHECK_REACHABLE, "not delivered");
-    /* The pair's other LIDs are still served, so nobody would have missed anything by those. */
+    /* The other LIDs of the pair still work. */
     assert_int_not_equal(entries[paths.network->terminals.items[destination].lid], 0xFF);
 }
 
-static void a_hole_that_no_pair_falls_into_is_none(void **state)
+static void a_missing_entry_that_no_pair_uses_is_ignored(void **state)
 {
     struct world *world = rename_destinations(state, "ring", "switches=5");
     unsigned lid = lid_of(world, "H3", 1); /* which no pair of this ring renames */
@@ -255,19 +257,19 @@ static void a_hole_that_no_pair_falls_into_is_none(void **state)
     assert_false(holds(world, CHECK_REACHABLE));
 }
 
-static void a_source_that_uses_a_lid_of_nobody_is_seen(void **state)
+static void a_path_with_an_unassigned_lid_is_detected(void **state)
 {
     struct world *world = rename_destinations(state, "irregular", "switches=32");
     uint32_t source = 0, destination = 0;
     find_renamed(world, &source, &destination);
-    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->seats[0].manager));
+    struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
     wire_set(info(world, paths.network->terminal_names.items[destination], 1), PORT_INFO_LMC, 0);
     assert_only(world, CHECK_REACHABLE, "which has others");
 }
 
-/* All further LIDs of adapters lead clockwise: everybody is served, and packets can wait for each
- * other all the way round. */
-static void a_cycle_of_renamed_paths_is_seen(void **state)
+/* The additional LIDs of adapters are routed clockwise: all pairs are delivered, but the
+ * dependencies form a cycle. */
+static void a_cycle_of_renamed_paths_is_detected(void **state)
 {
     struct world *world = rename_destinations(state, "ring", "switches=5");
     for (unsigned i = 0; i < 5; i++) {
@@ -288,15 +290,15 @@ static void a_cycle_of_renamed_paths_is_seen(void **state)
     assert_only(world, CHECK_DEADLOCK_FREE, "VL 0");
 }
 
-static void a_dead_link_that_nobody_noticed_is_seen(void **state)
+static void an_undiscovered_link_failure_is_detected(void **state)
 {
     struct world *world = *state;
     fabric_set_link(world->fabric, port_of(world, "S2", 2), false, NULL);
     assert_false(holds(world, CHECK_DISCOVERED));
-    assert_non_null(strstr(world->complaint.text, "believes in a dead link at 'S2' port 2"));
+    assert_non_null(strstr(world->complaint.text, "has a failed link at 'S2' port 2"));
 }
 
-static void a_node_that_nobody_noticed_is_seen(void **state)
+static void an_undiscovered_node_is_detected(void **state)
 {
     struct world *world = *state;
     fabric_set_node(world->fabric, node_of(world, "S6"), false, NULL);
@@ -307,7 +309,7 @@ static void a_node_that_nobody_noticed_is_seen(void **state)
     assert_false(holds(world, CHECK_DISCOVERED));
 }
 
-static void a_silent_node_belongs_to_nothing(void **state)
+static void a_mute_node_belongs_to_no_part(void **state)
 {
     struct world *world = *state;
     world->silent[node_of(world, "S6")] = true;
@@ -319,7 +321,7 @@ static void a_silent_node_belongs_to_nothing(void **state)
     assert_false(holds(world, CHECK_DISCOVERED));
 }
 
-static void two_masters_are_seen(void **state)
+static void two_masters_are_detected(void **state)
 {
     struct world *world = *state;
     fabric_set_link(world->fabric, port_of(world, "H12", 1), false, NULL);
@@ -333,10 +335,10 @@ static void two_masters_are_seen(void **state)
     assert_non_null(strstr(world->complaint.text, "two masters"));
 }
 
-static void a_manager_at_work_is_seen(void **state)
+static void a_busy_manager_is_detected(void **state)
 {
     struct world *world = *state;
-    sm_reroute(sim_manager(world->sim, world->seats[0].manager), sim_now_ns(world->sim));
+    sm_reroute(sim_manager(world->sim, world->instances[0].manager), sim_now_ns(world->sim));
     assert_only(world, CHECK_SETTLED, "still at work");
 }
 
@@ -346,23 +348,23 @@ int main(void)
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CLAIM(a_fabric_that_was_brought_up_is_in_order),
         CLAIM(a_fabric_without_a_manager_is_not_in_order),
-        CLAIM(a_port_that_is_not_active_is_seen),
-        CLAIM(a_lid_that_two_ports_have_is_seen),
-        CLAIM(lid_ranges_that_overlap_are_seen),
-        CLAIM(a_port_without_a_lid_is_seen),
-        CLAIM(a_port_that_knows_another_master_is_seen),
-        CLAIM(a_missing_entry_is_seen),
-        CLAIM(a_loop_is_seen),
-        CLAIM(a_cycle_of_dependencies_is_seen),
-        CLAIM(a_hole_in_a_renamed_path_is_seen),
-        CLAIM(a_hole_that_no_pair_falls_into_is_none),
-        CLAIM(a_source_that_uses_a_lid_of_nobody_is_seen),
-        CLAIM(a_cycle_of_renamed_paths_is_seen),
-        CLAIM(a_dead_link_that_nobody_noticed_is_seen),
-        CLAIM(a_node_that_nobody_noticed_is_seen),
-        CLAIM(a_silent_node_belongs_to_nothing),
-        CLAIM(two_masters_are_seen),
-        CLAIM(a_manager_at_work_is_seen),
+        CLAIM(an_inactive_port_is_detected),
+        CLAIM(a_duplicate_lid_is_detected),
+        CLAIM(overlapping_lid_ranges_are_detected),
+        CLAIM(a_port_without_a_lid_is_detected),
+        CLAIM(a_wrong_master_sm_lid_is_detected),
+        CLAIM(a_missing_entry_is_detected),
+        CLAIM(a_loop_is_detected),
+        CLAIM(a_dependency_cycle_is_detected),
+        CLAIM(a_missing_entry_of_a_renamed_path_is_detected),
+        CLAIM(a_missing_entry_that_no_pair_uses_is_ignored),
+        CLAIM(a_path_with_an_unassigned_lid_is_detected),
+        CLAIM(a_cycle_of_renamed_paths_is_detected),
+        CLAIM(an_undiscovered_link_failure_is_detected),
+        CLAIM(an_undiscovered_node_is_detected),
+        CLAIM(a_mute_node_belongs_to_no_part),
+        CLAIM(two_masters_are_detected),
+        CLAIM(a_busy_manager_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

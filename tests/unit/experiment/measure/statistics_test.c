@@ -1,4 +1,4 @@
-/* Statistics in constant memory: against exact answers, and against their own promises. */
+/* Statistics in constant memory, compared with exact results and with the documented errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static void small_values_are_counted_exactly(void **state)
     histogram_release(&histogram);
 }
 
-static void the_ends_of_64_bits_fit(void **state)
+static void extreme_64_bit_values_fit(void **state)
 {
     struct histogram histogram = {0};
     (void)state;
@@ -107,7 +107,7 @@ static void the_ends_of_64_bits_fit(void **state)
 
 /* ---- batches ---- */
 
-static void batches_keep_the_mean_whatever_their_number(void **state)
+static void batches_keep_the_mean_for_any_number_of_values(void **state)
 {
     struct batches batches = {0};
     (void)state;
@@ -121,8 +121,8 @@ static void batches_keep_the_mean_whatever_their_number(void **state)
     assert_near(mean, 32767.5, 1e-12);
 }
 
-/* 95 of 100 intervals hold the true mean; 85 would be bad luck that happens once in 10^5. */
-static void intervals_hold_the_mean_as_often_as_they_say(void **state)
+/* 95 of 100 intervals contain the true mean; 85 or fewer have a probability of about 1e-5. */
+static void confidence_intervals_contain_the_mean_in_95_percent(void **state)
 {
     unsigned hits = 0;
     (void)state;
@@ -141,7 +141,7 @@ static void intervals_hold_the_mean_as_often_as_they_say(void **state)
     assert_in_range(hits, 86, 99);
 }
 
-static void too_few_values_have_no_interval(void **state)
+static void few_values_have_no_interval(void **state)
 {
     struct batches batches = {0};
     (void)state;
@@ -162,7 +162,7 @@ static struct batches noise_with_slope(double slope)
     return batches;
 }
 
-static void only_what_rises_has_a_trend(void **state)
+static void only_rising_values_have_a_trend(void **state)
 {
     struct batches flat = noise_with_slope(0), rising = noise_with_slope(0.1);
     struct batches falling = noise_with_slope(-0.1), hardly = noise_with_slope(0.005);
@@ -176,7 +176,7 @@ static void only_what_rises_has_a_trend(void **state)
 
 /* ---- buckets ---- */
 
-static void buckets_widen_and_lose_nothing(void **state)
+static void buckets_widen_without_losing_values(void **state)
 {
     struct buckets buckets;
     double sum = 0, other = 0;
@@ -201,7 +201,7 @@ static void buckets_widen_and_lose_nothing(void **state)
 
 /* ---- verdicts ---- */
 
-static void verdicts_follow_their_rule(void **state)
+static void verdicts_follow_the_documented_rules(void **state)
 {
     struct batches flat = noise_with_slope(0), rising = noise_with_slope(0.1);
     struct steady_window window = {.made = 10000, .delivered = 9990, .latency = &flat};
@@ -222,17 +222,17 @@ static void verdicts_follow_their_rule(void **state)
     assert_int_equal(steady_judge(&window), STEADY_SATURATED);
     window.delivered = 999;
     assert_int_equal(steady_judge(&window), STEADY_UNKNOWN);
-    assert_non_null(strstr(steady_text(STEADY_UNKNOWN, &window, text), "too little to tell: 999"));
+    assert_non_null(strstr(steady_text(STEADY_UNKNOWN, &window, text), "unknown: 999"));
 }
 
 /* ---- stops ---- */
 
-static void stops_are_counted_for_one_and_for_all(void **state)
+static void stopped_time_is_counted_for_any_and_for_all_senders(void **state)
 {
     struct stoppage stoppage = {0};
     const uint64_t s = UINT64_C(1000000000000);
     (void)state;
-    stoppage_change(&stoppage, 0, true); /* before anybody counts */
+    stoppage_change(&stoppage, 0, true); /* before counting starts */
     stoppage_begin(&stoppage, 10 * s, 2, 0);
     stoppage_change(&stoppage, 11 * s, false);
     stoppage_change(&stoppage, 12 * s, false);
@@ -245,12 +245,12 @@ static void stops_are_counted_for_one_and_for_all(void **state)
     assert_near(figures.all, 2, 1e-12);
     assert_near(figures.all_longest, 2, 1e-12);
     assert_near(figures.mean, 3.5, 1e-12);
-    figures = stoppage_figures(&stoppage, 30 * s); /* asking changes nothing */
+    figures = stoppage_figures(&stoppage, 30 * s); /* reading does not change the state */
     assert_near(figures.any_longest, 10, 1e-12);
     assert_near(figures.any, 14, 1e-12);
 }
 
-static void means_have_students_interval(void **state)
+static void means_have_a_student_t_interval(void **state)
 {
     (void)state;
     const double values[] = {1, NAN, 2, 3};
@@ -269,15 +269,15 @@ int main(void)
         cmocka_unit_test(deviations_survive_large_offsets),
         cmocka_unit_test(percentiles_are_within_half_a_percent),
         cmocka_unit_test(small_values_are_counted_exactly),
-        cmocka_unit_test(the_ends_of_64_bits_fit),
-        cmocka_unit_test(batches_keep_the_mean_whatever_their_number),
-        cmocka_unit_test(intervals_hold_the_mean_as_often_as_they_say),
-        cmocka_unit_test(too_few_values_have_no_interval),
-        cmocka_unit_test(only_what_rises_has_a_trend),
-        cmocka_unit_test(buckets_widen_and_lose_nothing),
-        cmocka_unit_test(verdicts_follow_their_rule),
-        cmocka_unit_test(means_have_students_interval),
-        cmocka_unit_test(stops_are_counted_for_one_and_for_all),
+        cmocka_unit_test(extreme_64_bit_values_fit),
+        cmocka_unit_test(batches_keep_the_mean_for_any_number_of_values),
+        cmocka_unit_test(confidence_intervals_contain_the_mean_in_95_percent),
+        cmocka_unit_test(few_values_have_no_interval),
+        cmocka_unit_test(only_rising_values_have_a_trend),
+        cmocka_unit_test(buckets_widen_without_losing_values),
+        cmocka_unit_test(verdicts_follow_the_documented_rules),
+        cmocka_unit_test(means_have_a_student_t_interval),
+        cmocka_unit_test(stopped_time_is_counted_for_any_and_for_all_senders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

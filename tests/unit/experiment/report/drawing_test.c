@@ -1,4 +1,4 @@
-/* Pictures in text, and figures as JSON and CSV. */
+/* Text graphics, and figures as JSON and CSV. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void assert_drawn(struct text *out, const char *expected)
     text_clear(out);
 }
 
-static void bars_lie_where_their_time_is(void **state)
+static void bars_cover_their_time(void **state)
 {
     struct text out = {0};
     (void)state;
@@ -30,7 +30,7 @@ static void bars_lie_where_their_time_is(void **state)
     assert_drawn(&out, "  ###");
     drawing_bar(&canvas, 100 * TIME_MS, 200 * TIME_MS, &out);
     assert_drawn(&out, "##########");
-    drawing_bar(&canvas, 155 * TIME_MS, 155 * TIME_MS, &out); /* nothing still shows */
+    drawing_bar(&canvas, 155 * TIME_MS, 155 * TIME_MS, &out); /* an empty interval is visible */
     assert_drawn(&out, "     #");
     drawing_bar(&canvas, 0, 110 * TIME_MS, &out);
     assert_drawn(&out, "#");
@@ -48,7 +48,7 @@ static void make_series(struct results *results, const double *values, size_t co
         results_add_point(results, series, (100 + 10 * i) * TIME_MS, values[i]);
 }
 
-static void rates_are_as_high_as_they_are(void **state)
+static void rates_have_proportional_heights(void **state)
 {
     static const double values[] = {0, 1, 2, 4, 8, 8, 6, 0.1, 0, 4};
     struct results results = {0};
@@ -67,7 +67,7 @@ static void rates_are_as_high_as_they_are(void **state)
     results_release(&results);
 }
 
-static void totals_show_what_came_to_them(void **state)
+static void running_totals_show_their_increase(void **state)
 {
     static const double values[] = {0, 0, 10, 10, 20, 60, 60, 60, 60, 60};
     struct results results = {0};
@@ -82,7 +82,7 @@ static void totals_show_what_came_to_them(void **state)
     results_release(&results);
 }
 
-static void figures_and_series_are_text(void **state)
+static void figures_and_series_become_json_and_csv(void **state)
 {
     struct results results = {0};
     struct text out = {0};
@@ -112,10 +112,10 @@ static void figures_and_series_are_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bars_lie_where_their_time_is),
-        cmocka_unit_test(rates_are_as_high_as_they_are),
-        cmocka_unit_test(totals_show_what_came_to_them),
-        cmocka_unit_test(figures_and_series_are_text),
+        cmocka_unit_test(bars_cover_their_time),
+        cmocka_unit_test(rates_have_proportional_heights),
+        cmocka_unit_test(running_totals_show_their_increase),
+        cmocka_unit_test(figures_and_series_become_json_and_csv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

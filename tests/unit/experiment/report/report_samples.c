@@ -104,7 +104,7 @@ static void add_figures(struct results *results)
         results_set(results, figures[i].name, figures[i].value, figures[i].unit);
 }
 
-static void add_story(struct run_record *record, const char *hostile)
+static void add_record(struct run_record *record, const char *hostile)
 {
     const char *extra = hostile ? hostile : "";
     record->file = "death.weft";
@@ -115,14 +115,15 @@ static void add_story(struct run_record *record, const char *hostile)
     record->lost = 3;
     record->switches = 16;
     record->adapters = 14;
-    run_record_tell(record, RUN_RECORD_EVENT, 0, "S1", "master, priority 0 %s", extra);
-    run_record_tell(record, RUN_RECORD_EVENT, 123 * TIME_MS, "S1", "the subnet is as wanted");
-    run_record_tell(record, RUN_RECORD_ACTION, 60100 * TIME_MS, "scenario", "fail switch S15");
-    run_record_tell(record, RUN_RECORD_EVENT, 60181200 * TIME_US, "S1",
-                    "S3 says that a port changed %s", extra);
-    run_record_tell(record, RUN_RECORD_ALARM, 60182 * TIME_MS, "S1",
-                    "15 has gone, with 1 adapter %s", extra);
-    run_record_tell(record, RUN_RECORD_EVENT, 60303 * TIME_MS, "S1", "the subnet is as wanted");
+    run_record_add_event(record, RUN_RECORD_EVENT, 0, "S1", "master, priority 0 %s", extra);
+    run_record_add_event(record, RUN_RECORD_EVENT, 123 * TIME_MS, "S1", "the subnet is as wanted");
+    run_record_add_event(record, RUN_RECORD_ACTION, 60100 * TIME_MS, "scenario", "fail switch S15");
+    run_record_add_event(record, RUN_RECORD_EVENT, 60181200 * TIME_US, "S1",
+                         "S3 says that a port changed %s", extra);
+    run_record_add_event(record, RUN_RECORD_ALARM, 60182 * TIME_MS, "S1",
+                         "15 has gone, with 1 adapter %s", extra);
+    run_record_add_event(record, RUN_RECORD_EVENT, 60303 * TIME_MS, "S1",
+                         "the subnet is as wanted");
     struct run_record_change changes[] = {
         {.who = "S1",
          .cause = "first look",
@@ -176,7 +177,7 @@ void sample_run(const char *path, size_t points, const char *hostile)
         results_add_point(&results, results_series(&results, hostile, hostile), TIME_S, 1);
     }
     add_series(&results, points);
-    add_story(&record, hostile);
+    add_record(&record, hostile);
     struct result_run run = {
         .seed = 7,
         .replay = "weft sim death.weft --seed 7",

@@ -1,14 +1,13 @@
-/* Runs and sweeps that never were, for tests of reports: what they measured is made up, the fabric
- * and all formats are real. */
+/* Synthetic runs and sweeps for tests of reports: invented values in real formats. */
 #ifndef WEFT_TESTS_REPORT_SAMPLES_H
 #define WEFT_TESTS_REPORT_SAMPLES_H
 
 #include <stddef.h>
 
-/* A switch dies under traffic, the manager heals the fabric: one run with `points` samples in each
- * series. `hostile` puts it into every text; NULL: none. */
+/* A switch fails under traffic and the manager repairs the tables: one run with `points` samples in
+ * each series. `hostile` is inserted into every text; NULL: none. */
 void sample_run(const char *path, size_t points, const char *hostile);
-/* A run that measured nothing at all. */
+/* A run without results. */
 void sample_empty_run(const char *path);
 /* Three engines, eight rates, three repetitions; the last rates saturate, one run failed. */
 void sample_sweep(const char *path);

@@ -1,4 +1,4 @@
-/* Reports on runs and sweeps: what they say, and that nothing in a store can break a page. */
+/* Reports on runs and sweeps: their content, and escaping of everything that a store contains. */
 #include "experiment/report/report.h"
 
 #include "base/time.h"
@@ -23,7 +23,7 @@ static const char hostile[] = "</style><script>alert('x')</script> & \"\x01\xff`
 static char folder[] = "/tmp/weft-report-XXXXXX";
 static char store_path[64];
 
-/* A store with its runs, and what is read of it. */
+/* A store with its runs, and the first run. */
 struct opened {
     struct result_store *store;
     struct result_runs runs;
@@ -78,23 +78,23 @@ static size_t occurrences(const char *text, const char *part)
 
 /* ---- a run ---- */
 
-static void a_run_is_told_in_one_sentence(void **state)
+static void the_verdict_is_one_sentence(void **state)
 {
     struct text html = {0};
     (void)state;
     sample_run(store_path, 500, NULL);
     page_of_run(&html);
-    assert_non_null(strstr(html.data,
-                           "Both checks hold; after “fail switch S15” at 60.1 s the subnet was as "
-                           "wanted again within 203 ms; 13,106 of 418,220 packets were lost "
-                           "(3.13 %)."));
+    assert_non_null(strstr(
+        html.data, "Both checks hold; after “fail switch S15” at 60.1 s the subnet recovered "
+                   "within 203 ms; 13,106 of 418,220 packets were lost "
+                   "(3.13 %)."));
     text_release(&html);
 }
 
-static void a_page_has_all_its_parts(void **state)
+static void a_page_has_all_sections(void **state)
 {
     static const char *const parts[] = {"The fabric",
-                                        "What happened when",
+                                        "Timeline",
                                         "compute 105 ms",
                                         "Packets lost, by cause",
                                         "<td>dead node</td>",
@@ -110,11 +110,11 @@ static void a_page_has_all_its_parts(void **state)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!strstr(html.data, parts[i]))
             fail_msg("'%s' is missing", parts[i]);
-    assert_null(strstr(html.data, "lifetime")); /* nothing was lost that way */
+    assert_null(strstr(html.data, "lifetime")); /* no packet was lost for this cause */
     text_release(&html);
 }
 
-static void a_page_needs_nothing_else(void **state)
+static void a_page_is_self_contained(void **state)
 {
     struct text html = {0};
     (void)state;
@@ -142,7 +142,7 @@ static void the_same_store_gives_the_same_bytes(void **state)
     text_release(&two);
 }
 
-static void hostile_names_stay_text(void **state)
+static void names_are_escaped(void **state)
 {
     struct text html = {0};
     (void)state;
@@ -155,7 +155,7 @@ static void hostile_names_stay_text(void **state)
     text_release(&html);
 }
 
-static void many_points_make_no_large_page(void **state)
+static void many_points_do_not_make_a_large_page(void **state)
 {
     struct text html = {0};
     (void)state;
@@ -175,7 +175,7 @@ static void a_run_without_results_has_a_page(void **state)
     text_release(&html);
 }
 
-static void a_run_that_came_to_no_end_says_why(void **state)
+static void a_failed_run_shows_its_error(void **state)
 {
     struct result_store *store;
     struct text html = {0};
@@ -187,11 +187,11 @@ static void a_run_that_came_to_no_end_says_why(void **state)
     assert_int_equal(result_store_add(store, &run, NULL, NULL, &err), 0);
     result_store_close(store);
     page_of_run(&html);
-    assert_non_null(strstr(html.data, "came to no end: out of &lt;memory&gt;"));
+    assert_non_null(strstr(html.data, "The run failed: out of &lt;memory&gt;"));
     text_release(&html);
 }
 
-static void a_directory_gets_its_page(void **state)
+static void report_write_run_writes_the_page(void **state)
 {
     char path[80];
     struct err err;
@@ -227,7 +227,7 @@ static void csv_has_figures_and_points(void **state)
     close_store(&opened);
 }
 
-static void csv_fields_are_quoted_where_they_must_be(void **state)
+static void csv_fields_are_quoted_if_needed(void **state)
 {
     struct text out = {0};
     (void)state;
@@ -249,7 +249,8 @@ static void tell(struct told *told)
 {
     *told = (struct told){0};
     told->record.end = 100 * TIME_MS;
-    run_record_tell(&told->record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario", "fail switch S3");
+    run_record_add_event(&told->record, RUN_RECORD_ACTION, 40 * TIME_MS, "scenario",
+                         "fail switch S3");
     struct run_record_change changes[] = {
         {.who = "S0", .cause = "start", .begin = 0, .routed = 2 * TIME_MS, .end = 3 * TIME_MS},
         {.who = "S0",
@@ -272,7 +273,7 @@ static void untell(struct told *told)
     run_record_release(&told->record);
 }
 
-static void phases_follow_each_other_without_a_gap(void **state)
+static void phases_are_contiguous(void **state)
 {
     static const uint64_t expected[PHASE_KINDS] = {5 * TIME_MS, 2 * TIME_MS, 8 * TIME_MS,
                                                    2 * TIME_MS};
@@ -293,7 +294,7 @@ static void phases_follow_each_other_without_a_gap(void **state)
     untell(&told);
 }
 
-static void windows_show_a_change_and_what_surrounds_it(void **state)
+static void windows_show_a_change_with_a_margin(void **state)
 {
     struct told told;
     struct windows windows = {0};
@@ -308,7 +309,7 @@ static void windows_show_a_change_and_what_surrounds_it(void **state)
     untell(&told);
 }
 
-static void of_a_late_traffic_only_its_time_is_shown(void **state)
+static void the_window_begins_with_late_traffic(void **state)
 {
     struct told told;
     struct windows windows = {0};
@@ -325,7 +326,7 @@ static void of_a_late_traffic_only_its_time_is_shown(void **state)
     untell(&told);
 }
 
-static void no_line_bridges_a_long_pause(void **state)
+static void a_long_pause_is_a_gap(void **state)
 {
     struct told told;
     struct chart charts[TIMELINE_PANELS];
@@ -345,7 +346,7 @@ static void no_line_bridges_a_long_pause(void **state)
     untell(&told);
 }
 
-static void losses_by_sample_are_added_up(void **state)
+static void sampled_losses_become_a_running_total(void **state)
 {
     struct told told;
     struct chart charts[TIMELINE_PANELS];
@@ -365,7 +366,7 @@ static void losses_by_sample_are_added_up(void **state)
 
 /* ---- a sweep ---- */
 
-static void a_sweep_chooses_what_varies(void **state)
+static void the_default_choice_is_what_varies(void **state)
 {
     struct opened opened;
     struct report_sweep *sweep = read_sweep(&opened, &(struct report_choice){0});
@@ -373,7 +374,7 @@ static void a_sweep_chooses_what_varies(void **state)
     assert_string_equal(sweep->parameters.items[sweep->x_parameter].name, "rate");
     assert_int_equal(sweep->by.count, 1);
     assert_string_equal(sweep->parameters.items[sweep->by.items[0]].name, "engine");
-    for (size_t i = 0; i < sweep->y.count; i++) /* the same in all points: not worth a curve */
+    for (size_t i = 0; i < sweep->y.count; i++) /* constant figures have no curve */
         assert_string_not_equal(sweep->figures.items[sweep->y.items[i]].name, "adapters");
     assert_int_equal(sweep->points.count, 24);
     assert_int_equal(sweep->finished.count, 71);
@@ -405,7 +406,7 @@ static void curves_have_means_intervals_and_saturation(void **state)
     close_store(&opened);
 }
 
-static void one_figure_can_be_drawn_over_another(void **state)
+static void a_figure_can_be_the_x_axis(void **state)
 {
     struct opened opened;
     const char *const y[] = {"latency.mean"};
@@ -422,7 +423,7 @@ static void one_figure_can_be_drawn_over_another(void **state)
     close_store(&opened);
 }
 
-static void words_on_the_x_axis_become_bars(void **state)
+static void words_on_the_x_axis_become_categories(void **state)
 {
     struct opened opened;
     const char *const y[] = {"latency.mean"};
@@ -441,7 +442,7 @@ static void words_on_the_x_axis_become_bars(void **state)
     close_store(&opened);
 }
 
-static void a_wrong_name_gets_the_nearest(void **state)
+static void an_unknown_name_suggests_the_nearest(void **state)
 {
     struct opened opened;
     struct report_sweep *sweep;
@@ -473,7 +474,7 @@ static void a_sweeps_page_lists_failures_with_their_replay(void **state)
     report_sweep_page(sweep, &page);
     page_finish(&page, &html);
     assert_true(markup_is_well_formed(html.data));
-    assert_non_null(strstr(html.data, "1 of 72 runs came to no end"));
+    assert_non_null(strstr(html.data, "1 of 72 runs failed"));
     assert_non_null(strstr(html.data, "it took more than 60s"));
     assert_non_null(strstr(html.data, "weft sim load.weft --set sm.engine=fera"));
     assert_int_equal(occurrences(html.data, "<svg class=\"chart\""), sweep->y.count);
@@ -501,7 +502,7 @@ static void a_sweeps_table_fits_a_terminal(void **state)
     close_store(&opened);
 }
 
-static void a_sweeps_csv_has_a_line_a_point(void **state)
+static void the_csv_of_a_sweep_has_one_line_for_each_point(void **state)
 {
     struct opened opened;
     struct report_sweep *sweep = read_sweep(&opened, &(struct report_choice){0});
@@ -535,30 +536,30 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_told_in_one_sentence),
-        cmocka_unit_test(a_page_has_all_its_parts),
-        cmocka_unit_test(a_page_needs_nothing_else),
+        cmocka_unit_test(the_verdict_is_one_sentence),
+        cmocka_unit_test(a_page_has_all_sections),
+        cmocka_unit_test(a_page_is_self_contained),
         cmocka_unit_test(the_same_store_gives_the_same_bytes),
-        cmocka_unit_test(hostile_names_stay_text),
-        cmocka_unit_test(many_points_make_no_large_page),
+        cmocka_unit_test(names_are_escaped),
+        cmocka_unit_test(many_points_do_not_make_a_large_page),
         cmocka_unit_test(a_run_without_results_has_a_page),
-        cmocka_unit_test(a_run_that_came_to_no_end_says_why),
-        cmocka_unit_test(a_directory_gets_its_page),
+        cmocka_unit_test(a_failed_run_shows_its_error),
+        cmocka_unit_test(report_write_run_writes_the_page),
         cmocka_unit_test(csv_has_figures_and_points),
-        cmocka_unit_test(csv_fields_are_quoted_where_they_must_be),
-        cmocka_unit_test(phases_follow_each_other_without_a_gap),
-        cmocka_unit_test(windows_show_a_change_and_what_surrounds_it),
-        cmocka_unit_test(of_a_late_traffic_only_its_time_is_shown),
-        cmocka_unit_test(no_line_bridges_a_long_pause),
-        cmocka_unit_test(losses_by_sample_are_added_up),
-        cmocka_unit_test(a_sweep_chooses_what_varies),
+        cmocka_unit_test(csv_fields_are_quoted_if_needed),
+        cmocka_unit_test(phases_are_contiguous),
+        cmocka_unit_test(windows_show_a_change_with_a_margin),
+        cmocka_unit_test(the_window_begins_with_late_traffic),
+        cmocka_unit_test(a_long_pause_is_a_gap),
+        cmocka_unit_test(sampled_losses_become_a_running_total),
+        cmocka_unit_test(the_default_choice_is_what_varies),
         cmocka_unit_test(curves_have_means_intervals_and_saturation),
-        cmocka_unit_test(one_figure_can_be_drawn_over_another),
-        cmocka_unit_test(words_on_the_x_axis_become_bars),
-        cmocka_unit_test(a_wrong_name_gets_the_nearest),
+        cmocka_unit_test(a_figure_can_be_the_x_axis),
+        cmocka_unit_test(words_on_the_x_axis_become_categories),
+        cmocka_unit_test(an_unknown_name_suggests_the_nearest),
         cmocka_unit_test(a_sweeps_page_lists_failures_with_their_replay),
         cmocka_unit_test(a_sweeps_table_fits_a_terminal),
-        cmocka_unit_test(a_sweeps_csv_has_a_line_a_point),
+        cmocka_unit_test(the_csv_of_a_sweep_has_one_line_for_each_point),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

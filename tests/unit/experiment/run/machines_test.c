@@ -1,5 +1,4 @@
-/* Virtual machines in scenarios: what statements mean, what becomes of machines, and that the
- * checks about them can fail. */
+/* Virtual machines in scenarios: statements, figures, and checks that can fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int play(const char *text, struct run_record *record, struct err *err)
+static int run_text(const char *text, struct run_record *record, struct err *err)
 {
     struct run_options options = {0};
     struct scenario scenario;
@@ -27,12 +26,12 @@ static int play(const char *text, struct run_record *record, struct err *err)
     return status;
 }
 
-static struct run_record play_well(const char *text)
+static struct run_record run_ok(const char *text)
 {
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, &record, &err) != 0)
+    if (run_text(text, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
     return record;
 }
@@ -42,14 +41,14 @@ static void assert_refused(const char *text, const char *expected)
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &record, &err), -EINVAL);
+    assert_int_equal(run_text(text, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (!strstr(message, expected))
         fail_msg("'%s' is refused with: %s", text, message);
     run_record_release(&record);
 }
 
-/* With 12 hypervisors, H0 to H11, 3 at a leaf. */
+/* 12 hypervisors, H0 to H11, 3 at each leaf. */
 #define TREE  "topology fattree m=3,4 w=1,2 vfs=3\n"
 #define THERE TREE "sm H0\nrun until settled\n"
 
@@ -77,7 +76,7 @@ static void assert_all_hold(const struct run_record *record)
     assert_true(record->checks.count > 0);
 }
 
-static void statements_about_machines_have_one_meaning(void **state)
+static void vm_statements_are_parsed(void **state)
 {
     struct scenario scenario;
     struct err err = {0};
@@ -100,7 +99,7 @@ static void statements_about_machines_have_one_meaning(void **state)
     scenario_release(&scenario);
 }
 
-static void what_cannot_be_done_is_refused_before_anything_happens(void **state)
+static void impossible_vm_statements_are_refused_before_the_run(void **state)
 {
     (void)state;
     assert_refused(THERE "vm begin a\n", "'begin' is no thing to do with machines");
@@ -109,22 +108,22 @@ static void what_cannot_be_done_is_refused_before_anything_happens(void **state)
     assert_refused(THERE "vm start a at H1-vswitch\n", "is no hypervisor");
     assert_refused(THERE "vm start a at H99\n", "is no node of this fabric");
     assert_refused(THERE "vm start a\nvm migrate a to H1 quickly\n", "is no mode of a move");
-    assert_refused(THERE "vm churn boots 5 per minute\n", "how long?");
-    assert_refused(THERE "vm churn moves 5 per minute for 1s\n", "without 'boots N'");
+    assert_refused(THERE "vm churn boots 5 per minute\n", "no end: ");
+    assert_refused(THERE "vm churn moves 5 per minute for 1s\n", "a churn needs 'boots N'");
     assert_refused(THERE "set vm model other\n", "is no model of machines");
     assert_refused(THERE "set vm colour red\n", "is no setting of machines");
-    assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a place");
-    assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "say a rate");
+    assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a named hypervisor");
+    assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "use 'rate'");
     assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is no hypervisor");
 }
 
-static void a_move_costs_what_its_figures_say(void **state)
+static void figures_match_the_cost_of_a_move(void **state)
 {
     (void)state;
     struct run_record record =
-        play_well(THERE "vm start a at H1\nrun until settled\ncheck machines\n"
-                        "vm migrate a to H10\nrun until settled\n"
-                        "check smps Set(VirtualFunction) == 2\ncheck machines\n");
+        run_ok(THERE "vm start a at H1\nrun until settled\ncheck machines\n"
+                     "vm migrate a to H10\nrun until settled\n"
+                     "check smps Set(VirtualFunction) == 2\ncheck machines\n");
     assert_all_hold(&record);
     assert_true(figure(&record, "vm.a.moves") == 1);
     assert_true(figure(&record, "vm.a.smps.hypervisors") == 2);
@@ -133,14 +132,14 @@ static void a_move_costs_what_its_figures_say(void **state)
     assert_true(figure(&record, "vm.a.switches") <= 6);
     assert_true(figure(&record, "vm.running") == 1);
     assert_true(figure(&record, "vm.start.done") == 1);
-    assert_true(isnan(figure(&record, "vm.a.lost"))); /* nobody sends anything */
+    assert_true(isnan(figure(&record, "vm.a.lost"))); /* there is no traffic */
     run_record_release(&record);
 }
 
 static void packets_follow_a_machine(void **state)
 {
     (void)state;
-    struct run_record record = play_well(
+    struct run_record record = run_ok(
         TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
              "traffic uniform rate 100e3 size 256 from a to H7 start 5ms\nrun until settled\n"
              "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
@@ -152,36 +151,35 @@ static void packets_follow_a_machine(void **state)
     run_record_release(&record);
 }
 
-static void losses_of_others_are_noticed(void **state)
+static void losses_of_machines_that_did_not_move_are_counted(void **state)
 {
     (void)state;
     struct run_record record =
-        play_well(TREE "sm H0\ntraffic uniform rate 1e6 size 256 from H[56] to H[78] start 5ms\n"
-                       "run until settled\nvm start a at H1\nrun 6ms\nfail node H7\nrun for 1ms\n"
-                       "check no-loss-of others\n");
+        run_ok(TREE "sm H0\ntraffic uniform rate 1e6 size 256 from H[56] to H[78] start 5ms\n"
+                    "run until settled\nvm start a at H1\nrun 6ms\nfail node H7\nrun for 1ms\n"
+                    "check no-loss-of others\n");
     assert_int_equal(run_record_failures(&record), 1);
     run_record_release(&record);
 }
 
-static void a_machine_whose_hypervisor_died_is_missed(void **state)
+static void a_machine_of_a_dead_hypervisor_fails_the_check(void **state)
 {
     (void)state;
-    struct run_record record = play_well(THERE "vm start a at H1\nrun until settled\n"
-                                               "fail node H1-vswitch\nrun until settled\n"
-                                               "check machines\n");
+    struct run_record record = run_ok(THERE "vm start a at H1\nrun until settled\n"
+                                            "fail node H1-vswitch\nrun until settled\n"
+                                            "check machines\n");
     assert_int_equal(run_record_failures(&record), 1);
-    assert_non_null(strstr(record.checks.items[0].finding, "is nowhere"));
+    assert_non_null(strstr(record.checks.items[0].finding, "has no function"));
     run_record_release(&record);
 }
 
-static void what_fails_is_told_and_counted(void **state)
+static void failed_orders_are_recorded_and_counted(void **state)
 {
     (void)state;
-    struct run_record record =
-        play_well(THERE "vm start a at H1\nvm start b at H1\nvm start c at H1\n"
-                        "vm start d at H1\nrun until settled\n"
-                        "check vm.failed == 1\ncheck vm.running == 3\n"
-                        "check machines\n");
+    struct run_record record = run_ok(THERE "vm start a at H1\nvm start b at H1\nvm start c at H1\n"
+                                            "vm start d at H1\nrun until settled\n"
+                                            "check vm.failed == 1\ncheck vm.running == 3\n"
+                                            "check machines\n");
     assert_all_hold(&record);
     bool told = false;
     for (size_t i = 0; i < record.events.count; i++)
@@ -191,13 +189,13 @@ static void what_fails_is_told_and_counted(void **state)
     run_record_release(&record);
 }
 
-static void an_order_is_given_to_the_next_master(void **state)
+static void an_order_moves_to_the_next_master(void **state)
 {
     (void)state;
     struct run_record record =
-        play_well(TREE "sm H0 priority 5\nsm H2 poll 10ms\nrun until settled\nvm start a at H1\n"
-                       "run until settled\nvm migrate a to H10\nkill sm H0\nrun until settled\n"
-                       "check master H2\ncheck machines\ncheck vm.a.moves == 1\n");
+        run_ok(TREE "sm H0 priority 5\nsm H2 poll 10ms\nrun until settled\nvm start a at H1\n"
+                    "run until settled\nvm migrate a to H10\nkill sm H0\nrun until settled\n"
+                    "check master H2\ncheck machines\ncheck vm.a.moves == 1\n");
     assert_all_hold(&record);
     run_record_release(&record);
 }
@@ -208,7 +206,7 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
                                      "200ms minimal\nrun until settled\ncheck machines\n"
                                      "check vm.start.done == 19\ncheck vm.running == 10\n";
     (void)state;
-    struct run_record one = play_well(text), two = play_well(text);
+    struct run_record one = run_ok(text), two = run_ok(text);
     assert_all_hold(&one);
     assert_true(one.hash == two.hash);
     assert_true(figure(&one, "vm.move.done") >= 5);
@@ -217,10 +215,10 @@ static void a_churn_is_the_same_for_the_same_seed(void **state)
     run_record_release(&two);
 }
 
-static void what_machines_do_is_kept_over_time(void **state)
+static void machines_have_series(void **state)
 {
     (void)state;
-    struct run_record record = play_well(
+    struct run_record record = run_ok(
         TREE "sm H0\ntraffic uniform rate 100e3 size 256 from H[56] to a start 5ms\n"
              "collect vm.running as all called running\ncollect vm.moves as all called moves\n"
              "collect vm.smps as samples 1ms called smps\ncollect vm.pause as max from 0s\n"
@@ -244,14 +242,14 @@ static void what_machines_do_is_kept_over_time(void **state)
     assert_refused(THERE "collect vm.running of H1 as max\n", "there is no 'vm.running' of a node");
 }
 
-static void at_a_shared_port_every_peer_asks_again(void **state)
+static void every_peer_queries_again_at_a_shared_port(void **state)
 {
     (void)state;
-    struct run_record record = play_well(
-        "topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
-        "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
-        "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
-        "check smps Set == 0\n");
+    struct run_record record =
+        run_ok("topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
+               "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
+               "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
+               "check smps Set == 0\n");
     assert_all_hold(&record);
     assert_true(figure(&record, "vm.queries") == 3);
     assert_true(figure(&record, "vm.queries.time.most") > 0);
@@ -262,17 +260,17 @@ static void at_a_shared_port_every_peer_asks_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statements_about_machines_have_one_meaning),
-        cmocka_unit_test(what_cannot_be_done_is_refused_before_anything_happens),
-        cmocka_unit_test(a_move_costs_what_its_figures_say),
+        cmocka_unit_test(vm_statements_are_parsed),
+        cmocka_unit_test(impossible_vm_statements_are_refused_before_the_run),
+        cmocka_unit_test(figures_match_the_cost_of_a_move),
         cmocka_unit_test(packets_follow_a_machine),
-        cmocka_unit_test(losses_of_others_are_noticed),
-        cmocka_unit_test(a_machine_whose_hypervisor_died_is_missed),
-        cmocka_unit_test(what_fails_is_told_and_counted),
-        cmocka_unit_test(an_order_is_given_to_the_next_master),
+        cmocka_unit_test(losses_of_machines_that_did_not_move_are_counted),
+        cmocka_unit_test(a_machine_of_a_dead_hypervisor_fails_the_check),
+        cmocka_unit_test(failed_orders_are_recorded_and_counted),
+        cmocka_unit_test(an_order_moves_to_the_next_master),
         cmocka_unit_test(a_churn_is_the_same_for_the_same_seed),
-        cmocka_unit_test(what_machines_do_is_kept_over_time),
-        cmocka_unit_test(at_a_shared_port_every_peer_asks_again),
+        cmocka_unit_test(machines_have_series),
+        cmocka_unit_test(every_peer_queries_again_at_a_shared_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

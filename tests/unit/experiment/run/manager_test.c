@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void managers_keys_are_those_of_the_configuration(void **state)
+static void keys_of_managers_exist_in_the_configuration(void **state)
 {
     const char *const *names = manager_keys;
     (void)state;
@@ -28,7 +28,7 @@ static void managers_keys_are_those_of_the_configuration(void **state)
     }
 }
 
-static void managers_settings_are_taken_or_refused(void **state)
+static void settings_of_managers_are_accepted_or_refused(void **state)
 {
     struct config config;
     struct err err = {0};
@@ -49,8 +49,8 @@ static void managers_settings_are_taken_or_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(managers_keys_are_those_of_the_configuration),
-        cmocka_unit_test(managers_settings_are_taken_or_refused),
+        cmocka_unit_test(keys_of_managers_exist_in_the_configuration),
+        cmocka_unit_test(settings_of_managers_are_accepted_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Runs with traffic: what is measured, and that measuring changes nothing. */
+/* Runs with traffic: figures and series, which do not change the simulation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 
 static const char *const *settings; /* of the command line, ended by NULL; NULL: none */
 
-static int play(const char *text, const struct run_options *options, struct run_record *record,
-                struct err *err)
+static int run_text(const char *text, const struct run_options *options, struct run_record *record,
+                    struct err *err)
 {
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
@@ -29,19 +29,19 @@ static int play(const char *text, const struct run_options *options, struct run_
     return status;
 }
 
-static struct run_record play_with(const char *text, const struct run_options *options)
+static struct run_record run_with(const char *text, const struct run_options *options)
 {
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, options, &record, &err) != 0)
+    if (run_text(text, options, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
     return record;
 }
 
-static struct run_record play_well(const char *text)
+static struct run_record run_ok(const char *text)
 {
-    return play_with(text, &(struct run_options){0});
+    return run_with(text, &(struct run_options){0});
 }
 
 static void assert_refused(const char *text, const char *expected)
@@ -49,7 +49,7 @@ static void assert_refused(const char *text, const char *expected)
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &(struct run_options){0}, &record, &err), -EINVAL);
+    assert_int_equal(run_text(text, &(struct run_options){0}, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (strncmp(message, expected, strlen(expected)) != 0)
         fail_msg("it is refused with: %s", message);
@@ -109,13 +109,13 @@ static void assert_verdict(const struct run_record *record, const char *text)
 
 /* ---- figures ---- */
 
-static void packets_are_counted_and_accounted_for(void **state)
+static void packets_are_counted_and_conserved(void **state)
 {
     struct run_record record =
-        play_well(NET "traffic uniform rate 100e3 start 10ms stop 30ms\nrun 40ms\n"
-                      "check conserved\ncheck lost = 0\ncheck delivered >= 1000\n"
-                      "check latency <= 1ns\ncheck latency <= 5\n"
-                      "check lost <= 5us\ncheck latensy.mean <= 5us\n");
+        run_ok(NET "traffic uniform rate 100e3 start 10ms stop 30ms\nrun 40ms\n"
+                   "check conserved\ncheck lost = 0\ncheck delivered >= 1000\n"
+                   "check latency <= 1ns\ncheck latency <= 5\n"
+                   "check lost <= 5us\ncheck latensy.mean <= 5us\n");
     (void)state;
     assert_near(figure(&record, "made"), 14000, 0.05);
     assert_true(figure(&record, "made") == figure(&record, "delivered"));
@@ -140,16 +140,16 @@ static void packets_are_counted_and_accounted_for(void **state)
     run_record_release(&record);
 }
 
-static void only_the_window_is_measured(void **state)
+static void rates_are_those_of_the_window(void **state)
 {
-    struct run_record record = play_well(NET "traffic uniform rate 100e3 start 10ms\n"
-                                             "traffic gather hot H4 load 1 start 31ms\n"
-                                             "measure from 20ms to 30ms\nrun 33ms\n");
+    struct run_record record = run_ok(NET "traffic uniform rate 100e3 start 10ms\n"
+                                          "traffic gather hot H4 load 1 start 31ms\n"
+                                          "measure from 20ms to 30ms\nrun 33ms\n");
     (void)state;
     assert_near(figure(&record, "offered"), 700e3, 0.05);
     assert_near(figure(&record, "accepted"), 700e3, 0.05);
     assert_near(figure(&record, "offered.node"), 100e3, 0.05);
-    assert_true(figure(&record, "latency.max") < 10e-6); /* before it gets crowded */
+    assert_true(figure(&record, "latency.max") < 10e-6); /* before queues build up */
     assert_near(figure(&record, "window.to"), 0.03, 1e-9);
     assert_true(figure(&record, "steady") == 1);
     assert_true(figure(&record, "saturated") == 0);
@@ -162,31 +162,31 @@ static void only_the_window_is_measured(void **state)
     run_record_release(&record);
 }
 
-static void too_much_is_called_saturated(void **state)
+static void overload_is_saturated(void **state)
 {
-    struct run_record record = play_well(NET "traffic uniform load 1.5 start 10ms\n"
-                                             "measure from 12ms\nrun 15ms\n");
+    struct run_record record = run_ok(NET "traffic uniform load 1.5 start 10ms\n"
+                                          "measure from 12ms\nrun 15ms\n");
     (void)state;
     assert_true(figure(&record, "saturated") == 1);
     assert_true(figure(&record, "steady") == 0);
     assert_verdict(&record, "saturated: of ");
     assert_true(figure(&record, "accepted") < 0.9 * figure(&record, "offered"));
     run_record_release(&record);
-    record = play_well(NET "traffic ring arrivals saturated start 10ms\nrun 15ms\n");
+    record = run_ok(NET "traffic ring arrivals saturated start 10ms\nrun 15ms\n");
     assert_verdict(&record, "always have one more");
     assert_true(figure(&record, "saturated") == 1);
     run_record_release(&record);
-    record = play_well(NET "traffic uniform rate 1000 start 10ms\nrun 15ms\n");
-    assert_verdict(&record, "too little to tell");
+    record = run_ok(NET "traffic uniform rate 1000 start 10ms\nrun 15ms\n");
+    assert_verdict(&record, "unknown: ");
     assert_false(has_figure(&record, "steady"));
     run_record_release(&record);
 }
 
-static void traffic_starts_and_stops_on_demand(void **state)
+static void actions_start_and_stop_traffic(void **state)
 {
-    struct run_record record = play_well(NET "traffic uniform rate 100e3 stopped\nrun 10ms\n"
-                                             "start traffic 1\nrun 20ms\nstop traffic 1\nrun 30ms\n"
-                                             "start traffic 1\nrun 40ms\n");
+    struct run_record record = run_ok(NET "traffic uniform rate 100e3 stopped\nrun 10ms\n"
+                                          "start traffic 1\nrun 20ms\nstop traffic 1\nrun 30ms\n"
+                                          "start traffic 1\nrun 40ms\n");
     (void)state;
     assert_near(figure(&record, "made"), 14000, 0.05);
     assert_near(figure(&record, "window.from"), 0.01, 1e-9);
@@ -211,10 +211,9 @@ static void the_command_line_sets_traffic(void **state)
     const char *line[] = {"traffic.rate=200e3", "traffic.2.size=512", NULL};
     struct run_options options = {0};
     settings = line;
-    struct run_record record =
-        play_with(NET "traffic uniform load 0.9 start 10ms from H4\n"
-                      "traffic uniform rate 5 start 10ms from H7\nrun 20ms\n",
-                  &options);
+    struct run_record record = run_with(NET "traffic uniform load 0.9 start 10ms from H4\n"
+                                            "traffic uniform rate 5 start 10ms from H7\nrun 20ms\n",
+                                        &options);
     struct err err = {0};
     (void)state;
     assert_near(figure(&record, "made"), 4000, 0.1);
@@ -222,12 +221,12 @@ static void the_command_line_sets_traffic(void **state)
     assert_near(mean, 384, 0.1);
     run_record_release(&record);
     line[1] = "traffic.3.size=512";
-    assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
+    assert_int_equal(run_text(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
     assert_string_equal(err.file, "--set traffic.3.size=512");
     assert_non_null(strstr(err.message, "there are 1 'traffic'"));
     run_record_release(&record);
     line[1] = "traffic.sice=512";
-    assert_int_equal(play(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
+    assert_int_equal(run_text(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
     assert_non_null(strstr(err.message, "did you mean 'size'?"));
     run_record_release(&record);
     settings = NULL;
@@ -235,9 +234,9 @@ static void the_command_line_sets_traffic(void **state)
 
 /* ---- collecting ---- */
 
-static void statistics_are_kept_as_asked(void **state)
+static void collect_statements_keep_each_form(void **state)
 {
-    struct run_record record = play_well(
+    struct run_record record = run_ok(
         NET "traffic uniform rate 100e3 start 10ms stop 20ms\nmeasure from 10ms to 20ms\n"
             "collect latency as all called each\ncollect latency as mean called m\n"
             "collect latency as max called top\ncollect latency as percentile 50 called half\n"
@@ -271,7 +270,7 @@ static void statistics_are_kept_as_asked(void **state)
     assert_string_equal(count->unit, "packets");
     assert_true(figure(&record, "sent.H4:1:0.total") == figure(&record, "sent4"));
     assert_near(figure(&record, "received.H4.total"), figure(&record, "delivered.H4.total"), 0.01);
-    /* 8 Gb/s: packets of 282 bytes take 282 ns each, and some credits go along. */
+    /* 8 Gb/s: packets of 282 bytes take 282 ns each, plus some flow-control packets. */
     assert_near(figure(&record, "utilisation.H4.mean"), figure(&record, "sent4") * 282e-9 / 0.01,
                 0.1);
     assert_true(figure(&record, "input.max") > 0);
@@ -281,7 +280,7 @@ static void statistics_are_kept_as_asked(void **state)
     run_record_release(&record);
 }
 
-static void what_cannot_be_collected_is_refused(void **state)
+static void impossible_collections_are_refused(void **state)
 {
     (void)state;
     assert_refused(NET "collect latency of S1:2:0 as mean\n",
@@ -295,11 +294,11 @@ static void what_cannot_be_collected_is_refused(void **state)
                    "x.weft:5:18: line 4 collects 'lost' already");
 }
 
-static void managers_can_be_watched_without_traffic(void **state)
+static void smps_can_be_collected_without_traffic(void **state)
 {
-    struct run_record record = play_well("topology figure1\nsm S1\ncollect smps as total\n"
-                                         "collect smps.set of S1 as total\ncollect smps as all\n"
-                                         "run until settled\n");
+    struct run_record record = run_ok("topology figure1\nsm S1\ncollect smps as total\n"
+                                      "collect smps.set of S1 as total\ncollect smps as all\n"
+                                      "run until settled\n");
     (void)state;
     assert_true(figure(&record, "smps.total") == figure(&record, "change.1.smps"));
     assert_true(figure(&record, "smps.set.S1.total") == figure(&record, "change.1.smps.set"));
@@ -315,7 +314,7 @@ static void no_progress(void *context, uint64_t now, uint64_t until)
     ++*(unsigned *)context;
 }
 
-static void looking_changes_nothing(void **state)
+static void collecting_does_not_change_the_trace(void **state)
 {
     static const char text[] = NET "traffic uniform load 0.4 start 10ms\nat 12ms fail switch S9\n"
                                    "run 20ms\n";
@@ -325,23 +324,22 @@ static void looking_changes_nothing(void **state)
             "collect latency as all\nmeasure from 11ms to 13ms\ncheck no-loss-of unaffected\n";
     unsigned heard = 0;
     struct run_options options = {.progress = no_progress, .context = &heard};
-    struct run_record plain = play_well(text), looked = play_with(watched, &options);
+    struct run_record plain = run_ok(text), collected = run_with(watched, &options);
     (void)state;
     assert_true(heard > 100);
-    assert_true(plain.hash == looked.hash);
-    assert_true(figure(&plain, "delivered") == figure(&looked, "delivered"));
+    assert_true(plain.hash == collected.hash);
+    assert_true(figure(&plain, "delivered") == figure(&collected, "delivered"));
     run_record_release(&plain);
-    run_record_release(&looked);
+    run_record_release(&collected);
 }
 
 /* ---- changes ---- */
 
-static void changes_have_figures_by_phase(void **state)
+static void changes_have_figures_for_each_phase(void **state)
 {
-    struct run_record record =
-        play_well("topology figure1\nset traps no\nsm S1 sweep 1s engine fera\n"
-                  "run until settled\nat 1.5s fail link S2 2\n"
-                  "run until settled limit 5s\n");
+    struct run_record record = run_ok("topology figure1\nset traps no\nsm S1 sweep 1s engine fera\n"
+                                      "run until settled\nat 1.5s fail link S2 2\n"
+                                      "run until settled limit 5s\n");
     (void)state;
     assert_false(has_figure(&record, "change.1.detect.time"));
     double detect = figure(&record, "change.2.detect.time");
@@ -366,10 +364,9 @@ static void changes_have_figures_by_phase(void **state)
 /* Paper 000 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to
  * distribute.
  */
-static void phases_have_their_own_smps(void **state)
+static void smps_are_counted_for_each_phase(void **state)
 {
-    struct run_record record =
-        play_well("topology figure1\npreset paper\nsm S1\nrun until settled\n");
+    struct run_record record = run_ok("topology figure1\npreset paper\nsm S1\nrun until settled\n");
     (void)state;
     assert_true(figure(&record, "change.1.discover.smps") == 19 + 47 + 15);
     assert_true(figure(&record, "change.1.distribute.smps") == 8 * (4 + 16 + 4));
@@ -384,11 +381,11 @@ static void phases_have_their_own_smps(void **state)
     "topology irregular switches=16 hosts=14 ports=4\nseed 9\n"                                    \
     "sm H0 engine fera\nrun until settled\n"
 
-static void an_orderly_cure_costs_others_nothing(void **state)
+static void an_ordered_update_loses_no_unaffected_packet(void **state)
 {
-    struct run_record record = play_well(DEATH "traffic uniform rate 100e3 start 10ms\n"
-                                               "at 20ms fail switch S15\nrun 60ms\n"
-                                               "check no-loss-of unaffected\n");
+    struct run_record record = run_ok(DEATH "traffic uniform rate 100e3 start 10ms\n"
+                                            "at 20ms fail switch S15\nrun 60ms\n"
+                                            "check no-loss-of unaffected\n");
     (void)state;
     assert_true(figure(&record, "lost") > 0);
     assert_true(figure(&record, "unaffected.lost") == 0);
@@ -396,11 +393,11 @@ static void an_orderly_cure_costs_others_nothing(void **state)
     run_record_release(&record);
 }
 
-static void who_depends_on_a_link_is_affected(void **state)
+static void pairs_that_use_a_failed_link_are_affected(void **state)
 {
-    struct run_record record = play_well(NET "traffic uniform rate 100e3 start 10ms\n"
-                                             "at 20ms fail link S2 2\nrun 30ms\n"
-                                             "check no-loss-of unaffected\n");
+    struct run_record record = run_ok(NET "traffic uniform rate 100e3 start 10ms\n"
+                                          "at 20ms fail link S2 2\nrun 30ms\n"
+                                          "check no-loss-of unaffected\n");
     (void)state;
     assert_true(figure(&record, "lost.dead-link") > 0);
     assert_true(figure(&record, "unaffected.lost") == 0);
@@ -408,30 +405,30 @@ static void who_depends_on_a_link_is_affected(void **state)
     run_record_release(&record);
 }
 
-static void a_cure_that_stops_everything_is_found_out(void **state)
+static void a_static_update_loses_unaffected_packets(void **state)
 {
-    struct run_record record = play_well(DEATH "preset paper\ntraffic uniform rate 20e3 start 1s\n"
-                                               "at 1.1s fail switch S15\nrun 2s\n"
-                                               "check no-loss-of unaffected\n");
+    struct run_record record = run_ok(DEATH "preset paper\ntraffic uniform rate 20e3 start 1s\n"
+                                            "at 1.1s fail switch S15\nrun 2s\n"
+                                            "check no-loss-of unaffected\n");
     (void)state;
     assert_true(figure(&record, "unaffected.lost") > 0);
     assert_check(&record, 0, false, "inactive port");
     run_record_release(&record);
 }
 
-static void without_traffic_every_state_is_looked_at(void **state)
+static void without_traffic_every_state_is_checked(void **state)
 {
     static const char tail[] = "check no-loss-of unaffected\nat 2s fail switch S15\n"
                                "run until settled limit 20s\ncheck no-loss-of unaffected\n";
     char text[512];
     (void)state;
     snprintf(text, sizeof text, "%s%s", DEATH, tail);
-    struct run_record good = play_well(text);
+    struct run_record good = run_ok(text);
     assert_check(&good, 0, false, "nothing has failed yet");
     assert_check(&good, 1, true, "");
     snprintf(text, sizeof text, "%spreset paper\n%s", DEATH, tail);
-    struct run_record bad = play_well(text);
-    assert_check(&bad, 1, false, "there is no way for a while");
+    struct run_record bad = run_ok(text);
+    assert_check(&bad, 1, false, "there is no path for a while");
     run_record_release(&good);
     run_record_release(&bad);
 }
@@ -440,21 +437,21 @@ static void without_traffic_every_state_is_looked_at(void **state)
 
 #define RING "topology ring switches=6\nset data_vls 1\nset buffer 1024\n"
 
-static void a_ring_deadlocks_and_says_so(void **state)
+static void a_deadlock_in_a_ring_is_recorded(void **state)
 {
     struct run_record record =
-        play_well(RING "sm S0 engine minhop allow_cycles yes\nrun until settled\n"
-                       "traffic uniform arrivals saturated start 10ms\non deadlock stop\nrun 1s\n"
-                       "check deadlock\ncheck no-deadlock\n");
+        run_ok(RING "sm S0 engine minhop allow_cycles yes\nrun until settled\n"
+                    "traffic uniform arrivals saturated start 10ms\non deadlock stop\nrun 1s\n"
+                    "check deadlock\ncheck no-deadlock\n");
     (void)state;
     assert_true(record.end < TIME_S);
     assert_true(figure(&record, "deadlocks") >= 1);
     assert_check(&record, 0, true, "lane 0");
     assert_check(&record, 1, false, "lane 0");
     run_record_release(&record);
-    record = play_well(RING "sm S0 engine fera\nrun until settled\n"
-                            "traffic uniform arrivals saturated start 10ms\non deadlock stop\n"
-                            "run 30ms\ncheck deadlock\ncheck no-deadlock\n");
+    record = run_ok(RING "sm S0 engine fera\nrun until settled\n"
+                         "traffic uniform arrivals saturated start 10ms\non deadlock stop\n"
+                         "run 30ms\ncheck deadlock\ncheck no-deadlock\n");
     assert_check(&record, 0, false, "");
     assert_check(&record, 1, true, "");
     run_record_release(&record);
@@ -463,22 +460,22 @@ static void a_ring_deadlocks_and_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packets_are_counted_and_accounted_for),
-        cmocka_unit_test(only_the_window_is_measured),
-        cmocka_unit_test(too_much_is_called_saturated),
-        cmocka_unit_test(traffic_starts_and_stops_on_demand),
+        cmocka_unit_test(packets_are_counted_and_conserved),
+        cmocka_unit_test(rates_are_those_of_the_window),
+        cmocka_unit_test(overload_is_saturated),
+        cmocka_unit_test(actions_start_and_stop_traffic),
         cmocka_unit_test(the_command_line_sets_traffic),
-        cmocka_unit_test(statistics_are_kept_as_asked),
-        cmocka_unit_test(what_cannot_be_collected_is_refused),
-        cmocka_unit_test(managers_can_be_watched_without_traffic),
-        cmocka_unit_test(looking_changes_nothing),
-        cmocka_unit_test(changes_have_figures_by_phase),
-        cmocka_unit_test(phases_have_their_own_smps),
-        cmocka_unit_test(who_depends_on_a_link_is_affected),
-        cmocka_unit_test(an_orderly_cure_costs_others_nothing),
-        cmocka_unit_test(a_cure_that_stops_everything_is_found_out),
-        cmocka_unit_test(without_traffic_every_state_is_looked_at),
-        cmocka_unit_test(a_ring_deadlocks_and_says_so),
+        cmocka_unit_test(collect_statements_keep_each_form),
+        cmocka_unit_test(impossible_collections_are_refused),
+        cmocka_unit_test(smps_can_be_collected_without_traffic),
+        cmocka_unit_test(collecting_does_not_change_the_trace),
+        cmocka_unit_test(changes_have_figures_for_each_phase),
+        cmocka_unit_test(smps_are_counted_for_each_phase),
+        cmocka_unit_test(pairs_that_use_a_failed_link_are_affected),
+        cmocka_unit_test(an_ordered_update_loses_no_unaffected_packet),
+        cmocka_unit_test(a_static_update_loses_unaffected_packets),
+        cmocka_unit_test(without_traffic_every_state_is_checked),
+        cmocka_unit_test(a_deadlock_in_a_ring_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

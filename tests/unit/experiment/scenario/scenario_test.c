@@ -1,4 +1,4 @@
-/* Statements: what they mean, and what is wrong with those that mean nothing. */
+/* Statements of scenarios, and errors with line and column. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static struct scenario read_scenario(const char *text)
     return scenario;
 }
 
-/* One line that is refused, and what is said of it. */
+/* One line that is refused with this error. */
 static void assert_refused(const char *text, const char *expected)
 {
     struct scenario scenario;
@@ -61,7 +61,7 @@ static void a_file_may_be_empty_and_need_not_end_with_a_newline(void **state)
     scenario_release(&scenario);
 }
 
-static void actions_have_a_time_or_happen_at_once(void **state)
+static void actions_without_a_time_apply_now(void **state)
 {
     struct scenario scenario =
         read_scenario("at 60.1s fail switch S15\nafter 5ms restore link S1 2\nflap S1 3\n");
@@ -79,7 +79,7 @@ static void actions_have_a_time_or_happen_at_once(void **state)
     scenario_release(&scenario);
 }
 
-static void drops_are_for_all_for_a_link_or_for_an_attribute(void **state)
+static void drops_apply_to_all_to_a_link_or_to_an_attribute(void **state)
 {
     struct scenario scenario = read_scenario("drop 5%\ndrop 25% S1 2\ndrop 50% attribute PortInfo\n"
                                              "drop 1% S1 2 attribute 0x19\n");
@@ -142,7 +142,7 @@ static void comparisons_compare(void **state)
     assert_false(check_statement_compare(&check, 4));
 }
 
-static void wrong_statements_are_refused_at_their_place(void **state)
+static void wrong_statements_are_refused_with_line_and_column(void **state)
 {
     (void)state;
     assert_refused("run 5s\nchekc active",
@@ -178,7 +178,7 @@ static void wrong_statements_are_refused_at_their_place(void **state)
     assert_refused("set switch S1* mtu 256", "x.weft:1:12: 'S1*': expected '*'");
 }
 
-static void files_that_cannot_be_read_are_named(void **state)
+static void errors_name_unreadable_files(void **state)
 {
     struct scenario scenario;
     struct err err = {0};
@@ -192,13 +192,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statements_keep_the_order_of_the_file),
         cmocka_unit_test(a_file_may_be_empty_and_need_not_end_with_a_newline),
-        cmocka_unit_test(actions_have_a_time_or_happen_at_once),
-        cmocka_unit_test(drops_are_for_all_for_a_link_or_for_an_attribute),
+        cmocka_unit_test(actions_without_a_time_apply_now),
+        cmocka_unit_test(drops_apply_to_all_to_a_link_or_to_an_attribute),
         cmocka_unit_test(runs_go_to_a_time_for_a_time_or_until_settled),
         cmocka_unit_test(smps_are_counted_by_method_and_attribute),
         cmocka_unit_test(comparisons_compare),
-        cmocka_unit_test(wrong_statements_are_refused_at_their_place),
-        cmocka_unit_test(files_that_cannot_be_read_are_named),
+        cmocka_unit_test(wrong_statements_are_refused_with_line_and_column),
+        cmocka_unit_test(errors_name_unreadable_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

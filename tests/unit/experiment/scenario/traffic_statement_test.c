@@ -1,4 +1,4 @@
-/* `traffic`, `measure`, `collect`, `every` and figure checks: what they mean, what is refused. */
+/* `traffic`, `measure`, `collect`, `every` and checks of figures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static void assert_unbound(const char *line, const char *expected)
         fail_msg("'%s' is refused with: %s", line, message);
 }
 
-static void every_setting_of_traffic_is_understood(void **state)
+static void every_traffic_key_is_parsed(void **state)
 {
     struct traffic t =
         bind_well("traffic hot-spot rate 20e3 sizes 256:3,2048:1 sl 3 arrivals bursty "
@@ -107,7 +107,7 @@ static void every_setting_of_traffic_is_understood(void **state)
     traffic_release(&t);
 }
 
-static void everybody_sends_unless_said_otherwise(void **state)
+static void all_adapters_send_by_default(void **state)
 {
     struct traffic t = bind_well("traffic uniform rate 1000");
     (void)state;
@@ -135,7 +135,7 @@ static void a_load_is_a_share_of_the_link(void **state)
     traffic_release(&t);
 }
 
-static void wrong_traffic_is_refused_at_its_place(void **state)
+static void wrong_traffic_is_refused_with_line_and_column(void **state)
 {
     (void)state;
     assert_refused("traffic", "x.weft:1:8: the line ends here: expected uniform, bit-reversal");
@@ -149,7 +149,7 @@ static void wrong_traffic_is_refused_at_its_place(void **state)
     assert_refused("traffic uniform rate 0", "x.weft:1:22: '0': expected packets a second above 0");
     assert_refused("traffic uniform rate -5", "x.weft:1:22: '-5': expected packets");
     assert_refused("traffic uniform rate nan", "x.weft:1:22: 'nan': expected packets");
-    assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is there twice");
+    assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is given twice");
     assert_refused("traffic uniform rate 1 load 2", "x.weft:1:24: either a rate or a load");
     assert_refused("traffic uniform load 101", "x.weft:1:22: '101': expected a share");
     assert_refused("traffic uniform size 5000", "x.weft:1:22: '5000': expected a payload in bytes");
@@ -167,16 +167,16 @@ static void wrong_traffic_is_refused_at_its_place(void **state)
 static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
 {
     (void)state;
-    assert_unbound("traffic uniform", "x.weft:1:1: how much?");
+    assert_unbound("traffic uniform", "x.weft:1:1: no rate: ");
     assert_unbound("traffic uniform rate 5 from X*",
-                   "x.weft:1:29: no adapter with a cable is called 'X*'");
+                   "x.weft:1:29: no adapter with a cable matches 'X*'");
     assert_unbound("traffic gather rate 5", "x.weft:1:1: gather traffic needs 'hot NODE'");
     assert_unbound("traffic gather rate 5 hot H8", "x.weft:1:27: 'H8' is no node of this fabric");
     assert_unbound("traffic gather rate 5 hot S1", "x.weft:1:27: 'S1' is none of the receivers");
     assert_unbound("traffic ring rate 5 from H4",
                    "x.weft:1:1: ring traffic needs the same senders");
     assert_unbound("traffic uniform rate 5 size 4096",
-                   "x.weft:1:1: packets of 4096 bytes, but the MTU is 2048 somewhere");
+                   "x.weft:1:1: packets of 4096 bytes exceed the MTU of a node, 2048");
     assert_unbound("traffic trace nothing.txt", "x.weft:1:15: ./nothing.txt: No such file");
     assert_unbound("traffic uniform rate 5 start 2s stop 1s",
                    "x.weft:1:1: traffic stops before it starts");
@@ -190,7 +190,7 @@ static const struct collection *collect(struct scenario *scenario, const char *t
     return scenario->statements.items[0].collections;
 }
 
-static void collections_say_what_where_and_how(void **state)
+static void collect_statements_have_measure_place_and_form(void **state)
 {
     struct scenario scenario;
     const struct collection *c = collect(
@@ -214,12 +214,12 @@ static void collections_say_what_where_and_how(void **state)
     assert_string_equal(c->name, "smps.set.total");
     scenario_release(&scenario);
     c = collect(&scenario, "collect input of S1 as max\n");
-    assert_int_equal(c->every, 100 * TIME_US); /* it must be looked at */
+    assert_int_equal(c->every, 100 * TIME_US); /* default of the sampling interval */
     assert_string_equal(c->name, "input.S1.max");
     scenario_release(&scenario);
 }
 
-static void one_line_samples_many_things(void **state)
+static void one_line_samples_several_measures(void **state)
 {
     struct scenario scenario =
         read_scenario("every 10us sample open input of S1:2:0 credits of S1 smps\n");
@@ -237,7 +237,7 @@ static void one_line_samples_many_things(void **state)
     scenario_release(&scenario);
 }
 
-static void wrong_measuring_is_refused_at_its_place(void **state)
+static void wrong_measures_are_refused_with_line_and_column(void **state)
 {
     (void)state;
     assert_refused("measure 1s", "x.weft:1:9: '1s': expected from");
@@ -252,7 +252,7 @@ static void wrong_measuring_is_refused_at_its_place(void **state)
     assert_refused("collect latency as percentile 101",
                    "x.weft:1:31: '101': expected a percentage");
     assert_refused("collect latency as total", "x.weft:1:20: 'latency' does not count anything");
-    assert_refused("collect input as all", "x.weft:1:18: 'input' has to be looked at");
+    assert_refused("collect input as all", "x.weft:1:18: 'input' has to be sampled");
     assert_refused("collect latency as mean every 1ms", "x.weft:1:25: 'every' is for single");
     assert_refused("collect latency as mean nmae x", "x.weft:1:25: 'nmae' is no option");
     assert_refused("every 5ms sample", "x.weft:1:17: the line ends here: expected what to measure");
@@ -293,14 +293,14 @@ static void figures_are_compared_in_their_unit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_setting_of_traffic_is_understood),
-        cmocka_unit_test(everybody_sends_unless_said_otherwise),
+        cmocka_unit_test(every_traffic_key_is_parsed),
+        cmocka_unit_test(all_adapters_send_by_default),
         cmocka_unit_test(a_load_is_a_share_of_the_link),
-        cmocka_unit_test(wrong_traffic_is_refused_at_its_place),
+        cmocka_unit_test(wrong_traffic_is_refused_with_line_and_column),
         cmocka_unit_test(traffic_that_does_not_fit_the_fabric_is_refused),
-        cmocka_unit_test(collections_say_what_where_and_how),
-        cmocka_unit_test(one_line_samples_many_things),
-        cmocka_unit_test(wrong_measuring_is_refused_at_its_place),
+        cmocka_unit_test(collect_statements_have_measure_place_and_form),
+        cmocka_unit_test(one_line_samples_several_measures),
+        cmocka_unit_test(wrong_measures_are_refused_with_line_and_column),
         cmocka_unit_test(figures_are_compared_in_their_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The result store: what goes in comes out, whole runs or nothing, and no mixing of what does not
- * belong together. */
+/* The result store: runs are read as they were added, completely or not at all; conflicting runs
+ * are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,10 +101,10 @@ static void fill_story(struct run_record *record)
                                   .hops = 3,
                                   .switches = 4,
                                   .adapters = 5};
-    run_record_tell(record, RUN_RECORD_ACTION, 1, "-", "fail switch S1");
-    run_record_tell(record, RUN_RECORD_EVENT, 2, "S0", "heard");
-    run_record_tell(record, RUN_RECORD_ALARM, 3, "S0", "unhappy");
-    run_record_tell(record, RUN_RECORD_CHECK, 4, "ok", "check active");
+    run_record_add_event(record, RUN_RECORD_ACTION, 1, "-", "fail switch S1");
+    run_record_add_event(record, RUN_RECORD_EVENT, 2, "S0", "heard");
+    run_record_add_event(record, RUN_RECORD_ALARM, 3, "S0", "unhappy");
+    run_record_add_event(record, RUN_RECORD_CHECK, 4, "ok", "check active");
     vec_push(&record->changes, ((struct run_record_change){.who = "S0",
                                                            .cause = "a trap",
                                                            .tied = true,
@@ -124,7 +124,7 @@ static void fill_story(struct run_record *record)
     vec_push(&record->checks, ((struct run_record_check){"check time <= 1s", 5, 51, false, "2s"}));
 }
 
-static void a_story_is_read_as_it_was_added(void **state)
+static void a_record_is_read_as_it_was_added(void **state)
 {
     (void)state;
     struct result_store *store = open_store("story.db", RESULT_STORE_WRITE);
@@ -141,7 +141,7 @@ static void a_story_is_read_as_it_was_added(void **state)
     assert_int_equal(runs.items.items[0].hash, record.hash);
     assert_int_equal(runs.items.items[0].checks, 2);
     assert_int_equal(runs.items.items[0].checks_failed, 1);
-    assert_int_equal(result_store_read_story(store, runs.items.items[0].id, &read, NULL), 0);
+    assert_int_equal(result_store_read_record(store, runs.items.items[0].id, &read, NULL), 0);
     run_record_write_json(&record, &before);
     run_record_write_json(&read, &after);
     assert_string_equal(before.data, after.data);
@@ -151,7 +151,7 @@ static void a_story_is_read_as_it_was_added(void **state)
     assert_int_equal(read.changes.items[0].routing, 20);
     assert_int_equal(read.changes.items[0].computing, 5);
     assert_false(read.changes.items[1].tied);
-    assert_int_equal(result_store_read_story(store, 77, &read, NULL), -ENOENT);
+    assert_int_equal(result_store_read_record(store, 77, &read, NULL), -ENOENT);
     text_release(&before);
     text_release(&after);
     run_record_release(&record);
@@ -160,7 +160,7 @@ static void a_story_is_read_as_it_was_added(void **state)
     result_store_close(store);
 }
 
-static void results_are_read_as_they_were_measured(void **state)
+static void results_are_read_as_they_were_added(void **state)
 {
     (void)state;
     struct result_store *store = open_store("results.db", RESULT_STORE_WRITE);
@@ -194,7 +194,7 @@ static void results_are_read_as_they_were_measured(void **state)
     result_store_close(store);
 }
 
-static void long_texts_are_kept_once(void **state)
+static void long_texts_are_stored_once(void **state)
 {
     (void)state;
     struct result_store *store = open_store("texts.db", RESULT_STORE_WRITE);
@@ -216,7 +216,7 @@ static void long_texts_are_kept_once(void **state)
     result_store_close(store);
 }
 
-static void runs_come_in_an_order_of_their_own(void **state)
+static void runs_are_sorted_by_parameters(void **state)
 {
     (void)state;
     struct result_store *store = open_store("order.db", RESULT_STORE_WRITE);
@@ -239,7 +239,7 @@ static void runs_come_in_an_order_of_their_own(void **state)
     result_store_close(store);
 }
 
-static void a_point_has_one_name(void **state)
+static void a_point_has_one_canonical_name(void **state)
 {
     (void)state;
     const struct result_parameter parameters[] = {{"b", "two words"}, {"a", "1"}, {"c", ""}};
@@ -262,7 +262,7 @@ static void a_point_has_one_name(void **state)
 
 /* ---- the same run twice ---- */
 
-static void the_same_run_twice_is_no_news(void **state)
+static void adding_the_same_run_again_changes_nothing(void **state)
 {
     (void)state;
     struct result_store *store = open_store("twice.db", RESULT_STORE_WRITE);
@@ -272,7 +272,7 @@ static void the_same_run_twice_is_no_news(void **state)
     result_store_close(store);
 }
 
-static void another_trace_of_the_same_run_is_refused(void **state)
+static void a_run_with_another_trace_is_refused(void **state)
 {
     (void)state;
     struct result_store *store = open_store("contradiction.db", RESULT_STORE_WRITE);
@@ -310,7 +310,7 @@ static bool has_run(struct result_store *store, const char *point, uint32_t repe
     return found;
 }
 
-static void a_finished_run_takes_the_place_of_a_failed_one(void **state)
+static void a_finished_run_replaces_a_failed_one(void **state)
 {
     (void)state;
     struct result_store *store = open_store("failed.db", RESULT_STORE_WRITE);
@@ -345,7 +345,7 @@ static int merge(struct result_store *store, const char *name, size_t *added, st
     return result_store_merge(store, path_of(name), added, err);
 }
 
-static void merging_takes_over_what_is_missing(void **state)
+static void merging_copies_missing_runs(void **state)
 {
     (void)state;
     struct result_store *one = open_store("one.db", RESULT_STORE_WRITE);
@@ -377,7 +377,7 @@ static void merging_takes_over_what_is_missing(void **state)
     assert_int_equal(result_store_read_results(one, last->id, &read, NULL), 0);
     assert_int_equal(read.series.items[0].points.count, 1);
     assert_true(results_find(&read, "latency.mean")->value == 0.25);
-    assert_int_equal(result_store_read_story(one, last->id, &told, NULL), 0);
+    assert_int_equal(result_store_read_record(one, last->id, &told, NULL), 0);
     assert_int_equal(told.events.count, 4);
     assert_int_equal(told.changes.count, 2);
     assert_int_equal(told.changes.items[0].routing, 20);
@@ -393,7 +393,7 @@ static void merging_takes_over_what_is_missing(void **state)
     result_store_close(one);
 }
 
-static void merging_contradictions_changes_nothing(void **state)
+static void merging_conflicting_runs_changes_nothing(void **state)
 {
     (void)state;
     struct result_store *one = open_store("left.db", RESULT_STORE_WRITE);
@@ -406,7 +406,7 @@ static void merging_contradictions_changes_nothing(void **state)
     assert_int_equal(merge(one, "right.db", NULL, &err), -EEXIST);
     assert_non_null(strstr(err.message, "'rate=20000 vls=1', repetition 1"));
     assert_int_equal(count_runs(one), 1);
-    add(one, slow, 1, 2); /* and nothing is left open */
+    add(one, slow, 1, 2); /* the transaction has ended */
     result_store_close(one);
 }
 
@@ -495,7 +495,7 @@ static void write_text(const char *name, const char *text)
     fclose(file);
 }
 
-static void other_files_are_refused_and_left_alone(void **state)
+static void other_files_are_refused_and_not_changed(void **state)
 {
     (void)state;
     struct stat found;
@@ -512,7 +512,7 @@ static void other_files_are_refused_and_left_alone(void **state)
     assert_refused("nowhere/x.db", RESULT_STORE_WRITE, "unable to open");
 }
 
-static void databases_of_others_and_of_other_versions_are_refused(void **state)
+static void other_databases_and_versions_are_refused(void **state)
 {
     (void)state;
     sqlite3 *db;
@@ -541,7 +541,7 @@ static void a_reader_cannot_write(void **state)
     result_store_close(store);
 }
 
-/* Dies with half of a run written to the disk. */
+/* Dies after writing half of a run to the disk. */
 static void die_while_adding(const char *path)
 {
     struct result_store *store;
@@ -572,10 +572,10 @@ static void a_killed_process_leaves_a_readable_store(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     snprintf(journal, sizeof journal, "%s-journal", path);
-    assert_int_equal(access(journal, F_OK), 0); /* it was in the middle of it */
+    assert_int_equal(access(journal, F_OK), 0); /* the journal exists */
     struct result_store *store = open_store("killed.db", RESULT_STORE_READ);
     assert_int_equal(count_runs(store), 1);
-    assert_int_equal(result_store_read_story(store, 1, &record, NULL), 0);
+    assert_int_equal(result_store_read_record(store, 1, &record, NULL), 0);
     assert_int_equal(record.events.count, 0);
     run_record_release(&record);
     result_store_close(store);
@@ -584,21 +584,21 @@ static void a_killed_process_leaves_a_readable_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_story_is_read_as_it_was_added),
-        cmocka_unit_test(results_are_read_as_they_were_measured),
-        cmocka_unit_test(long_texts_are_kept_once),
-        cmocka_unit_test(runs_come_in_an_order_of_their_own),
-        cmocka_unit_test(a_point_has_one_name),
-        cmocka_unit_test(the_same_run_twice_is_no_news),
-        cmocka_unit_test(another_trace_of_the_same_run_is_refused),
-        cmocka_unit_test(a_finished_run_takes_the_place_of_a_failed_one),
-        cmocka_unit_test(merging_takes_over_what_is_missing),
-        cmocka_unit_test(merging_contradictions_changes_nothing),
+        cmocka_unit_test(a_record_is_read_as_it_was_added),
+        cmocka_unit_test(results_are_read_as_they_were_added),
+        cmocka_unit_test(long_texts_are_stored_once),
+        cmocka_unit_test(runs_are_sorted_by_parameters),
+        cmocka_unit_test(a_point_has_one_canonical_name),
+        cmocka_unit_test(adding_the_same_run_again_changes_nothing),
+        cmocka_unit_test(a_run_with_another_trace_is_refused),
+        cmocka_unit_test(a_finished_run_replaces_a_failed_one),
+        cmocka_unit_test(merging_copies_missing_runs),
+        cmocka_unit_test(merging_conflicting_runs_changes_nothing),
         cmocka_unit_test(merging_runs_of_another_scenario_is_refused),
         cmocka_unit_test(merging_keeps_the_first_of_two_failures),
         cmocka_unit_test(merging_prefers_finished_runs),
-        cmocka_unit_test(other_files_are_refused_and_left_alone),
-        cmocka_unit_test(databases_of_others_and_of_other_versions_are_refused),
+        cmocka_unit_test(other_files_are_refused_and_not_changed),
+        cmocka_unit_test(other_databases_and_versions_are_refused),
         cmocka_unit_test(a_reader_cannot_write),
         cmocka_unit_test(a_killed_process_leaves_a_readable_store),
     };

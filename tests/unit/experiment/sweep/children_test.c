@@ -1,4 +1,4 @@
-/* Children: what becomes of them is told, and does not spread. */
+/* Child processes: their ends are reported and do not affect others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int complain(void *context)
 
 static int die(void *context)
 {
-    signal(*(int *)context, SIG_DFL); /* a sanitizer may have its own idea */
+    signal(*(int *)context, SIG_DFL); /* a sanitizer may handle the signal */
     raise(*(int *)context);
     return 0;
 }
@@ -88,7 +88,7 @@ static void assert_told(const struct child_end *end, const struct child_limits *
     assert_string_equal(child_end_text(end, limits, text, sizeof text), expected);
 }
 
-static void a_child_ends_with_what_its_work_returns(void **state)
+static void the_exit_status_is_the_result_of_the_job(void **state)
 {
     (void)state;
     int number = 3;
@@ -99,7 +99,7 @@ static void a_child_ends_with_what_its_work_returns(void **state)
     assert_told(&end, &no_limits, "ended with status 3");
 }
 
-static void what_it_says_first_is_the_reason(void **state)
+static void the_first_line_of_stderr_is_the_reason(void **state)
 {
     (void)state;
     struct child_end end = run_one(&no_limits, complain, "x.weft:3: no such thing");
@@ -107,7 +107,7 @@ static void what_it_says_first_is_the_reason(void **state)
     assert_told(&end, &no_limits, "x.weft:3: no such thing");
 }
 
-static void a_crash_is_told_by_its_signal(void **state)
+static void a_crash_is_reported_with_its_signal(void **state)
 {
     (void)state;
     int number = SIGSEGV;
@@ -116,7 +116,7 @@ static void a_crash_is_told_by_its_signal(void **state)
     assert_told(&end, &no_limits, "killed by signal 11 (Segmentation fault)");
 }
 
-static void time_is_up_when_it_is(void **state)
+static void a_child_is_killed_at_its_time_limit(void **state)
 {
     (void)state;
     const struct child_limits limits = {.time = 5 * TIME_MS};
@@ -126,11 +126,11 @@ static void time_is_up_when_it_is(void **state)
     assert_told(&end, &limits, "took longer than 5ms");
 }
 
-static void a_glutton_is_told_so(void **state)
+static void excessive_memory_use_is_reported(void **state)
 {
     (void)state;
 #if defined __SANITIZE_ADDRESS__
-    skip(); /* its shadow would not fit */
+    skip(); /* the shadow memory of ASan exceeds the limit */
 #endif
     const struct child_limits limits = {.memory = 256u << 20};
     struct child_end end = run_one(&limits, want_memory, NULL);
@@ -139,16 +139,16 @@ static void a_glutton_is_told_so(void **state)
                 "weft: out of memory (1048576 times 1024 bytes wanted); its limit is 256 MiB");
 }
 
-static void one_that_talks_much_still_ends(void **state)
+static void much_output_does_not_block_a_child(void **state)
 {
     (void)state;
     struct child_end end = run_one(&no_limits, talk_much, NULL);
     assert_int_equal(end.exit_status, 7);
-    assert_int_equal(strncmp(end.said, "line 0\nline 1\n", 14), 0);
-    assert_int_equal(strlen(end.said), sizeof end.said - 1);
+    assert_int_equal(strncmp(end.output, "line 0\nline 1\n", 14), 0);
+    assert_int_equal(strlen(end.output), sizeof end.output - 1);
 }
 
-static void only_its_parent_interrupts_a_child(void **state)
+static void children_ignore_interrupts(void **state)
 {
     (void)state;
     int signals[] = {SIGINT, SIGTERM, 9};
@@ -157,7 +157,7 @@ static void only_its_parent_interrupts_a_child(void **state)
     assert_int_equal(end.exit_status, 9);
 }
 
-static void one_crash_leaves_the_others_alone(void **state)
+static void a_crash_does_not_affect_other_children(void **state)
 {
     (void)state;
     struct children *children = children_new(&no_limits);
@@ -177,7 +177,7 @@ static void one_crash_leaves_the_others_alone(void **state)
     children_free(children);
 }
 
-static void waiting_has_an_end(void **state)
+static void waiting_times_out(void **state)
 {
     (void)state;
     struct children *children = children_new(&no_limits);
@@ -186,16 +186,16 @@ static void waiting_has_an_end(void **state)
     assert_false(children_wait(children, 1, &end));
     assert_int_equal(children_running(children), 1);
     assert_false(children_interrupted(children));
-    children_free(children); /* also ends it, or this test would not */
+    children_free(children); /* also kills it */
 }
 
-static void an_interrupt_ends_the_wait_and_not_the_program(void **state)
+static void an_interrupt_ends_only_the_wait(void **state)
 {
     (void)state;
     struct children *children = children_new(&no_limits);
     struct child_end end;
     assert_int_equal(children_start(children, 0, hang, NULL), 0);
-    raise(SIGINT); /* blocked now: is seen while waiting */
+    raise(SIGINT); /* blocked until the wait */
     assert_false(children_wait(children, 50000, &end));
     assert_true(children_interrupted(children));
     children_free(children);
@@ -207,16 +207,16 @@ static void an_interrupt_ends_the_wait_and_not_the_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_ends_with_what_its_work_returns),
-        cmocka_unit_test(what_it_says_first_is_the_reason),
-        cmocka_unit_test(a_crash_is_told_by_its_signal),
-        cmocka_unit_test(time_is_up_when_it_is),
-        cmocka_unit_test(a_glutton_is_told_so),
-        cmocka_unit_test(one_that_talks_much_still_ends),
-        cmocka_unit_test(only_its_parent_interrupts_a_child),
-        cmocka_unit_test(one_crash_leaves_the_others_alone),
-        cmocka_unit_test(waiting_has_an_end),
-        cmocka_unit_test(an_interrupt_ends_the_wait_and_not_the_program),
+        cmocka_unit_test(the_exit_status_is_the_result_of_the_job),
+        cmocka_unit_test(the_first_line_of_stderr_is_the_reason),
+        cmocka_unit_test(a_crash_is_reported_with_its_signal),
+        cmocka_unit_test(a_child_is_killed_at_its_time_limit),
+        cmocka_unit_test(excessive_memory_use_is_reported),
+        cmocka_unit_test(much_output_does_not_block_a_child),
+        cmocka_unit_test(children_ignore_interrupts),
+        cmocka_unit_test(a_crash_does_not_affect_other_children),
+        cmocka_unit_test(waiting_times_out),
+        cmocka_unit_test(an_interrupt_ends_only_the_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Sweeps: the language, the points, the plan, and runs in processes of their own. */
+/* Sweeps: statements, points, the plan, and runs in child processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static struct sweep read_well(const char *text)
     return sweep;
 }
 
-/* expected: "FILE:LINE:COLUMN: message" from the file's last part on. */
+/* expected: "FILE:LINE:COLUMN: message", without the directory. */
 static void assert_refused(const char *text, const char *expected)
 {
     struct sweep sweep;
@@ -96,7 +96,7 @@ static void assert_refused(const char *text, const char *expected)
 
 /* ---- the language ---- */
 
-static void a_sweep_says_what_it_says(void **state)
+static void statements_of_a_sweep_are_parsed(void **state)
 {
     (void)state;
     struct sweep sweep =
@@ -121,7 +121,7 @@ static void a_sweep_says_what_it_says(void **state)
     sweep_release(&sweep);
 }
 
-static void mistakes_are_told_with_their_place(void **state)
+static void errors_have_line_and_column(void **state)
 {
     (void)state;
     assert_refused("", "x.sweep: no 'scenario' statement");
@@ -153,7 +153,7 @@ static void mistakes_are_told_with_their_place(void **state)
     assert_refused("series\n", "x.sweep:1:7: the line ends here: expected names of series");
 }
 
-static void an_unknown_placeholder_is_told_with_its_place_in_the_scenario(void **state)
+static void unknown_placeholders_have_line_and_column(void **state)
 {
     (void)state;
     assert_refused("scenario ring.weft\nvary engin in fera\nvary size in 4\n",
@@ -162,8 +162,8 @@ static void an_unknown_placeholder_is_told_with_its_place_in_the_scenario(void *
                    "ring.weft:2:15: {size} is not varied by ");
 }
 
-/* 12 lines of 62 values are more points than anybody has time for. */
-static void points_without_number_are_refused(void **state)
+/* 12 lines of 62 values each. */
+static void too_many_points_are_refused(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -199,7 +199,7 @@ static void points_are_the_product_of_all_lines(void **state)
     sweep_release(&sweep);
 }
 
-static void a_parameter_is_in_the_text_or_a_setting(void **state)
+static void a_parameter_is_a_placeholder_or_a_setting(void **state)
 {
     (void)state;
     struct sweep sweep = read_well(GRID);
@@ -216,7 +216,7 @@ static void a_parameter_is_in_the_text_or_a_setting(void **state)
     sweep_release(&sweep);
 }
 
-static void braces_that_are_no_placeholder_stay(void **state)
+static void other_braces_are_kept(void **state)
 {
     (void)state;
     write_file("braces.weft", "a {} {x y} {\n\"# {v}\" {v}{v} # {w}\n{v");
@@ -260,7 +260,7 @@ static void repetitions_have_the_same_seeds_at_all_points(void **state)
     sweep_release(&sweep);
 }
 
-static void only_takes_what_fits(void **state)
+static void a_filter_selects_matching_points(void **state)
 {
     (void)state;
     struct sweep sweep = read_well(GRID);
@@ -285,7 +285,7 @@ static void only_takes_what_fits(void **state)
     sweep_release(&sweep);
 }
 
-static void shares_are_disjoint_and_complete(void **state)
+static void shares_of_tasks_are_disjoint_and_complete(void **state)
 {
     (void)state;
     enum { TASKS = 5, RUNS = 12 };
@@ -354,7 +354,7 @@ static struct result_runs read_runs(const char *name)
     return runs;
 }
 
-static void results_do_not_depend_on_how_many_run_at_a_time(void **state)
+static void results_do_not_depend_on_the_number_of_jobs(void **state)
 {
     (void)state;
     struct sweep_counts counts = run_sweep(GRID "repeat 2\n", "one.db", 1);
@@ -376,7 +376,7 @@ static void results_do_not_depend_on_how_many_run_at_a_time(void **state)
     result_runs_release(&many);
 }
 
-static void a_run_is_kept_with_all_it_takes_to_look_at_it(void **state)
+static void a_run_is_stored_completely(void **state)
 {
     (void)state;
     struct result_store *store;
@@ -393,7 +393,7 @@ static void a_run_is_kept_with_all_it_takes_to_look_at_it(void **state)
     assert_string_equal(result_parameter(run->parameters, run->parameter_count, "size"), "12");
     assert_int_equal(run->checks, 1);
     assert_true(run->wall_s > 0);
-    assert_int_equal(result_store_read_story(store, run->id, &record, NULL), 0);
+    assert_int_equal(result_store_read_record(store, run->id, &record, NULL), 0);
     assert_int_equal(record.switches, 12);
     assert_true(record.events.count > 0 && record.changes.count == 1);
     run_record_release(&record);
@@ -417,7 +417,7 @@ static void a_repetition_is_run_with_its_seed(void **state)
     result_runs_release(&other);
 }
 
-/* Keeps a run with figures a.x, a.y and b and series a.x and b. */
+/* Stores a run with figures a.x, a.y and b and series a.x and b. */
 static struct results keep_results(const char *text, const char *name)
 {
     struct sweep sweep = read_well(text);
@@ -443,7 +443,7 @@ static struct results keep_results(const char *text, const char *name)
     return read;
 }
 
-static void what_is_wanted_of_the_results_is_kept(void **state)
+static void only_chosen_results_are_stored(void **state)
 {
     (void)state;
     struct results read = keep_results("scenario plain.weft\n", "all.db");
@@ -459,7 +459,7 @@ static void what_is_wanted_of_the_results_is_kept(void **state)
     results_release(&read);
 }
 
-static void more_values_and_repetitions_run_only_what_is_new(void **state)
+static void only_missing_runs_are_executed(void **state)
 {
     (void)state;
     run_sweep(GRID, "more.db", 2);
@@ -476,7 +476,7 @@ static void more_values_and_repetitions_run_only_what_is_new(void **state)
     assert_int_equal(counts.done, 2);
 }
 
-static void another_scenario_or_seed_does_not_mix(void **state)
+static void another_scenario_or_seed_is_refused(void **state)
 {
     (void)state;
     struct sweep_counts counts;
@@ -490,10 +490,10 @@ static void another_scenario_or_seed_does_not_mix(void **state)
     assert_int_equal(try_sweep("scenario change.weft\n", "change.db", 1, false, &counts, &err),
                      -EINVAL);
     assert_int_equal(err.line, 3);
-    assert_non_null(strstr(err.message, "do not mix"));
+    assert_non_null(strstr(err.message, "differs from the scenario"));
 }
 
-static void a_run_that_fails_is_kept_apart(void **state)
+static void a_failed_run_is_stored_with_its_reason(void **state)
 {
     (void)state;
     static const char text[] = "scenario late.weft\nvary when in 1s 3s\n";
@@ -507,7 +507,7 @@ static void a_run_that_fails_is_kept_apart(void **state)
     assert_int_equal(runs.items.count, 2);
     assert_true(runs.items.items[0].failed);
     assert_non_null(
-        strstr(runs.items.items[0].error, "late.weft:4:5: 1s is over: the run is at 2s already"));
+        strstr(runs.items.items[0].error, "late.weft:4:5: 1s has passed: the run is at 2s"));
     assert_non_null(strstr(runs.items.items[0].replay, "--replay when=1s --repetition 1 --seed 1"));
     assert_false(runs.items.items[1].failed);
     result_runs_release(&runs);
@@ -545,7 +545,7 @@ static void checks_that_do_not_hold_are_counted(void **state)
     assert_int_equal(counts.broken, 1);
 }
 
-static void a_slip_is_found_before_anything_runs(void **state)
+static void wrong_values_are_found_before_the_first_run(void **state)
 {
     (void)state;
     struct sweep_counts counts;
@@ -564,7 +564,7 @@ static void a_slip_is_found_before_anything_runs(void **state)
 
 /* ---- commands ---- */
 
-static void a_run_without_placeholders_is_replayed_by_sim(void **state)
+static void the_replay_without_placeholders_is_weft_sim(void **state)
 {
     (void)state;
     struct sweep sweep = read_well("scenario plain.weft\nvary S1*:traps in no\nseed 4\n");
@@ -590,7 +590,7 @@ static void words_are_quoted_for_the_shell(void **state)
     text_release(&text);
 }
 
-static void an_array_says_all_in_its_own_lines(void **state)
+static void the_slurm_script_is_self_contained(void **state)
 {
     (void)state;
     const char *const options[] = {"--time=60", "--comment=two words"};
@@ -627,30 +627,30 @@ static void an_array_says_all_in_its_own_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sweep_says_what_it_says),
-        cmocka_unit_test(mistakes_are_told_with_their_place),
-        cmocka_unit_test(an_unknown_placeholder_is_told_with_its_place_in_the_scenario),
-        cmocka_unit_test(points_without_number_are_refused),
+        cmocka_unit_test(statements_of_a_sweep_are_parsed),
+        cmocka_unit_test(errors_have_line_and_column),
+        cmocka_unit_test(unknown_placeholders_have_line_and_column),
+        cmocka_unit_test(too_many_points_are_refused),
         cmocka_unit_test(points_are_the_product_of_all_lines),
-        cmocka_unit_test(a_parameter_is_in_the_text_or_a_setting),
-        cmocka_unit_test(braces_that_are_no_placeholder_stay),
+        cmocka_unit_test(a_parameter_is_a_placeholder_or_a_setting),
+        cmocka_unit_test(other_braces_are_kept),
         cmocka_unit_test(repetitions_have_the_same_seeds_at_all_points),
-        cmocka_unit_test(only_takes_what_fits),
-        cmocka_unit_test(shares_are_disjoint_and_complete),
+        cmocka_unit_test(a_filter_selects_matching_points),
+        cmocka_unit_test(shares_of_tasks_are_disjoint_and_complete),
         cmocka_unit_test(too_many_runs_are_refused),
-        cmocka_unit_test(results_do_not_depend_on_how_many_run_at_a_time),
-        cmocka_unit_test(a_run_is_kept_with_all_it_takes_to_look_at_it),
+        cmocka_unit_test(results_do_not_depend_on_the_number_of_jobs),
+        cmocka_unit_test(a_run_is_stored_completely),
         cmocka_unit_test(a_repetition_is_run_with_its_seed),
-        cmocka_unit_test(what_is_wanted_of_the_results_is_kept),
-        cmocka_unit_test(more_values_and_repetitions_run_only_what_is_new),
-        cmocka_unit_test(another_scenario_or_seed_does_not_mix),
-        cmocka_unit_test(a_run_that_fails_is_kept_apart),
+        cmocka_unit_test(only_chosen_results_are_stored),
+        cmocka_unit_test(only_missing_runs_are_executed),
+        cmocka_unit_test(another_scenario_or_seed_is_refused),
+        cmocka_unit_test(a_failed_run_is_stored_with_its_reason),
         cmocka_unit_test(a_run_that_takes_too_long_fails),
         cmocka_unit_test(checks_that_do_not_hold_are_counted),
-        cmocka_unit_test(a_slip_is_found_before_anything_runs),
-        cmocka_unit_test(a_run_without_placeholders_is_replayed_by_sim),
+        cmocka_unit_test(wrong_values_are_found_before_the_first_run),
+        cmocka_unit_test(the_replay_without_placeholders_is_weft_sim),
         cmocka_unit_test(words_are_quoted_for_the_shell),
-        cmocka_unit_test(an_array_says_all_in_its_own_lines),
+        cmocka_unit_test(the_slurm_script_is_self_contained),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -109,7 +109,7 @@ static void links_are_printed_from_both_ends(void **state)
     assert_non_null(strstr(text, "{S2} LID:0003 PN:03 } { SW Ports:04"));
 }
 
-static void routes_come_with_their_hops(void **state)
+static void routes_are_printed_with_their_hops(void **state)
 {
     assert_string_equal(print(*state, dump_print_routes),
                         "dump_ucast_routes: Switch 0x0000000000000020\n"
@@ -129,14 +129,15 @@ static void routes_come_with_their_hops(void **state)
 static void a_loop_or_a_hole_is_unreachable(void **state)
 {
     struct fixture *f = *state;
-    set_table(&f->subnet, 1, (uint8_t[]){0xFF, 2, 0, 2, 0xFF}); /* S1 sends H1's back to S2 */
+    set_table(&f->subnet, 1,
+              (uint8_t[]){0xFF, 2, 0, 2, 0xFF}); /* S1 forwards H1's LID back to S2 */
     const char *text = print(f, dump_print_routes);
     assert_non_null(strstr(text, "0x0001 : UNREACHABLE\n0x0002 : 000  : 00   : yes\n"));
     assert_non_null(strstr(text, "0x0004 : UNREACHABLE\ndump_ucast_routes"));
     assert_non_null(strstr(text, "0x0001 : UNREACHABLE\n0x0002 : 003  : 01"));
 }
 
-static void what_a_switch_has_not_confirmed_is_not_shown(void **state)
+static void unconfirmed_entries_are_not_printed(void **state)
 {
     struct fixture *f = *state;
     f->subnet.nodes.items[2].tables->known[0] = 0;
@@ -144,14 +145,14 @@ static void what_a_switch_has_not_confirmed_is_not_shown(void **state)
     assert_non_null(strstr(text, "('S2'):\n4 lids dumped\n"));
 }
 
-static void give_lanes(struct subnet *subnet, unsigned vl_cap)
+static void set_vl_cap(struct subnet *subnet, unsigned vl_cap)
 {
     for (size_t i = 0; i < subnet->ports.count; i++)
         wire_set(subnet->ports.items[i].info, PORT_INFO_VL_CAP, vl_cap);
 }
 
-/* As OpenSM does: ports without a link are left out. */
-static void with_one_lane_every_level_takes_it(void **state)
+/* As in OpenSM, ports without a link are not printed. */
+static void with_one_vl_all_sls_map_to_it(void **state)
 {
 #define HEADER                                                                                     \
     "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n"                                  \
@@ -159,7 +160,7 @@ static void with_one_lane_every_level_takes_it(void **state)
 #define LANES  ": 0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0 \n"
 #define FOOTER "#--------------------------------------------------------\n\n"
     struct fixture *f = *state;
-    give_lanes(&f->subnet, 1);
+    set_vl_cap(&f->subnet, 1);
     subnet_unlink(&f->subnet, f->subnet.nodes.items[3].first_port + 1);
     assert_string_equal(
         print(f, dump_print_sl2vl),
@@ -171,10 +172,10 @@ static void with_one_lane_every_level_takes_it(void **state)
         "2   3   " LANES "3   3   " LANES "4   3   " LANES FOOTER);
 }
 
-static void lanes_that_nobody_has_read_are_not_made_up(void **state)
+static void unknown_sl2vl_tables_are_not_printed(void **state)
 {
     struct fixture *f = *state;
-    give_lanes(&f->subnet, 4);
+    set_vl_cap(&f->subnet, 4);
     const char *text = print(f, dump_print_sl2vl);
     assert_non_null(strstr(text, HEADER "#port 3 has several VLs, its tables were not read\n"));
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -183,7 +184,7 @@ static void lanes_that_nobody_has_read_are_not_made_up(void **state)
     }
 }
 
-static void a_picture_does_not_change_with_the_subnet(void **state)
+static void a_snapshot_does_not_change_with_the_subnet(void **state)
 {
     struct fixture *f = *state;
     f->snapshot = dump_snapshot_take(&f->subnet);
@@ -210,7 +211,7 @@ static void all_files_appear_in_the_directory(void **state)
         snprintf(path, sizeof path, "%s/%s", directory, names[i]);
         assert_int_equal(unlink(path), 0);
     }
-    assert_int_equal(rmdir(directory), 0); /* nothing else was left */
+    assert_int_equal(rmdir(directory), 0); /* no temporary file is left */
     assert_true(dump_write(f->snapshot, "/nowhere/at/all", &err) < 0);
 }
 
@@ -219,12 +220,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tables_are_printed_as_opensm_does, make, end),
         cmocka_unit_test_setup_teardown(links_are_printed_from_both_ends, make, end),
-        cmocka_unit_test_setup_teardown(routes_come_with_their_hops, make, end),
+        cmocka_unit_test_setup_teardown(routes_are_printed_with_their_hops, make, end),
         cmocka_unit_test_setup_teardown(a_loop_or_a_hole_is_unreachable, make, end),
-        cmocka_unit_test_setup_teardown(what_a_switch_has_not_confirmed_is_not_shown, make, end),
-        cmocka_unit_test_setup_teardown(with_one_lane_every_level_takes_it, make, end),
-        cmocka_unit_test_setup_teardown(lanes_that_nobody_has_read_are_not_made_up, make, end),
-        cmocka_unit_test_setup_teardown(a_picture_does_not_change_with_the_subnet, make, end),
+        cmocka_unit_test_setup_teardown(unconfirmed_entries_are_not_printed, make, end),
+        cmocka_unit_test_setup_teardown(with_one_vl_all_sls_map_to_it, make, end),
+        cmocka_unit_test_setup_teardown(unknown_sl2vl_tables_are_not_printed, make, end),
+        cmocka_unit_test_setup_teardown(a_snapshot_does_not_change_with_the_subnet, make, end),
         cmocka_unit_test_setup_teardown(all_files_appear_in_the_directory, make, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

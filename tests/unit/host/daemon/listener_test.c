@@ -1,4 +1,4 @@
-/* What stands at the place of a socket is replaced only if a killed server left it. */
+/* A listener replaces an existing file only if it is the socket of a killed server. */
 #include "host/daemon/manager_control.h"
 #include "host/socket/listener.h"
 #include "test.h"
@@ -48,7 +48,7 @@ static bool is_listened_at(const char *path)
     return found;
 }
 
-static void a_file_is_spared(void **state)
+static void a_file_is_not_replaced(void **state)
 {
     struct fixture *f = *state;
     struct manager_control *control = NULL;
@@ -63,8 +63,8 @@ static void a_file_is_spared(void **state)
     assert_string_equal(content, "precious");
 }
 
-/* Not what it points to either. */
-static void a_link_is_spared(void **state)
+/* Its target is not replaced either. */
+static void a_symbolic_link_is_not_replaced(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(symlink("/nonexistent", f->path), 0);
@@ -72,7 +72,7 @@ static void a_link_is_spared(void **state)
     assert_true(S_ISLNK(mode_of(f->path)));
 }
 
-static void a_socket_in_use_is_spared(void **state)
+static void a_socket_in_use_is_not_replaced(void **state)
 {
     struct fixture *f = *state;
     struct manager_control *control = NULL;
@@ -83,7 +83,7 @@ static void a_socket_in_use_is_spared(void **state)
     close(first);
 }
 
-static void a_deserted_socket_is_replaced(void **state)
+static void a_stale_socket_is_replaced(void **state)
 {
     struct fixture *f = *state;
     struct manager_control *control = NULL;
@@ -96,7 +96,7 @@ static void a_deserted_socket_is_replaced(void **state)
     assert_int_equal(access(f->path, F_OK), -1);
 }
 
-static void rights_are_as_asked_for(void **state)
+static void the_mode_is_as_requested(void **state)
 {
     struct fixture *f = *state;
     mode_t mask = umask(022);
@@ -120,9 +120,9 @@ static void a_path_that_is_too_long_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_file_is_spared),          TEST(a_link_is_spared),
-        TEST(a_socket_in_use_is_spared), TEST(a_deserted_socket_is_replaced),
-        TEST(rights_are_as_asked_for),   TEST(a_path_that_is_too_long_is_an_error),
+        TEST(a_file_is_not_replaced),          TEST(a_symbolic_link_is_not_replaced),
+        TEST(a_socket_in_use_is_not_replaced), TEST(a_stale_socket_is_replaced),
+        TEST(the_mode_is_as_requested),        TEST(a_path_that_is_too_long_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

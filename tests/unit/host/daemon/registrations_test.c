@@ -1,5 +1,5 @@
-/* What clients registered, over the death of the process: nobody is told so before it is written
- * down, and whatever was written is read, however the file ends. */
+/* Registrations over the end of the process: no client is answered before its registration is
+ * written, and all complete pieces of the journal are read. */
 #include "host/daemon/registrations.h"
 #include "host/daemon/store.h"
 #include "sa_world.h"
@@ -12,7 +12,7 @@ static const char *const hosts[] = {"H1", "H2", "H3", "H4", "H5", "H6"};
 enum { HOSTS = sizeof hosts / sizeof *hosts };
 #define PREFIX UINT64_C(0xFE80000000000000)
 
-/* A manager's administration with its files; another one at each start. */
+/* An administration with its files. Each start creates a new one. */
 struct life {
     struct sa_world world;
     struct event_log log;
@@ -35,18 +35,18 @@ static void start(struct life *life, const char *directory, uint64_t instance)
     registrations_open(&life->registrations, life->world.sa, life->world.now);
 }
 
-/* The process is gone; what it had in memory, too. */
-static void die(struct life *life)
+/* Ends without writing, as a killed process. */
+static void kill_process(struct life *life)
 {
     registrations_close(&life->registrations);
     event_log_close(&life->log);
     world_close(&life->world);
 }
 
-static void ask_for(struct life *life, const char *host, unsigned method, uint64_t mask)
+static void send_request(struct life *life, const char *host, unsigned method, uint64_t mask)
 {
     struct sa_world *world = &life->world;
-    uint8_t *record = world_question(world, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    uint8_t *record = world_query(world, method, ATTRIBUTE_MC_MEMBER_RECORD, mask);
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     wire_set_bits(gid, 0, 64, PREFIX);
@@ -54,7 +54,7 @@ static void ask_for(struct life *life, const char *host, unsigned method, uint64
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
     world->from = world_lid(world, host);
-    assert_int_equal(world_ask(world), NO_ANSWER); /* not yet */
+    assert_int_equal(world_send(world), NO_ANSWER); /* not yet */
 }
 
 static unsigned answers(struct life *life)
@@ -70,7 +70,7 @@ static unsigned answers(struct life *life)
 
 static void join(struct life *life, const char *host)
 {
-    ask_for(life, host, METHOD_SET, 0x130C7);
+    send_request(life, host, METHOD_SET, 0x130C7);
     assert_int_equal(answers(life), 0);
     assert_true(registrations_commit(&life->registrations, life->world.sa));
     assert_int_equal(answers(life), 1);
@@ -79,12 +79,12 @@ static void join(struct life *life, const char *host)
 
 static void leave(struct life *life, const char *host)
 {
-    ask_for(life, host, METHOD_DELETE, 0x10003);
+    send_request(life, host, METHOD_DELETE, 0x10003);
     assert_true(registrations_commit(&life->registrations, life->world.sa));
     assert_int_equal(answers(life), 1);
 }
 
-/* By bit: who is a member. */
+/* The members, one bit each. */
 static unsigned members(struct life *life)
 {
     const struct group *group = groups_find(sa_groups(life->world.sa), mgid);
@@ -95,8 +95,8 @@ static unsigned members(struct life *life)
     return set;
 }
 
-/* The file that is written once a second. */
-static void write_whole(struct life *life, const char *directory)
+/* Writes the dump. */
+static void write_dump(struct life *life, const char *directory)
 {
     struct text content = {0};
     registrations_take(&life->registrations, life->world.now, life->world.sa, &content);
@@ -127,7 +127,7 @@ static int end(void **state)
     return 0;
 }
 
-static void who_was_answered_is_known_to_the_next_life(void **state)
+static void answered_registrations_survive_a_restart(void **state)
 {
     struct life life;
     start(&life, *state, 1);
@@ -135,20 +135,20 @@ static void who_was_answered_is_known_to_the_next_life(void **state)
     join(&life, "H2");
     join(&life, "H3");
     leave(&life, "H2");
-    die(&life);
+    kill_process(&life);
     start(&life, *state, 2);
     assert_int_equal(members(&life), 0x5);
-    join(&life, "H6"); /* and it goes on */
-    die(&life);
+    join(&life, "H6"); /* and continues to work */
+    kill_process(&life);
     start(&life, *state, 3);
     assert_int_equal(members(&life), 0x25);
-    die(&life);
-    start(&life, *state, 4); /* nothing happened in between */
+    kill_process(&life);
+    start(&life, *state, 4); /* without changes in between */
     assert_int_equal(members(&life), 0x25);
-    die(&life);
+    kill_process(&life);
 }
 
-static void one_writing_serves_all_who_wait(void **state)
+static void one_write_serves_all_waiting_clients(void **state)
 {
     struct life life;
     struct stat before, after;
@@ -158,46 +158,46 @@ static void one_writing_serves_all_who_wait(void **state)
     join(&life, "H1");
     assert_int_equal(stat(path, &before), 0);
     for (unsigned i = 1; i < HOSTS; i++)
-        ask_for(&life, hosts[i], METHOD_SET, 0x130C7);
+        send_request(&life, hosts[i], METHOD_SET, 0x130C7);
     assert_int_equal(answers(&life), 0);
     assert_true(registrations_commit(&life.registrations, life.world.sa));
     assert_int_equal(answers(&life), HOSTS - 1);
     assert_int_equal(stat(path, &after), 0);
     assert_true(after.st_size > before.st_size);
-    assert_int_equal(after.st_ino, before.st_ino); /* it grew */
-    die(&life);
+    assert_int_equal(after.st_ino, before.st_ino); /* it was appended to */
+    kill_process(&life);
     start(&life, *state, 2);
     assert_int_equal(members(&life), 0x3F);
-    die(&life);
+    kill_process(&life);
 }
 
-static void the_file_that_knows_more_is_taken(void **state)
+static void the_newer_file_is_used(void **state)
 {
     struct life life;
     start(&life, *state, 1);
     join(&life, "H1");
     join(&life, "H2");
-    write_whole(&life, *state);
-    die(&life);
-    start(&life, *state, 2); /* the journal is as old as the file */
+    write_dump(&life, *state);
+    kill_process(&life);
+    start(&life, *state, 2); /* both have the same generation */
     assert_int_equal(members(&life), 0x3);
-    join(&life, "H3"); /* the journal knows more */
-    die(&life);
+    join(&life, "H3"); /* the journal is newer */
+    kill_process(&life);
     start(&life, *state, 3);
     assert_int_equal(members(&life), 0x7);
     join(&life, "H4");
-    write_whole(&life, *state);
+    write_dump(&life, *state);
     groups_leave((struct groups *)sa_groups(life.world.sa),
                  groups_find(sa_groups(life.world.sa), mgid), world_guid(&life.world, "H1"), 0xF);
-    write_whole(&life, *state); /* the file does: nobody waits to be told of this */
-    die(&life);
+    write_dump(&life, *state); /* the dump is newer: no client waits for this change */
+    kill_process(&life);
     start(&life, *state, 4);
     assert_int_equal(members(&life), 0xE);
-    die(&life);
+    kill_process(&life);
 }
 
-/* Cut anywhere, it is what it was some writings ago. */
-static void a_journal_that_breaks_off_is_read_as_far_as_it_goes(void **state)
+/* A journal that is truncated at any byte yields an earlier state. */
+static void a_truncated_journal_is_read_up_to_its_last_complete_piece(void **state)
 {
     struct life life;
     struct text journal = {0}, cut = {0};
@@ -205,7 +205,7 @@ static void a_journal_that_breaks_off_is_read_as_far_as_it_goes(void **state)
     start(&life, *state, 1);
     for (unsigned i = 0; i < HOSTS; i++)
         join(&life, hosts[i]);
-    die(&life);
+    kill_process(&life);
     assert_int_equal(store_read(*state, REGISTRATIONS_JOURNAL, &journal), 0);
     for (size_t length = 0; length <= journal.length; length += 37) {
         char path[160];
@@ -216,45 +216,45 @@ static void a_journal_that_breaks_off_is_read_as_far_as_it_goes(void **state)
         assert_int_equal(store_replace(*state, REGISTRATIONS_JOURNAL, &cut), 0);
         start(&life, *state, 2);
         unsigned set = members(&life);
-        assert_int_equal(set & (set + 1), 0); /* the first ones, whoever is missing */
+        assert_int_equal(set & (set + 1), 0); /* only the last ones are missing */
         assert_true(set >= known);
         known = set;
-        die(&life);
+        kill_process(&life);
     }
     assert_true(known >= 0x1F);
     text_release(&journal);
     text_release(&cut);
 }
 
-static void nonsense_in_the_journal_is_not_believed(void **state)
+static void an_invalid_journal_is_ignored(void **state)
 {
     struct life life;
     struct text journal = {0}, other = {0};
     start(&life, *state, 1);
     join(&life, "H1");
-    write_whole(&life, *state);
+    write_dump(&life, *state);
     join(&life, "H2");
-    die(&life);
+    kill_process(&life);
     assert_int_equal(store_read(*state, REGISTRATIONS_JOURNAL, &journal), 0);
-    /* a piece that is missing in the middle: the first one, which is the whole */
+    /* without the first piece, which is the whole state */
     size_t at = 0, bytes;
     assert_non_null(journal_next(&journal, &at, &bytes));
     text_append(&other, journal.data + at, journal.length - at);
     assert_int_equal(store_replace(*state, REGISTRATIONS_JOURNAL, &other), 0);
     start(&life, *state, 2);
     assert_int_equal(members(&life), 0x1);
-    die(&life);
+    kill_process(&life);
     text_clear(&other);
     text_puts(&other, "# weft: piece of 99999999999999999999\nnonsense");
     assert_int_equal(store_replace(*state, REGISTRATIONS_JOURNAL, &other), 0);
     start(&life, *state, 3);
     assert_int_equal(members(&life), 0x1);
-    die(&life);
+    kill_process(&life);
     text_release(&journal);
     text_release(&other);
 }
 
-static void without_room_clients_are_answered_nevertheless(void **state)
+static void clients_are_answered_if_the_journal_cannot_be_written(void **state)
 {
     struct life life;
     start(&life, *state, 1);
@@ -263,24 +263,24 @@ static void without_room_clients_are_answered_nevertheless(void **state)
     join(&life, "H2");
     assert_true(life.registrations.journal_failed);
     life.registrations.journal.directory = *state;
-    join(&life, "H3"); /* all of it is there from now on */
+    join(&life, "H3"); /* from now on everything is saved */
     assert_false(life.registrations.journal_failed);
-    die(&life);
+    kill_process(&life);
     start(&life, *state, 2);
     assert_int_equal(members(&life), 0x7);
-    die(&life);
+    kill_process(&life);
 }
 
 int main(void)
 {
 #define TEST(claim) cmocka_unit_test_setup_teardown(claim, make, end)
     const struct CMUnitTest tests[] = {
-        TEST(who_was_answered_is_known_to_the_next_life),
-        TEST(one_writing_serves_all_who_wait),
-        TEST(the_file_that_knows_more_is_taken),
-        TEST(a_journal_that_breaks_off_is_read_as_far_as_it_goes),
-        TEST(nonsense_in_the_journal_is_not_believed),
-        TEST(without_room_clients_are_answered_nevertheless),
+        TEST(answered_registrations_survive_a_restart),
+        TEST(one_write_serves_all_waiting_clients),
+        TEST(the_newer_file_is_used),
+        TEST(a_truncated_journal_is_read_up_to_its_last_complete_piece),
+        TEST(an_invalid_journal_is_ignored),
+        TEST(clients_are_answered_if_the_journal_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

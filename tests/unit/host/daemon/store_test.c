@@ -1,4 +1,4 @@
-/* Addresses over restarts: OpenSM's format, nothing lost in silence, one owner. */
+/* LIDs over restarts: OpenSM's format, errors for invalid lines, one owner of the directory. */
 #include "host/daemon/store.h"
 #include "test.h"
 
@@ -29,7 +29,7 @@ static int end(void **state)
     return 0;
 }
 
-static void what_opensm_wrote_is_read(void **state)
+static void files_of_opensm_are_read(void **state)
 {
     struct fixture *f = *state;
     struct store store;
@@ -44,16 +44,16 @@ static void what_opensm_wrote_is_read(void **state)
     store_close(&store);
 }
 
-static void what_is_written_is_read_again(void **state)
+static void written_lids_are_read_again(void **state)
 {
     struct fixture *f = *state;
     struct store store;
     struct text text = {0};
     assert_int_equal(store_open(&store, f->directory, &f->err), 0);
     assert_int_equal(store.facts.count, 0);
-    store_add(&store, &(struct sm_fact){0x10, 5, 0});
-    store_add(&store, &(struct sm_fact){0x20, 16, 3});
-    store_add(&store, &(struct sm_fact){0x10, 6, 0}); /* it moved */
+    store_add(&store, &(struct sm_lid_fact){0x10, 5, 0});
+    store_add(&store, &(struct sm_lid_fact){0x20, 16, 3});
+    store_add(&store, &(struct sm_lid_fact){0x10, 6, 0}); /* it has another LID now */
     store_print(&store, &text);
     assert_string_equal(text.data, "0x0000000000000010 0x0006 0x0006\n\n"
                                    "0x0000000000000020 0x0010 0x0017\n\n");
@@ -67,7 +67,7 @@ static void what_is_written_is_read_again(void **state)
     store_close(&store);
 }
 
-static void nonsense_is_an_error_that_names_the_line(void **state)
+static void an_invalid_line_is_an_error_that_names_it(void **state)
 {
     static const char *const wrong[] = {
         "0x10 0x1\n",        "0x10 0x1 0x1 0x1\n",   "0x10 0x5 0x4\n", "0x10 0x0 0x0\n",
@@ -86,8 +86,8 @@ static void nonsense_is_an_error_that_names_the_line(void **state)
     }
 }
 
-/* What a power cut may leave: the file has its length, but not its content. */
-static void a_file_of_zeroes_is_not_an_empty_one(void **state)
+/* After a power failure a file may have its length, but not its content. */
+static void a_file_of_zeroes_is_an_error(void **state)
 {
     struct fixture *f = *state;
     struct store store;
@@ -123,10 +123,10 @@ static void a_file_that_cannot_be_replaced_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_opensm_wrote_is_read, make, end),
-        cmocka_unit_test_setup_teardown(what_is_written_is_read_again, make, end),
-        cmocka_unit_test_setup_teardown(nonsense_is_an_error_that_names_the_line, make, end),
-        cmocka_unit_test_setup_teardown(a_file_of_zeroes_is_not_an_empty_one, make, end),
+        cmocka_unit_test_setup_teardown(files_of_opensm_are_read, make, end),
+        cmocka_unit_test_setup_teardown(written_lids_are_read_again, make, end),
+        cmocka_unit_test_setup_teardown(an_invalid_line_is_an_error_that_names_it, make, end),
+        cmocka_unit_test_setup_teardown(a_file_of_zeroes_is_an_error, make, end),
         cmocka_unit_test_setup_teardown(a_directory_has_one_owner, make, end),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_replaced_stays, make, end),
     };

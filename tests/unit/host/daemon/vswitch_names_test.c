@@ -1,4 +1,4 @@
-/* What machines and hypervisors may be called, and what the control socket says about them. */
+/* Names of machines and hypervisors, and answers of the control socket. */
 #include "sim_world.h"
 #include "vswitch_world.h"
 
@@ -31,11 +31,11 @@ static void must_refuse(struct world *world, unsigned manager, uint64_t guid)
     snprintf(name, sizeof name, "0x%llx", (unsigned long long)guid);
     struct vswitch_result result =
         ask(world, manager, VSWITCH_CREATE, name, "H1", VSWITCH_BALANCED);
-    if (result.state != VSWITCH_FAILED || !strstr(result.text, "is no machine"))
+    if (result.state != VSWITCH_FAILED || !strstr(result.text, "is not a VM"))
         fail_msg("%s: %s", name, result.text);
 }
 
-static void nobody_takes_the_guid_of_another(void **state)
+static void the_guid_of_another_node_is_refused(void **state)
 {
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
@@ -59,7 +59,7 @@ static void nobody_takes_the_guid_of_another(void **state)
     }
 }
 
-static void a_machine_that_ended_can_have_its_guid_again(void **state)
+static void the_guid_of_a_destroyed_machine_can_be_used_again(void **state)
 {
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
@@ -90,7 +90,7 @@ static void a_guid_has_64_bits(void **state)
 static void a_hypervisor_may_have_the_longest_description(void **state)
 {
     (void)state;
-    static char longest[VSWITCH_NAME_MOST + 1];
+    static char longest[VSWITCH_NAME_LIMIT + 1];
     static const char *const words[] = {"2", "2", "vfs=2"};
     struct world world;
     struct fabric_options options;
@@ -110,7 +110,7 @@ static void a_hypervisor_may_have_the_longest_description(void **state)
     world_close(&world);
 }
 
-static void names_that_no_terminal_should_see_are_refused(void **state)
+static void names_with_control_characters_are_refused(void **state)
 {
     (void)state;
     static const char *const names[] = {"\033[2Jclean", "two\nlines", "\x7f"};
@@ -120,20 +120,20 @@ static void names_that_no_terminal_should_see_are_refused(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct vswitch_request request = {
             .verb = VSWITCH_CREATE, .guid = vswitch_guid(names[i]), .name = names[i]};
-        assert_int_equal(sim_vm_ask(world.sim, manager, &request, &err), 0);
+        assert_int_equal(sim_vm_submit(world.sim, manager, &request, &err), 0);
         assert_non_null(strstr(err.message, "control characters"));
     }
     must(&world, manager, VSWITCH_CREATE, "größer & schöner", "H1", VSWITCH_BALANCED);
     world_close(&world);
 }
 
-static void names_of_machines_that_there_are_not_are_not_kept(void **state)
+static void names_of_unknown_machines_are_not_stored(void **state)
 {
     (void)state;
     struct world world;
     unsigned manager = start(&world, false);
     const struct vswitch *machines = sim_machines(world.sim, manager);
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     for (unsigned i = 0; i < 40; i++) {
         char name[16];
         snprintf(name, sizeof name, "nobody%u", i);
@@ -143,15 +143,15 @@ static void names_of_machines_that_there_are_not_are_not_kept(void **state)
     }
     assert_int_equal(machines->name_texts.count, 0);
     must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
-    assert_true(vswitch_find_machine(machines, vswitch_guid("alpha"), &machine));
+    assert_true(vswitch_find_vm(machines, vswitch_guid("alpha"), &machine));
     assert_string_equal(machine.name, "alpha");
     ask(&world, manager, VSWITCH_MIGRATE, "alpha", "nowhere", VSWITCH_BALANCED);
-    assert_true(vswitch_find_machine(machines, vswitch_guid("alpha"), &machine));
+    assert_true(vswitch_find_vm(machines, vswitch_guid("alpha"), &machine));
     assert_string_equal(machine.name, "alpha");
     must(&world, manager, VSWITCH_CREATE, "beta", "H2", VSWITCH_BALANCED);
     must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
     assert_int_equal(machines->name_texts.count, 1);
-    assert_true(vswitch_find_machine(machines, vswitch_guid("beta"), &machine));
+    assert_true(vswitch_find_vm(machines, vswitch_guid("beta"), &machine));
     assert_string_equal(machine.name, "beta");
     must(&world, manager, VSWITCH_DESTROY, "beta", NULL, VSWITCH_BALANCED);
     assert_int_equal(machines->name_texts.count, 0);
@@ -174,7 +174,7 @@ static int control(struct world *world, unsigned manager, const char *command, s
                                   count, true, out);
 }
 
-static void refusals_are_objects_too(void **state)
+static void errors_are_json_objects(void **state)
 {
     (void)state;
     static const struct {
@@ -188,8 +188,8 @@ static void refusals_are_objects_too(void **state)
         {"frobnicate", -EINVAL, "\"code\":\"EINVAL\"}"},
         {"create a on", -EINVAL, "\"code\":\"EINVAL\"}"},
         {"create 0x1ffffffffffffffff", -EINVAL, "\"code\":\"EINVAL\"}"},
-        {"create a on nowhere", -EIO, "\"error\":\"there is no hypervisor 'nowhere'\""},
-        {"migrate nobody", -EIO, "\"error\":\"there is no such machine\""},
+        {"create a on nowhere", -EIO, "\"error\":\"no hypervisor 'nowhere'\""},
+        {"migrate nobody", -EIO, "\"error\":\"no such machine\""},
     };
     struct world world;
     struct text out = {0};
@@ -204,8 +204,8 @@ static void refusals_are_objects_too(void **state)
     world_close(&world);
 }
 
-/* On a torus dfsssp's lanes seldom allow another way: most moves need routes anew. */
-static void a_move_that_took_new_routes_claims_no_figures(void **state)
+/* On a torus, dfsssp's VLs seldom allow another path: most moves need new routes. */
+static void a_move_with_new_routes_reports_no_figures(void **state)
 {
     struct text out = {0};
     unsigned rerouted = 0;
@@ -232,8 +232,8 @@ static void a_move_that_took_new_routes_claims_no_figures(void **state)
     text_release(&out);
 }
 
-/* What docs/vswitch.md and weft-ctl(1) promise, and for which engines. */
-static void routes_with_up_and_down_stay_when_machines_move(void **state)
+/* As docs/vswitch.md and weft-ctl(1) state, for these engines. */
+static void up_down_routes_are_not_computed_again_for_a_move(void **state)
 {
     (void)state;
     static const char *const engines[] = {"updn", "ftree", "fera", "pira", "dr", "pira+fera"};
@@ -263,15 +263,15 @@ static void routes_with_up_and_down_stay_when_machines_move(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_takes_the_guid_of_another),
-        cmocka_unit_test(a_machine_that_ended_can_have_its_guid_again),
+        cmocka_unit_test(the_guid_of_another_node_is_refused),
+        cmocka_unit_test(the_guid_of_a_destroyed_machine_can_be_used_again),
         cmocka_unit_test(a_guid_has_64_bits),
         cmocka_unit_test(a_hypervisor_may_have_the_longest_description),
-        cmocka_unit_test(names_that_no_terminal_should_see_are_refused),
-        cmocka_unit_test(names_of_machines_that_there_are_not_are_not_kept),
-        cmocka_unit_test(refusals_are_objects_too),
-        WORLD_TEST(a_move_that_took_new_routes_claims_no_figures),
-        cmocka_unit_test(routes_with_up_and_down_stay_when_machines_move),
+        cmocka_unit_test(names_with_control_characters_are_refused),
+        cmocka_unit_test(names_of_unknown_machines_are_not_stored),
+        cmocka_unit_test(errors_are_json_objects),
+        WORLD_TEST(a_move_with_new_routes_reports_no_figures),
+        cmocka_unit_test(up_down_routes_are_not_computed_again_for_a_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* A worker thread: everything given comes back, in order, and its descriptor says when. */
+/* A worker thread: all tasks are returned in order, and its descriptor is readable when one is
+ * finished. */
 #include "host/daemon/worker.h"
 #include "test.h"
 
@@ -21,7 +22,7 @@ static int *await(struct worker *worker)
     return task;
 }
 
-static void tasks_come_back_done_and_in_order(void **state)
+static void tasks_are_finished_in_order(void **state)
 {
     static int numbers[TASKS];
     struct worker *worker = worker_new();
@@ -50,12 +51,12 @@ static void it_sleeps_and_wakes_again(void **state)
         await(worker);
     }
     struct pollfd descriptor = {.fd = worker_fd(worker), .events = POLLIN};
-    assert_int_equal(poll(&descriptor, 1, 0), 0); /* nothing is left to take */
+    assert_int_equal(poll(&descriptor, 1, 0), 0); /* no finished task is left */
     worker_free(worker);
 }
 
-/* Whoever takes it the moment it is done leaves nothing behind that says that there is more. */
-static void one_who_does_not_sleep_is_not_woken_for_nothing(void **state)
+/* After the last finished task is taken, the descriptor is not readable. */
+static void the_descriptor_is_readable_only_with_finished_tasks(void **state)
 {
     struct worker *worker = worker_new();
     struct pollfd descriptor = {.fd = worker_fd(worker), .events = POLLIN};
@@ -70,7 +71,7 @@ static void one_who_does_not_sleep_is_not_woken_for_nothing(void **state)
     worker_free(worker);
 }
 
-static void what_was_given_is_finished_before_the_end(void **state)
+static void given_tasks_are_finished_before_the_end(void **state)
 {
     int numbers[] = {3, 4, 5};
     struct worker *worker = worker_new();
@@ -85,10 +86,10 @@ static void what_was_given_is_finished_before_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_come_back_done_and_in_order),
+        cmocka_unit_test(tasks_are_finished_in_order),
         cmocka_unit_test(it_sleeps_and_wakes_again),
-        cmocka_unit_test(one_who_does_not_sleep_is_not_woken_for_nothing),
-        cmocka_unit_test(what_was_given_is_finished_before_the_end),
+        cmocka_unit_test(the_descriptor_is_readable_only_with_finished_tasks),
+        cmocka_unit_test(given_tasks_are_finished_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

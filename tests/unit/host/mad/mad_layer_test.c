@@ -1,4 +1,4 @@
-/* The MAD layer on a small fabric: what a program with a real adapter may rely on. */
+/* The MAD layer on a small fabric behaves as the kernel's. */
 #include "world.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ struct stage {
     struct mad_layer *layer;
 };
 
-static int set_stage(void **state)
+static int set_up(void **state)
 {
     struct stage *stage = mem_zalloc(1, sizeof *stage);
     world_make(&stage->world);
@@ -19,7 +19,7 @@ static int set_stage(void **state)
     return 0;
 }
 
-static int clear_stage(void **state)
+static int tear_down(void **state)
 {
     struct stage *stage = *state;
     mad_layer_free(stage->layer);
@@ -60,8 +60,8 @@ static int send_as(struct stage *stage, struct mad_file *file, unsigned agent, s
     return result;
 }
 
-/* The one message that waits, which is then gone. */
-static struct mad_head take(struct mad_file *file, uint8_t mad[MAD_BYTES])
+/* Takes the only received message. */
+static struct mad_head take_message(struct mad_file *file, uint8_t mad[MAD_BYTES])
 {
     const struct mad_received *message = mad_file_next(file);
     assert_non_null(message);
@@ -73,7 +73,7 @@ static struct mad_head take(struct mad_file *file, uint8_t mad[MAD_BYTES])
     return head;
 }
 
-/* A switch's port 0 is always active: with a LID it can talk to itself by LID routing. */
+/* Port 0 of a switch is always active: with a LID it can send to itself by LID routing. */
 static struct mad_file *open_switch_with_lid(struct stage *stage)
 {
     struct mad_file *file = open_at(stage, stage->world.s0, 0);
@@ -89,7 +89,7 @@ static struct mad_file *open_switch_with_lid(struct stage *stage)
     wire_set(set.mad + SMP_DATA_OFFSET, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
     wire_set(set.mad + SMP_DATA_OFFSET, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
     assert_int_equal(send_as(stage, file, agent, set, 0), 0);
-    take(file, answer);
+    take_message(file, answer);
     assert_int_equal(wire_get(answer, SMP_STATUS), 0);
     assert_int_equal(mad_file_unregister(file, agent), 0);
     return file;
@@ -97,7 +97,7 @@ static struct mad_file *open_switch_with_lid(struct stage *stage)
 
 /* ---- transactions ---- */
 
-static void an_answer_goes_to_the_program_that_asked(void **state)
+static void an_answer_goes_to_the_requesting_program(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *one = open_at(stage, stage->world.a, 1);
@@ -109,9 +109,9 @@ static void an_answer_goes_to_the_program_that_asked(void **state)
     struct sent_mad far = make_smp(ATTRIBUTE_NODE_INFO, 7, (uint8_t[]){1}, 1);
     assert_int_equal(send_as(stage, one, agent_one, near, 0), 0);
     assert_int_equal(send_as(stage, two, agent_two, far, 0), 0);
-    assert_int_equal(take(one, answer).status, 0);
+    assert_int_equal(take_message(one, answer).status, 0);
     assert_int_equal(wire_get(answer + SMP_DATA_OFFSET, NODE_INFO_NODE_TYPE), NODE_ADAPTER);
-    take(two, answer);
+    take_message(two, answer);
     assert_int_equal(wire_get(answer + SMP_DATA_OFFSET, NODE_INFO_NODE_TYPE), NODE_SWITCH);
     assert_null(mad_file_next(one));
     assert_null(mad_file_next(two));
@@ -127,8 +127,8 @@ static void the_upper_half_of_a_transaction_id_belongs_to_the_agent(void **state
     struct sent_mad smp = make_smp(ATTRIBUTE_NODE_INFO, 0xdeadbeef00001234, NULL, 0);
     send_as(stage, file, agent, smp, 0);
     send_as(stage, file, other, smp, 0);
-    assert_int_equal(take(file, first).agent, agent);
-    assert_int_equal(take(file, second).agent, other);
+    assert_int_equal(take_message(file, first).agent, agent);
+    assert_int_equal(take_message(file, second).agent, other);
     assert_int_equal(wire_get(first, MAD_TID) & 0xffffffff, 0x1234);
     assert_int_equal(wire_get(second, MAD_TID) & 0xffffffff, 0x1234);
     assert_int_not_equal(wire_get(first, MAD_TID) >> 32, 0xdeadbeef);
@@ -147,7 +147,7 @@ static void a_transaction_id_in_use_is_refused(void **state)
     assert_int_equal(send_as(stage, file, agent, lost, 0), 0);
 }
 
-static void a_lost_request_comes_back_after_its_time(void **state)
+static void a_lost_request_is_returned_after_its_time_out(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -162,7 +162,7 @@ static void a_lost_request_comes_back_after_its_time(void **state)
     assert_null(mad_file_next(file));
     mad_layer_expire(stage->layer, deadline);
     assert_int_equal(mad_file_next(file)->head.length, sizeof(struct mad_head) + MAD_HEADER_BYTES);
-    struct mad_head head = take(file, header);
+    struct mad_head head = take_message(file, header);
     assert_int_equal(head.status, ETIMEDOUT);
     assert_int_equal(head.agent, agent);
     assert_int_equal(wire_get(header, MAD_TID) & 0xffffffff, 7);
@@ -170,7 +170,7 @@ static void a_lost_request_comes_back_after_its_time(void **state)
     assert_true(mad_layer_deadline(stage->layer) == TIME_NEVER);
 }
 
-static void retries_go_out_before_a_request_is_given_up(void **state)
+static void a_request_is_repeated_before_it_times_out(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -189,10 +189,10 @@ static void retries_go_out_before_a_request_is_given_up(void **state)
     fabric_totals(stage->world.fabric, &after);
     assert_int_equal(rounds, 4);
     assert_int_equal(after.smps_sent - before.smps_sent, 4);
-    assert_int_equal(take(file, header).status, ETIMEDOUT);
+    assert_int_equal(take_message(file, header).status, ETIMEDOUT);
 }
 
-static void an_answer_ends_the_waiting(void **state)
+static void an_answer_stops_the_timer(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -222,7 +222,7 @@ static void a_method_has_one_agent_at_a_port(void **state)
     assert_true(mad_file_register(two, &gets) >= 0);
 }
 
-static void an_oui_tells_vendors_apart(void **state)
+static void vendor_classes_with_different_ouis_are_different(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -235,7 +235,7 @@ static void an_oui_tells_vendors_apart(void **state)
     assert_int_equal(mad_file_register(file, &none), -EINVAL);
 }
 
-static void nonsense_is_not_registered(void **state)
+static void an_invalid_registration_is_refused(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -265,7 +265,7 @@ static void a_file_has_room_for_32_agents(void **state)
     assert_int_equal(mad_file_register(file, &client), 9);
 }
 
-static void what_comes_unasked_goes_to_the_one_who_serves_it(void **state)
+static void an_unsolicited_mad_goes_to_the_agent_that_serves_it(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *client = open_switch_with_lid(stage);
@@ -277,7 +277,7 @@ static void what_comes_unasked_goes_to_the_one_who_serves_it(void **state)
     question.head.lid = htons(OWN_LID);
     send_as(stage, client, register_client(client, CLASS_SUBN_ADM), question, 0);
     assert_null(mad_file_next(client));
-    struct mad_head head = take(server, mad);
+    struct mad_head head = take_message(server, mad);
     assert_int_equal(head.agent, agent);
     assert_int_equal(ntohs(head.lid), OWN_LID);
     assert_int_equal(ntohl(head.qpn), QP_GSI);
@@ -286,12 +286,12 @@ static void what_comes_unasked_goes_to_the_one_who_serves_it(void **state)
     memcpy(answer.mad, mad, MAD_BYTES);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     send_as(stage, server, (unsigned)agent, answer, 0);
-    take(client, mad);
+    take_message(client, mad);
     assert_int_equal(wire_get(mad, MAD_TID) & 0xffffffff, 77);
     assert_int_equal(wire_get(mad, MAD_METHOD), METHOD_GET_RESP);
 }
 
-static void what_nobody_serves_is_answered_unsupported(void **state)
+static void a_request_without_an_agent_is_answered_unsupported(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_switch_with_lid(stage);
@@ -299,7 +299,7 @@ static void what_nobody_serves_is_answered_unsupported(void **state)
     struct sent_mad question = make_mad(CLASS_SUBN_ADM, METHOD_GET, 0x11, 77);
     question.head.lid = htons(OWN_LID);
     send_as(stage, file, register_client(file, CLASS_SUBN_ADM), question, 0);
-    take(file, mad);
+    take_message(file, mad);
     assert_int_equal(wire_get(mad, MAD_METHOD), METHOD_GET_RESP);
     assert_int_equal(wire_get(mad, MAD_STATUS), STATUS_BAD_ATTRIBUTE);
 }
@@ -324,7 +324,7 @@ static void a_long_answer_arrives_whole(void **state)
     struct sent_mad question = make_mad(CLASS_SUBN_ADM, GET_TABLE, 0x11, 77);
     question.head.lid = htons(OWN_LID);
     send_as(stage, client, (unsigned)asking, question, 0);
-    struct mad_head head = take(server, mad);
+    struct mad_head head = take_message(server, mad);
 
     uint8_t *message = mem_alloc(LONG_MESSAGE);
     for (size_t i = 0; i < LONG_MESSAGE; i++)
@@ -367,7 +367,7 @@ static void without_rmpp_a_long_message_is_refused(void **state)
 
 /* ---- bounds ---- */
 
-static void a_sleeping_reader_loses_news_but_no_time_out(void **state)
+static void a_full_queue_drops_messages_but_no_time_out(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -389,7 +389,7 @@ static void a_sleeping_reader_loses_news_but_no_time_out(void **state)
     assert_int_equal(status.timeouts, 1);
 }
 
-static void a_file_that_closes_leaves_nothing_behind(void **state)
+static void closing_a_file_removes_its_agents_and_requests(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *file = open_at(stage, stage->world.a, 1);
@@ -410,7 +410,7 @@ static void a_file_that_closes_leaves_nothing_behind(void **state)
     assert_null(mad_file_next(heir));
 }
 
-static void files_with_news_are_ready_once(void **state)
+static void files_with_new_messages_are_returned_once(void **state)
 {
     struct stage *stage = *state;
     struct mad_file *one = open_at(stage, stage->world.a, 1);
@@ -425,28 +425,28 @@ static void files_with_news_are_ready_once(void **state)
     assert_null(mad_layer_next_ready(stage->layer));
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_stage, clear_stage)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLAIM(an_answer_goes_to_the_program_that_asked),
+        CLAIM(an_answer_goes_to_the_requesting_program),
         CLAIM(the_upper_half_of_a_transaction_id_belongs_to_the_agent),
         CLAIM(a_transaction_id_in_use_is_refused),
-        CLAIM(a_lost_request_comes_back_after_its_time),
-        CLAIM(retries_go_out_before_a_request_is_given_up),
-        CLAIM(an_answer_ends_the_waiting),
+        CLAIM(a_lost_request_is_returned_after_its_time_out),
+        CLAIM(a_request_is_repeated_before_it_times_out),
+        CLAIM(an_answer_stops_the_timer),
         CLAIM(a_method_has_one_agent_at_a_port),
-        CLAIM(an_oui_tells_vendors_apart),
-        CLAIM(nonsense_is_not_registered),
+        CLAIM(vendor_classes_with_different_ouis_are_different),
+        CLAIM(an_invalid_registration_is_refused),
         CLAIM(a_file_has_room_for_32_agents),
-        CLAIM(what_comes_unasked_goes_to_the_one_who_serves_it),
-        CLAIM(what_nobody_serves_is_answered_unsupported),
+        CLAIM(an_unsolicited_mad_goes_to_the_agent_that_serves_it),
+        CLAIM(a_request_without_an_agent_is_answered_unsupported),
         CLAIM(a_long_answer_arrives_whole),
         CLAIM(without_rmpp_a_long_message_is_refused),
-        CLAIM(a_sleeping_reader_loses_news_but_no_time_out),
-        CLAIM(a_file_that_closes_leaves_nothing_behind),
-        CLAIM(files_with_news_are_ready_once),
+        CLAIM(a_full_queue_drops_messages_but_no_time_out),
+        CLAIM(closing_a_file_removes_its_agents_and_requests),
+        CLAIM(files_with_new_messages_are_returned_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

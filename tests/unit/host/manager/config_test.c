@@ -1,5 +1,5 @@
-/* The manager's configuration: every key is checked, errors name the line, a reload knows what
- * stays. */
+/* The manager's configuration: every key is checked, errors name the line, a reload keeps fixed
+ * keys. */
 #include "host/manager/config.h"
 #include "test.h"
 
@@ -78,7 +78,7 @@ static void an_error_names_file_and_line(void **state)
         {"colour red\n", 1, "there is no key 'colour'; weft-sm.conf(5) has them all"},
         {"routing_engine updn\n", 1, "OpenSM's 'routing_engine' is 'engine' here"},
         {"root_guid_file roots\n", 1, "OpenSM's 'root_guid_file' is 'root_file' here"},
-        {"max_op_vls 5\n", 1, "nothing like OpenSM's 'max_op_vls' here: leave it out"},
+        {"max_op_vls 5\n", 1, "OpenSM's 'max_op_vls' is not supported: remove it"},
         {"sweep soon\n", 1, "expected a time"},
         {"sweep 0s\n", 1, "expected a time"},
         {"engine fastest\n", 1, "expected one of"},
@@ -121,7 +121,7 @@ static void an_error_in_a_file_of_user_routes_names_that_file(void **state)
     unlink(routes);
 }
 
-static void an_error_about_a_file_tells_who_names_it(void **state)
+static void an_error_about_a_file_names_its_key(void **state)
 {
     static const char *const keys[] = {"user_routes", "partitions", "qos_policy",
                                        "root_file",   "first",      "weights"};
@@ -141,7 +141,7 @@ static void an_error_about_a_file_tells_who_names_it(void **state)
         assert_non_null(strstr(f->err.message, who));
         unlink(other);
         if (strcmp(keys[i], "qos_policy") == 0)
-            continue; /* perhaps it is not wanted: see below */
+            continue; /* it is an error only if QoS is on: see below */
         assert_int_equal(read_text(f, text), -ENOENT);
         assert_string_equal(f->err.file, f->path);
         assert_int_equal(f->err.line, 2);
@@ -150,7 +150,7 @@ static void an_error_about_a_file_tells_who_names_it(void **state)
     }
 }
 
-static void a_policy_that_is_not_there_is_an_error_only_if_it_is_wanted(void **state)
+static void a_missing_policy_is_an_error_only_if_qos_is_on(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(read_text(f, "qos_policy_file /nowhere/policy\nqos FALSE\n"), 0);
@@ -165,7 +165,7 @@ static void a_policy_that_is_not_there_is_an_error_only_if_it_is_wanted(void **s
     assert_int_equal(config_finish(&f->config, &f->err), 0);
 }
 
-static void flags_are_taken_as_opensm_writes_them(void **state)
+static void flags_can_have_the_values_of_opensm(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(read_text(f, "json TRUE\nhold False\nrepair no\nreversible Yes\n"), 0);
@@ -175,7 +175,7 @@ static void flags_are_taken_as_opensm_writes_them(void **state)
     assert_true(f->config.sm.engine_options.reversible);
 }
 
-static void what_a_person_knows_about_the_fabric_reaches_the_engine(void **state)
+static void hints_about_the_fabric_are_passed_to_the_engine(void **state)
 {
     struct fixture *f = *state;
     const struct engine_options *options = &f->config.sm.engine_options;
@@ -240,13 +240,13 @@ static void partitions_are_read_from_their_file(void **state)
     unlink(partitions);
 }
 
-static void a_file_that_is_not_there_is_an_error(void **state)
+static void a_missing_file_is_an_error(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(config_read(&f->config, "/nowhere/at/all", &f->err), -ENOENT);
 }
 
-static void renaming_engines_get_several_addresses_a_port(void **state)
+static void renaming_engines_get_several_lids_per_port(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(config_set(&f->config, "engine", "dr", &f->err), 0);
@@ -282,7 +282,7 @@ static void note(void *context, const char *key, const char *from, const char *t
     snprintf(told->last, sizeof told->last, "%s %s %s", key, from, to);
 }
 
-static void a_reload_tells_what_changes_and_keeps_what_cannot(void **state)
+static void a_reload_reports_changes_and_keeps_fixed_keys(void **state)
 {
     struct fixture *f = *state;
     struct config fresh;
@@ -308,7 +308,7 @@ static void a_reload_tells_what_changes_and_keeps_what_cannot(void **state)
     config_release(&fresh);
 }
 
-static void a_reload_keeps_what_the_page_says_it_keeps(void **state)
+static void a_reload_keeps_the_keys_that_the_manual_names(void **state)
 {
     struct fixture *f = *state;
     struct config fresh;
@@ -320,7 +320,7 @@ static void a_reload_keeps_what_the_page_says_it_keeps(void **state)
     config_release(&fresh);
 }
 
-static void a_reload_cannot_take_an_engine_that_needs_more_addresses(void **state)
+static void a_reload_refuses_an_engine_that_needs_a_larger_lmc(void **state)
 {
     struct fixture *f = *state;
     struct config fresh;
@@ -341,7 +341,7 @@ static void read_manual(struct text *page)
     fclose(file);
 }
 
-/* Where a key stands, alone or in a list; NULL: nowhere. */
+/* The place of a key, alone or in a list; NULL: none. */
 static const char *in_manual(const struct text *page, const char *key)
 {
     char pattern[64];
@@ -362,7 +362,7 @@ static void every_key_is_in_the_manual(void **state)
     text_release(&page);
 }
 
-static void the_manual_says_what_takes_a_restart(void **state)
+static void the_manual_names_keys_that_take_a_restart(void **state)
 {
     struct fixture *f = *state;
     struct config fresh;
@@ -383,7 +383,7 @@ static void the_manual_says_what_takes_a_restart(void **state)
     text_release(&page);
 }
 
-static void names_of_opensm_are_those_of_the_manual(void **state)
+static void the_manual_has_the_names_of_opensm(void **state)
 {
     struct fixture *f = *state;
     struct text page;
@@ -413,23 +413,20 @@ int main(void)
         cmocka_unit_test_setup_teardown(partitions_are_read_from_their_file, make, end),
         cmocka_unit_test_setup_teardown(an_error_in_a_file_of_user_routes_names_that_file, make,
                                         end),
-        cmocka_unit_test_setup_teardown(an_error_about_a_file_tells_who_names_it, make, end),
-        cmocka_unit_test_setup_teardown(a_policy_that_is_not_there_is_an_error_only_if_it_is_wanted,
-                                        make, end),
-        cmocka_unit_test_setup_teardown(flags_are_taken_as_opensm_writes_them, make, end),
-        cmocka_unit_test_setup_teardown(what_a_person_knows_about_the_fabric_reaches_the_engine,
-                                        make, end),
-        cmocka_unit_test_setup_teardown(a_reload_keeps_what_the_page_says_it_keeps, make, end),
-        cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_an_error, make, end),
-        cmocka_unit_test_setup_teardown(renaming_engines_get_several_addresses_a_port, make, end),
+        cmocka_unit_test_setup_teardown(an_error_about_a_file_names_its_key, make, end),
+        cmocka_unit_test_setup_teardown(a_missing_policy_is_an_error_only_if_qos_is_on, make, end),
+        cmocka_unit_test_setup_teardown(flags_can_have_the_values_of_opensm, make, end),
+        cmocka_unit_test_setup_teardown(hints_about_the_fabric_are_passed_to_the_engine, make, end),
+        cmocka_unit_test_setup_teardown(a_reload_keeps_the_keys_that_the_manual_names, make, end),
+        cmocka_unit_test_setup_teardown(a_missing_file_is_an_error, make, end),
+        cmocka_unit_test_setup_teardown(renaming_engines_get_several_lids_per_port, make, end),
         cmocka_unit_test_setup_teardown(a_list_of_engines_is_kept_in_order, make, end),
-        cmocka_unit_test_setup_teardown(a_reload_tells_what_changes_and_keeps_what_cannot, make,
+        cmocka_unit_test_setup_teardown(a_reload_reports_changes_and_keeps_fixed_keys, make, end),
+        cmocka_unit_test_setup_teardown(a_reload_refuses_an_engine_that_needs_a_larger_lmc, make,
                                         end),
-        cmocka_unit_test_setup_teardown(a_reload_cannot_take_an_engine_that_needs_more_addresses,
-                                        make, end),
         cmocka_unit_test(every_key_is_in_the_manual),
-        cmocka_unit_test_setup_teardown(the_manual_says_what_takes_a_restart, make, end),
-        cmocka_unit_test_setup_teardown(names_of_opensm_are_those_of_the_manual, make, end),
+        cmocka_unit_test_setup_teardown(the_manual_names_keys_that_take_a_restart, make, end),
+        cmocka_unit_test_setup_teardown(the_manual_has_the_names_of_opensm, make, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Attachments: which port a program gets for a name. */
+/* Attachments: the port of a name. */
 #include "host/server/attach.h"
 #include "world.h"
 
@@ -28,7 +28,7 @@ static struct attachment find(struct world *world, const char *text)
     return attachment;
 }
 
-static void assert_nowhere(struct world *world, const char *text)
+static void assert_not_found(struct world *world, const char *text)
 {
     struct attachment attachment;
     struct err err = {0};
@@ -45,7 +45,7 @@ static void the_first_adapter_is_the_default(void **state)
     assert_int_equal(attach_port(world->fabric, &attachment, 0), world_port(world, world->a, 1));
 }
 
-static void without_adapters_the_first_node_is(void **state)
+static void without_adapters_the_first_node_is_the_default(void **state)
 {
     (void)state;
     struct topology topology;
@@ -88,25 +88,25 @@ static void a_colon_can_be_part_of_a_name(void **state)
     topology_release(&topology);
 }
 
-static void a_switch_is_attached_to_at_port_0(void **state)
+static void of_a_switch_only_port_0_can_be_attached_to(void **state)
 {
     struct world *world = *state;
     struct attachment attachment = find(world, "S1");
     assert_int_equal(attach_port(world->fabric, &attachment, 0), world_port(world, world->s1, 0));
     assert_int_equal(attach_port(world->fabric, &attachment, 1), TOPOLOGY_NONE);
     assert_int_equal(find(world, "S1:0").node, world->s1);
-    assert_nowhere(world, "S1:1");
+    assert_not_found(world, "S1:1");
 }
 
-static void what_is_not_there_is_an_error(void **state)
+static void an_unknown_node_or_port_is_an_error(void **state)
 {
     struct world *world = *state;
-    assert_nowhere(world, "C");
-    assert_nowhere(world, "A:0");
-    assert_nowhere(world, "A:3");
-    assert_nowhere(world, "A:x");
-    assert_nowhere(world, ":1");
-    assert_nowhere(world, "A:1000000000000000000000");
+    assert_not_found(world, "C");
+    assert_not_found(world, "A:0");
+    assert_not_found(world, "A:3");
+    assert_not_found(world, "A:x");
+    assert_not_found(world, ":1");
+    assert_not_found(world, "A:1000000000000000000000");
 }
 
 static void the_best_port_is_the_one_that_is_up(void **state)
@@ -144,11 +144,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(the_first_adapter_is_the_default),
-        CLAIM(without_adapters_the_first_node_is),
+        CLAIM(without_adapters_the_first_node_is_the_default),
         CLAIM(a_node_is_found_by_name_or_guid_and_a_port_by_its_number),
         CLAIM(a_colon_can_be_part_of_a_name),
-        CLAIM(a_switch_is_attached_to_at_port_0),
-        CLAIM(what_is_not_there_is_an_error),
+        CLAIM(of_a_switch_only_port_0_can_be_attached_to),
+        CLAIM(an_unknown_node_or_port_is_an_error),
         CLAIM(the_best_port_is_the_one_that_is_up),
         CLAIM(an_adapter_is_described_as_its_agent_would),
     };

@@ -1,4 +1,4 @@
-/* The commands of `weft ctl`: what they do to the fabric, and what they say of nonsense. */
+/* The commands of `weft ctl`: their effect on the fabric, and errors for invalid ones. */
 #include "host/server/session.h"
 #include "sma/sma.h"
 #include "world.h"
@@ -11,7 +11,7 @@ struct stage {
     struct text out;
 };
 
-static int set_stage(void **state)
+static int set_up(void **state)
 {
     struct stage *stage = mem_zalloc(1, sizeof *stage);
     struct attachment attachment = {0};
@@ -22,7 +22,7 @@ static int set_stage(void **state)
     return 0;
 }
 
-static int clear_stage(void **state)
+static int tear_down(void **state)
 {
     struct stage *stage = *state;
     text_release(&stage->out);
@@ -32,7 +32,7 @@ static int clear_stage(void **state)
     return 0;
 }
 
-/* Words with a blank in between. */
+/* `line` has words separated by blanks. */
 static int control(struct stage *stage, const char *command, bool json)
 {
     char words[CTL_BYTES] = "";
@@ -59,7 +59,7 @@ static struct fabric_totals totals_of(struct stage *stage)
     return totals;
 }
 
-static void a_cable_is_cut_and_plugged_in_again(void **state)
+static void a_link_goes_down_and_up(void **state)
 {
     struct stage *stage = *state;
     uint32_t port = world_port(&stage->world, stage->world.s1, 2);
@@ -96,7 +96,7 @@ static void bit_errors_show_in_the_counters(void **state)
     assert_non_null(strstr(stage->out.data, "\"SymbolErrorCounter\": 4711"));
 }
 
-static void a_node_takes_another_guid(void **state)
+static void a_node_gets_another_guid(void **state)
 {
     struct stage *stage = *state;
     assert_done(stage, "guid B 0xabcdef");
@@ -104,7 +104,7 @@ static void a_node_takes_another_guid(void **state)
                          NODE_INFO_NODE_GUID) == 0xabcdef);
 }
 
-/* Sends one SMP from A to the switch behind it; whether the answer came back. */
+/* Sends one SMP from A to the adjacent switch. Returns whether it was answered. */
 static bool is_answered(struct stage *stage, unsigned attribute)
 {
     struct mad_file *file =
@@ -119,7 +119,7 @@ static bool is_answered(struct stage *stage, unsigned attribute)
     return answered;
 }
 
-static void packets_are_lost_where_and_of_what_is_said(void **state)
+static void smps_are_dropped_by_link_and_attribute(void **state)
 {
     struct stage *stage = *state;
     assert_done(stage, "drop 100% attribute nodeinfo");
@@ -134,7 +134,7 @@ static void packets_are_lost_where_and_of_what_is_said(void **state)
     assert_true(is_answered(stage, ATTRIBUTE_NODE_DESCRIPTION));
 }
 
-static void agents_fall_silent_and_recover(void **state)
+static void agents_are_muted_and_healed(void **state)
 {
     struct stage *stage = *state;
     assert_done(stage, "agent mute S0");
@@ -144,7 +144,7 @@ static void agents_fall_silent_and_recover(void **state)
     assert_done(stage, "agent slow S0 50ms");
 }
 
-static void nonsense_is_told_and_changes_nothing(void **state)
+static void an_invalid_command_is_an_error_without_effect(void **state)
 {
     struct stage *stage = *state;
     static const char *const nonsense[] = {
@@ -222,18 +222,18 @@ static void the_server_can_be_stopped(void **state)
     assert_true(stage->clients.stop);
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_stage, clear_stage)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLAIM(a_cable_is_cut_and_plugged_in_again),
+        CLAIM(a_link_goes_down_and_up),
         CLAIM(a_switch_goes_down_and_comes_back),
         CLAIM(bit_errors_show_in_the_counters),
-        CLAIM(a_node_takes_another_guid),
-        CLAIM(packets_are_lost_where_and_of_what_is_said),
-        CLAIM(agents_fall_silent_and_recover),
-        CLAIM(nonsense_is_told_and_changes_nothing),
+        CLAIM(a_node_gets_another_guid),
+        CLAIM(smps_are_dropped_by_link_and_attribute),
+        CLAIM(agents_are_muted_and_healed),
+        CLAIM(an_invalid_command_is_an_error_without_effect),
         CLAIM(reports_fit_a_terminal),
         CLAIM(the_server_can_be_stopped),
     };

@@ -1,7 +1,7 @@
-/* The server and the preload library together, over real sockets: what programs see.
+/* The server and the preload library together, over real sockets.
  *
- * Each test has a server in a process of its own; the library is linked in and finds it by the
- * environment, as in a foreign program. Waiting is done in the library's own calls. */
+ * Each test runs a server in its own process. The library is linked to the test and finds the
+ * server by the environment. All waiting is done in calls of the library. */
 #include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "world.h"
@@ -45,7 +45,7 @@ static void serve(const struct stage *stage)
     _exit(result);
 }
 
-/* The server answers as soon as it listens, and nobody asks before. */
+/* Waits until the server listens. */
 static void await_server(const struct stage *stage)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -83,7 +83,7 @@ static int start(void **state)
     return 0;
 }
 
-/* A server that was told to end does so cleanly; a sanitizer would say otherwise here. */
+/* The server must end with status 0 after SIGTERM, also with sanitizers. */
 static int stop(void **state)
 {
     struct stage *stage = *state;
@@ -130,8 +130,8 @@ static struct buffer directed(uint64_t tid, const uint8_t *path, unsigned hops)
     return buffer;
 }
 
-/* Asks the own node; the low half of the answer's transaction id. */
-static uint32_t ask_own_node(int fd, int agent, uint32_t tid)
+/* Queries the own node. Returns the lower half of the answer's transaction ID. */
+static uint32_t query_own_node(int fd, int agent, uint32_t tid)
 {
     struct buffer buffer = directed(tid, NULL, 0);
     int length = MAD_BYTES;
@@ -152,7 +152,7 @@ static int connect_raw(const struct stage *stage)
     return fd;
 }
 
-static bool hangs_up(int fd)
+static bool is_closed(int fd)
 {
     struct pollfd descriptor = {.fd = fd, .events = POLLIN};
     char byte;
@@ -193,7 +193,7 @@ static void programs_see_one_adapter(void **state)
     umad_free_ca_device_list(list);
 }
 
-static void the_environment_says_where_a_program_sits(void **state)
+static void the_environment_selects_the_attachment(void **state)
 {
     (void)state;
     umad_ca_t ca;
@@ -275,7 +275,7 @@ static void set_lid(int fd)
     assert_int_equal(umad_unregister(fd, agent), 0);
 }
 
-static void long_messages_pass_whole_both_ways(void **state)
+static void long_messages_pass_in_both_directions(void **state)
 {
     (void)state;
     enum { BYTES = 300000 };
@@ -317,7 +317,7 @@ static void long_messages_pass_whole_both_ways(void **state)
     umad_close_port(server);
 }
 
-static void what_the_kernel_refuses_is_refused(void **state)
+static void calls_that_the_kernel_refuses_fail(void **state)
 {
     (void)state;
     int fd = open_port();
@@ -345,7 +345,7 @@ static void what_the_kernel_refuses_is_refused(void **state)
     umad_close_port(fd);
 }
 
-static void a_fork_goes_on_with_the_port(void **state)
+static void a_forked_process_can_use_the_port(void **state)
 {
     (void)state;
     int fd = open_port(), status = -1;
@@ -358,7 +358,7 @@ static void a_fork_goes_on_with_the_port(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 42);
-    ask_own_node(fd, register_class(fd, CLASS_SUBN_DIRECTED), 3);
+    query_own_node(fd, register_class(fd, CLASS_SUBN_DIRECTED), 3);
     umad_close_port(fd);
 }
 
@@ -383,7 +383,7 @@ static void many_programs_share_a_port(void **state)
     }
 }
 
-static void garbage_harms_nobody_but_its_sender(void **state)
+static void an_invalid_packet_closes_only_its_connection(void **state)
 {
     struct stage *stage = *state;
     int fd = open_port(), agent = register_class(fd, CLASS_SUBN_DIRECTED);
@@ -392,19 +392,19 @@ static void garbage_harms_nobody_but_its_sender(void **state)
         int client = connect_raw(stage);
         memset(garbage, (int)size, sizeof garbage);
         assert_true(send(client, garbage, size, 0) > 0);
-        assert_true(hangs_up(client));
+        assert_true(is_closed(client));
         close(client);
-        assert_int_equal(ask_own_node(fd, agent, size), size);
+        assert_int_equal(query_own_node(fd, agent, size), size);
     }
     int victim = open_port();
     assert_true(send(victim, garbage, 1000, 0) > 0);
-    assert_true(hangs_up(victim));
+    assert_true(is_closed(victim));
     close(victim);
-    assert_int_equal(ask_own_node(fd, agent, 1), 1);
+    assert_int_equal(query_own_node(fd, agent, 1), 1);
     umad_close_port(fd);
 }
 
-/* Sends a MAD with a descriptor; whether the server hangs up. */
+/* Sends a MAD with a descriptor. Returns whether the server closes the connection. */
 static bool is_refused(int descriptor)
 {
     struct buffer buffer = directed(1, NULL, 0);
@@ -422,12 +422,12 @@ static bool is_refused(int descriptor)
                              .msg_controllen = sizeof control};
     int victim = open_port();
     assert_true(sendmsg(victim, &message, 0) > 0);
-    bool refused = hangs_up(victim);
+    bool refused = is_closed(victim);
     close(victim);
     return refused;
 }
 
-/* A pipe would make the server wait, a file on a remote disk too. */
+/* Reading a pipe or a file on a remote disk could block the server. */
 static void only_memory_is_read_for_long_messages(void **state)
 {
     (void)state;
@@ -439,21 +439,22 @@ static void only_memory_is_read_for_long_messages(void **state)
     close(file);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    assert_int_equal(ask_own_node(fd, agent, 1), 1);
+    assert_int_equal(query_own_node(fd, agent, 1), 1);
     umad_close_port(fd);
 }
 
-static void a_question_with_something_behind_it_is_garbage(void **state)
+static void a_packet_after_a_request_is_invalid(void **state)
 {
     struct stage *stage = *state;
     struct {
         struct request request;
         char behind[8];
-    } packet = {.request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = ASK_CA}};
+    } packet = {
+        .request = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CA}};
     struct answer answer;
     int client = connect_raw(stage);
     assert_true(send(client, &packet, sizeof packet, 0) > 0);
-    assert_true(hangs_up(client));
+    assert_true(is_closed(client));
     close(client);
     client = connect_raw(stage);
     assert_true(send(client, &packet.request, sizeof packet.request, 0) > 0);
@@ -462,8 +463,8 @@ static void a_question_with_something_behind_it_is_garbage(void **state)
     close(client);
 }
 
-/* It sends until its answers fill every buffer on the way, and never reads one. */
-static void a_program_that_does_not_read_stops_nobody(void **state)
+/* It sends until its answers fill all buffers, and reads none. */
+static void a_program_that_does_not_read_delays_no_other(void **state)
 {
     (void)state;
     int flood = open_port(), flooding = register_class(flood, CLASS_SUBN_DIRECTED);
@@ -472,7 +473,7 @@ static void a_program_that_does_not_read_stops_nobody(void **state)
         struct buffer buffer = directed(i, NULL, 0);
         assert_int_equal(umad_send(flood, flooding, &buffer, MAD_BYTES, 1000, 0), 0);
         if (i % 5000 == 0)
-            assert_int_equal(ask_own_node(fd, agent, i), i);
+            assert_int_equal(query_own_node(fd, agent, i), i);
     }
     for (uint32_t i = 1; i <= 20000; i++) {
         struct buffer buffer;
@@ -484,13 +485,13 @@ static void a_program_that_does_not_read_stops_nobody(void **state)
     umad_close_port(fd);
 }
 
-static void a_dead_server_is_an_error_and_no_busy_loop(void **state)
+static void a_dead_server_is_an_error_without_busy_waiting(void **state)
 {
     struct stage *stage = *state;
     int fd = open_port(), agent = register_class(fd, CLASS_SUBN_DIRECTED), length = MAD_BYTES;
     struct buffer buffer = directed(1, NULL, 0);
     kill(stage->server, SIGTERM);
-    assert_true(hangs_up(fd));
+    assert_true(is_closed(fd));
     assert_int_equal(umad_recv(fd, &buffer, &length, 50), -EIO);
     assert_int_equal(umad_send(fd, agent, &buffer, MAD_BYTES, 100, 0), -EIO);
     umad_close_port(fd);
@@ -510,7 +511,7 @@ static void the_manager_device_is_a_connection(void **state)
     assert_true(open(path, O_NONBLOCK) < 0);
     assert_int_equal(errno, EAGAIN);
     close(fd);
-    /* The server learns of it when it next looks, so ask until then. */
+    /* The server handles the close in its next iteration. */
     do {
         assert_int_equal(umad_get_port(NULL, 0, &port), 0);
         umad_release_port(&port);
@@ -539,19 +540,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(programs_see_one_adapter),
-        CLAIM(the_environment_says_where_a_program_sits),
+        CLAIM(the_environment_selects_the_attachment),
         CLAIM(a_port_id_is_a_descriptor_for_poll),
         CLAIM(a_lost_mad_times_out),
         CLAIM(a_buffer_too_small_leaves_the_mad_in_place),
-        CLAIM(long_messages_pass_whole_both_ways),
-        CLAIM(what_the_kernel_refuses_is_refused),
-        CLAIM(a_fork_goes_on_with_the_port),
+        CLAIM(long_messages_pass_in_both_directions),
+        CLAIM(calls_that_the_kernel_refuses_fail),
+        CLAIM(a_forked_process_can_use_the_port),
         CLAIM(many_programs_share_a_port),
-        CLAIM(garbage_harms_nobody_but_its_sender),
+        CLAIM(an_invalid_packet_closes_only_its_connection),
         CLAIM(only_memory_is_read_for_long_messages),
-        CLAIM(a_question_with_something_behind_it_is_garbage),
-        CLAIM(a_program_that_does_not_read_stops_nobody),
-        CLAIM(a_dead_server_is_an_error_and_no_busy_loop),
+        CLAIM(a_packet_after_a_request_is_invalid),
+        CLAIM(a_program_that_does_not_read_delays_no_other),
+        CLAIM(a_dead_server_is_an_error_without_busy_waiting),
         CLAIM(the_manager_device_is_a_connection),
         CLAIM(sysfs_can_be_read),
     };

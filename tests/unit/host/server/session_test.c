@@ -1,4 +1,4 @@
-/* Sessions without sockets: questions and answers, and clients that have lost their senses. */
+/* Sessions without sockets: requests, answers, and invalid packets. */
 #include "host/server/session.h"
 #include "world.h"
 
@@ -11,7 +11,7 @@ struct stage {
     struct clients clients;
 };
 
-static int set_stage(void **state)
+static int set_up(void **state)
 {
     struct stage *stage = mem_zalloc(1, sizeof *stage);
     struct attachment attachment;
@@ -23,7 +23,7 @@ static int set_stage(void **state)
     return 0;
 }
 
-static int clear_stage(void **state)
+static int tear_down(void **state)
 {
     struct stage *stage = *state;
     clients_release(&stage->clients);
@@ -32,13 +32,14 @@ static int clear_stage(void **state)
     return 0;
 }
 
-static struct request ask(enum ask what)
+static struct request make_request(enum request_kind what)
 {
-    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .ask = what};
+    return (struct request){.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = what};
 }
 
-/* Asks in a session of its own; the answer's data, as far as they fit, go to `data`. */
-static int question(struct stage *stage, const struct request *request, void *data, size_t size)
+/* Sends a request in its own session. The data of the answer, at most `size` bytes, are copied to
+ * `data`. */
+static int send_request(struct stage *stage, const struct request *request, void *data, size_t size)
 {
     struct session *session = session_begin(&stage->clients, NULL, 0, 1);
     const char *packet;
@@ -56,8 +57,8 @@ static int question(struct stage *stage, const struct request *request, void *da
     return answer.result;
 }
 
-/* Opens or becomes a manager; NULL if that is refused. */
-static struct session *stay(struct stage *stage, struct request request, uint32_t handle)
+/* Sends a request whose session stays open; NULL if it is refused. */
+static struct session *open_session(struct stage *stage, struct request request, uint32_t handle)
 {
     struct session *session = session_begin(&stage->clients, NULL, handle, 1);
     const char *packet;
@@ -75,88 +76,88 @@ static struct session *stay(struct stage *stage, struct request request, uint32_
 static void ports_and_adapters_are_described(void **state)
 {
     struct stage *stage = *state;
-    struct request request = ask(ASK_CA);
+    struct request request = make_request(REQUEST_CA);
     struct answer_ca ca;
     struct answer_port port;
-    assert_int_equal(question(stage, &request, &ca, sizeof ca), 0);
+    assert_int_equal(send_request(stage, &request, &ca, sizeof ca), 0);
     assert_string_equal(ca.description, "A");
     strcpy(request.attach, "B");
-    assert_int_equal(question(stage, &request, &ca, sizeof ca), 0);
+    assert_int_equal(send_request(stage, &request, &ca, sizeof ca), 0);
     assert_string_equal(ca.description, "B");
     strcpy(request.attach, "C");
-    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
-    request = ask(ASK_PORT);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -ENODEV);
+    request = make_request(REQUEST_PORT);
     request.port = 2;
-    assert_int_equal(question(stage, &request, &port, sizeof port), 0);
+    assert_int_equal(send_request(stage, &request, &port, sizeof port), 0);
     assert_int_equal(port.number, 2);
     request.port = 3;
-    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -ENODEV);
     request.port = -1;
-    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -ENODEV);
 }
 
 static void agents_are_registered_on_an_opened_port_by_its_handle(void **state)
 {
     struct stage *stage = *state;
-    struct session *opened = stay(stage, ask(ASK_OPEN), 0x1235);
+    struct session *opened = open_session(stage, make_request(REQUEST_OPEN), 0x1235);
     assert_non_null(opened);
-    struct request request = ask(ASK_REGISTER);
+    struct request request = make_request(REQUEST_REGISTER);
     request.registration.class = CLASS_SUBN_DIRECTED;
     request.registration.class_version = 1;
     request.handle = 0x1234;
-    assert_int_equal(question(stage, &request, NULL, 0), 0);
-    assert_int_equal(question(stage, &request, NULL, 0), 1);
+    assert_int_equal(send_request(stage, &request, NULL, 0), 0);
+    assert_int_equal(send_request(stage, &request, NULL, 0), 1);
     request.handle = 0x4321;
-    assert_int_equal(question(stage, &request, NULL, 0), -EBADF);
-    request = ask(ASK_UNREGISTER);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -EBADF);
+    request = make_request(REQUEST_UNREGISTER);
     request.handle = 0x1234;
     request.agent = 1;
-    assert_int_equal(question(stage, &request, NULL, 0), 0);
-    assert_int_equal(question(stage, &request, NULL, 0), -EINVAL);
+    assert_int_equal(send_request(stage, &request, NULL, 0), 0);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -EINVAL);
     session_end(opened);
     request.agent = 0;
-    assert_int_equal(question(stage, &request, NULL, 0), -EBADF);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -EBADF);
 }
 
 static void a_port_without_a_handle_cannot_be_opened(void **state)
 {
     struct stage *stage = *state;
-    assert_null(stay(stage, ask(ASK_OPEN), 0));
-    struct session *opened = stay(stage, ask(ASK_OPEN), 7);
+    assert_null(open_session(stage, make_request(REQUEST_OPEN), 0));
+    struct session *opened = open_session(stage, make_request(REQUEST_OPEN), 7);
     assert_non_null(opened);
-    assert_null(stay(stage, ask(ASK_OPEN), 7));
+    assert_null(open_session(stage, make_request(REQUEST_OPEN), 7));
 }
 
-static void opened_ports_come_and_go_in_any_order(void **state)
+static void ports_are_opened_and_closed_in_any_order(void **state)
 {
     struct stage *stage = *state;
     struct session *opened[70];
-    struct request request = ask(ASK_REGISTER);
+    struct request request = make_request(REQUEST_REGISTER);
     request.registration.class = CLASS_PERFORMANCE;
     request.registration.class_version = 1;
     for (uint32_t i = 0; i < 70; i++)
-        opened[i] = stay(stage, ask(ASK_OPEN), i + 1);
+        opened[i] = open_session(stage, make_request(REQUEST_OPEN), i + 1);
     for (uint32_t i = 0; i < 70; i += 2)
         session_end(opened[i]);
     for (uint32_t i = 0; i < 70; i++) {
         request.handle = i;
-        assert_int_equal(question(stage, &request, NULL, 0), i % 2 ? 0 : -EBADF);
+        assert_int_equal(send_request(stage, &request, NULL, 0), i % 2 ? 0 : -EBADF);
     }
 }
 
-static void a_manager_is_announced_while_its_session_lives(void **state)
+static void is_sm_is_set_while_the_session_of_a_manager_exists(void **state)
 {
     struct stage *stage = *state;
     uint32_t port = world_port(&stage->world, stage->world.a, 1);
     const uint8_t *info = fabric_port_info(stage->world.fabric, port);
     assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
-    struct session *manager = stay(stage, ask(ASK_MANAGER), 0);
+    struct session *manager = open_session(stage, make_request(REQUEST_MANAGER), 0);
     assert_non_null(manager);
     assert_true(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
-    assert_null(stay(stage, ask(ASK_MANAGER), 0));
+    assert_null(open_session(stage, make_request(REQUEST_MANAGER), 0));
     session_end(manager);
     assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
-    assert_non_null(stay(stage, ask(ASK_MANAGER), 0));
+    assert_non_null(open_session(stage, make_request(REQUEST_MANAGER), 0));
 }
 
 static int first_packet(struct stage *stage, const void *packet, size_t bytes)
@@ -167,40 +168,40 @@ static int first_packet(struct stage *stage, const void *packet, size_t bytes)
     return result;
 }
 
-static void garbage_is_cut_off(void **state)
+static void an_invalid_packet_is_an_error(void **state)
 {
     struct stage *stage = *state;
-    struct request request = ask(ASK_CA);
+    struct request request = make_request(REQUEST_CA);
     assert_int_equal(first_packet(stage, &request, sizeof request - 1), -EPROTO);
     assert_int_equal(first_packet(stage, "", 0), -EPROTO);
     request.magic++;
     assert_int_equal(first_packet(stage, &request, sizeof request), -EPROTO);
-    request = ask((enum ask)99);
+    request = make_request((enum request_kind)99);
     assert_int_equal(first_packet(stage, &request, sizeof request), -EPROTO);
-    request = ask(ASK_CA);
+    request = make_request(REQUEST_CA);
     memset(request.attach, 'x', sizeof request.attach);
-    assert_int_equal(question(stage, &request, NULL, 0), -ENODEV);
-    struct session *manager = stay(stage, ask(ASK_MANAGER), 0);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -ENODEV);
+    struct session *manager = open_session(stage, make_request(REQUEST_MANAGER), 0);
     assert_int_equal(session_receive(manager, &request, sizeof request, NULL, 0), -EPROTO);
-    struct session *opened = stay(stage, ask(ASK_OPEN), 1);
+    struct session *opened = open_session(stage, make_request(REQUEST_OPEN), 1);
     assert_int_equal(session_receive(opened, &request, sizeof(struct mad_head) - 1, NULL, 0),
                      -EPROTO);
     assert_int_equal(session_receive(opened, &request, sizeof request, NULL, 0), -EPROTO);
 }
 
-static void another_version_is_told_so(void **state)
+static void another_version_gets_an_error(void **state)
 {
     struct stage *stage = *state;
-    struct request request = ask(ASK_CA);
+    struct request request = make_request(REQUEST_CA);
     request.version++;
-    assert_int_equal(question(stage, &request, NULL, 0), -EPROTONOSUPPORT);
+    assert_int_equal(send_request(stage, &request, NULL, 0), -EPROTONOSUPPORT);
 }
 
-static void a_long_answer_goes_out_in_pieces(void **state)
+static void a_long_answer_is_sent_in_several_packets(void **state)
 {
     struct stage *stage = *state;
     struct session *session = session_begin(&stage->clients, NULL, 0, 1);
-    struct request request = ask(ASK_CTL);
+    struct request request = make_request(REQUEST_CTL);
     const char *packet;
     size_t bytes, total = 0, packets = 0;
     memcpy(request.text, "counters\0S0\0", 12);
@@ -216,7 +217,7 @@ static void a_long_answer_goes_out_in_pieces(void **state)
     session_end(session);
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_stage, clear_stage)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
@@ -224,11 +225,11 @@ int main(void)
         CLAIM(ports_and_adapters_are_described),
         CLAIM(agents_are_registered_on_an_opened_port_by_its_handle),
         CLAIM(a_port_without_a_handle_cannot_be_opened),
-        CLAIM(opened_ports_come_and_go_in_any_order),
-        CLAIM(a_manager_is_announced_while_its_session_lives),
-        CLAIM(garbage_is_cut_off),
-        CLAIM(another_version_is_told_so),
-        CLAIM(a_long_answer_goes_out_in_pieces),
+        CLAIM(ports_are_opened_and_closed_in_any_order),
+        CLAIM(is_sm_is_set_while_the_session_of_a_manager_exists),
+        CLAIM(an_invalid_packet_is_an_error),
+        CLAIM(another_version_gets_an_error),
+        CLAIM(a_long_answer_is_sent_in_several_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void agents_use_lane_0(struct fabric *fabric)
+void agents_map_all_sls_to_vl_0(struct fabric *fabric)
 {
     for (uint32_t i = 0; i < fabric->node_count; i++) {
         struct sma *sma = &fabric->nodes[i].sma;
@@ -16,8 +16,8 @@ void agents_use_lane_0(struct fabric *fabric)
     }
 }
 
-unsigned agent_lane(const struct fabric *fabric, uint32_t node, unsigned input, unsigned output,
-                    unsigned sl)
+unsigned agent_vl(const struct fabric *fabric, uint32_t node, unsigned input, unsigned output,
+                  unsigned sl)
 {
     return sma_map_sl(&fabric->nodes[node].sma, input, output, sl);
 }

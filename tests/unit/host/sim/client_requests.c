@@ -17,14 +17,14 @@ static uint32_t change_membership(const struct world *world, struct sim_clients 
                                   uint64_t mask)
 {
     uint8_t mad[MAD_BYTES];
-    uint8_t *record = begin_request(mad, method, WIRE_ID_MC_MEMBER_RECORD, mask);
+    uint8_t *record = begin_request(mad, method, ATTRIBUTE_MC_MEMBER_RECORD, mask);
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, 16);
     wire_set_bits(gid, 0, 64, GID_PREFIX_LOCAL);
     wire_set_bits(gid, 64, 64, fabric_port_guid(world->fabric, port, 0));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
-    return sim_clients_ask(clients, port, mad);
+    return sim_clients_send(clients, port, mad);
 }
 
 /* Components: MGID, PortGID, JoinState; to make a group also Q_Key, TClass, P_Key, SL, FlowLabel.
@@ -44,12 +44,12 @@ uint32_t client_leave(const struct world *world, struct sim_clients *clients, ui
 uint32_t client_subscribe(struct sim_clients *clients, uint32_t port, unsigned trap)
 {
     uint8_t mad[MAD_BYTES];
-    uint8_t *inform = begin_request(mad, METHOD_SET, WIRE_ID_INFORM_INFO, 0);
+    uint8_t *inform = begin_request(mad, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
     wire_set(inform, INFORM_INFO_SUBSCRIBE, 1);
     wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
     wire_set(inform, INFORM_INFO_TRAP_NUMBER, trap);
     wire_set(inform, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
-    return sim_clients_ask(clients, port, mad);
+    return sim_clients_send(clients, port, mad);
 }

@@ -5,7 +5,7 @@
 #include "host/sim/sim_clients.h"
 #include "sim_world.h"
 
-/* Each is sent from a port of the fabric; the question's number. */
+/* Each is sent from a port of the fabric and returns the number of the request. */
 uint32_t client_join(const struct world *world, struct sim_clients *clients, uint32_t port,
                      const uint8_t mgid[16]);
 uint32_t client_leave(const struct world *world, struct sim_clients *clients, uint32_t port,

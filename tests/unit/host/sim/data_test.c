@@ -1,4 +1,4 @@
-/* Data packets on fabrics that a manager has brought up and keeps alive. */
+/* Data traffic on fabrics with a manager. */
 #include "sim_world.h"
 
 #include "host/sim/sim_paths.h"
@@ -13,7 +13,7 @@ struct traffic_world {
     struct sm_config config;
     unsigned manager;
     unsigned deadlocks;
-    uint64_t looped;    /* packets that passed more switches than there are */
+    uint64_t looped;    /* packets with more hops than the fabric has switches */
     uint64_t last_loss; /* when */
 };
 
@@ -61,7 +61,7 @@ static struct sm_config config_with(const char *engine)
     sm_config_init(&config);
     config.engine = engine_find(engine);
     config.engine_options.allow_cycles = true;
-    config.drain_ns = 5 * NS_PER_MS; /* longer than any packet of these fabrics stays */
+    config.drain_ns = 5 * NS_PER_MS; /* longer than the lifetime of any packet in these fabrics */
     return config;
 }
 
@@ -81,7 +81,7 @@ static void end(struct traffic_world *world)
     world_close(&world->world);
 }
 
-static struct traffic everybody(const struct traffic_world *world)
+static struct traffic all_hosts(const struct traffic_world *world)
 {
     const struct topology *topology = &world->world.topology;
     struct traffic traffic;
@@ -151,7 +151,7 @@ static void only_engines_that_break_the_ring_keep_it_moving(void **state)
         struct traffic_world world;
         struct fabric_options options = small_buffers();
         begin(&world, engines[i], "ring switches=6 hosts=2 width=1x speed=sdr", &options);
-        struct traffic traffic = everybody(&world);
+        struct traffic traffic = all_hosts(&world);
         start(&world, &traffic);
         run(&world, 20 * TIME_MS);
         assert_int_equal(world.deadlocks > 0, i == 0);
@@ -164,16 +164,16 @@ static void only_engines_that_break_the_ring_keep_it_moving(void **state)
 
 /* ---- failure and healing ---- */
 
-/* A switch dies under light traffic. What was in it, or on its way to it, is lost; then the manager
- * finds other ways, and those who are left have all they had before. */
-static void a_manager_heals_traffic_around_a_dead_switch(void **state)
+/* A switch fails under light traffic. Packets in it and on their way to it are lost. Then the
+ * manager reroutes, and the remaining hosts have their full traffic. */
+static void a_manager_reroutes_around_a_failed_switch(void **state)
 {
     struct traffic_world world;
     struct fabric_options options;
     (void)state;
     assert_int_equal(fabric_options_preset(&options, "today", NULL), 0);
     begin(&world, "updn", "irregular switches=16 hosts=15 ports=8 width=1x speed=sdr", &options);
-    struct traffic traffic = everybody(&world);
+    struct traffic traffic = all_hosts(&world);
     traffic.arrival = ARRIVAL_POISSON;
     traffic.interval_ps = 20 * TIME_US;
     start(&world, &traffic);
@@ -195,13 +195,14 @@ static void a_manager_heals_traffic_around_a_dead_switch(void **state)
     assert_true(healed.lost[LOSS_DEAD_NODE] > 0);
     run(&world, 20 * TIME_MS);
     struct data_totals after = totals_of(&world);
-    assert_int_equal(lost(&after), lost(&healed)); /* not one more */
+    assert_int_equal(lost(&after), lost(&healed)); /* no further loss */
     assert_true(after.delivered > healed.delivered + 10000);
     assert_true(world.last_loss - killed_at < healed_after + TIME_MS);
     end(&world);
 }
 
-/* The switch comes back blank: its manager programs it, and its adapter has its traffic again. */
+/* The switch comes back with its initial state: the manager programs it, and its adapter has
+ * traffic again. */
 static void a_switch_that_comes_back_is_used_again(void **state)
 {
     struct traffic_world world;
@@ -211,14 +212,14 @@ static void a_switch_that_comes_back_is_used_again(void **state)
     begin(&world, "updn", "irregular switches=16 hosts=16 ports=8 width=1x speed=sdr", &options);
     uint32_t victim = topology_find(&world.world.topology, "S7");
     for (unsigned round = 0; round < 2; round++) {
-        struct traffic traffic = everybody(&world);
+        struct traffic traffic = all_hosts(&world);
         traffic.arrival = ARRIVAL_POISSON;
         traffic.interval_ps = 20 * TIME_US;
         traffic.stop_ps = traffic.start_ps + 10 * TIME_MS;
         start(&world, &traffic);
         run(&world, 5 * TIME_MS);
         struct data_totals totals = totals_of(&world);
-        /* The second round is as good as the first: nothing more is lost. */
+        /* No further packet is lost in the second round. */
         assert_true(round == 0 ||
                     (lost(&totals) > 0 && world.last_loss < sim_now(world.world.sim) - TIME_S));
         assert_true(totals.delivered > (round ? 6600 : 3300));
@@ -235,8 +236,8 @@ static void a_switch_that_comes_back_is_used_again(void **state)
 
 /* ---- reconfiguration ---- */
 
-/* The root of the tables moves around a ring under full load, a switch at a time, while two agents
- * are slow: mixtures of tables live for a while. */
+/* The root of the routes moves around a ring under full load, one switch at a time. Two slow agents
+ * prolong the mixture of old and new tables. */
 static void move_roots(struct traffic_world *world)
 {
     const struct topology *topology = &world->world.topology;
@@ -256,7 +257,7 @@ static void move_roots(struct traffic_world *world)
     }
 }
 
-static void only_naive_reconfiguration_ends_in_a_circle(void **state)
+static void only_naive_reconfiguration_ends_in_a_deadlock(void **state)
 {
     static const enum sm_mode modes[] = {SM_NAIVE, SM_ORDERED, SM_STATIC};
     (void)state;
@@ -271,7 +272,7 @@ static void only_naive_reconfiguration_ends_in_a_circle(void **state)
                                300 * TIME_US, NULL);
         fabric_set_agent_delay(world.world.fabric, topology_find(&world.world.topology, "S4"),
                                100 * TIME_US, NULL);
-        struct traffic traffic = everybody(&world);
+        struct traffic traffic = all_hosts(&world);
         start(&world, &traffic);
         run(&world, 5 * TIME_MS);
         move_roots(&world);
@@ -287,8 +288,8 @@ static void only_naive_reconfiguration_ends_in_a_circle(void **state)
 
 /* ---- counters ---- */
 
-/* What a monitoring tool adds up over the fabric is what the fabric delivered. */
-static void the_counters_of_all_ports_agree_with_the_books(void **state)
+/* The sums of the port counters equal the delivered traffic. */
+static void the_port_counters_agree_with_the_delivered_traffic(void **state)
 {
     struct traffic_world world;
     struct fabric_options options;
@@ -302,7 +303,7 @@ static void the_counters_of_all_ports_agree_with_the_books(void **state)
         before[2 * port] = counters->total[COUNTER_XMIT_PACKETS];
         before[2 * port + 1] = counters->total[COUNTER_RCV_PACKETS];
     }
-    struct traffic traffic = everybody(&world);
+    struct traffic traffic = all_hosts(&world);
     traffic.arrival = ARRIVAL_POISSON;
     traffic.interval_ps = 10 * TIME_US;
     traffic.stop_ps = traffic.start_ps + 5 * TIME_MS;
@@ -329,10 +330,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_engines_that_break_the_ring_keep_it_moving),
-        cmocka_unit_test(a_manager_heals_traffic_around_a_dead_switch),
+        cmocka_unit_test(a_manager_reroutes_around_a_failed_switch),
         cmocka_unit_test(a_switch_that_comes_back_is_used_again),
-        cmocka_unit_test(only_naive_reconfiguration_ends_in_a_circle),
-        cmocka_unit_test(the_counters_of_all_ports_agree_with_the_books),
+        cmocka_unit_test(only_naive_reconfiguration_ends_in_a_deadlock),
+        cmocka_unit_test(the_port_counters_agree_with_the_delivered_traffic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

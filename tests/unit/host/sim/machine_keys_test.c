@@ -1,5 +1,5 @@
-/* Partition keys follow machines: whoever has a function has its own keys there, never those of the
- * machine before it or of the hypervisor, at any moment of its life. */
+/* P_Keys follow virtual machines: a function has the P_Keys of its machine only, never those of the
+ * previous machine or of the hypervisor. */
 #include "sim_world.h"
 #include "vswitch_world.h"
 
@@ -21,7 +21,7 @@ struct keyed {
     struct partition_keys scratch;
     struct sm_config config;
     unsigned manager;
-    unsigned looks; /* at machines that were somewhere */
+    unsigned looks; /* of machines with a function */
 };
 
 static unsigned long long guid_of_host(const struct keyed *keyed, const char *name)
@@ -29,8 +29,7 @@ static unsigned long long guid_of_host(const struct keyed *keyed, const char *na
     return fabric_port_guid(keyed->world.fabric, host(&keyed->world, name), 0);
 }
 
-/* web is in red, db in blue, H1 and H5 themselves in a partition of hypervisors, and H1 in so many
- * others. */
+/* web is in red, db in blue, H1 and H5 in a partition of hypervisors, and H1 in `more` others. */
 static void read_rules(const struct keyed *keyed, unsigned others, struct partitions *partitions)
 {
     struct text rules = {0};
@@ -59,7 +58,7 @@ static void open_keyed(struct keyed *keyed, bool dynamic)
     keyed->manager = settle(&keyed->world, host(&keyed->world, "H0"), &keyed->config);
 }
 
-/* From now on. */
+/* Applies new rules. */
 static void change_rules(struct keyed *keyed, struct partitions *fresh)
 {
     struct sim *sim = keyed->world.sim;
@@ -85,7 +84,7 @@ static int ascending(const void *a, const void *b)
     return *(const uint16_t *)a - *(const uint16_t *)b;
 }
 
-/* The keys of a port, one after the other in their order. */
+/* The P_Keys of a port in ascending order. */
 static unsigned keys_at(const struct keyed *keyed, uint32_t port, uint16_t *keys)
 {
     unsigned room = fabric_p_keys(keyed->world.fabric, port, keys, KEYS_MOST), count = 0;
@@ -119,9 +118,9 @@ static bool is_up(const struct keyed *keyed, uint32_t port)
            wire_get(fabric_port_info(keyed->world.fabric, port), PORT_INFO_LID);
 }
 
-/* What the virtual switch lets pass at this function, if it checks: the same keys. */
-static void check_guard(const struct keyed *keyed, uint32_t port, const uint16_t *keys,
-                        unsigned count)
+/* The virtual switch, if it enforces partitions, has the same P_Keys for this function. */
+static void check_enforcement(const struct keyed *keyed, uint32_t port, const uint16_t *keys,
+                              unsigned count)
 {
     uint16_t guard[KEYS_MOST];
     uint32_t socket = keyed->world.topology.ports.items[port].peer;
@@ -132,8 +131,8 @@ static void check_guard(const struct keyed *keyed, uint32_t port, const uint16_t
     assert_memory_equal(guard, keys, count * sizeof *keys);
 }
 
-/* Wherever a machine is now it has nobody else's keys; `all`: and every one of its own. */
-static void look(struct keyed *keyed, bool all)
+/* Checks that a machine has no foreign P_Keys; `all`: and all of its own. */
+static void check_keys(struct keyed *keyed, bool all)
 {
     uint16_t keys[KEYS_MOST];
     for (uint32_t port = 0; port < keyed->world.topology.ports.count; port++)
@@ -150,39 +149,39 @@ static void look(struct keyed *keyed, bool all)
             if (all)
                 assert_int_equal(count, keyed->scratch.keys.count);
             if (all)
-                check_guard(keyed, port, keys, count);
+                check_enforcement(keyed, port, keys, count);
         }
 }
 
-/* Asks, and looks after everything that happens. */
-static struct vswitch_result ask_watched(struct keyed *keyed, enum vswitch_verb verb,
-                                         const char *name, const char *place)
+/* Submits a request and checks the P_Keys after every step. */
+static struct vswitch_result submit_and_check(struct keyed *keyed, enum vswitch_verb verb,
+                                              const char *name, const char *place)
 {
     struct sim *sim = keyed->world.sim;
     struct vswitch_request request = {
         .verb = verb, .guid = vswitch_guid(name), .name = name, .hypervisor = place};
     struct err err = {0};
-    uint64_t ticket = sim_vm_ask(sim, keyed->manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(sim, keyed->manager, &request, &err);
     uint64_t limit = sim_now(sim) + 30 * TIME_S;
     if (!ticket)
         fail_msg("%s", err.message);
     const struct vswitch *machines = sim_machines(sim, keyed->manager);
     while (vswitch_result(machines, ticket)->state == VSWITCH_PENDING && sim_step(sim, limit))
-        look(keyed, false);
+        check_keys(keyed, false);
     return *vswitch_result(machines, ticket);
 }
 
 static void watched(struct keyed *keyed, enum vswitch_verb verb, const char *name,
                     const char *place)
 {
-    struct vswitch_result result = ask_watched(keyed, verb, name, place);
+    struct vswitch_result result = submit_and_check(keyed, verb, name, place);
     if (result.state != VSWITCH_DONE)
         fail_msg("'%s': %s", name, result.text);
-    look(keyed, true);
+    check_keys(keyed, true);
 }
 
-/* Those without a machine have their own GUID's keys when nothing is left to do, and no LID if LIDs
- * are dynamic. */
+/* A settled function without a machine has the P_Keys of its own GUID, and no LID if LIDs are
+ * dynamic. */
 static void check_free_functions(struct keyed *keyed)
 {
     uint16_t keys[KEYS_MOST];
@@ -195,16 +194,16 @@ static void check_free_functions(struct keyed *keyed)
         unsigned count = keys_at(keyed, port, keys);
         allowed(keyed, guid);
         assert_true(!keyed->config.dynamic_lids ||
-                    functions_find_machine(sm_subnet(sim_manager(keyed->world.sim, keyed->manager)),
-                                           guid) != SUBNET_NONE);
+                    functions_find_vm(sm_subnet(sim_manager(keyed->world.sim, keyed->manager)),
+                                      guid) != SUBNET_NONE);
         assert_int_equal(count, keyed->scratch.keys.count);
         for (unsigned i = 0; i < count; i++)
             assert_true(is_allowed(keyed, keys[i]));
-        check_guard(keyed, port, keys, count);
+        check_enforcement(keyed, port, keys, count);
     }
 }
 
-static void live(bool dynamic)
+static void run_machines(bool dynamic)
 {
     struct keyed keyed;
     open_keyed(&keyed, dynamic);
@@ -230,16 +229,16 @@ static void live(bool dynamic)
 static void keys_follow_machines_with_prepopulated_lids(void **state)
 {
     (void)state;
-    live(false);
+    run_machines(false);
 }
 
 static void keys_follow_machines_with_dynamic_lids(void **state)
 {
     (void)state;
-    live(true);
+    run_machines(true);
 }
 
-/* New rules in the middle count for whoever is where when it is over. */
+/* Rules that change during a move apply to the new place. */
 static void rules_that_change_during_a_move_count_at_its_end(void **state)
 {
     (void)state;
@@ -256,7 +255,7 @@ static void rules_that_change_during_a_move_count_at_its_end(void **state)
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
-        uint64_t ticket = sim_vm_ask(sim, keyed.manager, &request, &err);
+        uint64_t ticket = sim_vm_submit(sim, keyed.manager, &request, &err);
         assert_true(ticket);
         for (unsigned i = 0; i < steps; i++)
             sim_step(sim, sim_now(sim) + TIME_S);
@@ -266,13 +265,13 @@ static void rules_that_change_during_a_move_count_at_its_end(void **state)
         partitions_release(&keyed.partitions);
         keyed.partitions = others;
         check_free_functions(&keyed);
-        look(&keyed, true);
+        check_keys(&keyed, true);
         close_keyed(&keyed);
     }
 }
 
-/* A function that comes up has the table of its physical one, which may be longer than the one it
- * had. */
+/* A function that comes up has the table of its physical function, which may be longer than its
+ * previous one. */
 static void keys_of_the_hypervisor_are_not_inherited(void **state)
 {
     (void)state;
@@ -291,8 +290,8 @@ static void keys_of_the_hypervisor_are_not_inherited(void **state)
     }
 }
 
-/* A table has 64 places. */
-static void a_machine_in_too_many_partitions_is_refused_and_leaves_nothing_behind(void **state)
+/* A P_Key table has 64 entries. */
+static void a_machine_in_too_many_partitions_is_refused(void **state)
 {
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
@@ -307,13 +306,13 @@ static void a_machine_in_too_many_partitions_is_refused_and_leaves_nothing_behin
                         (unsigned long long)vswitch_guid("db"));
         assert_int_equal(partitions_read(&fresh, from_text("rules", rules.data, &err)), 0);
         change_rules(&keyed, &fresh);
-        struct vswitch_result result = ask_watched(&keyed, VSWITCH_CREATE, "db", "H1");
+        struct vswitch_result result = submit_and_check(&keyed, VSWITCH_CREATE, "db", "H1");
         assert_int_equal(result.state, VSWITCH_FAILED);
-        assert_non_null(strstr(result.text, "does not take its partitions"));
+        assert_non_null(strstr(result.text, "rejects the P_Keys"));
         assert_int_equal(places_of(&keyed.world, vswitch_guid("db")), 0);
         check_free_functions(&keyed);
         watched(&keyed, VSWITCH_CREATE, "web", "H1");
-        watched(&keyed, VSWITCH_CREATE, "other", "H1"); /* both functions are to be had */
+        watched(&keyed, VSWITCH_CREATE, "other", "H1"); /* both functions are free */
         check_free_functions(&keyed);
         check_world(&keyed.world, keyed.manager);
         text_release(&rules);
@@ -321,7 +320,7 @@ static void a_machine_in_too_many_partitions_is_refused_and_leaves_nothing_behin
     }
 }
 
-static void a_hypervisor_that_dies_meanwhile_comes_back_with_nobody_s_keys(void **state)
+static void a_hypervisor_that_fails_meanwhile_comes_back_without_foreign_keys(void **state)
 {
     (void)state;
     for (unsigned steps = 0; steps < 40; steps++) {
@@ -332,7 +331,7 @@ static void a_hypervisor_that_dies_meanwhile_comes_back_with_nobody_s_keys(void 
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
-        uint64_t ticket = sim_vm_ask(sim, keyed.manager, &request, &err);
+        uint64_t ticket = sim_vm_submit(sim, keyed.manager, &request, &err);
         assert_true(ticket);
         for (unsigned i = 0; i < steps / 2; i++)
             sim_step(sim, sim_now(sim) + TIME_S);
@@ -352,8 +351,9 @@ static void a_hypervisor_that_dies_meanwhile_comes_back_with_nobody_s_keys(void 
     }
 }
 
-/* A manager that dies at any moment leaves nobody with another's keys, nor does its successor. */
-static void a_manager_that_dies_leaves_nobody_with_foreign_keys(void **state)
+/* A manager that is killed at any step leaves no machine with foreign P_Keys, nor does its
+ * successor. */
+static void a_killed_manager_leaves_no_foreign_keys(void **state)
 {
     (void)state;
     for (unsigned steps = 0; steps < 80; steps += 2) {
@@ -366,10 +366,10 @@ static void a_manager_that_dies_leaves_nobody_with_foreign_keys(void **state)
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("web"), .hypervisor = "H5"};
         struct sim *sim = keyed.world.sim;
-        assert_true(sim_vm_ask(sim, keyed.manager, &request, &err));
+        assert_true(sim_vm_submit(sim, keyed.manager, &request, &err));
         for (unsigned i = 0; i < steps; i++) {
             sim_step(sim, sim_now(sim) + TIME_S);
-            look(&keyed, false);
+            check_keys(&keyed, false);
         }
         sim_kill_manager(sim, keyed.manager);
         keyed.manager = settle(&keyed.world, host(&keyed.world, "H2"), &keyed.config);
@@ -389,10 +389,10 @@ int main(void)
         cmocka_unit_test(keys_follow_machines_with_prepopulated_lids),
         cmocka_unit_test(keys_follow_machines_with_dynamic_lids),
         cmocka_unit_test(keys_of_the_hypervisor_are_not_inherited),
-        cmocka_unit_test(a_machine_in_too_many_partitions_is_refused_and_leaves_nothing_behind),
-        cmocka_unit_test(a_hypervisor_that_dies_meanwhile_comes_back_with_nobody_s_keys),
+        cmocka_unit_test(a_machine_in_too_many_partitions_is_refused),
+        cmocka_unit_test(a_hypervisor_that_fails_meanwhile_comes_back_without_foreign_keys),
         cmocka_unit_test(rules_that_change_during_a_move_count_at_its_end),
-        cmocka_unit_test(a_manager_that_dies_leaves_nobody_with_foreign_keys),
+        cmocka_unit_test(a_killed_manager_leaves_no_foreign_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

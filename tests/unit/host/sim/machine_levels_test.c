@@ -1,5 +1,4 @@
-/* Levels of service of virtual functions: they have those of their hypervisor without being told.
- */
+/* QoS levels of virtual functions are those of their hypervisor, without further SMPs. */
 #include "sim_world.h"
 #include "vswitch_world.h"
 
@@ -48,7 +47,7 @@ static const uint8_t *map_of(const struct subnet *subnet, uint32_t port)
     return blocks_actual(&subnet->blocks, port, BLOCK_SL2VL, 0);
 }
 
-/* Every function that is up is known to have what its hypervisor's own adapter has. */
+/* The manager's SL-to-VL tables of active functions are those of the hypervisor's adapter. */
 static unsigned compare_maps(struct world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
@@ -77,7 +76,7 @@ static void functions_have_the_levels_of_their_hypervisor(void **state)
         must(&world, manager, VSWITCH_CREATE, "a", "H1", VSWITCH_BALANCED);
         must(&world, manager, VSWITCH_MIGRATE, "a", "H3", VSWITCH_BALANCED);
         assert_true(compare_maps(&world, manager) > 0);
-        assert_int_equal(heard.maps, 0); /* nothing had to be written for it */
+        assert_int_equal(heard.maps, 0); /* no SMP was sent for it */
         assert_int_equal(heard.weights, 0);
         check_world(&world, manager);
         world_close(&world);

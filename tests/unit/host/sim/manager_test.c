@@ -1,4 +1,4 @@
-/* What the manager promises, on simulated fabrics in virtual time. */
+/* The manager on simulated fabrics in virtual time. */
 #include "base/rng.h"
 #include "sim_world.h"
 
@@ -54,7 +54,7 @@ static void a_paper_distribution_takes_24_smps_a_switch(void **state)
     assert_true(all_active(world));
 }
 
-static void every_end_port_is_told_the_prefix_of_its_gids(void **state)
+static void every_end_port_gets_the_gid_prefix(void **state)
 {
     struct world *world = world_for(state, "today", "figure1");
     struct sm_config config = default_config();
@@ -76,7 +76,7 @@ static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
             struct sm_config config = default_config();
             config.engine = engine_find(engines[i]);
             config.mode = (enum sm_mode)mode;
-            /* static mode stops ports in a way that only the papers' agents accept */
+            /* static mode sets port states that only the papers' agents accept */
             world_open(&world, mode == SM_STATIC ? "paper" : "today",
                        "irregular switches=12 hosts=10");
             settle(&world, host(&world, "H0"), &config);
@@ -85,7 +85,7 @@ static void a_fabric_comes_up_with_every_engine_and_mode(void **state)
         }
 }
 
-static void every_order_of_discovery_finds_everyone(void **state)
+static void every_order_of_discovery_finds_all_nodes(void **state)
 {
     (void)state;
     for (unsigned order = SM_ORDER_PROPAGATION; order <= SM_ORDER_DEPTH; order++) {
@@ -100,7 +100,7 @@ static void every_order_of_discovery_finds_everyone(void **state)
     }
 }
 
-static void a_port_that_flaps_is_left_alone_and_taken_back(void **state)
+static void a_flapping_port_is_ignored_and_later_used_again(void **state)
 {
     struct world *world = world_for(state, "today", "figure1");
     struct sm_config config = default_config();
@@ -112,13 +112,13 @@ static void a_port_that_flaps_is_left_alone_and_taken_back(void **state)
         run_for(world, 250 * TIME_MS);
     }
     struct sm_counts after = counts_of(world, manager);
-    assert_true(after.port_info_set - before.port_info_set < 40 * 2); /* not each time */
+    assert_true(after.port_info_set - before.port_info_set < 40 * 2); /* not for every flap */
     run_for(world, 100 * TIME_S);
     assert_true(sm_is_settled(sim_manager(world->sim, manager)));
     assert_true(all_active(world));
 }
 
-/* Random tables: an SMP by LID from the manager to every node and back proves them. */
+/* Random forwarding tables are checked with an SMP by LID from the manager to every node. */
 static void switches_with_random_tables_are_routed_with_few_entries(void **state)
 {
     static const char *const engines[] = {"pira", "fera"};
@@ -147,7 +147,7 @@ static void switches_with_random_tables_are_routed_with_few_entries(void **state
     assert_true(blocks[0] <= blocks[1]);
 }
 
-static void a_second_look_writes_nothing(void **state)
+static void a_second_sweep_writes_nothing(void **state)
 {
     struct world *world = world_for(state, "today", "irregular switches=12 hosts=10");
     struct sm_config config = default_config();
@@ -160,8 +160,8 @@ static void a_second_look_writes_nothing(void **state)
     assert_int_equal(after.port_info_set, before.port_info_set);
 }
 
-/* All switches report a port change when they start: that is acknowledged while they are set up. */
-static void the_first_sweep_finds_nothing_to_do(void **state)
+/* All switches set PortStateChange at their start, which is acknowledged during bring-up. */
+static void the_first_sweep_finds_no_change(void **state)
 {
     struct world *world = world_for(state, "today", "irregular switches=12 ports=8 hosts=10");
     struct sm_config config = default_config();
@@ -175,7 +175,7 @@ static void the_first_sweep_finds_nothing_to_do(void **state)
             without_link +=
                 number && !fabric_link_is_up(world->fabric,
                                              topology_port_index(&world->topology, node, number));
-    assert_int_equal(before.port_info_get, ports + without_link); /* which are looked at again */
+    assert_int_equal(before.port_info_get, ports + without_link); /* which are read again */
     run_for(world, 15 * TIME_S);
     struct sm_counts after = counts_of(world, manager);
     assert_int_equal(after.switch_info - before.switch_info, 12);
@@ -183,8 +183,7 @@ static void the_first_sweep_finds_nothing_to_do(void **state)
     assert_int_equal(after.sent - before.sent, 12 + 1);
 }
 
-/* A link that comes up between the first look at a port and the acknowledgement of the switch that
- * it changed must not be missed. */
+/* A link that comes up after its port was read, before PortStateChange is cleared, is found. */
 static void a_link_that_comes_up_during_bring_up_is_found(void **state)
 {
     (void)state;
@@ -205,7 +204,7 @@ static void a_link_that_comes_up_during_bring_up_is_found(void **state)
             sim_step(world.sim, 1 * TIME_MS);
         fabric_set_link(world.fabric, link, true, NULL);
         sim_run(world.sim, 3 * TIME_S);
-        assert_true(knows_the_truth(&world, manager));
+        assert_true(has_true_state(&world, manager));
         world_close(&world);
     }
 }
@@ -229,7 +228,7 @@ static void a_new_master_writes_its_lid_and_no_table(void **state)
         run_for(world, 10 * TIME_MS);
     }
     struct sm_counts after = counts_of(world, second);
-    /* Tables were read, not written: every table SMP is a Get. */
+    /* Every SMP for a table is a Get. */
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, second));
     assert_int_equal(after.tables - before.tables, after.tables_read - before.tables_read);
     assert_int_equal(after.port_info_set - before.port_info_set, 12 + 10);
@@ -313,27 +312,27 @@ static void the_rest_comes_up_when_lids_run_out(void **state)
     assert_true(without > 0);
 }
 
-static void remembered_lids_are_given_again(void **state)
+static void remembered_lids_are_assigned_again(void **state)
 {
     struct world *world = world_for(state, "today", "figure1");
     struct sm_config config = default_config();
     uint32_t port = host(world, "H15");
     struct sm *sm = sm_new(&config, fabric_port_guid(world->fabric, host(world, "H4"), 0));
-    struct sm_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
-    sm_remember(sm, &fact);
+    struct sm_lid_fact fact = {fabric_port_guid(world->fabric, port, 0), 777, 0};
+    sm_restore_lid(sm, &fact);
     unsigned manager = sim_attach_manager(world->sim, host(world, "H4"), sm);
     assert_true(sim_run_until_settled(world->sim, manager, 10 * TIME_S));
     assert_int_equal(wire_get(fabric_port_info(world->fabric, port), PORT_INFO_LID), 777);
 }
 
-/* What the fabric does meanwhile is the manager's business; sources change over at the end. */
+/* Sources use the new paths after the last block. */
 static void sources_change_over_when_the_last_block_is_acknowledged(void **state)
 {
     struct world *world = world_for(state, "today", "irregular switches=24 ports=6 hosts=22");
     struct sm_config config = default_config();
     unsigned manager = sim_add_manager(world->sim, host(world, "H0"), &config);
     const struct sm *sm = sim_manager(world->sim, manager);
-    while (!sm_paths(sm).network) /* not before all tables are there */
+    while (!sm_paths(sm).network) /* not before all tables are written */
         assert_true(sim_step(world->sim, 10 * TIME_S) && !all_active(world));
     assert_true(all_delivered(world));
     assert_true(sim_run_until_settled(world->sim, manager, 10 * TIME_S));
@@ -379,7 +378,7 @@ static void count_by_lid(void *context, uint64_t now, unsigned manager,
     *(unsigned *)context += message->lid != LID_PERMISSIVE && mad_is_directed(message->mad);
 }
 
-static void smps_may_go_by_tables_where_these_are_good(void **state)
+static void smps_use_lid_routing_where_tables_are_valid(void **state)
 {
     struct world *world = world_for(state, "today", "irregular switches=24 ports=6 hosts=22");
     unsigned by_lid = 0;
@@ -395,10 +394,10 @@ static void smps_may_go_by_tables_where_these_are_good(void **state)
     assert_true(by_lid > 100);
     assert_int_equal(counts.timeouts, 0);
     assert_true(sm_is_settled(sim_manager(world->sim, manager)));
-    /* Where tables lead over a link that is dead, the directed way still finds everybody. */
+    /* If the tables lead over a failed link, directed routes still reach all nodes. */
     fabric_set_link(world->fabric, host(world, "S3"), false, NULL);
     run_for(world, 10 * TIME_S);
-    assert_true(knows_the_truth(world, manager));
+    assert_true(has_true_state(world, manager));
     assert_true(all_delivered(world));
 }
 
@@ -411,7 +410,7 @@ static unsigned switches_present(struct world *world, unsigned manager)
     return present;
 }
 
-static void a_mute_switch_is_left_out_and_taken_back(void **state)
+static void a_mute_switch_is_removed_and_added_again(void **state)
 {
     struct world *world = world_for(state, "today", "irregular switches=12 ports=6 hosts=10");
     struct sm_config config = default_config();
@@ -428,8 +427,8 @@ static void a_mute_switch_is_left_out_and_taken_back(void **state)
     assert_int_equal(switches_present(world, manager), 12);
 }
 
-/* It says who it is, and nothing of its tables. */
-static void a_switch_that_leaves_answers_out_keeps_nobody_waiting(void **state)
+/* It answers NodeInfo, but no queries for its tables. */
+static void a_switch_with_missing_answers_does_not_block_bring_up(void **state)
 {
     struct world *world = world_for(state, "today", "ring switches=6 hosts=1");
     struct sm_config config = default_config();
@@ -459,13 +458,13 @@ static void of_several_engines_the_first_that_does_not_refuse_routes(void **stat
     assert_string_equal(paths.routes->engine, "updn");
     assert_non_null(strstr(paths.routes->note, "ftree refused: "));
     assert_true(all_delivered(world));
-    config.others.items[0] = engine_find("nue"); /* another list is another wish */
+    config.others.items[0] = engine_find("nue"); /* another list starts a new computation */
     sm_configure(sim_manager(world->sim, manager), sim_now_ns(world->sim), &config);
     assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 30 * TIME_S));
     assert_string_equal(sm_paths(sim_manager(world->sim, manager)).routes->engine, "nue");
 }
 
-static void random_answers_never_wedge_it(void **state)
+static void random_answers_do_not_block_the_manager(void **state)
 {
     struct world *world = world_for(state, "today", "figure1");
     struct rng rng;
@@ -480,7 +479,7 @@ static void random_answers_never_wedge_it(void **state)
         wire_set(message.mad, MAD_CLASS, rng_below(&rng, 2) ? CLASS_SUBN_DIRECTED : CLASS_SUBN_LID);
         wire_set(message.mad, MAD_METHOD,
                  rng_below(&rng, 4) ? METHOD_GET_RESP : METHOD_TRAP + rng_below(&rng, 3));
-        /* Often one that could be the answer to something under way. */
+        /* Often one that matches an outstanding request. */
         wire_set(message.mad, MAD_TID, rng_below(&rng, 8) << 20 | rng_below(&rng, 64));
         wire_set(message.mad, MAD_ATTRIBUTE_ID, 0x10 + rng_below(&rng, 17));
         wire_set(message.mad, MAD_ATTRIBUTE_MODIFIER, rng_below(&rng, 4));
@@ -499,27 +498,27 @@ int main(void)
         WORLD_TEST(figure_1_takes_81_requests_to_discover_in_paper_mode),
         WORLD_TEST(figure_1_gets_its_printed_lids_in_paper_mode),
         WORLD_TEST(a_paper_distribution_takes_24_smps_a_switch),
-        WORLD_TEST(every_end_port_is_told_the_prefix_of_its_gids),
+        WORLD_TEST(every_end_port_gets_the_gid_prefix),
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),
-        cmocka_unit_test(every_order_of_discovery_finds_everyone),
-        WORLD_TEST(a_port_that_flaps_is_left_alone_and_taken_back),
+        cmocka_unit_test(every_order_of_discovery_finds_all_nodes),
+        WORLD_TEST(a_flapping_port_is_ignored_and_later_used_again),
         cmocka_unit_test(switches_with_random_tables_are_routed_with_few_entries),
-        WORLD_TEST(a_second_look_writes_nothing),
-        WORLD_TEST(the_first_sweep_finds_nothing_to_do),
+        WORLD_TEST(a_second_sweep_writes_nothing),
+        WORLD_TEST(the_first_sweep_finds_no_change),
         cmocka_unit_test(a_link_that_comes_up_during_bring_up_is_found),
         WORLD_TEST(a_new_master_writes_its_lid_and_no_table),
         WORLD_TEST(a_higher_priority_takes_over_and_lids_stay),
         WORLD_TEST(a_cut_link_writes_only_blocks_that_differ),
         WORLD_TEST(another_managers_key_is_replaced_when_its_lease_runs_out),
         WORLD_TEST(the_rest_comes_up_when_lids_run_out),
-        WORLD_TEST(remembered_lids_are_given_again),
+        WORLD_TEST(remembered_lids_are_assigned_again),
         WORLD_TEST(sources_change_over_when_the_last_block_is_acknowledged),
         WORLD_TEST(only_a_master_has_paths),
-        WORLD_TEST(smps_may_go_by_tables_where_these_are_good),
-        WORLD_TEST(a_mute_switch_is_left_out_and_taken_back),
-        WORLD_TEST(a_switch_that_leaves_answers_out_keeps_nobody_waiting),
+        WORLD_TEST(smps_use_lid_routing_where_tables_are_valid),
+        WORLD_TEST(a_mute_switch_is_removed_and_added_again),
+        WORLD_TEST(a_switch_with_missing_answers_does_not_block_bring_up),
         WORLD_TEST(of_several_engines_the_first_that_does_not_refuse_routes),
-        WORLD_TEST(random_answers_never_wedge_it),
+        WORLD_TEST(random_answers_do_not_block_the_manager),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

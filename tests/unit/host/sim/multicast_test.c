@@ -1,4 +1,4 @@
-/* Groups on simulated fabrics: members get each packet once, whatever happens to the tree. */
+/* Multicast groups on simulated fabrics: members get each packet once while trees change. */
 #include "sim_world.h"
 
 #include "base/map.h"
@@ -16,14 +16,14 @@ struct group_world {
     unsigned manager;
     struct groups groups;
     struct group *list[GROUPS];
-    struct map seen; /* what was delivered where */
+    struct map seen; /* deliveries by host */
     uint64_t delivered, twice, strangers;
     uint64_t by_port[512]; /* deliveries */
     unsigned warnings, errors;
     char warning[256];
 };
 
-/* ---- what is seen ---- */
+/* ---- observers ---- */
 
 static bool receives(const struct group_world *world, unsigned dlid, uint32_t port)
 {
@@ -57,7 +57,7 @@ static void note_event(void *context, uint64_t now, unsigned manager, const stru
     memcpy(world->warning, event->text, sizeof world->warning);
 }
 
-/* A sender's packets go to the first group that it is in. */
+/* A sender sends to its first group. */
 static struct data_path find(void *context, uint32_t source, uint32_t destination)
 {
     const struct group_world *world = context;
@@ -69,7 +69,7 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
     return (struct data_path){0};
 }
 
-/* ---- the world ---- */
+/* ---- set-up ---- */
 
 static void begin_with(struct group_world *world, const char *engine, const char *fabric,
                        const char *key, const char *value)
@@ -82,7 +82,8 @@ static void begin_with(struct group_world *world, const char *engine, const char
     sm_config_init(&world->config);
     if (engine)
         world->config.engine = engine_find(engine);
-    world->config.drain_ns = 2 * NS_PER_MS; /* longer than any packet of these fabrics stays */
+    world->config.drain_ns =
+        2 * NS_PER_MS; /* longer than the lifetime of any packet in these fabrics */
     world_open_with(&world->world, &options, fabric);
     for (unsigned i = 0; i < GROUPS; i++)
         world->list[i] =
@@ -95,7 +96,7 @@ static void begin_with(struct group_world *world, const char *engine, const char
                         &(struct data_observer){.context = world, .delivered = note_delivered});
     uint32_t port = management_port(&world->world, "S0");
     world->manager = sim_add_manager(world->world.sim, port, &world->config);
-    sm_use_groups(sim_manager(world->world.sim, world->manager), &world->groups);
+    sm_set_groups(sim_manager(world->world.sim, world->manager), &world->groups);
     assert_true(sim_run_until_settled(world->world.sim, world->manager, 30 * TIME_S));
     world->warnings = world->errors = 0;
 }
@@ -153,7 +154,7 @@ static void leave(struct group_world *world, unsigned group, uint32_t port)
                  0xF);
 }
 
-/* Members send for so long, each a packet every so often. */
+/* Members send for `duration`, each a packet per `interval`. */
 static void start_traffic(struct group_world *world, uint64_t interval_ps, uint64_t length_ps)
 {
     struct err err = {0};
@@ -196,8 +197,8 @@ static size_t receivers_of(const struct group *group)
     return count;
 }
 
-/* While nothing changes, every packet comes to every receiver but its sender, once. Only the first
- * group sends: senders that receive get one copy less. */
+/* Without changes, each packet arrives once at every receiver but its sender. Only members of the
+ * first group send: those that also receive get one copy less. */
 static void assert_each_packet_comes_once(struct group_world *world)
 {
     struct data_totals before = totals_of(world);
@@ -235,7 +236,7 @@ static void each_member_gets_each_packet_once(void **state)
     end(&world);
 }
 
-static void those_who_only_send_are_heard_and_hear_nothing(void **state)
+static void send_only_members_receive_nothing(void **state)
 {
     struct group_world world;
     (void)state;
@@ -253,7 +254,7 @@ static void those_who_only_send_are_heard_and_hear_nothing(void **state)
     end(&world);
 }
 
-/* The switch's own agent is a member, too: a MAD to the group comes to it. */
+/* The switch's agent is a member too: it receives a MAD to the group. */
 static void a_switch_can_be_a_member(void **state)
 {
     struct group_world world;
@@ -280,8 +281,8 @@ static void a_switch_can_be_a_member(void **state)
     end(&world);
 }
 
-/* In a tree of two stages the root stays where it is: others do not notice who comes and goes. */
-static void joining_and_leaving_costs_the_others_nothing(void **state)
+/* In a tree of two stages the root does not change, so a join affects no other member. */
+static void joins_and_leaves_do_not_affect_other_members(void **state)
 {
     struct group_world world;
     (void)state;
@@ -308,7 +309,8 @@ static void joining_and_leaving_costs_the_others_nothing(void **state)
     }
     assert_int_equal(world.twice, 0);
     assert_true(totals.made > 20000);
-    /* Each of the five that stay has all but its own; a sixth of all is its own on average. */
+    /* Each of the five remaining members gets all packets but its own, which are a sixth on
+     * average. */
     uint64_t stay = 0;
     for (unsigned i = 0; i < 24; i += 5)
         stay += world.by_port[host_number(&world, i)];
@@ -316,9 +318,10 @@ static void joining_and_leaving_costs_the_others_nothing(void **state)
     end(&world);
 }
 
-/* Members wander, so that trees get other roots all the time, under traffic; agents are slow, so
- * that mixtures of old and new live for a while. */
-static void wander(uint64_t interval_ps, uint64_t drain_ns, uint64_t pause_ps, unsigned rounds)
+/* Members join and leave under traffic, so that the roots of trees change. Slow agents prolong the
+ * mixture of old and new tables. */
+static void change_members(uint64_t interval_ps, uint64_t drain_ns, uint64_t pause_ps,
+                           unsigned rounds)
 {
     struct group_world world;
     struct rng rng;
@@ -362,18 +365,17 @@ static void wander(uint64_t interval_ps, uint64_t drain_ns, uint64_t pause_ps, u
     end(&world);
 }
 
-static void nothing_comes_twice_while_trees_are_changed(void **state)
+static void no_duplicates_while_trees_change(void **state)
 {
     (void)state;
-    wander(150 * TIME_US, 2 * NS_PER_MS, TIME_MS, 60);
+    change_members(150 * TIME_US, 2 * NS_PER_MS, TIME_MS, 60);
 }
 
-/* Where packets wait in every switch for as long as they may, the time to drain is what follows
- * from that. */
-static void not_even_in_a_jam(void **state)
+/* If packets wait in every switch for their lifetime, the drain time covers that. */
+static void no_duplicates_under_congestion(void **state)
 {
     (void)state;
-    wander(40 * TIME_US, 0, 10 * TIME_MS, 20);
+    change_members(40 * TIME_US, 0, 10 * TIME_MS, 20);
 }
 
 static void damage_and_heal(struct group_world *world, const char *victim, bool node)
@@ -403,8 +405,8 @@ static void damage_and_heal(struct group_world *world, const char *victim, bool 
     assert_int_equal(world->strangers, 0);
 }
 
-/* Members that are cut off do not count any more. */
-static void forget_the_lost(struct group_world *world)
+/* Removes unreachable members from the expected ones. */
+static void drop_unreachable_members(struct group_world *world)
 {
     for (unsigned i = 0; i < 24; i++) {
         uint32_t port = host_number(world, i);
@@ -414,7 +416,7 @@ static void forget_the_lost(struct group_world *world)
     come_to_rest(world);
 }
 
-static void trees_heal_after_dead_switches_and_links(void **state)
+static void trees_are_repaired_after_failures(void **state)
 {
     static const struct {
         const char *fabric, *victim;
@@ -434,7 +436,7 @@ static void trees_heal_after_dead_switches_and_links(void **state)
         come_to_rest(&world);
         assert_each_packet_comes_once(&world);
         damage_and_heal(&world, cases[i].victim, cases[i].node);
-        forget_the_lost(&world);
+        drop_unreachable_members(&world);
         assert_each_packet_comes_once(&world);
         end(&world);
     }
@@ -458,8 +460,8 @@ static void a_switch_that_comes_back_carries_its_groups_again(void **state)
     end(&world);
 }
 
-/* Switches without multicast are gone round; whoever sits at one is named. */
-static void switches_without_multicast_are_gone_round(void **state)
+/* Trees avoid switches without multicast; the manager logs members at such switches. */
+static void trees_avoid_switches_without_multicast(void **state)
 {
     struct group_world world;
     (void)state;
@@ -492,10 +494,9 @@ static void switches_without_multicast_are_gone_round(void **state)
     end(&world);
 }
 
-/* On a ring trees that go round a switch with a small table, and those that need not, could wait
- * for each other. Then the former are given up, and not all of them; and what changes later is
- * heeded. */
-static void trees_that_do_not_go_together_cost_only_the_lesser_group(void **state)
+/* On a ring, trees that avoid a switch with a small table and other trees could form a cycle. Then
+ * some of the former are not built. Later changes are applied. */
+static void conflicting_trees_affect_only_the_smaller_group(void **state)
 {
     struct group_world world;
     (void)state;
@@ -517,7 +518,7 @@ static void trees_that_do_not_go_together_cost_only_the_lesser_group(void **stat
     end(&world);
 }
 
-/* Whoever is master, and wherever: the same blocks. */
+/* The MFT blocks do not depend on the master. */
 static uint64_t hash_of_blocks(struct group_world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->world.sim, manager));
@@ -551,16 +552,16 @@ static void a_new_master_writes_the_same_trees(void **state)
     sim_kill_manager(world.world.sim, world.manager);
     world.manager =
         sim_add_manager(world.world.sim, management_port(&world.world, "S9"), &world.config);
-    sm_use_groups(manager_of(&world), &world.groups);
+    sm_set_groups(manager_of(&world), &world.groups);
     assert_true(sim_run_until_settled(world.world.sim, world.manager,
                                       sim_now(world.world.sim) + 30 * TIME_S));
     assert_int_equal(hash_of_blocks(&world, world.manager), before);
     end(&world);
 }
 
-/* One manager gives way to another, groups change, and it is master again: its trees of long ago
- * are not seen again, and members notice nothing. */
-static void a_master_that_returns_brings_no_old_trees(void **state)
+/* A manager yields to another, groups change, and it is master again: it does not restore its old
+ * trees, and no packet is lost. */
+static void a_master_that_returns_restores_no_old_trees(void **state)
 {
     struct group_world world;
     (void)state;
@@ -572,7 +573,7 @@ static void a_master_that_returns_brings_no_old_trees(void **state)
     world.config.priority = 9;
     world.manager =
         sim_add_manager(world.world.sim, management_port(&world.world, "S9"), &world.config);
-    sm_use_groups(manager_of(&world), &world.groups);
+    sm_set_groups(manager_of(&world), &world.groups);
     assert_true(sim_run_until_settled(world.world.sim, world.manager,
                                       sim_now(world.world.sim) + 30 * TIME_S));
     assert_int_equal(sm_state(sim_manager(world.world.sim, first)), SM_STANDBY);
@@ -596,8 +597,8 @@ static void a_master_that_returns_brings_no_old_trees(void **state)
     end(&world);
 }
 
-/* Nothing is written to switches whose blocks are as they should be. */
-static void a_join_touches_only_the_switches_of_the_tree(void **state)
+/* Switches with correct blocks get no SMP. */
+static void a_join_writes_only_switches_of_the_tree(void **state)
 {
     struct group_world world;
     (void)state;
@@ -615,8 +616,8 @@ static void a_join_touches_only_the_switches_of_the_tree(void **state)
     end(&world);
 }
 
-/* Groups of two blocks at once, more than switches are told of one after the other. */
-static void switches_know_all_blocks_of_groups_that_come_together(void **state)
+/* Groups in two blocks at the same time. */
+static void groups_that_are_created_together_are_all_written(void **state)
 {
     struct group_world world;
     (void)state;
@@ -646,19 +647,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_member_gets_each_packet_once),
-        cmocka_unit_test(those_who_only_send_are_heard_and_hear_nothing),
+        cmocka_unit_test(send_only_members_receive_nothing),
         cmocka_unit_test(a_switch_can_be_a_member),
-        cmocka_unit_test(joining_and_leaving_costs_the_others_nothing),
-        cmocka_unit_test(nothing_comes_twice_while_trees_are_changed),
-        cmocka_unit_test(not_even_in_a_jam),
-        cmocka_unit_test(trees_heal_after_dead_switches_and_links),
+        cmocka_unit_test(joins_and_leaves_do_not_affect_other_members),
+        cmocka_unit_test(no_duplicates_while_trees_change),
+        cmocka_unit_test(no_duplicates_under_congestion),
+        cmocka_unit_test(trees_are_repaired_after_failures),
         cmocka_unit_test(a_switch_that_comes_back_carries_its_groups_again),
-        cmocka_unit_test(switches_without_multicast_are_gone_round),
-        cmocka_unit_test(trees_that_do_not_go_together_cost_only_the_lesser_group),
+        cmocka_unit_test(trees_avoid_switches_without_multicast),
+        cmocka_unit_test(conflicting_trees_affect_only_the_smaller_group),
         cmocka_unit_test(a_new_master_writes_the_same_trees),
-        cmocka_unit_test(a_master_that_returns_brings_no_old_trees),
-        cmocka_unit_test(a_join_touches_only_the_switches_of_the_tree),
-        cmocka_unit_test(switches_know_all_blocks_of_groups_that_come_together),
+        cmocka_unit_test(a_master_that_returns_restores_no_old_trees),
+        cmocka_unit_test(a_join_writes_only_switches_of_the_tree),
+        cmocka_unit_test(groups_that_are_created_together_are_all_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Partitions on a simulated fabric: who is kept apart from whom, by adapters and by switches, and
- * what changing the rules does to those whom they do not concern: nothing. */
+/* Partitions on a simulated fabric: isolation by adapters and by switches, and changes of the
+ * rules, which do not affect other ports. */
 #include "sim_world.h"
 
 #include "host/sim/sim_paths.h"
@@ -20,7 +20,7 @@ struct parted {
     uint32_t hosts[HOSTS]; /* port 1 of each */
     uint64_t delivered[HOSTS][HOSTS];
     uint64_t lost, lost_at_switch;
-    unsigned set_adapter, set_switch; /* blocks of partitions written */
+    unsigned set_adapter, set_switch; /* P_Key blocks written */
     unsigned port_settings;
     unsigned errors, traps[2];
     char error[256];
@@ -81,7 +81,7 @@ static void note_event(void *context, uint64_t now, unsigned manager, const stru
     parted->traps[1] += event->kind == SM_EVENT_TRAP && strncmp(event->text, "trap 259", 8) == 0;
 }
 
-/* %0 … %7 in the rules stand for the hosts' GUIDs. */
+/* %0 … %7 in the rules are replaced by the hosts' GUIDs. */
 static void read_rules(const struct parted *parted, struct partitions *partitions,
                        const char *rules)
 {
@@ -146,7 +146,7 @@ static void end(struct parted *parted)
     partitions_release(&parted->partitions);
 }
 
-/* All hosts send to all with this key, for a while. */
+/* All hosts send to all hosts with this P_Key for a while. */
 static unsigned send_with(struct parted *parted, uint16_t key)
 {
     struct traffic traffic;
@@ -171,7 +171,7 @@ static void run(struct parted *parted, uint64_t ps)
     run_for(&parted->world, ps);
 }
 
-/* Sends with a key and stops; all that was sent has arrived or is lost. */
+/* Sends with a P_Key until all packets are delivered or lost. */
 static void try_key(struct parted *parted, uint16_t key)
 {
     memset(parted->delivered, 0, sizeof parted->delivered);
@@ -182,8 +182,8 @@ static void try_key(struct parted *parted, uint16_t key)
     run(parted, TIME_MS);
 }
 
-/* Exactly the senders and receivers of these sets (a bit for each host) are heard. */
-static void assert_heard(const struct parted *parted, unsigned senders, unsigned receivers)
+/* Packets are delivered only from the senders to the receivers of these sets of hosts. */
+static void assert_delivered(const struct parted *parted, unsigned senders, unsigned receivers)
 {
     for (unsigned from = 0; from < HOSTS; from++)
         for (unsigned to = 0; to < HOSTS; to++)
@@ -237,35 +237,35 @@ static void reload(struct parted *parted, struct partitions *fresh, const char *
 static const char two_partitions[] = "Red=1: %0=full, %1=full, %2=full;\n"
                                      "Blue=2: %3=full, %4=full, %5=full;\n";
 
-/* Adapters turn away what they have no key for, but cannot help that others send it. */
+/* Adapters drop packets with foreign P_Keys on reception only. */
 static void adapters_keep_partitions_apart(void **state)
 {
     struct parted parted;
     (void)state;
     begin(&parted, two_partitions, SM_ENFORCE_NOT);
     try_key(&parted, 0x8001);
-    assert_heard(&parted, 0xFF, 0x07);
+    assert_delivered(&parted, 0xFF, 0x07);
     assert_int_equal(parted.lost_at_switch, 0);
     try_key(&parted, 0x8002);
-    assert_heard(&parted, 0xFF, 0x38);
+    assert_delivered(&parted, 0xFF, 0x38);
     try_key(&parted, 0x8003);
-    assert_heard(&parted, 0, 0);
+    assert_delivered(&parted, 0, 0);
     end(&parted);
 }
 
-/* With switches that enforce, nobody can even send what is not theirs. */
+/* With enforcing switches, packets with foreign P_Keys do not enter the fabric. */
 static void switches_keep_partitions_apart(void **state)
 {
     struct parted parted;
     (void)state;
     begin(&parted, two_partitions, SM_ENFORCE_BOTH);
     try_key(&parted, 0x8001);
-    assert_heard(&parted, 0x07, 0x07);
+    assert_delivered(&parted, 0x07, 0x07);
     assert_int_equal(parted.lost_at_switch, parted.lost);
     try_key(&parted, 0x8002);
-    assert_heard(&parted, 0x38, 0x38);
+    assert_delivered(&parted, 0x38, 0x38);
     try_key(&parted, 0x7FFF); /* all are limited members */
-    assert_heard(&parted, 0, 0);
+    assert_delivered(&parted, 0, 0);
     end(&parted);
 }
 
@@ -279,7 +279,7 @@ static void enforcement_has_a_direction(void **state)
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND), 1);
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND), 0);
     try_key(&parted, 0x8001);
-    assert_heard(&parted, 0x07, 0x07);
+    assert_delivered(&parted, 0x07, 0x07);
     assert_true(parted.lost > parted.lost_at_switch); /* at adapters without the key */
     parted.config.part_enforce = SM_ENFORCE_OUT;
     sm_configure(sim_manager(parted.world.sim, parted.manager), sim_now_ns(parted.world.sim),
@@ -288,7 +288,7 @@ static void enforcement_has_a_direction(void **state)
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND), 0);
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND), 1);
     try_key(&parted, 0x8001);
-    assert_heard(&parted, 0xFF, 0x07); /* who sends what is not theirs is not stopped */
+    assert_delivered(&parted, 0xFF, 0x07); /* senders with foreign P_Keys are not stopped */
     assert_int_equal(parted.lost_at_switch, parted.lost);
     end(&parted);
 }
@@ -317,21 +317,21 @@ static void only_ports_with_adapters_behind_them_enforce(void **state)
     end(&parted);
 }
 
-static void limited_members_hear_full_ones_only(void **state)
+static void limited_members_receive_from_full_members_only(void **state)
 {
     struct parted parted;
     (void)state;
     begin(&parted, "Disk=1: %0=full, ALL_CAS=limited, %0=full;", SM_ENFORCE_BOTH);
-    try_key(&parted, 0x0001); /* as limited members send */
-    assert_heard(&parted, 0xFF, 0x01);
-    try_key(&parted, 0x8001); /* which only the full one may */
-    assert_heard(&parted, 0xFF & 0x01, 0xFF);
+    try_key(&parted, 0x0001); /* the P_Key of limited members */
+    assert_delivered(&parted, 0xFF, 0x01);
+    try_key(&parted, 0x8001); /* the P_Key of full members */
+    assert_delivered(&parted, 0xFF & 0x01, 0xFF);
     end(&parted);
 }
 
 /* ---- traps ---- */
 
-static void violations_are_told_to_the_manager(void **state)
+static void violations_are_reported_to_the_manager(void **state)
 {
     struct parted parted;
     (void)state;
@@ -349,7 +349,7 @@ static void violations_are_told_to_the_manager(void **state)
 
 /* ---- other rules ---- */
 
-static void other_rules_cost_the_others_nothing(void **state)
+static void changed_rules_do_not_affect_other_ports(void **state)
 {
     struct parted parted;
     struct partitions fresh;
@@ -367,10 +367,10 @@ static void other_rules_cost_the_others_nothing(void **state)
     assert_int_equal(parted.set_switch, 1);
     assert_int_equal(parted.port_settings, 0);
     assert_int_equal(parted.lost, 0);
-    assert_heard(&parted, 0xFF, 0xFF);
+    assert_delivered(&parted, 0xFF, 0xFF);
     assert_table(&parted, parted.hosts[7], "7fff 8001 8002");
     try_key(&parted, 0x8002);
-    assert_heard(&parted, 0x98, 0x98);
+    assert_delivered(&parted, 0x98, 0x98);
     end(&parted);
     partitions_release(&fresh);
 }
@@ -387,7 +387,7 @@ static void the_same_rules_again_write_nothing(void **state)
     partitions_release(&fresh);
 }
 
-static void keys_keep_their_index_whatever_comes_and_goes(void **state)
+static void keys_keep_their_index_when_others_change(void **state)
 {
     struct parted parted;
     struct partitions fresh[3];
@@ -405,7 +405,7 @@ static void keys_keep_their_index_whatever_comes_and_goes(void **state)
         partitions_release(&fresh[i]);
 }
 
-static void rules_that_are_gone_leave_everybody_in_the_default_partition(void **state)
+static void without_rules_all_ports_are_in_the_default_partition(void **state)
 {
     struct parted parted;
     (void)state;
@@ -416,7 +416,7 @@ static void rules_that_are_gone_leave_everybody_in_the_default_partition(void **
     run(&parted, 10 * TIME_MS);
     assert_table(&parted, parted.hosts[0], "ffff");
     try_key(&parted, 0xFFFF);
-    assert_heard(&parted, 0xFF, 0xFF);
+    assert_delivered(&parted, 0xFF, 0xFF);
     end(&parted);
 }
 
@@ -433,9 +433,8 @@ static void without_rules_no_table_is_read_or_written(void **state)
 
 /* ---- other managers, other places ---- */
 
-/* A successor with the same rules finds the keys where they are, in whatever order they came
- * there. */
-static void a_successor_leaves_keys_where_they_are(void **state)
+/* A new master with the same rules does not move P_Keys, whatever their order. */
+static void a_new_master_does_not_move_keys(void **state)
 {
     struct parted parted;
     struct partitions fresh;
@@ -452,8 +451,8 @@ static void a_successor_leaves_keys_where_they_are(void **state)
     partitions_release(&fresh);
 }
 
-/* The adapter in H0's place is exchanged for H7's: by GUID, that is what moving is. */
-static void a_port_that_moves_takes_its_keys_along(void **state)
+/* H0's adapter gets the GUID of H7's, as if that had moved. */
+static void keys_move_with_their_port(void **state)
 {
     struct parted parted;
     struct err err = {0};
@@ -477,7 +476,7 @@ static void a_port_that_moves_takes_its_keys_along(void **state)
     assert_table(&parted, parted.hosts[0], "7fff");
     assert_table(&parted, switch_port_of(&parted, 0), "7fff");
     try_key(&parted, 0x8001);
-    assert_heard(&parted, 0x82, 0x82);
+    assert_delivered(&parted, 0x82, 0x82);
     end(&parted);
 }
 
@@ -495,7 +494,7 @@ static unsigned state_of(const struct parted *parted, unsigned number)
                               PORT_INFO_PORT_STATE);
 }
 
-static void a_port_is_not_active_before_its_keys_were_looked_at(void **state)
+static void a_port_is_not_activated_before_its_keys_are_read(void **state)
 {
     struct parted parted;
     (void)state;
@@ -515,8 +514,8 @@ static void a_port_is_not_active_before_its_keys_were_looked_at(void **state)
     partitions_release(&parted.partitions);
 }
 
-/* At no time does a switch turn away what it will let pass in the end. */
-static void switches_enforce_when_they_have_the_keys(void **state)
+/* Switches drop no packets that they pass after the change. */
+static void switches_enforce_after_they_have_the_keys(void **state)
 {
     struct parted parted;
     struct err err = {0};
@@ -541,8 +540,8 @@ static void switches_enforce_when_they_have_the_keys(void **state)
     end(&parted);
 }
 
-/* What it wanted when it was master before does not count any more. */
-static void a_master_that_returns_leaves_keys_where_they_are(void **state)
+/* The state of its earlier mastership is not used. */
+static void a_master_that_returns_does_not_move_keys(void **state)
 {
     struct parted parted;
     struct partitions fresh;
@@ -595,7 +594,7 @@ static void an_adapter_that_restarts_gets_its_keys_before_it_is_active(void **st
     end(&parted);
 }
 
-static void rules_that_changed_while_a_port_was_away_hold_when_it_is_back(void **state)
+static void rules_that_changed_while_a_port_was_down_apply_when_it_is_back(void **state)
 {
     struct parted parted;
     struct partitions fresh;
@@ -615,7 +614,7 @@ static void rules_that_changed_while_a_port_was_away_hold_when_it_is_back(void *
 
 /* ---- too much ---- */
 
-static void a_table_that_is_too_small_is_an_error_and_stays(void **state)
+static void a_table_that_is_too_small_is_logged_and_kept(void **state)
 {
     struct parted parted;
     char rules[8192] = "Red=0x100: %0, %1;\n";
@@ -633,7 +632,7 @@ static void a_table_that_is_too_small_is_an_error_and_stays(void **state)
     assert_table(&parted, switch_port_of(&parted, 0), "ffff");
     const uint8_t *info = fabric_port_info(parted.world.fabric, switch_port_of(&parted, 0));
     assert_int_equal(wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND), 0);
-    struct err err = {0}; /* neither sweeps nor changes elsewhere say it again */
+    struct err err = {0}; /* neither sweeps nor other changes log it again */
     run(&parted, 100 * TIME_S);
     assert_int_equal(fabric_set_link(parted.world.fabric, parted.hosts[7], false, &err), 0);
     run(&parted, 10 * TIME_S);
@@ -649,21 +648,21 @@ int main(void)
         cmocka_unit_test(switches_keep_partitions_apart),
         cmocka_unit_test(enforcement_has_a_direction),
         cmocka_unit_test(only_ports_with_adapters_behind_them_enforce),
-        cmocka_unit_test(limited_members_hear_full_ones_only),
-        cmocka_unit_test(violations_are_told_to_the_manager),
-        cmocka_unit_test(other_rules_cost_the_others_nothing),
+        cmocka_unit_test(limited_members_receive_from_full_members_only),
+        cmocka_unit_test(violations_are_reported_to_the_manager),
+        cmocka_unit_test(changed_rules_do_not_affect_other_ports),
         cmocka_unit_test(the_same_rules_again_write_nothing),
-        cmocka_unit_test(keys_keep_their_index_whatever_comes_and_goes),
-        cmocka_unit_test(rules_that_are_gone_leave_everybody_in_the_default_partition),
+        cmocka_unit_test(keys_keep_their_index_when_others_change),
+        cmocka_unit_test(without_rules_all_ports_are_in_the_default_partition),
         cmocka_unit_test(without_rules_no_table_is_read_or_written),
-        cmocka_unit_test(a_successor_leaves_keys_where_they_are),
-        cmocka_unit_test(a_port_that_moves_takes_its_keys_along),
-        cmocka_unit_test(a_port_is_not_active_before_its_keys_were_looked_at),
-        cmocka_unit_test(switches_enforce_when_they_have_the_keys),
-        cmocka_unit_test(a_master_that_returns_leaves_keys_where_they_are),
+        cmocka_unit_test(a_new_master_does_not_move_keys),
+        cmocka_unit_test(keys_move_with_their_port),
+        cmocka_unit_test(a_port_is_not_activated_before_its_keys_are_read),
+        cmocka_unit_test(switches_enforce_after_they_have_the_keys),
+        cmocka_unit_test(a_master_that_returns_does_not_move_keys),
         cmocka_unit_test(an_adapter_that_restarts_gets_its_keys_before_it_is_active),
-        cmocka_unit_test(rules_that_changed_while_a_port_was_away_hold_when_it_is_back),
-        cmocka_unit_test(a_table_that_is_too_small_is_an_error_and_stays),
+        cmocka_unit_test(rules_that_changed_while_a_port_was_down_apply_when_it_is_back),
+        cmocka_unit_test(a_table_that_is_too_small_is_logged_and_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,5 @@
-/* Levels of service and lanes of routes, from the manager's configuration to the packets.
- *
- * Every agent is born with all service levels on lane 0 here, so that whatever is told apart was
- * told apart by the manager. */
+/* QoS levels and VLs of routes, from the manager's configuration to the packets. All agents start
+ * with all SLs on VL 0, so that any other mapping was written by the manager. */
 #include "agents.h"
 #include "sim_world.h"
 
@@ -21,7 +19,7 @@ struct service_world {
     unsigned manager, deadlocks, errors, refusals;
     char error[256];
     uint64_t bytes[TRAFFICS], slowest[TRAFFICS], packets[TRAFFICS];
-    uint16_t levels[TRAFFICS]; /* service levels seen, by bit */
+    uint16_t levels[TRAFFICS]; /* SLs of delivered packets, by bit */
 };
 
 static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
@@ -73,7 +71,7 @@ static uint32_t first_switch(const struct world *world)
     return end_port(world, node);
 }
 
-/* A policy of NULL: none. */
+/* `policy` NULL: none. */
 static void open_world(struct service_world *world, const char *engine, const char *policy,
                        const char *fabric, const struct fabric_options *options)
 {
@@ -91,7 +89,7 @@ static void open_world(struct service_world *world, const char *engine, const ch
         world->config.qos = &world->qos;
     }
     world_open_with(&world->world, options, fabric);
-    agents_use_lane_0(world->world.fabric);
+    agents_map_all_sls_to_vl_0(world->world.fabric);
     sim_set_listener(world->world.sim,
                      &(struct sim_listener){.context = world, .event = note_event});
     world->manager = settle(&world->world, first_switch(&world->world), &world->config);
@@ -112,7 +110,7 @@ static void close_world(struct service_world *world)
     qos_release(&world->qos);
 }
 
-/* From one host to another, as much as there is room for, or a packet every so often. */
+/* Traffic from one host to another, saturated or with a packet per interval. */
 static void flow(struct service_world *world, const char *from, const char *to, unsigned sl,
                  unsigned payload, uint64_t interval_ps)
 {
@@ -132,7 +130,7 @@ static void flow(struct service_world *world, const char *from, const char *to, 
     traffic_release(&traffic);
 }
 
-static void everybody(struct service_world *world, unsigned sl)
+static void all_hosts(struct service_world *world, unsigned sl)
 {
     const struct topology *topology = &world->world.topology;
     struct traffic traffic;
@@ -155,7 +153,7 @@ static void run(struct service_world *world, uint64_t ps)
     run_for(&world->world, ps);
 }
 
-/* After a while, and from then on. */
+/* Measures after a warm-up. */
 static void measure(struct service_world *world, uint64_t ps)
 {
     run(world, 2 * TIME_MS);
@@ -173,8 +171,7 @@ static double share(const struct service_world *world, unsigned traffic)
     return (double)world->bytes[traffic] / (double)sum;
 }
 
-/* Two switches, a link between them, four hosts at each: 1x SDR, 2 Gb/s, 250 bytes a microsecond.
- */
+/* Two switches with one link, four hosts at each: 1x SDR, 2 Gb/s, 250 bytes per microsecond. */
 static const char two_switches[] = "mesh dims=2 hosts=4 width=1x speed=sdr";
 enum { PACKET = 4096 + DATA_OVERHEAD_BYTES };
 #define PACKET_PS (PACKET * 4 * TIME_NS)
@@ -184,18 +181,17 @@ enum { PACKET = 4096 + DATA_OVERHEAD_BYTES };
 static const char two_levels[] = "level default sl 0 weight 64\n"
                                  "level urgent sl 1 priority high limit 80% weight 64\n";
 
-/* A third of the link for one flow, all that is left, and more, for three others. */
-static void press(struct service_world *world, unsigned sl)
+/* One flow has a third of the link, three others offer more than the rest. */
+static void saturate_link(struct service_world *world, unsigned sl)
 {
-    flow(world, "H0", "H4", sl, 4096, 3 * PACKET_PS + 137 * TIME_NS); /* at ever new moments */
+    flow(world, "H0", "H4", sl, 4096, 3 * PACKET_PS + 137 * TIME_NS); /* at varying times */
     flow(world, "H1", "H5", 0, 4096, 0);
     flow(world, "H2", "H6", 0, 4096, 0);
     flow(world, "H3", "H7", 0, 4096, 0);
     measure(world, 30 * TIME_MS);
 }
 
-/* Its own time once, and at each of the two links that it shares that of one which has just begun.
- */
+/* Its own transmission, and on each of the two shared links that of a packet which has begun. */
 #define BOUND_PS (3 * PACKET_PS + 5 * TIME_US)
 
 static void high_priority_keeps_its_bandwidth_and_latency_under_saturation(void **state)
@@ -204,21 +200,21 @@ static void high_priority_keeps_its_bandwidth_and_latency_under_saturation(void 
     struct fabric_options options = slow_links();
     (void)state;
     open_world(&world, "updn", two_levels, two_switches, &options);
-    press(&world, 1);
+    saturate_link(&world, 1);
     print_message("high priority: %.4f of the link, slowest %.1f us of %.1f\n", share(&world, 0),
                   (double)world.slowest[0] / 1e6, (double)BOUND_PS / 1e6);
     assert_true(share(&world, 0) > 0.33 && share(&world, 0) < 0.34);
     assert_true(world.slowest[0] < BOUND_PS);
     close_world(&world);
-    /* The same flow at the level of the others has neither. */
+    /* With the SL of the others, the same flow has neither. */
     open_world(&world, "updn", two_levels, two_switches, &options);
-    press(&world, 0);
+    saturate_link(&world, 0);
     assert_true(share(&world, 0) < 0.27);
     assert_true(world.slowest[0] > 2 * BOUND_PS);
     close_world(&world);
 }
 
-/* Both priorities want everything: low priority has what the limit leaves. */
+/* Both priorities are saturated: low priority gets what the limit leaves. */
 static double low_share_with(const char *policy, unsigned payload)
 {
     struct service_world world;
@@ -240,7 +236,7 @@ static void expect_near(double share, double expected)
         fail_msg("%.4f of the link, not %.4f", share, expected);
 }
 
-static void low_priority_does_not_starve_beyond_the_limit(void **state)
+static void the_limit_of_high_priority_prevents_starvation(void **state)
 {
     (void)state;
     expect_near(low_share_with(two_levels, 4096), 0.20);
@@ -259,7 +255,7 @@ static void weights_give_shares(void **state)
                                  "level b sl 1 weight 2\n"
                                  "level c sl 5 weight 5\n"
                                  "level d sl 3 weight 8\n";
-    for (unsigned round = 0; round < 2; round++) { /* sizes are whole blocks of 64 bytes */
+    for (unsigned round = 0; round < 2; round++) { /* sizes are multiples of 64 bytes */
         options.node.agent.mtu = round ? 2048 : 4096;
         open_world(&world, "updn", policy, two_switches, &options);
         flow(&world, "H0", "H4", 0, round ? 2022 : 4070, 0);
@@ -277,8 +273,8 @@ static void weights_give_shares(void **state)
     }
 }
 
-/* Traffic that asks for nothing gets what the policy gives its hosts. */
-static void the_policy_s_groups_hold_for_traffic(void **state)
+/* Traffic without an SL gets that of the policy for its hosts. */
+static void the_policys_groups_apply_to_traffic(void **state)
 {
     struct service_world world;
     struct fabric_options options = slow_links();
@@ -298,14 +294,14 @@ static void the_policy_s_groups_hold_for_traffic(void **state)
     close_world(&world);
 }
 
-/* ---- lanes of routes ---- */
+/* ---- VLs of routes ---- */
 
 static struct fabric_options small_buffers(void)
 {
     struct fabric_options options = slow_links();
     options.node.agent.mtu = 256;
     options.node.buffer_bytes = 1024;
-    options.node.agent.life_time = 31; /* a deadlock stays */
+    options.node.agent.life_time = 31; /* a deadlock is permanent */
     options.node.agent.queue_life = 31;
     return options;
 }
@@ -333,7 +329,7 @@ static bool runs(struct service_world *world, uint64_t ps)
     return world->deadlocks == 0 && after.delivered > before.delivered;
 }
 
-static void the_manager_s_maps_keep_layered_routes_apart(void **state)
+static void sl2vl_tables_separate_layered_routes(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < LAYERED; i++) {
@@ -341,16 +337,16 @@ static void the_manager_s_maps_keep_layered_routes_apart(void **state)
         struct fabric_options options = small_buffers();
         open_world(&world, layered[i].engine, NULL, layered[i].fabric, &options);
         assert_true(sm_paths(sim_manager(world.world.sim, 0)).routes->vls > 1);
-        everybody(&world, 0);
+        all_hosts(&world, 0);
         if (!runs(&world, 15 * TIME_MS))
             fail_msg("%s on a %s stands still", layered[i].engine, layered[i].fabric);
         close_world(&world);
     }
 }
 
-/* What the test above is worth: with all on lane 0 the same routes deadlock. (Nue spreads traffic
- * over trees; with these it takes longer than we wait.) */
-static void without_the_maps_they_deadlock(void **state)
+/* The counterpart of the test above: with all SLs on VL 0 the same routes deadlock. (With nue that
+ * takes longer than this test runs.) */
+static void without_sl2vl_tables_layered_routes_deadlock(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < LAYERED; i++) {
@@ -359,16 +355,16 @@ static void without_the_maps_they_deadlock(void **state)
         if (strcmp(layered[i].engine, "nue") == 0)
             continue;
         open_world(&world, layered[i].engine, NULL, layered[i].fabric, &options);
-        agents_use_lane_0(world.world.fabric);
-        everybody(&world, 0);
+        agents_map_all_sls_to_vl_0(world.world.fabric);
+        all_hosts(&world, 0);
         if (runs(&world, 15 * TIME_MS))
             fail_msg("%s on a %s goes on", layered[i].engine, layered[i].fabric);
         close_world(&world);
     }
 }
 
-/* Queries to the manager are traffic like any other. */
-static void ports_are_told_by_which_level_the_manager_is_reached(void **state)
+/* Queries to the manager use the SL of the path to it. */
+static void ports_get_the_sl_of_the_path_to_the_manager(void **state)
 {
     struct service_world world;
     struct fabric_options options = small_buffers();
@@ -396,9 +392,9 @@ static void ports_are_told_by_which_level_the_manager_is_reached(void **state)
     close_world(&world);
 }
 
-/* Two levels, four lanes each: neither closes a cycle, and neither starves. Weights share out a
- * link; in a fabric that is jammed all over, what a level gets is decided elsewhere, too. */
-static void levels_and_lanes_go_together(void **state)
+/* Two levels with four VLs each: no deadlock, no starvation. Weights divide the bandwidth of a
+ * link; in a congested fabric the shares depend on other links too. */
+static void levels_and_vls_of_routes_are_combined(void **state)
 {
     static const char policy[] = "level default sl 0 weight 1\nlevel better sl 1 weight 3\n";
     (void)state;
@@ -409,21 +405,21 @@ static void levels_and_lanes_go_together(void **state)
         struct sm_paths paths = sm_paths(sim_manager(world.world.sim, 0));
         assert_true(paths.routes->vls > 1 && paths.routes->vls <= 4);
         assert_int_equal(paths.layout.lanes, 4);
-        everybody(&world, 0);
-        everybody(&world, 1);
+        all_hosts(&world, 0);
+        all_hosts(&world, 1);
         if (!runs(&world, 10 * TIME_MS))
             fail_msg("%s on a %s stands still", layered[i].engine, layered[i].fabric);
         print_message("%s on a %s: better %.2f times the rest\n", layered[i].engine,
                       layered[i].fabric, (double)world.bytes[1] / (double)world.bytes[0]);
         assert_true(2 * world.bytes[1] > world.bytes[0] && 4 * world.bytes[0] > world.bytes[1]);
-        assert_int_equal(world.levels[0] & 0xAAAA, 0); /* even ones, and odd ones */
+        assert_int_equal(world.levels[0] & 0xAAAA, 0); /* even and odd SLs */
         assert_int_equal(world.levels[1] & 0x5555, 0);
         assert_true(world.levels[1] & ~3);
         close_world(&world);
     }
 }
 
-/* ---- what is written, and when ---- */
+/* ---- written tables ---- */
 
 static unsigned blocks_of_kind(struct service_world *world, enum block_kind kind)
 {
@@ -434,7 +430,7 @@ static unsigned blocks_of_kind(struct service_world *world, enum block_kind kind
     return count;
 }
 
-static void nothing_is_written_without_lanes_or_levels(void **state)
+static void nothing_is_written_without_vls_or_levels(void **state)
 {
     struct service_world world;
     struct fabric_options options = slow_links();
@@ -445,7 +441,7 @@ static void nothing_is_written_without_lanes_or_levels(void **state)
     close_world(&world);
 }
 
-static void a_map_for_all_inputs_saves_writing_one_for_each(void **state)
+static void one_table_for_all_inputs_replaces_one_for_each(void **state)
 {
     unsigned maps[2];
     (void)state;
@@ -461,7 +457,7 @@ static void a_map_for_all_inputs_saves_writing_one_for_each(void **state)
             unsigned ports = node->kind == NODE_SWITCH ? node->port_count : 0;
             for (unsigned output = 1; output <= ports; output++)
                 for (unsigned input = 1; input <= ports; input++)
-                    assert_int_equal(agent_lane(world.world.fabric, i, input, output, 3), 3);
+                    assert_int_equal(agent_vl(world.world.fabric, i, input, output, 3), 3);
         }
         close_world(&world);
     }
@@ -469,8 +465,8 @@ static void a_map_for_all_inputs_saves_writing_one_for_each(void **state)
     assert_int_equal(maps[1], 16 + 16 * 5);
 }
 
-/* One switch can do less: routes use no more lanes than all links between switches have. */
-static void routes_use_no_more_lanes_than_the_narrowest_link(void **state)
+/* One switch has fewer VLs: routes use only VLs that all links between switches have. */
+static void routes_use_no_more_vls_than_every_link_has(void **state)
 {
     struct service_world world;
     struct fabric_options options = slow_links();
@@ -482,12 +478,12 @@ static void routes_use_no_more_lanes_than_the_narrowest_link(void **state)
     open_world(&world, "dfsssp", NULL, "ring switches=6 hosts=1", &options);
     assert_int_equal(sm_paths(sim_manager(world.world.sim, 0)).routes->vls, 2);
     close_world(&world);
-    /* An adapter that can do less costs nobody else anything. */
+    /* An adapter with fewer VLs does not limit the others. */
     options = slow_links();
     assert_int_equal(fabric_options_set(&options, "H3:data_vls", "1", NULL), 0);
     open_world(&world, "dfsssp", NULL, "ring switches=6 hosts=1", &options);
     assert_int_equal(sm_paths(sim_manager(world.world.sim, 0)).routes->vls, 8);
-    everybody(&world, 0);
+    all_hosts(&world, 0);
     assert_true(runs(&world, TIME_MS));
     struct data_totals totals;
     fabric_data_totals(world.world.fabric, &totals);
@@ -495,7 +491,7 @@ static void routes_use_no_more_lanes_than_the_narrowest_link(void **state)
     close_world(&world);
 }
 
-static void too_few_lanes_are_refused_loudly(void **state)
+static void too_few_vls_are_an_error(void **state)
 {
     struct service_world world;
     struct fabric_options options = slow_links();
@@ -509,7 +505,7 @@ static void too_few_lanes_are_refused_loudly(void **state)
     assert_non_null(sm_paths(sim_manager(world.world.sim, 0)).network);
     assert_false(sm_paths(sim_manager(world.world.sim, 0)).layout.levels);
     assert_int_equal(world.errors, 1);
-    assert_non_null(strstr(world.error, "2 levels of service need as many lanes"));
+    assert_non_null(strstr(world.error, "2 QoS levels need 2 VLs"));
     close_world(&world);
 }
 
@@ -529,7 +525,7 @@ static void reconfigure(struct service_world *world, const char *policy)
     assert_true(sim_run_until_settled(world->world.sim, 0, sim_now(world->world.sim) + TIME_S));
 }
 
-/* Other levels for a running manager: maps and limits follow, paths tell of them. */
+/* New levels for a running manager: tables, limits and paths follow. */
 static void levels_can_change_under_traffic(void **state)
 {
     struct service_world world;
@@ -555,8 +551,9 @@ static void levels_can_change_under_traffic(void **state)
     close_world(&world);
 }
 
-/* A switch that dies and comes back blank has its maps again before anything passes it. */
-static void a_switch_that_comes_back_gets_its_maps_again(void **state)
+/* A switch that comes back with its initial state gets its SL-to-VL tables before it forwards
+ * packets. */
+static void a_switch_that_comes_back_gets_its_tables_again(void **state)
 {
     struct service_world world;
     struct fabric_options options = small_buffers();
@@ -571,7 +568,7 @@ static void a_switch_that_comes_back_gets_its_maps_again(void **state)
     const struct blocks *blocks = &sm_subnet(sim_manager(world.world.sim, 0))->blocks;
     for (size_t i = 0; i < blocks->rows.count; i++)
         assert_true(blocks->rows.items[i].wanted == blocks->rows.items[i].actual);
-    everybody(&world, 0);
+    all_hosts(&world, 0);
     assert_true(runs(&world, 15 * TIME_MS));
     close_world(&world);
 }
@@ -580,19 +577,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(high_priority_keeps_its_bandwidth_and_latency_under_saturation),
-        cmocka_unit_test(low_priority_does_not_starve_beyond_the_limit),
+        cmocka_unit_test(the_limit_of_high_priority_prevents_starvation),
         cmocka_unit_test(weights_give_shares),
-        cmocka_unit_test(the_policy_s_groups_hold_for_traffic),
-        cmocka_unit_test(the_manager_s_maps_keep_layered_routes_apart),
-        cmocka_unit_test(without_the_maps_they_deadlock),
-        cmocka_unit_test(ports_are_told_by_which_level_the_manager_is_reached),
-        cmocka_unit_test(levels_and_lanes_go_together),
-        cmocka_unit_test(nothing_is_written_without_lanes_or_levels),
-        cmocka_unit_test(a_map_for_all_inputs_saves_writing_one_for_each),
-        cmocka_unit_test(routes_use_no_more_lanes_than_the_narrowest_link),
-        cmocka_unit_test(too_few_lanes_are_refused_loudly),
+        cmocka_unit_test(the_policys_groups_apply_to_traffic),
+        cmocka_unit_test(sl2vl_tables_separate_layered_routes),
+        cmocka_unit_test(without_sl2vl_tables_layered_routes_deadlock),
+        cmocka_unit_test(ports_get_the_sl_of_the_path_to_the_manager),
+        cmocka_unit_test(levels_and_vls_of_routes_are_combined),
+        cmocka_unit_test(nothing_is_written_without_vls_or_levels),
+        cmocka_unit_test(one_table_for_all_inputs_replaces_one_for_each),
+        cmocka_unit_test(routes_use_no_more_vls_than_every_link_has),
+        cmocka_unit_test(too_few_vls_are_an_error),
         cmocka_unit_test(levels_can_change_under_traffic),
-        cmocka_unit_test(a_switch_that_comes_back_gets_its_maps_again),
+        cmocka_unit_test(a_switch_that_comes_back_gets_its_tables_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* An administration that sits elsewhere than its manager: hosts and standbys are sent there, and
- * find it; where they are sent round in circles they say so and stop. */
+/* An administration at another port than its manager: hosts and standbys follow redirections, and
+ * stop with an error at a loop of redirections. */
 #include "client_requests.h"
 #include "sim_world.h"
 
@@ -10,7 +10,7 @@ static const uint8_t mgid[16] = {0xFF, 0x12, 0xA0, 0x1C, [15] = 7};
 struct away {
     struct world world;
     struct sim_clients *clients;
-    uint32_t seat; /* where the administration is */
+    uint32_t seat; /* port of the administration */
 };
 
 static struct sm_config config_of(unsigned priority)
@@ -32,7 +32,7 @@ static void begin(struct away *away)
     sim_administration_options_init(&options);
     options.elsewhere = true;
     options.port = away->seat;
-    sim_administer(away->world.sim, &options);
+    sim_add_administrations(away->world.sim, &options);
     settle(&away->world, host(&away->world, "H0"), &config);
     away->clients = sim_clients_new(away->world.sim, away->world.fabric);
 }
@@ -43,10 +43,10 @@ static void end(struct away *away)
     world_close(&away->world);
 }
 
-static const struct sim_question *answer_to(struct away *away, uint32_t question)
+static const struct sim_query *answer_to(struct away *away, uint32_t question)
 {
     assert_true(sim_clients_run(away->clients, sim_now(away->world.sim) + 30 * TIME_S));
-    return sim_clients_question(away->clients, question);
+    return sim_clients_query(away->clients, question);
 }
 
 static uint16_t lid_of(const struct away *away, const char *name)
@@ -55,19 +55,19 @@ static uint16_t lid_of(const struct away *away, const char *name)
     return (uint16_t)wire_get(fabric_port_info(away->world.fabric, port), PORT_INFO_LID);
 }
 
-static void a_host_that_is_redirected_asks_there_and_remembers_it(void **state)
+static void a_host_follows_and_stores_a_redirection(void **state)
 {
     (void)state;
     struct away away;
     begin(&away);
     uint32_t number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
-    const struct sim_question *question = answer_to(&away, number);
+    const struct sim_query *question = answer_to(&away, number);
     assert_int_equal(question->state, SIM_ANSWERED);
     assert_int_equal(question->status, STATUS_OK);
-    assert_int_equal(question->tries, 2); /* at the manager, and there */
+    assert_int_equal(question->tries, 2); /* to the manager, and to the redirection */
     const struct groups *groups = sa_groups(sim_sa(away.world.sim, 0));
     assert_int_equal(groups_find(groups, mgid)->members.count, 1);
-    /* The next question goes there at once. */
+    /* The next request uses the redirection at once. */
     number = sim_clients_path(away.clients, host(&away.world, "H3"), host(&away.world, "H8"));
     question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
@@ -77,16 +77,16 @@ static void a_host_that_is_redirected_asks_there_and_remembers_it(void **state)
     end(&away);
 }
 
-static void class_port_info_says_where_it_is(void **state)
+static void class_port_info_has_the_redirection(void **state)
 {
     (void)state;
     struct away away;
     uint8_t mad[MAD_BYTES] = {0};
     begin(&away);
     wire_set(mad, MAD_METHOD, METHOD_GET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_CLASS_PORT_INFO);
-    uint32_t number = sim_clients_ask(away.clients, host(&away.world, "H3"), mad);
-    const struct sim_question *question = answer_to(&away, number);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
+    uint32_t number = sim_clients_send(away.clients, host(&away.world, "H3"), mad);
+    const struct sim_query *question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->tries, 1);
     const uint8_t *info = question->answer + SA_DATA_OFFSET;
@@ -96,16 +96,16 @@ static void class_port_info_says_where_it_is(void **state)
     end(&away);
 }
 
-static void tables_come_from_there_whole(void **state)
+static void long_tables_come_from_the_redirected_port(void **state)
 {
     (void)state;
     struct away away;
     uint8_t mad[MAD_BYTES] = {0};
     begin(&away);
     wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
-    const struct sim_question *question =
-        answer_to(&away, sim_clients_ask(away.clients, host(&away.world, "H2"), mad));
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_RECORD);
+    const struct sim_query *question =
+        answer_to(&away, sim_clients_send(away.clients, host(&away.world, "H2"), mad));
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->tries, 2);
     size_t record = 8 * (size_t)wire_get(question->answer, SA_ATTRIBUTE_OFFSET);
@@ -113,20 +113,20 @@ static void tables_come_from_there_whole(void **state)
     end(&away);
 }
 
-static void a_circle_ends_with_a_message(void **state)
+static void a_loop_of_redirections_is_an_error(void **state)
 {
     (void)state;
     struct away away;
     begin(&away);
     sa_redirect(sim_sa(away.world.sim, 0),
                 &(struct redirect){.lid = lid_of(&away, "H0"), .qp = QP_GSI, .q_key = Q_KEY_GSI});
-    const struct sim_question *question =
+    const struct sim_query *question =
         answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H3"), mgid));
     assert_int_equal(question->state, SIM_UNANSWERED);
     assert_int_equal(question->status, STATUS_REDIRECT);
     assert_int_equal(question->tries, 2);
     assert_non_null(strstr(question->trouble, "which has redirected it before"));
-    /* When they have made up their minds all is well. */
+    /* After the loop is resolved, requests are answered. */
     sa_redirect(sim_sa(away.world.sim, 0), NULL);
     question =
         answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H3"), mgid));
@@ -134,7 +134,7 @@ static void a_circle_ends_with_a_message(void **state)
     end(&away);
 }
 
-static void another_master_is_asked_itself(void **state)
+static void a_redirection_is_dropped_when_the_master_changes(void **state)
 {
     (void)state;
     struct away away;
@@ -146,14 +146,14 @@ static void another_master_is_asked_itself(void **state)
     sim_add_manager(away.world.sim, host(&away.world, "H7"), &config);
     run_for(&away.world, 5 * TIME_S);
     number = client_join(&away.world, away.clients, host(&away.world, "H3"), mgid);
-    const struct sim_question *question = answer_to(&away, number);
+    const struct sim_query *question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->trail.count, 2);
     assert_int_equal(question->trail.steps[0].lid, lid_of(&away, "H7"));
     end(&away);
 }
 
-/* The standby's administration finds that seat taken and sits at home. */
+/* That port is in use, so the standby's administration uses its own port. */
 static unsigned stand_by(struct away *away)
 {
     struct sm_config config = config_of(1);
@@ -176,14 +176,14 @@ static void a_standby_follows_its_master_s_administration(void **state)
     assert_non_null(groups_find(groups, mgid));
     assert_int_equal(groups_find(groups, mgid)->members.count, 1);
     assert_int_equal(sa_registry_master(sim_sa(away.world.sim, standby)), lid_of(&away, "H0"));
-    /* And goes on to. */
+    /* And later changes. */
     answer_to(&away, client_join(&away.world, away.clients, host(&away.world, "H4"), mgid));
     run_for(&away.world, 1 * TIME_S);
     assert_int_equal(groups_find(groups, mgid)->members.count, 2);
     end(&away);
 }
 
-static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
+static void a_standby_logs_a_loop_of_redirections_once(void **state)
 {
     (void)state;
     struct away away;
@@ -204,13 +204,13 @@ static void a_standby_that_is_sent_in_circles_says_so_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_that_is_redirected_asks_there_and_remembers_it),
-        cmocka_unit_test(class_port_info_says_where_it_is),
-        cmocka_unit_test(tables_come_from_there_whole),
-        cmocka_unit_test(a_circle_ends_with_a_message),
-        cmocka_unit_test(another_master_is_asked_itself),
+        cmocka_unit_test(a_host_follows_and_stores_a_redirection),
+        cmocka_unit_test(class_port_info_has_the_redirection),
+        cmocka_unit_test(long_tables_come_from_the_redirected_port),
+        cmocka_unit_test(a_loop_of_redirections_is_an_error),
+        cmocka_unit_test(a_redirection_is_dropped_when_the_master_changes),
         cmocka_unit_test(a_standby_follows_its_master_s_administration),
-        cmocka_unit_test(a_standby_that_is_sent_in_circles_says_so_once),
+        cmocka_unit_test(a_standby_logs_a_loop_of_redirections_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The manager repairs its tables after losses and returns, on simulated fabrics: what it writes is
- * what was broken, and it computes anew where it must or is told to. */
+/* Repair of tables after failures and recoveries on simulated fabrics: the manager writes only
+ * broken entries, and computes all routes if it must or on request. */
 #include "sim_world.h"
 #include "vswitch_world.h"
 
@@ -9,15 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the manager's jobs were since somebody looked. */
+/* The manager's jobs since the last reset. */
 struct watch {
     unsigned repaired, computed;
-    unsigned live; /* repairs that were told of entries which virtual machines changed */
+    unsigned live; /* repairs with entries that virtual machines changed */
     size_t entries;
 };
 
-/* Whether a dependency of the tables is remembered, by the repair and by its check. */
-static void assert_remembered(void *context, uint32_t at, unsigned in, unsigned out, unsigned vl)
+/* Checks that a dependency of the tables is in the graphs of the repair and of its check. */
+static void assert_dependency_known(void *context, uint32_t at, unsigned in, unsigned out,
+                                    unsigned vl)
 {
     const struct sm_job *job = *(const struct sm_job **)context;
     const struct cdg *cdg = &job->repair_state.cdg;
@@ -31,8 +32,8 @@ static void check_memory(const struct sm_job *job)
     struct dependency_graph graph;
     struct verify_report report;
     verify_routes(&job->network, &job->routes, &(struct verify_options){.keep = &graph}, &report);
-    assert_true(verify_holds(&report));
-    dependency_each(&graph, assert_remembered, &job);
+    assert_true(verify_passes(&report));
+    dependency_each(&graph, assert_dependency_known, &job);
     verify_report_release(&report);
     dependency_release(&graph);
 }
@@ -51,7 +52,7 @@ static void note_job(void *context, uint64_t now, unsigned manager,
     watch->entries += job->repaired ? job->repair.entries.count : 0;
 }
 
-static void watch_jobs(struct world *world, struct watch *watch)
+static void observe_jobs(struct world *world, struct watch *watch)
 {
     *watch = (struct watch){0};
     sim_set_listener(world->sim, &(struct sim_listener){.context = watch, .computed = note_job});
@@ -59,11 +60,11 @@ static void watch_jobs(struct world *world, struct watch *watch)
 
 static void run_on(struct world *world, unsigned manager)
 {
-    run_for(world, 3 * TIME_S); /* links take a while to come up */
+    run_for(world, 3 * TIME_S); /* links need time to come up */
     assert_true(sim_run_until_settled(world->sim, manager, sim_now(world->sim) + 10 * TIME_S));
 }
 
-/* ---- tables, as they are in the switches ---- */
+/* ---- tables of the switches ---- */
 
 enum { ROW = 1024 };
 struct tables {
@@ -87,7 +88,7 @@ static struct tables read_tables(const struct world *world)
     return tables;
 }
 
-/* Whether old entries still lead from a switch to an end port. */
+/* Whether the old entries still form a path from a switch to an end port. */
 static bool still_leads(const struct world *world, const struct tables *tables, uint32_t node,
                         uint32_t to)
 {
@@ -138,13 +139,13 @@ static struct difference compare(const struct world *world, const struct tables 
 
 /* ---- losses and returns ---- */
 
-/* What was just changed is repaired, and nothing else is written. */
+/* Expects a repair that writes only broken entries. */
 static struct difference expect_repair(struct world *world, unsigned manager)
 {
     struct watch watch;
     struct tables before = read_tables(world);
     struct sm_counts begin = counts_of(world, manager);
-    watch_jobs(world, &watch);
+    observe_jobs(world, &watch);
     run_on(world, manager);
     assert_int_equal(watch.computed, 0);
     assert_true(watch.repaired >= 1);
@@ -186,7 +187,7 @@ static void open_tree(struct world *world, struct sm_config *config, const char 
     assert_non_null(config->engine);
 }
 
-static void lost_links_cost_the_entries_that_they_broke(void **state)
+static void lost_links_change_only_broken_entries(void **state)
 {
     const char *engines[] = {"ftree", "updn", "minhop", "dfsssp"};
     (void)state;
@@ -203,7 +204,7 @@ static void lost_links_cost_the_entries_that_they_broke(void **state)
             broken += difference.broken;
         }
         assert_true(broken > 0 && changed * 10 <= broken * 12);
-        assert_true(knows_the_truth(&world, manager));
+        assert_true(has_true_state(&world, manager));
         world_close(&world);
     }
 }
@@ -244,7 +245,7 @@ static void a_lost_switch_is_routed_around_and_comes_back(void **state)
         struct difference difference = expect_repair(&world, manager);
         assert_true(difference.entries * 10 <= difference.broken * 12);
         struct watch watch;
-        watch_jobs(&world, &watch);
+        observe_jobs(&world, &watch);
         fabric_set_node(world.fabric, lost, true, NULL);
         run_on(&world, manager);
         assert_true(watch.repaired >= 1 && watch.computed == 0);
@@ -253,7 +254,7 @@ static void a_lost_switch_is_routed_around_and_comes_back(void **state)
     }
 }
 
-/* ---- when it computes ---- */
+/* ---- computation of all routes ---- */
 
 static void repair_can_be_turned_off(void **state)
 {
@@ -264,7 +265,7 @@ static void repair_can_be_turned_off(void **state)
     open_tree(&world, &config, "updn");
     config.repair = false;
     unsigned manager = settle(&world, host(&world, "H0"), &config);
-    watch_jobs(&world, &watch);
+    observe_jobs(&world, &watch);
     fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
     run_on(&world, manager);
     assert_true(watch.computed >= 1 && watch.repaired == 0);
@@ -284,7 +285,7 @@ static unsigned count_rebalancing(unsigned percent)
     unsigned manager = settle(&world, host(&world, "H0"), &config);
     fabric_set_link(world.fabric, trunk(&world, 5), false, NULL);
     assert_true(expect_repair(&world, manager).entries > 0);
-    watch_jobs(&world, &watch);
+    observe_jobs(&world, &watch);
     run_for(&world, 60 * TIME_S);
     assert_int_equal(watch.repaired, 0);
     assert_true(all_delivered(&world));
@@ -300,9 +301,9 @@ static void uneven_links_lead_to_one_computation_at_the_next_sweep(void **state)
     assert_int_equal(count_rebalancing(10000), 0);
 }
 
-/* In a full tree each link leads to one host a leaf, and to two if its neighbour is lost, whoever
- * computes. */
-static void tables_that_are_no_more_even_are_not_written(void **state)
+/* In a full tree each link carries one host per leaf, and two after the loss of a parallel link,
+ * with any algorithm. */
+static void tables_without_better_balance_are_not_written(void **state)
 {
     struct watch watch;
     struct world *world = world_for(state, "today", "fattree 324");
@@ -312,15 +313,15 @@ static void tables_that_are_no_more_even_are_not_written(void **state)
     fabric_set_link(world->fabric, trunk(world, 5), false, NULL);
     run_on(world, manager);
     struct tables before = read_tables(world);
-    watch_jobs(world, &watch);
+    observe_jobs(world, &watch);
     run_for(world, 60 * TIME_S);
     assert_int_equal(watch.computed, 1);
     assert_int_equal(compare(world, &before).entries, 0);
     mem_free(before.rows);
 }
 
-/* A host that is alone at its switch, or TOPOLOGY_NONE. */
-static uint32_t lonely_host(const struct topology *topology)
+/* The only host of a switch, or TOPOLOGY_NONE. */
+static uint32_t only_host(const struct topology *topology)
 {
     for (uint32_t node = 0; node < topology->nodes.count; node++) {
         unsigned hosts = 0;
@@ -339,7 +340,7 @@ static uint32_t lonely_host(const struct topology *topology)
     return TOPOLOGY_NONE;
 }
 
-/* Traffic to switches that begins where there was none was not counted. */
+/* Traffic from a switch without hosts was not counted as load. */
 static void the_first_host_of_a_switch_makes_the_engine_compute(void **state)
 {
     struct watch watch;
@@ -347,11 +348,11 @@ static void the_first_host_of_a_switch_makes_the_engine_compute(void **state)
     struct sm_config config = default_config();
     config.engine = engine_find("updn");
     unsigned manager = settle(world, management_port(world, "S0"), &config);
-    uint32_t lonely = lonely_host(&world->topology);
+    uint32_t lonely = only_host(&world->topology);
     assert_int_not_equal(lonely, TOPOLOGY_NONE);
     fabric_set_link(world->fabric, lonely, false, NULL);
     run_on(world, manager);
-    watch_jobs(world, &watch);
+    observe_jobs(world, &watch);
     fabric_set_link(world->fabric, lonely, true, NULL);
     run_on(world, manager);
     assert_true(watch.computed >= 1);
@@ -360,13 +361,13 @@ static void the_first_host_of_a_switch_makes_the_engine_compute(void **state)
 
 /* ---- with virtual machines ---- */
 
-/* Returns how often an engine had to compute. */
+/* Returns the number of computations. */
 static unsigned cut_and_return(struct world *world, unsigned manager, unsigned nth, bool moved)
 {
     unsigned computed = 0;
     for (unsigned up = 0; up < 2; up++) {
         struct watch watch;
-        watch_jobs(world, &watch);
+        observe_jobs(world, &watch);
         assert_int_equal(fabric_set_link(world->fabric, trunk(world, nth), up, NULL), 0);
         run_on(world, manager);
         assert_true(watch.repaired + watch.computed >= 1);
@@ -377,9 +378,8 @@ static unsigned cut_and_return(struct world *world, unsigned manager, unsigned n
     return computed;
 }
 
-/* Moves that leave most switches alone mix the routes to two places, which gives rise to
- * dependencies that nobody has seen. */
-static void machines_that_move_do_not_turn_repair_off(void **state)
+/* Minimal moves mix the routes to two places, which adds dependencies. */
+static void repair_works_after_machines_moved(void **state)
 {
     const char *names[] = {"alpha", "beta", "gamma", "delta"};
     unsigned changes = 0, computed = 0;
@@ -411,20 +411,20 @@ static void machines_that_move_do_not_turn_repair_off(void **state)
         computed += cut_and_return(&world, manager, 2, false);
         world_close(&world);
     }
-    assert_true(computed * 10 < changes); /* a few cuts leave no repair */
+    assert_true(computed * 10 < changes); /* a few failures cannot be repaired */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lost_links_cost_the_entries_that_they_broke),
+        cmocka_unit_test(lost_links_change_only_broken_entries),
         cmocka_unit_test(a_link_that_returns_changes_nothing),
         cmocka_unit_test(a_lost_switch_is_routed_around_and_comes_back),
         cmocka_unit_test(repair_can_be_turned_off),
         cmocka_unit_test(uneven_links_lead_to_one_computation_at_the_next_sweep),
-        WORLD_TEST(tables_that_are_no_more_even_are_not_written),
+        WORLD_TEST(tables_without_better_balance_are_not_written),
         WORLD_TEST(the_first_host_of_a_switch_makes_the_engine_compute),
-        cmocka_unit_test(machines_that_move_do_not_turn_repair_off),
+        cmocka_unit_test(repair_works_after_machines_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
-/* Violations of keys on a simulated fabric, from the packet that should not have been sent to the
- * host that subscribed to such news: who hears of them, and who must not. */
+/* Reports of P_Key and Q_Key violations on a simulated fabric: only subscribers that share a
+ * partition get them. */
 #include "client_requests.h"
 #include "sim_world.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* H0 to H2 are Red, H3 to H5 are Blue. H6 is in nothing but the default partition, as a limited
- * member; H7 is a full member there, and so sees everybody. */
+/* H0 to H2 are in Red, H3 to H5 in Blue. H6 is a limited member of the default partition only; H7
+ * is a full member of it, and so shares a partition with all. */
 enum { HOSTS = 8, RED = 1, BLUE = 4, NEITHER = 6, WATCHMAN = 7 };
 
 struct watched {
@@ -33,7 +33,7 @@ static void read_rules(struct watched *watched)
         fail_msg("%u: %s", err.line, err.message);
 }
 
-/* Everybody of interest subscribes to these traps. */
+/* The observed hosts subscribe to these traps. */
 static void begin(struct watched *watched, enum sm_enforcement enforcement, const unsigned *traps,
                   unsigned count)
 {
@@ -50,7 +50,7 @@ static void begin(struct watched *watched, enum sm_enforcement enforcement, cons
     read_rules(watched);
     sim_administration_options_init(&options);
     options.config.partitions = &watched->partitions;
-    sim_administer(watched->world.sim, &options);
+    sim_add_administrations(watched->world.sim, &options);
     sm_config_init(&config);
     config.partitions = &watched->partitions;
     config.part_enforce = enforcement;
@@ -61,7 +61,7 @@ static void begin(struct watched *watched, enum sm_enforcement enforcement, cons
             client_subscribe(watched->clients, watched->hosts[subscribers[i]], traps[j]);
     assert_true(sim_clients_run(watched->clients, sim_now(watched->world.sim) + TIME_S));
     for (uint32_t i = 0; i < 4 * count; i++)
-        assert_int_equal(sim_clients_question(watched->clients, i)->status, STATUS_OK);
+        assert_int_equal(sim_clients_query(watched->clients, i)->status, STATUS_OK);
 }
 
 static void end(struct watched *watched)
@@ -76,7 +76,7 @@ static unsigned lid_of(const struct watched *watched, uint32_t port)
     return (unsigned)wire_get(fabric_port_info(watched->world.fabric, port), PORT_INFO_LID);
 }
 
-/* One host sends a packet to another one's general services; and whoever hears of it hears. */
+/* Sends a packet to another host's QP1, and runs until reports are delivered. */
 static void violate(struct watched *watched, unsigned from, unsigned to, uint16_t p_key,
                     uint32_t q_key)
 {
@@ -94,21 +94,21 @@ static void violate(struct watched *watched, unsigned from, unsigned to, uint16_
     run_for(&watched->world, 10 * TIME_MS);
 }
 
-static void heard(const struct watched *watched, unsigned host, uint64_t reports)
+static void assert_reports(const struct watched *watched, unsigned host, uint64_t reports)
 {
     assert_int_equal(sim_clients_reports(watched->clients, watched->hosts[host]), reports);
 }
 
-static void only_those_of_its_partition_hear_of_a_wrong_key_at_an_adapter(void **state)
+static void a_bad_p_key_at_an_adapter_is_reported_to_its_partition(void **state)
 {
     (void)state;
     struct watched watched;
     begin(&watched, SM_ENFORCE_NOT, (const unsigned[]){257, 258, 259}, 3);
-    violate(&watched, 3, 0, 0x8002, Q_KEY_GSI); /* Blue, to a Red one, which has no such key */
-    heard(&watched, RED, 1);
-    heard(&watched, BLUE, 0);
-    heard(&watched, NEITHER, 0);
-    heard(&watched, WATCHMAN, 1);
+    violate(&watched, 3, 0, 0x8002, Q_KEY_GSI); /* with Blue's P_Key to a host of Red */
+    assert_reports(&watched, RED, 1);
+    assert_reports(&watched, BLUE, 0);
+    assert_reports(&watched, NEITHER, 0);
+    assert_reports(&watched, WATCHMAN, 1);
     const uint8_t *notice = sim_clients_last_notice(watched.clients, watched.hosts[RED]);
     const uint8_t *details = notice + NOTICE_AT_DETAILS;
     assert_int_equal(wire_get(notice, NOTICE_TRAP_NUMBER), 257);
@@ -121,34 +121,34 @@ static void only_those_of_its_partition_hear_of_a_wrong_key_at_an_adapter(void *
     end(&watched);
 }
 
-static void only_those_of_its_partition_hear_of_a_wrong_queue_key(void **state)
+static void a_bad_q_key_is_reported_to_its_partition(void **state)
 {
     (void)state;
     struct watched watched;
     begin(&watched, SM_ENFORCE_NOT, (const unsigned[]){257, 258, 259}, 3);
     violate(&watched, 4, 5, 0x8002, 0x1234); /* among the Blue */
-    heard(&watched, BLUE, 1);
-    heard(&watched, RED, 0);
-    heard(&watched, NEITHER, 0);
-    heard(&watched, WATCHMAN, 1);
+    assert_reports(&watched, BLUE, 1);
+    assert_reports(&watched, RED, 0);
+    assert_reports(&watched, NEITHER, 0);
+    assert_reports(&watched, WATCHMAN, 1);
     const uint8_t *notice = sim_clients_last_notice(watched.clients, watched.hosts[BLUE]);
     assert_int_equal(wire_get(notice, NOTICE_TRAP_NUMBER), 258);
     assert_int_equal(wire_get(notice + NOTICE_AT_DETAILS, TRAP_BAD_P_KEY_KEY), 0x1234);
     end(&watched);
 }
 
-/* Switches but the manager's own are limited members of the default partition: only a full one sees
- * them. */
-static void full_members_of_the_default_partition_hear_of_a_wrong_key_at_a_switch(void **state)
+/* Switches other than the manager's are limited members of the default partition: only full members
+ * share it with them. */
+static void a_bad_p_key_at_a_switch_is_reported_to_full_members(void **state)
 {
     (void)state;
     struct watched watched;
     begin(&watched, SM_ENFORCE_BOTH, (const unsigned[]){257, 258, 259}, 3);
     violate(&watched, 3, 0, 0x8001, Q_KEY_GSI); /* Blue, with Red's key */
-    heard(&watched, RED, 0);
-    heard(&watched, BLUE, 0);
-    heard(&watched, NEITHER, 0);
-    heard(&watched, WATCHMAN, 1);
+    assert_reports(&watched, RED, 0);
+    assert_reports(&watched, BLUE, 0);
+    assert_reports(&watched, NEITHER, 0);
+    assert_reports(&watched, WATCHMAN, 1);
     const uint8_t *notice = sim_clients_last_notice(watched.clients, watched.hosts[WATCHMAN]);
     const uint8_t *details = notice + NOTICE_AT_DETAILS;
     uint32_t port = watched.world.topology.ports.items[watched.hosts[3]].peer;
@@ -163,18 +163,18 @@ static void full_members_of_the_default_partition_hear_of_a_wrong_key_at_a_switc
     end(&watched);
 }
 
-static void who_subscribed_to_another_trap_hears_nothing(void **state)
+static void subscribers_to_another_trap_get_no_report(void **state)
 {
     (void)state;
     struct watched watched;
     begin(&watched, SM_ENFORCE_NOT, (const unsigned[]){258}, 1);
     violate(&watched, 3, 0, 0x8002, Q_KEY_GSI);
-    heard(&watched, RED, 0);
-    heard(&watched, WATCHMAN, 0);
+    assert_reports(&watched, RED, 0);
+    assert_reports(&watched, WATCHMAN, 0);
     end(&watched);
 }
 
-static void only_those_of_its_partition_hear_of_a_new_group(void **state)
+static void a_new_group_is_reported_to_its_partition(void **state)
 {
     (void)state;
     enum { MGID = 1, PORT_GID = 2, Q_KEY = 4, TCLASS = 0x40, P_KEY = 0x80, SL = 0x1000 };
@@ -183,7 +183,7 @@ static void only_those_of_its_partition_hear_of_a_new_group(void **state)
     uint8_t mad[MAD_BYTES] = {0}, *record = mad + SA_DATA_OFFSET;
     begin(&watched, SM_ENFORCE_NOT, (const unsigned[]){66}, 1);
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MC_MEMBER_RECORD);
     wire_set(mad, SA_COMPONENT_MASK,
              MGID | PORT_GID | Q_KEY | TCLASS | P_KEY | SL | FLOW_LABEL | JOIN_STATE);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID),
@@ -193,25 +193,25 @@ static void only_those_of_its_partition_hear_of_a_new_group(void **state)
     wire_set_bits(gid, 64, 64, fabric_port_guid(watched.world.fabric, watched.hosts[0], 0));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0x8001);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 1);
-    uint32_t question = sim_clients_ask(watched.clients, watched.hosts[0], mad);
+    uint32_t question = sim_clients_send(watched.clients, watched.hosts[0], mad);
     assert_true(sim_clients_run(watched.clients, sim_now(watched.world.sim) + TIME_S));
-    assert_int_equal(sim_clients_question(watched.clients, question)->status, STATUS_OK);
+    assert_int_equal(sim_clients_query(watched.clients, question)->status, STATUS_OK);
     run_for(&watched.world, 10 * TIME_MS);
-    heard(&watched, RED, 1);
-    heard(&watched, BLUE, 0);
-    heard(&watched, NEITHER, 0);
-    heard(&watched, WATCHMAN, 0);
+    assert_reports(&watched, RED, 1);
+    assert_reports(&watched, BLUE, 0);
+    assert_reports(&watched, NEITHER, 0);
+    assert_reports(&watched, WATCHMAN, 0);
     end(&watched);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_those_of_its_partition_hear_of_a_wrong_key_at_an_adapter),
-        cmocka_unit_test(only_those_of_its_partition_hear_of_a_wrong_queue_key),
-        cmocka_unit_test(full_members_of_the_default_partition_hear_of_a_wrong_key_at_a_switch),
-        cmocka_unit_test(who_subscribed_to_another_trap_hears_nothing),
-        cmocka_unit_test(only_those_of_its_partition_hear_of_a_new_group),
+        cmocka_unit_test(a_bad_p_key_at_an_adapter_is_reported_to_its_partition),
+        cmocka_unit_test(a_bad_q_key_is_reported_to_its_partition),
+        cmocka_unit_test(a_bad_p_key_at_a_switch_is_reported_to_full_members),
+        cmocka_unit_test(subscribers_to_another_trap_get_no_report),
+        cmocka_unit_test(a_new_group_is_reported_to_its_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

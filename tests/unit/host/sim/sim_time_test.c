@@ -1,4 +1,4 @@
-/* Computing takes time: how long, who waits for it, and what becomes of it. */
+/* The time of computing routes in the simulator. */
 #include "base/time.h"
 #include "host/sim/sim.h"
 #include "routing/check/verify.h"
@@ -19,14 +19,14 @@ struct world {
     struct topology topology;
     struct fabric *fabric;
     struct sim *sim;
-    unsigned count; /* computations that the first manager got back, and the last of them */
+    unsigned count; /* finished computations of the first manager, and the last of them */
     uint64_t begin, end, operations, told_at;
-    size_t links;           /* of its network, both ways */
-    uint64_t blocks_before; /* table blocks sent before there were any routes */
+    size_t links;           /* of its network, in both directions */
+    uint64_t blocks_before; /* table blocks sent before the first routes */
     uint64_t sent;          /* since it was last set to 0 */
 };
 
-static void hear_sent(void *context, uint64_t now, unsigned manager,
+static void note_sent(void *context, uint64_t now, unsigned manager,
                       const struct sm_message *message)
 {
     struct world *world = context;
@@ -38,7 +38,7 @@ static void hear_sent(void *context, uint64_t now, unsigned manager,
         wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
 }
 
-static void hear_computed(void *context, uint64_t now, unsigned manager,
+static void note_computed(void *context, uint64_t now, unsigned manager,
                           const struct sim_computation *computation)
 {
     struct world *world = context;
@@ -69,7 +69,7 @@ static void open_world(struct world *world, const char *preset, const char *cons
     world->sim = sim_new(world->fabric);
     sim_set_listener(
         world->sim,
-        &(struct sim_listener){.context = world, .sent = hear_sent, .computed = hear_computed});
+        &(struct sim_listener){.context = world, .sent = note_sent, .computed = note_computed});
 }
 
 static void close_world(struct world *world)
@@ -122,7 +122,7 @@ static void routes_come_after_their_operations_times_the_price(void **state)
     close_world(&world);
 }
 
-static void with_a_price_of_nothing_routes_are_there_at_once(void **state)
+static void with_a_price_of_zero_routes_are_available_at_once(void **state)
 {
     (void)state;
     struct world world;
@@ -134,7 +134,7 @@ static void with_a_price_of_nothing_routes_are_there_at_once(void **state)
     close_world(&world);
 }
 
-/* The engine and one check at bring-up; with tables that are there already, also their order. */
+/* The engine and one check at bring-up; with existing tables also the update plan. */
 static void the_check_and_the_order_of_updates_are_part_of_it(void **state)
 {
     (void)state;
@@ -156,8 +156,8 @@ static void the_check_and_the_order_of_updates_are_part_of_it(void **state)
     close_world(&world);
 }
 
-/* Each of a thousand steps takes a second: nothing breaks, it is only late. */
-static void a_price_beyond_all_reason_is_waited_for(void **state)
+/* Each of a thousand operations takes a second: the result is only late. */
+static void a_huge_price_only_delays_routes(void **state)
 {
     (void)state;
     struct world world;
@@ -168,7 +168,7 @@ static void a_price_beyond_all_reason_is_waited_for(void **state)
     close_world(&world);
 }
 
-/* A standby asks its master ten times a second and waits for two answers. */
+/* A standby polls its master ten times a second and tolerates two missing answers. */
 static enum sm_state standby_while_the_master_computes(struct world *world)
 {
     struct sm_config config = quiet_config();
@@ -186,11 +186,11 @@ static enum sm_state standby_while_the_master_computes(struct world *world)
     unsigned before = world->count;
     reroute(world, master);
     sim_run(world->sim, sim_now(world->sim) + 2 * TIME_S);
-    assert_int_equal(world->count, before); /* it computes still */
+    assert_int_equal(world->count, before); /* still computing */
     return sm_state(sim_manager(world->sim, standby));
 }
 
-static void a_manager_of_today_answers_while_it_computes(void **state)
+static void a_manager_with_a_worker_thread_answers_while_it_computes(void **state)
 {
     (void)state;
     struct world world;
@@ -199,7 +199,7 @@ static void a_manager_of_today_answers_while_it_computes(void **state)
     close_world(&world);
 }
 
-static void a_manager_with_one_thread_is_taken_for_dead_meanwhile(void **state)
+static void a_manager_with_one_thread_loses_mastership_while_it_computes(void **state)
 {
     (void)state;
     struct world world;
@@ -236,7 +236,7 @@ static uint32_t some_link(const struct world *world)
     return port;
 }
 
-/* A link fails under a manager that computes, and the switches say so by trap. */
+/* A link fails while the manager computes, and the switches send traps. */
 static void change_while_computing(const char *const *settings)
 {
     struct world world;
@@ -247,9 +247,9 @@ static void change_while_computing(const char *const *settings)
     sim_run(world.sim, sim_now(world.sim) + 5 * TIME_MS);
     assert_int_equal(fabric_set_link(world.fabric, some_link(&world), false, NULL), 0);
     sim_run(world.sim, sim_now(world.sim) + 5 * TIME_MS);
-    assert_int_equal(world.count, 1); /* it computes still */
+    assert_int_equal(world.count, 1); /* still computing */
     assert_true(sim_run_until_settled(world.sim, manager, sim_now(world.sim) + 60 * TIME_S));
-    assert_true(world.count >= 3); /* what was under way, and what followed from the change */
+    assert_true(world.count >= 3); /* the first computation, and that of the change */
     assert_int_equal(world.links, links - 2);
     close_world(&world);
 }
@@ -260,14 +260,14 @@ static void a_change_while_computing_is_not_lost(void **state)
     change_while_computing(WITH("compute", "10us"));
 }
 
-static void what_arrives_while_nobody_listens_is_heard_afterwards(void **state)
+static void mads_that_arrive_while_computing_are_processed_afterwards(void **state)
 {
     (void)state;
     change_while_computing(WITH("compute", "80us", "paper_compute", "yes"));
 }
 
 /* minhop's tables could deadlock on a network like this. */
-static void a_refusal_takes_its_time_and_writes_nothing(void **state)
+static void a_refusal_takes_time_and_writes_nothing(void **state)
 {
     (void)state;
     struct world world;
@@ -285,7 +285,7 @@ static void a_refusal_takes_its_time_and_writes_nothing(void **state)
     close_world(&world);
 }
 
-static void a_killed_manager_takes_its_job_along(void **state)
+static void the_job_of_a_killed_manager_is_dropped(void **state)
 {
     (void)state;
     struct world world;
@@ -329,7 +329,7 @@ static void the_papers_prices_give_the_papers_times(void **state)
     assert_int_equal(fabric_set_node(world.fabric, node, false, NULL), 0);
     uint64_t begin = sim_now(world.sim);
     world.sent = 0;
-    sm_look_again(sim_manager(world.sim, manager), sim_now_ns(world.sim));
+    sm_rediscover(sim_manager(world.sim, manager), sim_now_ns(world.sim));
     assert_true(sim_run_until_settled(world.sim, manager, begin + 10 * TIME_S));
     assert_int_equal(world.count, 2);
     assert_in_range(world.begin - begin, 6 * TIME_MS, 11 * TIME_MS);
@@ -339,8 +339,8 @@ static void the_papers_prices_give_the_papers_times(void **state)
     close_world(&world);
 }
 
-/* The manager's clock counts whole nanoseconds, the simulator's goes on between them. */
-static void a_manager_is_called_when_its_nanosecond_has_come_and_not_before(void **state)
+/* The manager's clock has nanoseconds, the simulator's picoseconds. */
+static void a_manager_is_not_called_before_its_nanosecond(void **state)
 {
     (void)state;
     struct world world;
@@ -368,18 +368,18 @@ static void a_manager_is_called_when_its_nanosecond_has_come_and_not_before(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_manager_is_called_when_its_nanosecond_has_come_and_not_before),
+        cmocka_unit_test(a_manager_is_not_called_before_its_nanosecond),
         cmocka_unit_test(routes_come_after_their_operations_times_the_price),
-        cmocka_unit_test(with_a_price_of_nothing_routes_are_there_at_once),
+        cmocka_unit_test(with_a_price_of_zero_routes_are_available_at_once),
         cmocka_unit_test(the_check_and_the_order_of_updates_are_part_of_it),
-        cmocka_unit_test(a_price_beyond_all_reason_is_waited_for),
-        cmocka_unit_test(a_manager_of_today_answers_while_it_computes),
-        cmocka_unit_test(a_manager_with_one_thread_is_taken_for_dead_meanwhile),
+        cmocka_unit_test(a_huge_price_only_delays_routes),
+        cmocka_unit_test(a_manager_with_a_worker_thread_answers_while_it_computes),
+        cmocka_unit_test(a_manager_with_one_thread_loses_mastership_while_it_computes),
         cmocka_unit_test(a_manager_with_one_thread_sends_nothing_while_it_computes),
         cmocka_unit_test(a_change_while_computing_is_not_lost),
-        cmocka_unit_test(what_arrives_while_nobody_listens_is_heard_afterwards),
-        cmocka_unit_test(a_refusal_takes_its_time_and_writes_nothing),
-        cmocka_unit_test(a_killed_manager_takes_its_job_along),
+        cmocka_unit_test(mads_that_arrive_while_computing_are_processed_afterwards),
+        cmocka_unit_test(a_refusal_takes_time_and_writes_nothing),
+        cmocka_unit_test(the_job_of_a_killed_manager_is_dropped),
         cmocka_unit_test(a_simulation_can_end_in_the_middle_of_computing),
         cmocka_unit_test(the_papers_prices_give_the_papers_times),
     };

@@ -160,7 +160,7 @@ bool all_delivered(const struct world *world)
     return true;
 }
 
-static bool knows_tables(const struct world *world, const struct subnet *subnet, uint32_t node)
+static bool has_true_tables(const struct world *world, const struct subnet *subnet, uint32_t node)
 {
     unsigned top = 0;
     uint64_t guid = world->topology.nodes.items[node].guid;
@@ -171,7 +171,7 @@ static bool knows_tables(const struct world *world, const struct subnet *subnet,
     return false;
 }
 
-bool knows_the_truth(struct world *world, unsigned manager)
+bool has_true_state(struct world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned there = 0, known = 0;
@@ -182,6 +182,6 @@ bool knows_the_truth(struct world *world, unsigned manager)
         known += subnet->ports.items[port].peer != SUBNET_NONE;
     for (uint32_t node = 0; node < world->topology.nodes.count; node++)
         if (world->topology.nodes.items[node].kind == NODE_SWITCH)
-            tables = tables && knows_tables(world, subnet, node);
+            tables = tables && has_true_tables(world, subnet, node);
     return tables && there == known;
 }

@@ -1,4 +1,4 @@
-/* A simulated fabric with managers on it, and what tests ask of both. */
+/* A simulated fabric with managers, and checks of both. */
 #ifndef WEFT_TESTS_HOST_SIM_WORLD_H
 #define WEFT_TESTS_HOST_SIM_WORLD_H
 
@@ -32,19 +32,19 @@ struct sm_config default_config(void);
 
 uint32_t host(const struct world *world, const char *name);            /* its port 1 */
 uint32_t management_port(const struct world *world, const char *name); /* its port 0 */
-uint32_t end_port(const struct world *world, uint32_t node);           /* where it has its LID */
+uint32_t end_port(const struct world *world, uint32_t node);           /* that has its LID */
 
-/* A manager, run until it has nothing left to do; its number. */
+/* Adds a manager and runs until it is settled. Returns its number. */
 unsigned settle(struct world *world, uint32_t port, const struct sm_config *config);
 void run_for(struct world *world, uint64_t duration_ps);
 struct sm_counts counts_of(struct world *world, unsigned manager);
 
 bool all_active(const struct world *world);
-/* Get(NodeInfo) by LID, sent at one end port: whether it comes back. */
+/* Sends Get(NodeInfo) by LID from one end port. Returns whether it is answered. */
 bool answers_by_lid(struct world *world, uint32_t from, uint32_t to);
-/* Whether the tables that are in the switches lead from each to every end port. */
+/* Whether the tables of the switches form paths from each switch to every end port. */
 bool all_delivered(const struct world *world);
-/* Whether the manager knows the links and the tables that are there. */
-bool knows_the_truth(struct world *world, unsigned manager);
+/* Whether the manager's links and tables are those of the fabric. */
+bool has_true_state(struct world *world, unsigned manager);
 
 #endif

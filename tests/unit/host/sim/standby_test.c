@@ -1,5 +1,4 @@
-/* What a standby promises: that it knows the subnet when its master dies, and touches nothing that
- * is right. */
+/* Standbys: a standby with a copy of the subnet takes over without changing correct state. */
 #include "sim_world.h"
 
 #include "base/mem.h"
@@ -10,7 +9,7 @@
 struct pair {
     struct world world;
     unsigned master, standby;
-    uint64_t sets_of_standby; /* requests to change something, while it was none of its business */
+    uint64_t sets_of_standby; /* Sets that it sent while it was standby */
 };
 
 static void count_sets(void *context, uint64_t now, unsigned manager,
@@ -109,9 +108,9 @@ static void a_standby_with_a_copy_takes_over_without_reading_or_writing_tables(v
     struct sm_counts after = counts_of(&pair->world, pair->standby);
     assert_int_equal(after.tables - before.tables, 0);
     assert_int_equal(after.port_info_set - before.port_info_set, 12 + 10);
-    assert_int_equal(after.switch_info - before.switch_info, 12); /* asked whether they changed */
+    assert_int_equal(after.switch_info - before.switch_info, 12); /* queries for changes */
     assert_int_equal(after.node_info - before.node_info, 0);
-    /* Its own port, and those on the way to the master that was. */
+    /* Its own port, and those on the path to the previous master. */
     assert_true(after.port_info_get - before.port_info_get <= 1 + 6);
     struct sm_paths paths = sm_paths(sim_manager(pair->world.sim, pair->standby));
     assert_int_equal(paths.network->terminals.count, 10);
@@ -173,10 +172,10 @@ static void the_copy_follows_what_the_master_does(void **state)
     struct sm_counts after = counts_of(&pair->world, pair->standby);
     assert_int_equal(after.tables - before.tables, 0);
     assert_true(all_delivered(&pair->world));
-    assert_true(knows_the_truth(&pair->world, pair->standby));
+    assert_true(has_true_state(&pair->world, pair->standby));
 }
 
-static void a_change_that_the_master_did_not_live_to_see_is_seen(void **state)
+static void a_change_just_before_the_masters_end_is_found(void **state)
 {
     struct pair *pair = open_copied_pair(state);
     kill_master(pair);
@@ -188,10 +187,10 @@ static void a_change_that_the_master_did_not_live_to_see_is_seen(void **state)
     assert_int_equal(after.tables_read - before.tables_read, 0);
     assert_true(after.tables > before.tables);
     assert_true(all_delivered(&pair->world));
-    assert_true(knows_the_truth(&pair->world, pair->standby));
+    assert_true(has_true_state(&pair->world, pair->standby));
 }
 
-/* A change that leaves no trace but in tables: the master goes over to another engine. */
+/* A change of tables only: the master uses another engine. */
 static void change_tables(struct pair *pair)
 {
     struct sm_config other = pair_config();
@@ -200,8 +199,8 @@ static void change_tables(struct pair *pair)
     sm_configure(sim_manager(pair->world.sim, pair->master), sim_now_ns(pair->world.sim), &other);
 }
 
-/* At every step of a change: the standby may know of it or not, tables may be old, new or mixed. */
-static void die_in_the_middle(unsigned steps, bool link)
+/* Kills the master at every step of a change: tables may be old, new or mixed. */
+static void kill_during_change(unsigned steps, bool link)
 {
     void *state;
     struct pair *pair = open_copied_pair(&state);
@@ -215,22 +214,22 @@ static void die_in_the_middle(unsigned steps, bool link)
     run_until_taken_over(pair, 2 * TIME_S);
     assert_true(all_delivered(&pair->world));
     assert_true(all_active(&pair->world));
-    assert_true(knows_the_truth(&pair->world, pair->standby));
+    assert_true(has_true_state(&pair->world, pair->standby));
     close_pair(&state);
 }
 
-static void a_master_that_dies_in_the_middle_of_a_change_leaves_nothing_undone(void **state)
+static void a_change_is_completed_after_the_masters_end(void **state)
 {
     (void)state;
     for (unsigned steps = 1; steps < 500; steps += 4) {
-        die_in_the_middle(steps, true);
-        die_in_the_middle(steps, false);
+        kill_during_change(steps, true);
+        kill_during_change(steps, false);
     }
 }
 
-/* The worst of all: the master's word that it begins to write is lost, and it dies before the next
- * poll. The copy looks right and is not; the audit finds out. */
-static void a_copy_that_was_wrong_is_found_out(void **state)
+/* The master's notice of a change is lost, and it is killed before the next poll. The copy is
+ * outdated; the audit detects that. */
+static void an_outdated_copy_is_detected(void **state)
 {
     struct pair *pair = open_copied_pair(state);
     struct sm_counts before = counts_of(&pair->world, pair->master);
@@ -241,15 +240,15 @@ static void a_copy_that_was_wrong_is_found_out(void **state)
     kill_master(pair);
     fabric_set_loss(pair->world.fabric, TOPOLOGY_NONE, ATTRIBUTE_SM_INFO, 0, NULL);
     run_until_taken_over(pair, 1 * TIME_S);
-    assert_false(knows_the_truth(&pair->world, pair->standby));
+    assert_false(has_true_state(&pair->world, pair->standby));
     run_for(&pair->world, 5 * TIME_S);
     assert_true(sm_is_settled(sim_manager(pair->world.sim, pair->standby)));
-    assert_true(knows_the_truth(&pair->world, pair->standby));
+    assert_true(has_true_state(&pair->world, pair->standby));
     assert_true(all_delivered(&pair->world));
 }
 
-/* Nobody says that the master is not there any more; its cable is dead. */
-static void a_master_that_falls_silent_is_missed_within_a_second(void **state)
+/* The master's link fails, and no node answers for it. */
+static void a_disconnected_master_is_replaced_within_a_second(void **state)
 {
     struct sm_config config; /* by the defaults */
     sm_config_init(&config);
@@ -260,10 +259,10 @@ static void a_master_that_falls_silent_is_missed_within_a_second(void **state)
     kill_master(pair);
     run_until_taken_over(pair, 1 * TIME_S);
     assert_true(all_delivered(&pair->world));
-    assert_true(knows_the_truth(&pair->world, pair->standby));
+    assert_true(has_true_state(&pair->world, pair->standby));
 }
 
-static void polls_that_get_lost_make_no_second_master(void **state)
+static void lost_polls_cause_no_second_master(void **state)
 {
     struct pair *pair = open_copied_pair(state);
     for (unsigned i = 0; i < 20; i++) {
@@ -279,7 +278,7 @@ static void polls_that_get_lost_make_no_second_master(void **state)
     assert_int_equal(pair->sets_of_standby, 0);
 }
 
-static void a_handover_rewrites_nothing_that_is_right(void **state)
+static void a_handover_rewrites_no_correct_state(void **state)
 {
     struct pair *pair = open_copied_pair(state);
     struct sm_counts before = counts_of(&pair->world, pair->standby);
@@ -289,13 +288,13 @@ static void a_handover_rewrites_nothing_that_is_right(void **state)
     struct sm_counts after = counts_of(&pair->world, pair->standby);
     assert_int_equal(after.tables - before.tables, 0);
     assert_int_equal(after.port_info_set - before.port_info_set, 12 + 10);
-    /* The one that was master makes a copy in its turn. */
+    /* The previous master makes a copy as standby. */
     uint64_t limit = sim_now(pair->world.sim) + 10 * TIME_S;
     while (!sm_has_copy(sim_manager(pair->world.sim, pair->master)))
         assert_true(sim_step(pair->world.sim, limit));
 }
 
-static void the_last_masters_addresses_count_more_than_old_ones(void **state)
+static void lids_of_the_last_master_override_remembered_ones(void **state)
 {
     struct sm_config config = pair_config();
     struct pair *pair = open_pair(state, &config);
@@ -304,8 +303,8 @@ static void the_last_masters_addresses_count_more_than_old_ones(void **state)
     uint64_t lid = wire_get(fabric_port_info(pair->world.fabric, port), PORT_INFO_LID);
     uint32_t own = host(&pair->world, "H3");
     struct sm *sm = sm_new(&config, fabric_port_guid(pair->world.fabric, own, 0));
-    struct sm_fact fact = {fabric_port_guid(pair->world.fabric, port, 0), 777, 0};
-    sm_remember(sm, &fact);
+    struct sm_lid_fact fact = {fabric_port_guid(pair->world.fabric, port, 0), 777, 0};
+    sm_restore_lid(sm, &fact);
     pair->standby = sim_attach_manager(pair->world.sim, own, sm);
     run_until_copied(pair);
     kill_master(pair);
@@ -313,8 +312,8 @@ static void the_last_masters_addresses_count_more_than_old_ones(void **state)
     assert_int_equal(wire_get(fabric_port_info(pair->world.fabric, port), PORT_INFO_LID), lid);
 }
 
-/* Two adapters got each other's address while another one was master. */
-static void addresses_that_another_one_gave_stay(void **state)
+/* Two adapters exchanged their LIDs while another manager was master. */
+static void lids_of_another_master_are_kept(void **state)
 {
     struct sm_config config = pair_config();
     struct pair *pair = open_pair(state, &config);
@@ -344,7 +343,7 @@ static void addresses_that_another_one_gave_stay(void **state)
     assert_int_equal(wire_get(fabric_port_info(pair->world.fabric, b), PORT_INFO_LID), lid_a);
 }
 
-static unsigned told(struct sm *sm, unsigned method, unsigned command)
+static unsigned has_logged(struct sm *sm, unsigned method, unsigned command)
 {
     struct sm_message message = {.lid = LID_PERMISSIVE};
     struct sm_output output;
@@ -366,19 +365,18 @@ static void a_manager_that_was_disabled_answers_and_can_be_enabled(void **state)
     enum { DISABLE = 3, STANDBY = 4 };
     struct pair *pair = open_copied_pair(state);
     struct sm *sm = sim_manager(pair->world.sim, pair->standby);
-    assert_int_equal(told(sm, METHOD_SET, DISABLE), SM_NOT_ACTIVE);
-    assert_int_equal(told(sm, METHOD_GET, 0), SM_NOT_ACTIVE);
+    assert_int_equal(has_logged(sm, METHOD_SET, DISABLE), SM_NOT_ACTIVE);
+    assert_int_equal(has_logged(sm, METHOD_GET, 0), SM_NOT_ACTIVE);
     kill_master(pair);
     run_for(&pair->world, 5 * TIME_S);
     assert_int_equal(sm_state(sm), SM_NOT_ACTIVE);
-    assert_int_equal(told(sm, METHOD_SET, STANDBY), SM_STANDBY);
+    assert_int_equal(has_logged(sm, METHOD_SET, STANDBY), SM_STANDBY);
     run_until_taken_over(pair, 5 * TIME_S);
     assert_int_equal(sm_state(sm), SM_MASTER);
 }
 
-/* A dead manager's node need not say "no manager here": most say nothing. Defaults, but for the
- * shorter sweep. */
-static void a_dead_master_that_says_nothing_is_replaced_within_a_second(void **state)
+/* The node of a dead manager does not answer SMInfo queries. Defaults, with a shorter sweep. */
+static void a_dead_master_that_does_not_answer_is_replaced_within_a_second(void **state)
 {
     struct err err = {0};
     struct sm_config config = default_config();
@@ -393,9 +391,9 @@ static void a_dead_master_that_says_nothing_is_replaced_within_a_second(void **s
     assert_int_equal(sm_state(sim_manager(pair->world.sim, pair->standby)), SM_MASTER);
 }
 
-/* They are there, their nodes say so, and they do not answer: who they are was said once. In a
- * small subnet their silence is a good part of all that is heard. */
-static void managers_that_hang_keep_nobody_waiting(void **state)
+/* Managers with IsSM that do not answer are logged once. In a small subnet their time-outs are a
+ * large part of all requests. */
+static void managers_that_do_not_answer_block_no_other(void **state)
 {
     struct world *world = world_for(state, "today", "irregular switches=3 ports=8 hosts=8");
     const char *const hung[] = {"H1", "H2", "H3", "H4", "H5", "H6"};
@@ -413,11 +411,11 @@ static void managers_that_hang_keep_nobody_waiting(void **state)
         fabric_set_manager(world->fabric, host(world, hung[i]), true);
     }
     run_for(world, 10 * TIME_S);
-    for (unsigned i = 0; i < 40; i++) { /* whatever questions are under way */
+    for (unsigned i = 0; i < 40; i++) { /* apart from outstanding requests */
         run_for(world, 1730 * TIME_MS);
         assert_int_equal(fabric_set_link(world->fabric, host(world, "H7"), i % 2, NULL), 0);
         run_for(world, 50 * TIME_MS);
-        assert_true(knows_the_truth(world, master));
+        assert_true(has_true_state(world, master));
         run_for(world, 250 * TIME_MS);
         assert_true(sm_is_settled(sim_manager(world->sim, master)));
     }
@@ -429,9 +427,9 @@ static enum sm_state state_of(struct pair *pair, unsigned manager)
     return sm_state(sim_manager(pair->world.sim, manager));
 }
 
-/* Nothing but the lower GUID makes the first one the better: a hand-over that was asked for stays,
- * between two as among three. */
-static void a_handover_between_equals_stays(void **state)
+/* The managers differ in their GUIDs only: a requested handover persists, between two managers as
+ * among three. */
+static void a_handover_between_equals_persists(void **state)
 {
     struct sm_config config = pair_config();
     config.priority = 0;
@@ -445,15 +443,15 @@ static void a_handover_between_equals_stays(void **state)
     assert_int_equal(state_of(pair, pair->master), SM_STANDBY);
     assert_int_equal(
         (state_of(pair, pair->standby) == SM_MASTER) + (state_of(pair, third) == SM_MASTER), 1);
-    /* It is as good as any other when there is nobody else. */
+    /* It takes over again if it is the only manager. */
     sim_kill_manager(pair->world.sim, third);
     sim_kill_manager(pair->world.sim, pair->standby);
     run_for(&pair->world, 10 * TIME_S);
     assert_int_equal(state_of(pair, pair->master), SM_MASTER);
 }
 
-/* Its owner has yet to learn what was registered; but that must not take for ever. */
-static void a_standby_that_learns_is_not_handed_over_to_at_once(void **state)
+/* It still copies the registrations; the wait for that is limited. */
+static void a_handover_waits_for_a_standby_that_copies_registrations(void **state)
 {
     struct sm_config config = pair_config(), better = config;
     config.sweep_ns = 100 * NS_PER_MS;
@@ -471,24 +469,24 @@ static void a_standby_that_learns_is_not_handed_over_to_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PAIR_TEST(a_dead_master_that_says_nothing_is_replaced_within_a_second),
+        PAIR_TEST(a_dead_master_that_does_not_answer_is_replaced_within_a_second),
         PAIR_TEST(a_standby_with_a_copy_takes_over_without_reading_or_writing_tables),
         PAIR_TEST(without_a_copy_it_reads_everything),
         PAIR_TEST(a_standby_changes_nothing),
         PAIR_TEST(the_copy_keeps_to_its_pace),
         PAIR_TEST(the_copy_follows_what_the_master_does),
-        PAIR_TEST(a_change_that_the_master_did_not_live_to_see_is_seen),
-        cmocka_unit_test(a_master_that_dies_in_the_middle_of_a_change_leaves_nothing_undone),
-        PAIR_TEST(a_copy_that_was_wrong_is_found_out),
-        PAIR_TEST(a_master_that_falls_silent_is_missed_within_a_second),
-        PAIR_TEST(polls_that_get_lost_make_no_second_master),
-        PAIR_TEST(a_handover_rewrites_nothing_that_is_right),
-        PAIR_TEST(the_last_masters_addresses_count_more_than_old_ones),
-        PAIR_TEST(addresses_that_another_one_gave_stay),
+        PAIR_TEST(a_change_just_before_the_masters_end_is_found),
+        cmocka_unit_test(a_change_is_completed_after_the_masters_end),
+        PAIR_TEST(an_outdated_copy_is_detected),
+        PAIR_TEST(a_disconnected_master_is_replaced_within_a_second),
+        PAIR_TEST(lost_polls_cause_no_second_master),
+        PAIR_TEST(a_handover_rewrites_no_correct_state),
+        PAIR_TEST(lids_of_the_last_master_override_remembered_ones),
+        PAIR_TEST(lids_of_another_master_are_kept),
         PAIR_TEST(a_manager_that_was_disabled_answers_and_can_be_enabled),
-        WORLD_TEST(managers_that_hang_keep_nobody_waiting),
-        PAIR_TEST(a_handover_between_equals_stays),
-        PAIR_TEST(a_standby_that_learns_is_not_handed_over_to_at_once),
+        WORLD_TEST(managers_that_do_not_answer_block_no_other),
+        PAIR_TEST(a_handover_between_equals_persists),
+        PAIR_TEST(a_handover_waits_for_a_standby_that_copies_registrations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

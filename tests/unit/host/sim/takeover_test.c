@@ -1,4 +1,4 @@
-/* Taking over where it counts: a fat tree of 5,832 hosts, in virtual time. */
+/* Failover in a fat tree of 5,832 hosts, in virtual time. */
 #include "sim_world.h"
 
 static void a_fat_tree_of_5832_hosts_is_taken_over_within_a_second(void **state)

@@ -1,6 +1,5 @@
-/* Hypervisors, virtual functions and virtual machines on simulated fabrics: bring-up with both
- * schemes of LIDs, machines that start, move and end, what that costs on the wire, and failures in
- * the middle of it. */
+/* Hypervisors, virtual functions and virtual machines on simulated fabrics: bring-up with both LID
+ * schemes, the life cycle of machines, its SMPs, and failures during it. */
 #include "sim_world.h"
 #include "vswitch_world.h"
 
@@ -61,7 +60,7 @@ static void functions_without_machines_have_no_lid_when_lids_are_dynamic(void **
     check_world(world, manager);
 }
 
-static void a_life(bool dynamic, enum vswitch_mode mode)
+static void run_life_cycle(bool dynamic, enum vswitch_mode mode)
 {
     struct world world;
     world_open(&world, "today", "kary 4 2 vfs=3");
@@ -92,18 +91,18 @@ static void a_life(bool dynamic, enum vswitch_mode mode)
     world_close(&world);
 }
 
-static void a_machine_lives_and_moves_with_prepopulated_lids(void **state)
+static void a_machine_is_created_moved_and_destroyed_with_prepopulated_lids(void **state)
 {
     (void)state;
-    a_life(false, VSWITCH_BALANCED);
-    a_life(false, VSWITCH_MINIMAL);
+    run_life_cycle(false, VSWITCH_BALANCED);
+    run_life_cycle(false, VSWITCH_MINIMAL);
 }
 
-static void a_machine_lives_and_moves_with_dynamic_lids(void **state)
+static void a_machine_is_created_moved_and_destroyed_with_dynamic_lids(void **state)
 {
     (void)state;
-    a_life(true, VSWITCH_BALANCED);
-    a_life(true, VSWITCH_MINIMAL);
+    run_life_cycle(true, VSWITCH_BALANCED);
+    run_life_cycle(true, VSWITCH_MINIMAL);
 }
 
 static void a_minimal_move_inside_a_leaf_writes_one_switch(void **state)
@@ -125,7 +124,7 @@ static void a_minimal_move_inside_a_leaf_writes_one_switch(void **state)
     }
 }
 
-/* More waves than a plan can have: the LID drops for a while instead. */
+/* More waves than a plan can have: the LID is set to drop for a while instead. */
 static void a_machine_moves_from_end_to_end_of_a_long_line(void **state)
 {
     struct world *world = world_for(state, "today", "mesh dims=45 vfs=2");
@@ -141,7 +140,7 @@ static void a_machine_moves_from_end_to_end_of_a_long_line(void **state)
     check_world(world, manager);
 }
 
-static void what_is_asked_twice_is_done_once(void **state)
+static void a_repeated_request_is_executed_once(void **state)
 {
     struct world *world = world_for(state, "today", "kary 2 3 vfs=2");
     struct sm_config config = default_config();
@@ -179,7 +178,7 @@ static void moves_at_the_same_time_share_blocks(void **state)
     for (unsigned i = 0; i < 6; i++) {
         struct vswitch_request request = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid(names[i]), .hypervisor = places[i]};
-        tickets[i] = sim_vm_ask(world->sim, manager, &request, &err);
+        tickets[i] = sim_vm_submit(world->sim, manager, &request, &err);
     }
     unsigned alone = 0;
     for (unsigned i = 0; i < 6; i++) {
@@ -212,7 +211,7 @@ static void a_reroute_keeps_machines_and_their_lids(void **state)
     }
 }
 
-static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
+static void a_request_during_a_change_waits_for_it(void **state)
 {
     struct err err;
     struct world *world = world_for(state, "today", "kary 4 2 vfs=3");
@@ -222,7 +221,7 @@ static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
     sm_reroute(sim_manager(world->sim, manager), sim_now_ns(world->sim));
     struct vswitch_request request = {
         .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H11"};
-    uint64_t ticket = sim_vm_ask(world->sim, manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(world->sim, manager, &request, &err);
     assert_false(sm_is_quiet(sim_manager(world->sim, manager)));
     const struct vswitch_result *result =
         sim_vm_wait(world->sim, manager, ticket, sim_now(world->sim) + 10 * TIME_S);
@@ -232,7 +231,7 @@ static void a_machine_asked_for_during_a_change_waits_for_it(void **state)
     check_world(world, manager);
 }
 
-/* A world with one machine on its way from H1 to H5, and how long that takes undisturbed. */
+/* A fabric with one machine that moves from H1 to H5, and the duration of that move. */
 struct journey {
     struct world world;
     struct sm_config config;
@@ -240,7 +239,7 @@ struct journey {
     uint64_t ticket;
 };
 
-static void set_out(struct journey *journey, bool dynamic)
+static void begin_move(struct journey *journey, bool dynamic)
 {
     struct err err;
     struct vswitch_request request = {
@@ -252,14 +251,14 @@ static void set_out(struct journey *journey, bool dynamic)
     journey->lid =
         must(&journey->world, journey->manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED)
             .lid;
-    journey->ticket = sim_vm_ask(journey->world.sim, journey->manager, &request, &err);
+    journey->ticket = sim_vm_submit(journey->world.sim, journey->manager, &request, &err);
     assert_true(journey->ticket != 0);
 }
 
 static uint64_t time_undisturbed(bool dynamic)
 {
     struct journey journey;
-    set_out(&journey, dynamic);
+    begin_move(&journey, dynamic);
     const struct vswitch_result *result =
         sim_vm_wait(journey.world.sim, journey.manager, journey.ticket,
                     sim_now(journey.world.sim) + 10 * TIME_S);
@@ -282,15 +281,15 @@ static void must_be_at_one_place(struct journey *journey, unsigned manager, unsi
 
 enum { MOMENTS = 12 };
 
-/* The manager is killed at one moment after the other, and another one, which knows nothing, finds
- * the machine at the old or at the new place. */
-static void a_manager_that_dies_in_the_middle_leaves_one_machine(void **state)
+/* The manager is killed at each step, and another one without state finds the machine at the old or
+ * at the new place. */
+static void a_manager_that_is_killed_during_a_move_leaves_one_machine(void **state)
 {
     (void)state;
     for (unsigned run = 0; run < 2 * MOMENTS; run++) {
         struct journey journey;
         uint64_t took = time_undisturbed(run & 1);
-        set_out(&journey, run & 1);
+        begin_move(&journey, run & 1);
         run_for(&journey.world, run / 2 * took / (MOMENTS - 1));
         sim_kill_manager(journey.world.sim, journey.manager);
         run_for(&journey.world, TIME_MS);
@@ -305,13 +304,13 @@ static void a_manager_that_dies_in_the_middle_leaves_one_machine(void **state)
     }
 }
 
-static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **state)
+static void a_standby_that_takes_over_during_a_move_finds_one_machine(void **state)
 {
     (void)state;
     for (unsigned run = 0; run < 2 * MOMENTS; run += 3) {
         struct journey journey;
         uint64_t took = time_undisturbed(run & 1);
-        set_out(&journey, run & 1);
+        begin_move(&journey, run & 1);
         const struct vswitch_result *result =
             sim_vm_wait(journey.world.sim, journey.manager, journey.ticket,
                         sim_now(journey.world.sim) + 10 * TIME_S);
@@ -324,7 +323,7 @@ static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **sta
         struct err err;
         struct vswitch_request back = {
             .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H1"};
-        assert_true(sim_vm_ask(journey.world.sim, journey.manager, &back, &err) != 0);
+        assert_true(sim_vm_submit(journey.world.sim, journey.manager, &back, &err) != 0);
         run_for(&journey.world, run / 2 * took / (MOMENTS - 1));
         sim_kill_manager(journey.world.sim, journey.manager);
         run_for(&journey.world, 5 * TIME_S);
@@ -338,7 +337,7 @@ static void a_standby_that_takes_over_in_the_middle_finds_one_machine(void **sta
     }
 }
 
-/* Routes that a new master keeps have the directions that they were computed with. */
+/* Routes that a new master keeps have the ranks with which they were computed. */
 static void a_move_costs_no_more_after_a_takeover(void **state)
 {
     struct world *world = world_for(state, "today", "kary 2 3 vfs=3");
@@ -361,9 +360,9 @@ static void a_move_costs_no_more_after_a_takeover(void **state)
     check_world(world, standby);
 }
 
-/* One of the two hypervisors dies in the middle, and comes back blank, or only its agent keeps
- * silent, and comes back as it was. */
-static void a_hypervisor_that_dies_in_the_middle_leaves_one_machine(void **state)
+/* One of the two hypervisors fails during the move and comes back with its initial state, or its
+ * agent is mute for a while. */
+static void a_hypervisor_that_fails_during_a_move_leaves_one_machine(void **state)
 {
     (void)state;
     for (unsigned run = 0; run < 8 * MOMENTS; run += 3) {
@@ -371,7 +370,7 @@ static void a_hypervisor_that_dies_in_the_middle_leaves_one_machine(void **state
         struct err err = {0};
         bool dynamic = run & 1, target = run & 2, mute = run & 4;
         uint64_t took = time_undisturbed(dynamic);
-        set_out(&journey, dynamic);
+        begin_move(&journey, dynamic);
         struct sim *sim = journey.world.sim;
         sim_run(sim, sim_now(sim) + run / 8 * took / (MOMENTS - 1));
         uint32_t node =
@@ -390,7 +389,7 @@ static void a_hypervisor_that_dies_in_the_middle_leaves_one_machine(void **state
         sim_run(sim, sim_now(sim) + 30 * TIME_S);
         assert_true(sim_run_until_settled(sim, journey.manager, sim_now(sim) + 60 * TIME_S));
         unsigned places = places_of(&journey.world, vswitch_guid("alpha"));
-        bool may_be_gone = !mute; /* it was at the place that lost its power */
+        bool may_be_gone = !mute; /* it was at the hypervisor that failed */
         if (places > 1 || (places == 0 && !may_be_gone))
             fail_msg("run %u: the machine is at %u places", run, places);
         const char *wrong = world_fault(&journey.world, journey.manager);
@@ -407,7 +406,7 @@ static void lost_smps_only_delay_a_move(void **state)
         struct journey journey;
         struct err err = {0};
         struct world *world = &journey.world;
-        set_out(&journey, run & 1);
+        begin_move(&journey, run & 1);
         assert_int_equal(fabric_set_loss(world->fabric, TOPOLOGY_NONE, 0, RNG_CERTAIN / 50, &err),
                          0);
         const struct vswitch_result *result = sim_vm_wait(
@@ -449,10 +448,10 @@ static void a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid(void **
     }
 }
 
-static void lids_of_dead_machines_can_be_had_back(void **state)
+static void lids_of_dead_machines_can_be_released(void **state)
 {
     struct err err = {0};
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     struct world *world = world_for(state, "today", "kary 2 3 vfs=3");
     struct sm_config config = default_config();
     config.dynamic_lids = true;
@@ -462,15 +461,15 @@ static void lids_of_dead_machines_can_be_had_back(void **state)
     run_for(world, 5 * TIME_S);
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     assert_true(
-        vswitch_find_machine(sim_machines(world->sim, manager), vswitch_guid("alpha"), &machine));
+        vswitch_find_vm(sim_machines(world->sim, manager), vswitch_guid("alpha"), &machine));
     assert_false(machine.reachable);
     assert_int_not_equal(subnet->by_lid[lid], SUBNET_NONE);
     must(world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
     assert_int_equal(subnet->by_lid[lid], SUBNET_NONE);
 }
 
-/* The new place is read before the old one: the machine is seen at both for a moment. */
-static void a_standby_that_watched_a_move_knows_where_the_machine_is(void **state)
+/* The new place is read before the old one: for a while the machine is at both in the copy. */
+static void a_standby_that_copied_during_a_move_has_the_right_place(void **state)
 {
     struct world *world = world_for(state, "today", "kary 4 2 vfs=3");
     struct sm_config config = default_config();
@@ -495,22 +494,22 @@ int main(void)
         WORLD_TEST(functions_have_lids_and_routes_from_the_start),
         WORLD_TEST(a_vswitch_shares_the_lid_of_its_physical_function),
         WORLD_TEST(functions_without_machines_have_no_lid_when_lids_are_dynamic),
-        cmocka_unit_test(a_machine_lives_and_moves_with_prepopulated_lids),
-        cmocka_unit_test(a_machine_lives_and_moves_with_dynamic_lids),
+        cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_prepopulated_lids),
+        cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
         WORLD_TEST(a_machine_moves_from_end_to_end_of_a_long_line),
-        WORLD_TEST(what_is_asked_twice_is_done_once),
+        WORLD_TEST(a_repeated_request_is_executed_once),
         WORLD_TEST(moves_at_the_same_time_share_blocks),
         cmocka_unit_test(a_reroute_keeps_machines_and_their_lids),
-        WORLD_TEST(a_machine_asked_for_during_a_change_waits_for_it),
-        cmocka_unit_test(a_manager_that_dies_in_the_middle_leaves_one_machine),
-        cmocka_unit_test(a_standby_that_takes_over_in_the_middle_finds_one_machine),
+        WORLD_TEST(a_request_during_a_change_waits_for_it),
+        cmocka_unit_test(a_manager_that_is_killed_during_a_move_leaves_one_machine),
+        cmocka_unit_test(a_standby_that_takes_over_during_a_move_finds_one_machine),
         WORLD_TEST(a_move_costs_no_more_after_a_takeover),
-        cmocka_unit_test(a_hypervisor_that_dies_in_the_middle_leaves_one_machine),
+        cmocka_unit_test(a_hypervisor_that_fails_during_a_move_leaves_one_machine),
         cmocka_unit_test(lost_smps_only_delay_a_move),
         cmocka_unit_test(a_machine_of_a_dead_hypervisor_starts_elsewhere_with_its_lid),
-        WORLD_TEST(lids_of_dead_machines_can_be_had_back),
-        WORLD_TEST(a_standby_that_watched_a_move_knows_where_the_machine_is),
+        WORLD_TEST(lids_of_dead_machines_can_be_released),
+        WORLD_TEST(a_standby_that_copied_during_a_move_has_the_right_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ struct vswitch_result ask(struct world *world, unsigned manager, enum vswitch_ve
         .hypervisor = place && strcmp(place, "auto") != 0 ? place : NULL,
         .mode = mode,
     };
-    uint64_t ticket = sim_vm_ask(world->sim, manager, &request, &err);
+    uint64_t ticket = sim_vm_submit(world->sim, manager, &request, &err);
     if (!ticket)
         fail_msg("%s", err.message);
     const struct vswitch_result *result =
@@ -83,10 +83,10 @@ unsigned places_of(const struct world *world, uint64_t guid)
 
 bool is_at(struct world *world, unsigned manager, const char *name, const char *place, unsigned lid)
 {
-    struct vswitch_machine machine;
+    struct vswitch_vm machine;
     const struct vswitch *machines = sim_machines(world->sim, manager);
     uint64_t guid = vswitch_guid(name);
-    bool known = vswitch_find_machine(machines, guid, &machine) && machine.reachable &&
+    bool known = vswitch_find_vm(machines, guid, &machine) && machine.reachable &&
                  machine.lid == lid &&
                  strcmp(vswitch_hypervisor_name(machines, machine.vswitch), place) == 0;
     if (!known)
@@ -169,8 +169,8 @@ static bool check_addresses(const struct world *world)
     return true;
 }
 
-/* The manager's rows say what the fabric has. */
-static bool check_books(struct world *world, unsigned manager)
+/* The manager's rows equal the state of the fabric. */
+static bool check_rows(struct world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned there = 0, known = 0;
@@ -196,7 +196,7 @@ static bool check_books(struct world *world, unsigned manager)
     return false;
 }
 
-/* The routes in force are those in the switches, for every LID that somebody has. */
+/* The routes in force equal the tables of the switches, for every LID in use. */
 static bool check_tables(const struct world *world, const struct sm_paths *paths)
 {
     for (uint32_t at = 0; at < paths->network->switches.count; at++) {
@@ -218,7 +218,7 @@ static bool check_tables(const struct world *world, const struct sm_paths *paths
     return true;
 }
 
-/* Everybody who has a LID is a terminal, and nobody else is. */
+/* The terminals of the network are exactly the ports with a LID. */
 static bool check_terminals(const struct world *world, const struct network *network)
 {
     unsigned there = 0;
@@ -242,7 +242,7 @@ static bool check_routes(struct world *world, unsigned manager)
         return false;
     }
     verify_routes(paths.network, paths.routes, &(struct verify_options){0}, &report);
-    bool fine = verify_holds(&report);
+    bool fine = verify_passes(&report);
     if (!fine)
         snprintf(fault, sizeof fault, "%s",
                  report.findings.count ? report.findings.items[0] : "the routes do not hold");
@@ -253,7 +253,7 @@ static bool check_routes(struct world *world, unsigned manager)
 const char *world_fault(struct world *world, unsigned manager)
 {
     bool fine =
-        check_addresses(world) && check_books(world, manager) && check_routes(world, manager);
+        check_addresses(world) && check_rows(world, manager) && check_routes(world, manager);
     return fine ? NULL : fault;
 }
 

@@ -164,7 +164,7 @@ static void a_trial_that_is_undone_leaves_no_trace_in_any_layer(void **state)
         bench_init(&bench, seed);
         size_t bytes = 3 * cdg_row(&bench.cdg, bench.cdg.channels) * sizeof(uint64_t);
         for (unsigned round = 0; round < 30; round++) {
-            /* What trials refused on their own account must be possible again. */
+            /* Dependencies that only a trial caused to be refused must be possible again. */
             insert_many(&bench, bench.cdg.channels / 8);
             uint64_t *before[2] = {copy_sets(&bench.cdg, 0), copy_sets(&bench.cdg, 1)};
             cdg_begin(&bench.cdg);
@@ -185,7 +185,7 @@ static void a_trial_that_is_undone_leaves_no_trace_in_any_layer(void **state)
     }
 }
 
-static void what_is_committed_stays(void **state)
+static void committed_dependencies_stay(void **state)
 {
     struct bench bench;
     unsigned refused = 0;
@@ -227,7 +227,7 @@ static void a_part_of_a_trial_can_be_kept(void **state)
     bench_release(&bench);
 }
 
-static void many_at_once_are_sorted_if_there_is_an_order(void **state)
+static void noted_dependencies_are_sorted_if_there_is_an_order(void **state)
 {
     unsigned sorted = 0, cyclic = 0;
     (void)state;
@@ -296,7 +296,7 @@ static uint32_t same_channel(const struct bench *bench, const struct bench *othe
     return cdg_leaving(&other->cdg, from, bench->network.edges[channel].port);
 }
 
-/* Links go, and come back: what is left of them stays, and all answers are right. */
+/* Lost and restored links: unchanged links keep their dependencies, and all answers are correct. */
 static void a_graph_follows_its_network(void **state)
 {
     unsigned kept = 0, refused = 0;
@@ -333,7 +333,7 @@ static void a_graph_follows_its_network(void **state)
     assert_true(kept > 500 && refused > 20);
 }
 
-/* Switches change their index when one before them goes. */
+/* Switches change their index when a switch before them is lost. */
 static void a_lost_switch_takes_its_channels_along(void **state)
 {
     struct network before, after;
@@ -379,9 +379,9 @@ int main(void)
         cmocka_unit_test(a_channel_and_its_reverse_are_one_link),
         cmocka_unit_test(only_what_would_close_a_cycle_is_refused),
         cmocka_unit_test(a_trial_that_is_undone_leaves_no_trace_in_any_layer),
-        cmocka_unit_test(what_is_committed_stays),
+        cmocka_unit_test(committed_dependencies_stay),
         cmocka_unit_test(a_part_of_a_trial_can_be_kept),
-        cmocka_unit_test(many_at_once_are_sorted_if_there_is_an_order),
+        cmocka_unit_test(noted_dependencies_are_sorted_if_there_is_an_order),
         cmocka_unit_test(an_order_by_rank_agrees_with_up_and_down),
         cmocka_unit_test(a_graph_follows_its_network),
         cmocka_unit_test(a_lost_switch_takes_its_channels_along),

@@ -1,4 +1,4 @@
-/* Figures of quality, on networks where they can be counted by hand; and what a person may hint. */
+/* Figures of quality on networks where they can be counted by hand; and hints of the user. */
 #include "networks.h"
 
 #include "routing/check/quality.h"
@@ -37,7 +37,7 @@ static void compute(const struct network *network, const struct engine_options *
         fail_msg("%s", err.message);
 }
 
-static void a_single_link_is_shared_by_all_who_cross_it(void **state)
+static void a_single_link_is_shared_by_all_its_flows(void **state)
 {
     struct network network;
     struct routes routes;
@@ -101,8 +101,8 @@ static void detours_and_losses_are_counted(void **state)
     network_release(&network);
 }
 
-/* A random graph with many equal ways: what is left to chance shows as load. */
-static void loads_are_even_where_there_is_a_choice(void **state)
+/* A random graph with many equal paths: poor balance shows as load. */
+static void loads_are_balanced_over_equal_paths(void **state)
 {
     struct network network;
     struct routes routes;
@@ -189,7 +189,7 @@ static void listed_hosts_come_first_in_their_order(void **state)
     network_release(&network);
 }
 
-static void a_seed_scatters_equal_ways_and_keeps_the_balance(void **state)
+static void a_seed_reorders_equal_paths_and_keeps_the_balance(void **state)
 {
     struct network network;
     struct routes plain, scattered;
@@ -201,7 +201,7 @@ static void a_seed_scatters_equal_ways_and_keeps_the_balance(void **state)
     assert_true(routes_compare(&plain, &scattered).entries > 0);
     verify_routes(&network, &scattered, &(struct verify_options){0}, &a);
     verify_routes(&network, &plain, &(struct verify_options){0}, &b);
-    assert_true(verify_holds(&a));
+    assert_true(verify_passes(&a));
     assert_int_equal(a.load_sum, b.load_sum);
     for (uint32_t at = 0; at < network.switches.count; at++) {
         if (!network_terminal_count(&network, at))
@@ -260,14 +260,14 @@ static void lists_name_ports_or_adapters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_single_link_is_shared_by_all_who_cross_it),
+        cmocka_unit_test(a_single_link_is_shared_by_all_its_flows),
         cmocka_unit_test(enough_links_give_full_bandwidth),
         cmocka_unit_test(detours_and_losses_are_counted),
-        cmocka_unit_test(loads_are_even_where_there_is_a_choice),
+        cmocka_unit_test(loads_are_balanced_over_equal_paths),
         cmocka_unit_test(figures_do_not_depend_on_threads),
         cmocka_unit_test(a_port_of_weight_two_gets_half_as_much),
         cmocka_unit_test(listed_hosts_come_first_in_their_order),
-        cmocka_unit_test(a_seed_scatters_equal_ways_and_keeps_the_balance),
+        cmocka_unit_test(a_seed_reorders_equal_paths_and_keeps_the_balance),
         cmocka_unit_test(bad_hints_are_errors_with_their_line),
         cmocka_unit_test(lists_name_ports_or_adapters),
     };

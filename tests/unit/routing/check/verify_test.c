@@ -55,10 +55,10 @@ static const struct verify_report *check(struct fixture *fixture)
     return &fixture->report;
 }
 
-static void sound_tables_hold(void **state)
+static void correct_tables_pass(void **state)
 {
     const struct verify_report *report = check(*state);
-    assert_true(verify_holds(report));
+    assert_true(verify_passes(report));
     assert_int_equal(report->pairs, 42);
     assert_int_equal(report->down_up, 0);
     assert_int_equal(report->findings.count, 0);
@@ -73,10 +73,10 @@ static void loads_add_up_to_the_links_crossed(void **state)
     assert_int_equal(report->load_sum, report->hops_sum - report->pairs);
 }
 
-static void a_missing_entry_is_found_for_all_who_need_it(void **state)
+static void a_missing_entry_is_found_for_all_its_sources(void **state)
 {
     struct fixture *fixture = *state;
-    *entry(fixture, 3, 13) = PORT_NONE; /* the way to host 13, behind switch 8, from all but 8 */
+    *entry(fixture, 3, 13) = PORT_NONE; /* the path to host 13, behind switch 8, from all but 8 */
     const struct verify_report *report = check(fixture);
     assert_false(verify_delivers(report));
     /* Six hosts and seven switches cannot reach host 13 any more. */
@@ -87,7 +87,7 @@ static void a_missing_entry_is_found_for_all_who_need_it(void **state)
     assert_non_null(strstr(report->findings.items[0], "'S3' has no entry"));
 }
 
-static void an_entry_to_the_wrong_host_is_no_delivery(void **state)
+static void an_entry_to_the_wrong_host_does_not_deliver(void **state)
 {
     struct fixture *fixture = *state;
     *entry(fixture, 8, 8) = 2; /* the switch's own LID, to its host */
@@ -112,7 +112,7 @@ static void a_loop_is_found_and_written_out(void **state)
     for (size_t i = 0; i < report->findings.count; i++)
         found |= strstr(report->findings.items[i], "loop: LID 13") != NULL;
     assert_true(found);
-    assert_true(report->cycle.count >= 2); /* a loop is also a circle of channels */
+    assert_true(report->cycle.count >= 2); /* a loop is also a cycle of channels */
 }
 
 static void a_down_up_transition_is_counted(void **state)
@@ -149,7 +149,7 @@ static void a_cycle_is_a_closed_path_of_channels(void **state)
     network_release(&network);
 }
 
-static void threads_change_nothing(void **state)
+static void the_report_does_not_depend_on_threads(void **state)
 {
     struct fixture *fixture = *state;
     *entry(fixture, 3, 13) = PORT_NONE;
@@ -172,7 +172,7 @@ static void threads_change_nothing(void **state)
     verify_report_release(&report);
 }
 
-/* With renaming, a pair is judged by the LID that its source is given. */
+/* With renaming, a pair is checked by the LID that its source uses. */
 static void renamed_pairs_are_checked_by_their_own_lid(void **state)
 {
     struct network network;
@@ -193,7 +193,7 @@ static void renamed_pairs_are_checked_by_their_own_lid(void **state)
                 if (dlid == network.terminals.items[target].lid)
                     continue;
                 verify_routes(&network, &routes, &(struct verify_options){0}, &report);
-                assert_true(verify_holds(&report));
+                assert_true(verify_passes(&report));
                 verify_report_release(&report);
                 routes_row(&routes, network.terminals.items[source].at)[dlid] = PORT_NONE;
                 verify_routes(&network, &routes, &(struct verify_options){0}, &report);
@@ -210,7 +210,7 @@ static void renamed_pairs_are_checked_by_their_own_lid(void **state)
 }
 
 /* A network with LIDs in several blocks of tables. */
-static void no_lid_is_passed_over(void **state)
+static void no_lid_is_skipped(void **state)
 {
     struct network network;
     struct routes routes;
@@ -237,16 +237,16 @@ static void no_lid_is_passed_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_lid_is_passed_over),
-        cmocka_unit_test_setup_teardown(sound_tables_hold, set_up, tear_down),
+        cmocka_unit_test(no_lid_is_skipped),
+        cmocka_unit_test_setup_teardown(correct_tables_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(loads_add_up_to_the_links_crossed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_missing_entry_is_found_for_all_who_need_it, set_up,
+        cmocka_unit_test_setup_teardown(a_missing_entry_is_found_for_all_its_sources, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_entry_to_the_wrong_host_is_no_delivery, set_up,
+        cmocka_unit_test_setup_teardown(an_entry_to_the_wrong_host_does_not_deliver, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_loop_is_found_and_written_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_down_up_transition_is_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_change_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_report_does_not_depend_on_threads, set_up, tear_down),
         cmocka_unit_test(a_cycle_is_a_closed_path_of_channels),
         cmocka_unit_test(renamed_pairs_are_checked_by_their_own_lid),
     };

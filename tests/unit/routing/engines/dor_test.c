@@ -1,4 +1,4 @@
-/* Grids: coordinates from the network alone, routes in the order of dimensions, lanes for rings. */
+/* Grids: coordinates from the network alone, routes in the order of dimensions, VLs for rings. */
 #include "networks.h"
 
 #include "routing/check/verify.h"
@@ -30,7 +30,7 @@ static void assert_grid(const char *kind, const char *const *words, size_t count
         fail_msg("%s: %s", name, err.message);
     assert_int_equal(routes.vls, vls);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
-    if (!verify_holds(&report))
+    if (!verify_passes(&report))
         fail_msg("%s: %s", name, report.findings.items[0]);
     verify_report_release(&report);
     routes_release(&routes);
@@ -40,7 +40,7 @@ static void assert_grid(const char *kind, const char *const *words, size_t count
 #define WORDS(...)                                                                                 \
     (const char *const[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)
 
-static void grids_are_known_by_their_links(void **state)
+static void grids_are_recognised_by_their_links(void **state)
 {
     (void)state;
     assert_grid("mesh", WORDS("dims=4x5x3"), "mesh 4x5x3", 1);
@@ -85,14 +85,15 @@ static void routes_are_minimal_and_loads_even(void **state)
     /* On a ring of six the others are 1, 1, 2, 2 and 3 hops away: 9 of 6, twice; and the host. */
     assert_int_equal(report.hops_sum, 36 * (35 + 2 * 6 * 9));
     assert_int_equal(report.hops_max, 7);
-    /* 36 * 2 * 6 * 9 hops over 36 * 4 links, but a switch sends those half way round one way. */
+    /* 36 * 2 * 6 * 9 hops over 36 * 4 links, but a switch sends all packets to the opposite place
+     * in one direction. */
     assert_true(report.load_max <= 30);
     verify_report_release(&report);
     routes_release(&routes);
     network_release(&network);
 }
 
-static void too_few_lanes_are_an_error_with_the_number(void **state)
+static void too_few_vls_are_an_error_with_the_number(void **state)
 {
     struct network network;
     struct routes routes;
@@ -118,7 +119,7 @@ static void cut(struct network *network, uint32_t at, unsigned port)
     network_finish(network);
 }
 
-static void a_ring_that_lost_a_link_is_gone_the_other_way_round(void **state)
+static void a_ring_that_lost_a_link_uses_the_other_direction(void **state)
 {
     struct network network;
     struct routes routes;
@@ -131,7 +132,7 @@ static void a_ring_that_lost_a_link_is_gone_the_other_way_round(void **state)
         fail_msg("%s", err.message);
     assert_non_null(strstr(routes.note, "links missing"));
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
-    assert_true(verify_holds(&report));
+    assert_true(verify_passes(&report));
     assert_int_equal(report.hops_max, 1 + 5 + 2);
     verify_report_release(&report);
     routes_release(&routes);
@@ -175,11 +176,11 @@ static void parallel_links_share_the_hosts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_are_known_by_their_links),
+        cmocka_unit_test(grids_are_recognised_by_their_links),
         cmocka_unit_test(other_networks_are_refused),
         cmocka_unit_test(routes_are_minimal_and_loads_even),
-        cmocka_unit_test(too_few_lanes_are_an_error_with_the_number),
-        cmocka_unit_test(a_ring_that_lost_a_link_is_gone_the_other_way_round),
+        cmocka_unit_test(too_few_vls_are_an_error_with_the_number),
+        cmocka_unit_test(a_ring_that_lost_a_link_uses_the_other_direction),
         cmocka_unit_test(a_mesh_that_lost_a_link_is_refused_by_name),
         cmocka_unit_test(parallel_links_share_the_hosts),
     };

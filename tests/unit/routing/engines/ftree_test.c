@@ -5,7 +5,7 @@
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
 #include "routing/engines/dmodk.h"
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static void compute(const struct network *network, const struct engine_options *
     if (engine_ftree.compute(network, options, routes, &err))
         fail_msg("%s", err.message);
     verify_routes(network, routes, &(struct verify_options){0}, &report);
-    if (!verify_holds(&report))
+    if (!verify_passes(&report))
         fail_msg("%s", report.findings.count ? report.findings.items[0] : "does not hold");
     verify_report_release(&report);
 }
@@ -69,7 +69,7 @@ static void whole_trees_have_no_contention_in_any_shift(void **state)
     assert_int_equal(worst_shift_of_kind("kary", (const char *const[]){"k=2", "n=6"}, 2), 1);
 }
 
-static void parallel_links_count_as_ways_of_their_own(void **state)
+static void parallel_links_count_as_separate_next_hops(void **state)
 {
     (void)state;
     /* Six hosts at a leaf, three spines with two cables each. */
@@ -84,7 +84,7 @@ static void twice_as_many_hosts_as_links_up_share_them_two_by_two(void **state)
     assert_int_equal(worst_shift_of_kind("fattree", words, 2), 2);
 }
 
-/* The same tree with LIDs and cables at random: the order of the tree is found all the same. */
+/* The same tree with LIDs and cables at random: the order of the tree is still found. */
 static void build_shuffled(struct network *network, uint64_t seed)
 {
     enum { K = 4, LEAVES = K * K, PORTS = 2 * K };
@@ -143,7 +143,7 @@ static void lids_and_cables_at_random_change_nothing(void **state)
     }
 }
 
-static void where_lids_follow_the_cables_the_trees_order_is_theirs(void **state)
+static void the_order_of_the_tree_is_that_of_lids_assigned_breadth_first(void **state)
 {
     struct network network;
     struct tree tree;
@@ -162,7 +162,7 @@ static void where_lids_follow_the_cables_the_trees_order_is_theirs(void **state)
     network_release(&network);
 }
 
-/* Leaves with six, five, four and three hosts, two spines, of which one has a host of its own. */
+/* Leaves with six, five, four and three hosts, and two spines, one of which has a host. */
 static void build_uneven(struct network *network)
 {
     network_init(network);
@@ -206,7 +206,7 @@ static void the_order_of_the_tree_begins_with_the_lowest_lid(void **state)
     network_release(&network);
 }
 
-static void hosts_may_hang_anywhere_and_in_any_number(void **state)
+static void hosts_may_be_at_any_level_in_any_number(void **state)
 {
     struct network network;
     struct routes routes;
@@ -223,7 +223,7 @@ static void hosts_may_hang_anywhere_and_in_any_number(void **state)
     network_release(&network);
 }
 
-static void what_is_no_tree_is_refused_with_a_link_that_shows_it(void **state)
+static void a_network_that_is_no_tree_is_refused_with_a_wrong_link(void **state)
 {
     struct network network;
     struct routes routes;
@@ -246,7 +246,7 @@ static void what_is_no_tree_is_refused_with_a_link_that_shows_it(void **state)
     network_release(&network);
 }
 
-static void given_roots_are_the_top(void **state)
+static void given_roots_are_the_top_level(void **state)
 {
     struct network network;
     struct routes routes;
@@ -254,7 +254,7 @@ static void given_roots_are_the_top(void **state)
     uint64_t roots[] = {0, 0x77};
     struct engine_options options = {.root = ROOT_LIST, .root_guids = roots, .root_count = 2};
     (void)state;
-    /* A row of three switches with hosts, which nobody would call a tree without being told. */
+    /* A row of three switches with hosts is a tree only if the roots are given. */
     network_init(&network);
     for (unsigned i = 0; i < 3; i++) {
         network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 3);
@@ -273,8 +273,8 @@ static void given_roots_are_the_top(void **state)
     network_release(&network);
 }
 
-/* In every leaf of eight the even hosts compute; the odd ones are something else. */
-static void hosts_on_a_list_are_not_disturbed_by_others(void **state)
+/* In every leaf of eight the even hosts are listed; the odd ones are not. */
+static void listed_hosts_keep_their_balance(void **state)
 {
     struct network network, listed_only;
     struct routes with_list, without;
@@ -304,7 +304,7 @@ static void hosts_on_a_list_are_not_disturbed_by_others(void **state)
     network_release(&listed_only);
 }
 
-static void damage_is_shared_by_what_is_left(void **state)
+static void routes_of_lost_links_are_balanced_over_the_others(void **state)
 {
     struct network network;
     struct routes routes;
@@ -332,8 +332,8 @@ static void cut_first_link(struct network *network, uint32_t at)
     network_finish(network);
 }
 
-/* The others go on as before: a leaf that lost a link does not change what middle switches do. */
-static void one_lost_link_disturbs_few(void **state)
+/* A leaf that lost a link does not change the entries of middle switches. */
+static void one_lost_link_changes_few_entries(void **state)
 {
     struct network network;
     struct routes routes;
@@ -351,15 +351,16 @@ static void one_lost_link_disturbs_few(void **state)
     network_release(&network);
 }
 
-/* The first leaf loses its first link: from there to the switch at the other end, and back, packets
- * must go down and up again; the same for all that hangs together with it above the leaves. */
-static void what_has_to_go_down_and_up_has_a_lane_of_its_own(void **state)
+/* The first leaf loses its first link: from there to the switch at the other end, and back,
+ * packets must go down and up again; the same for all switches above the leaves that are
+ * connected with it. */
+static void routes_down_and_up_have_a_separate_vl(void **state)
 {
     struct network network;
     struct routes routes;
     (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2, 0, 1);
-    uint32_t leaf = 0, strays = 0;
+    uint32_t leaf = 0, unroutable = 0;
     while (!network_terminal_count(&network, leaf))
         leaf++;
     cut_first_link(&network, leaf);
@@ -371,20 +372,20 @@ static void what_has_to_go_down_and_up_has_a_lane_of_its_own(void **state)
             uint32_t owner = network.owner[lid], to = owner & ~NETWORK_SWITCH;
             if (!(owner & NETWORK_SWITCH))
                 to = network.terminals.items[owner].at;
-            strays += level == 1;
+            unroutable += level == 1;
             assert_true(level == 0 || (from == leaf && !network_terminal_count(&network, to)) ||
                         (to == leaf && !network_terminal_count(&network, from)));
         }
     }
-    /* Four switches in the middle and four above them; their LIDs one way, those of the leaf and of
-     * its four hosts the other. */
-    assert_int_equal(strays, 8 * (1 + 1 + 4));
+    /* Four switches in the middle and four above them; their LIDs in one direction, those of the
+     * leaf and of its four hosts in the other. */
+    assert_int_equal(unroutable, 8 * (1 + 1 + 4));
     routes_release(&routes);
     network_release(&network);
 }
 
-/* 1,024 hosts, and one link in sixteen is missing: hundreds of pairs have to go down and up. */
-static void those_who_turn_at_the_same_place_share_a_lane(void **state)
+/* 1,024 hosts, and one link in sixteen is missing: hundreds of pairs need routes down and up. */
+static void routes_that_turn_at_the_same_pivot_share_a_vl(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -396,14 +397,14 @@ static void those_who_turn_at_the_same_place_share_a_lane(void **state)
         compute(&network, &(struct engine_options){0}, &routes);
         assert_int_equal(routes.vls, 2);
         verify_routes(&network, &routes, &(struct verify_options){.reversible = true}, &report);
-        assert_true(verify_holds(&report));
+        assert_true(verify_passes(&report));
         verify_report_release(&report);
         routes_release(&routes);
         network_release(&network);
     }
 }
 
-static void badly_damaged_trees_take_lanes_or_are_refused(void **state)
+static void badly_damaged_trees_take_vls_or_are_refused(void **state)
 {
     struct network network;
     struct routes routes;
@@ -452,7 +453,7 @@ static void assert_disjoint(const struct network *network, const struct routes *
     }
 }
 
-/* Four ways up everywhere, and four LIDs. */
+/* Four uplinks everywhere, and four LIDs. */
 static void lids_of_one_port_have_no_link_in_common(void **state)
 {
     static const char *const engines[] = {"ftree", "updn", "minhop", "sssp", "dfsssp"};
@@ -491,9 +492,11 @@ static void little_memory_changes_nothing(void **state)
     cut_first_link(&network, 200);
     for (size_t i = 0; i < sizeof by_turns / sizeof by_turns[0]; i++) {
         struct routes much, little;
-        compute_with(&network, by_turns[i], &(struct engine_options){.leave_proof = true}, &much);
+        compute_with(&network, by_turns[i], &(struct engine_options){.caller_verifies = true},
+                     &much);
         compute_with(&network, by_turns[i],
-                     &(struct engine_options){.leave_proof = true, .scratch_bytes = 1}, &little);
+                     &(struct engine_options){.caller_verifies = true, .scratch_bytes = 1},
+                     &little);
         assert_int_equal(routes_compare(&much, &little).entries, 0);
         routes_release(&much);
         routes_release(&little);
@@ -505,20 +508,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_trees_have_no_contention_in_any_shift),
-        cmocka_unit_test(parallel_links_count_as_ways_of_their_own),
+        cmocka_unit_test(parallel_links_count_as_separate_next_hops),
         cmocka_unit_test(twice_as_many_hosts_as_links_up_share_them_two_by_two),
         cmocka_unit_test(lids_and_cables_at_random_change_nothing),
-        cmocka_unit_test(where_lids_follow_the_cables_the_trees_order_is_theirs),
+        cmocka_unit_test(the_order_of_the_tree_is_that_of_lids_assigned_breadth_first),
         cmocka_unit_test(the_order_of_the_tree_begins_with_the_lowest_lid),
-        cmocka_unit_test(hosts_may_hang_anywhere_and_in_any_number),
-        cmocka_unit_test(what_is_no_tree_is_refused_with_a_link_that_shows_it),
-        cmocka_unit_test(given_roots_are_the_top),
-        cmocka_unit_test(hosts_on_a_list_are_not_disturbed_by_others),
-        cmocka_unit_test(damage_is_shared_by_what_is_left),
-        cmocka_unit_test(one_lost_link_disturbs_few),
-        cmocka_unit_test(what_has_to_go_down_and_up_has_a_lane_of_its_own),
-        cmocka_unit_test(those_who_turn_at_the_same_place_share_a_lane),
-        cmocka_unit_test(badly_damaged_trees_take_lanes_or_are_refused),
+        cmocka_unit_test(hosts_may_be_at_any_level_in_any_number),
+        cmocka_unit_test(a_network_that_is_no_tree_is_refused_with_a_wrong_link),
+        cmocka_unit_test(given_roots_are_the_top_level),
+        cmocka_unit_test(listed_hosts_keep_their_balance),
+        cmocka_unit_test(routes_of_lost_links_are_balanced_over_the_others),
+        cmocka_unit_test(one_lost_link_changes_few_entries),
+        cmocka_unit_test(routes_down_and_up_have_a_separate_vl),
+        cmocka_unit_test(routes_that_turn_at_the_same_pivot_share_a_vl),
+        cmocka_unit_test(badly_damaged_trees_take_vls_or_are_refused),
         cmocka_unit_test(little_memory_changes_nothing),
         cmocka_unit_test(lids_of_one_port_have_no_link_in_common),
     };

@@ -1,4 +1,4 @@
-/* What sssp, dfsssp, lash and nue promise, on random networks of all the odd kinds.
+/* Properties of sssp, dfsssp, lash and nue, on random networks of all unusual kinds.
  *
  * WEFT_FULL=1 takes ten times as many. */
 #include "networks.h"
@@ -53,7 +53,7 @@ static void make_odd(struct network *network, struct rng *rng, uint8_t lmc)
     network_finish(network);
 }
 
-/* The network of a seed: odd ones, larger whole ones, larger ones with failures. */
+/* The network of a seed: unusual ones, larger whole ones, larger ones with failures. */
 static void make_network(uint64_t seed, struct network *network)
 {
     struct draft draft;
@@ -71,10 +71,10 @@ static void make_network(uint64_t seed, struct network *network)
     draft_release(&draft);
 }
 
-static int compute(const struct network *network, const char *engine, unsigned lanes,
+static int compute(const struct network *network, const char *engine, unsigned vls,
                    struct routes *routes, struct err *err)
 {
-    struct engine_options options = {.max_vls = lanes, .allow_cycles = true};
+    struct engine_options options = {.max_vls = vls, .allow_cycles = true};
     return engine_find(engine)->compute(network, &options, routes, err);
 }
 
@@ -84,7 +84,7 @@ static uint64_t assert_routes_hold(const struct network *network, const struct r
 {
     struct verify_report report;
     verify_routes(network, routes, &(struct verify_options){0}, &report);
-    if (!(acyclic ? verify_holds(&report) : verify_delivers(&report)))
+    if (!(acyclic ? verify_passes(&report) : verify_delivers(&report)))
         fail_msg("%s, seed %llu: %s", routes->engine, (unsigned long long)seed,
                  report.findings.count ? report.findings.items[0] : "pairs of switches");
     uint64_t hops = report.table_hops_sum;
@@ -96,35 +96,35 @@ static uint64_t assert_routes_hold(const struct network *network, const struct r
 }
 
 /* Tables of shortest routes, or a reason. Returns false with a reason. */
-static bool check_shortest(const struct network *network, const char *engine, unsigned lanes,
+static bool check_shortest(const struct network *network, const char *engine, unsigned vls,
                            uint64_t shortest, uint64_t seed)
 {
     struct routes routes;
     struct err err = {0};
-    int rc = compute(network, engine, lanes, &routes, &err);
+    int rc = compute(network, engine, vls, &routes, &err);
     if (rc) {
         assert_int_equal(rc, -ENOSPC);
         assert_non_null(strstr(err.message, "needs "));
-        assert_non_null(strstr(err.message, lanes == 1 ? "lanes, has 1" : "lanes, has"));
+        assert_non_null(strstr(err.message, vls == 1 ? "lanes, has 1" : "lanes, has"));
         assert_null(routes.ports);
         return false;
     }
-    assert_int_equal(routes.vls, lanes);
+    assert_int_equal(routes.vls, vls);
     assert_int_equal(assert_routes_hold(network, &routes, true, seed), shortest);
     routes_release(&routes);
     return true;
 }
 
-static void all_pairs_are_reachable_and_no_lane_can_deadlock(void **state)
+static void all_pairs_are_reachable_and_no_vl_can_deadlock(void **state)
 {
-    static const unsigned lanes_of[] = {1, 2, 3, 8, 15};
+    static const unsigned vls_of[] = {1, 2, 3, 8, 15};
     unsigned refusals = 0, laid = 0, detours = 0;
     (void)state;
     for (uint64_t seed = 0; seed < count_networks(); seed++) {
         struct network network;
         struct routes routes;
         struct err err = {0};
-        unsigned lanes = lanes_of[seed % 5];
+        unsigned vls = vls_of[seed % 5];
         make_network(seed, &network);
         assert_int_equal(compute(&network, "sssp", 0, &routes, &err), 0);
         uint64_t shortest = assert_routes_hold(&network, &routes, false, seed);
@@ -132,22 +132,22 @@ static void all_pairs_are_reachable_and_no_lane_can_deadlock(void **state)
         assert_int_equal(compute(&network, "minhop", 0, &routes, &err), 0);
         assert_int_equal(assert_routes_hold(&network, &routes, false, seed), shortest);
         routes_release(&routes);
-        refusals += !check_shortest(&network, "dfsssp", lanes, shortest, seed);
-        refusals += !check_shortest(&network, "lash", lanes, shortest, seed);
+        refusals += !check_shortest(&network, "dfsssp", vls, shortest, seed);
+        refusals += !check_shortest(&network, "lash", vls, shortest, seed);
         laid += check_shortest(&network, "dfsssp", 15, shortest, seed);
-        assert_int_equal(compute(&network, "nue", lanes, &routes, &err), 0);
-        assert_true(routes.vls <= lanes);
+        assert_int_equal(compute(&network, "nue", vls, &routes, &err), 0);
+        assert_true(routes.vls <= vls);
         uint64_t hops = assert_routes_hold(&network, &routes, true, seed);
         assert_true(hops >= shortest);
         detours += hops > shortest;
         routes_release(&routes);
         network_release(&network);
     }
-    /* Each of the ways out was taken. */
+    /* Each kind of result occurred. */
     assert_true(refusals > 0 && laid > 0 && detours > 0);
 }
 
-static void tables_and_lanes_do_not_depend_on_how_jobs_are_run(void **state)
+static void tables_and_vls_do_not_depend_on_the_order_of_jobs(void **state)
 {
     static const char *const engines[] = {"sssp", "dfsssp", "lash", "nue"};
     (void)state;
@@ -187,10 +187,10 @@ static void a_ring_shows_what_each_engine_does_about_cycles(void **state)
     assert_int_equal(engine_sssp.compute(&network, &plain, &routes, &err), -EDEADLK);
     assert_non_null(strstr(err.message, "'ring1' port 2 -> 'ring0' port 2"));
     assert_null(routes.ports);
-    for (unsigned lanes = 1; lanes <= 3; lanes++) {
+    for (unsigned vls = 1; vls <= 3; vls++) {
         for (int i = 0; i < 2; i++) {
-            int rc = compute(&network, i ? "lash" : "dfsssp", lanes, &routes, &err);
-            assert_int_equal(rc, lanes == 1 ? -ENOSPC : 0);
+            int rc = compute(&network, i ? "lash" : "dfsssp", vls, &routes, &err);
+            assert_int_equal(rc, vls == 1 ? -ENOSPC : 0);
             if (rc)
                 assert_string_equal(err.message, i ? "lash: needs 2 lanes, has 1"
                                                    : "dfsssp: needs 2 lanes, has 1");
@@ -216,12 +216,12 @@ static void load_network(struct network *network, const char *kind, const char *
     topology_release(&topology);
 }
 
-static uint64_t largest_load(const struct network *network, const char *engine, unsigned lanes)
+static uint64_t largest_load(const struct network *network, const char *engine, unsigned vls)
 {
     struct routes routes;
     struct verify_report report;
     struct err err = {0};
-    if (compute(network, engine, lanes, &routes, &err))
+    if (compute(network, engine, vls, &routes, &err))
         fail_msg("%s: %s", engine, err.message);
     verify_routes(network, &routes, &(struct verify_options){0}, &report);
     assert_true(verify_delivers(&report));
@@ -262,8 +262,8 @@ static void a_leaf_that_lost_a_link_shares_the_others(void **state)
     network_release(&network);
 }
 
-/* OpenSM's engines of the same names come to 1470, 2808 and 7638 here. */
-static void loads_are_even_where_there_is_no_pattern(void **state)
+/* OpenSM's engines of the same names have 1470, 2808 and 7638 here. */
+static void loads_are_balanced_on_irregular_networks(void **state)
 {
     struct network network;
     (void)state;
@@ -276,7 +276,7 @@ static void loads_are_even_where_there_is_no_pattern(void **state)
     network_release(&network);
 }
 
-/* In dimension order a hypercube needs one lane, and its links carry the same. */
+/* In dimension order a hypercube needs one VL, and its links carry equal loads. */
 static void lash_finds_the_order_in_regular_cables(void **state)
 {
     struct network network;
@@ -290,7 +290,7 @@ static void lash_finds_the_order_in_regular_cables(void **state)
     network_release(&network);
 }
 
-static void dfsssp_takes_lowest_ports_where_balance_takes_too_many_lanes(void **state)
+static void dfsssp_takes_lowest_ports_if_balance_takes_too_many_vls(void **state)
 {
     struct network network;
     struct routes routes;
@@ -315,7 +315,7 @@ static void dfsssp_takes_lowest_ports_where_balance_takes_too_many_lanes(void **
     network_release(&network);
 }
 
-static void an_answer_on_lash_takes_the_lane_of_the_question(void **state)
+static void both_directions_of_a_lash_pair_use_one_vl(void **state)
 {
     struct network network;
     struct routes routes;
@@ -332,7 +332,7 @@ static void an_answer_on_lash_takes_the_lane_of_the_question(void **state)
             used |= 1u << there.sl;
         }
     }
-    assert_true(__builtin_popcount(used) >= 6); /* three layers, spread over all lanes */
+    assert_true(__builtin_popcount(used) >= 6); /* three layers, spread over all VLs */
     routes_release(&routes);
     network_release(&network);
 }
@@ -364,7 +364,7 @@ static void lids_of_one_port_take_different_links(void **state)
 }
 
 /* After the first LIDs of all, the lighter link is that of the second terminal itself. */
-static void further_lids_keep_apart_even_from_the_lightest_link(void **state)
+static void further_lids_avoid_links_in_use_whatever_their_load(void **state)
 {
     static const char *const engines[] = {"sssp", "dfsssp", "nue"};
     (void)state;
@@ -392,7 +392,7 @@ static void further_lids_keep_apart_even_from_the_lightest_link(void **state)
     }
 }
 
-static void nue_finds_ways_on_one_lane_where_it_is_hard(void **state)
+static void nue_finds_paths_on_one_vl_of_difficult_networks(void **state)
 {
     static const struct {
         const char *kind, *words[3];
@@ -406,13 +406,13 @@ static void nue_finds_ways_on_one_lane_where_it_is_hard(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        for (unsigned lanes = 1; lanes <= 2; lanes++) {
+        for (unsigned vls = 1; vls <= 2; vls++) {
             struct network network;
             struct routes routes;
             struct err err = {0};
             load_network(&network, kinds[i].kind, kinds[i].words, kinds[i].count);
-            assert_int_equal(compute(&network, "nue", lanes, &routes, &err), 0);
-            assert_true(lanes > 1 || strstr(routes.note, "escape"));
+            assert_int_equal(compute(&network, "nue", vls, &routes, &err), 0);
+            assert_true(vls > 1 || strstr(routes.note, "escape"));
             assert_routes_hold(&network, &routes, true, i);
             routes_release(&routes);
             network_release(&network);
@@ -420,7 +420,7 @@ static void nue_finds_ways_on_one_lane_where_it_is_hard(void **state)
     }
 }
 
-/* What switches without hosts say to each other must not stand in the way of a tree's routes. */
+/* Packets between switches without hosts must not restrict a tree's routes. */
 static void nue_needs_no_detours_on_a_tree(void **state)
 {
     struct network network;
@@ -434,7 +434,7 @@ static void nue_needs_no_detours_on_a_tree(void **state)
     network_release(&network);
 }
 
-static void a_port_that_weighs_more_gets_fewer_routes(void **state)
+static void a_port_with_more_weight_gets_fewer_routes(void **state)
 {
     static const char *const engines[] = {"sssp", "dfsssp", "nue"};
     struct port_weight heavy = {.guid = 1, .port = 1, .weight = 3};
@@ -503,14 +503,14 @@ static uint64_t load_of_nue(const struct network *network, uint64_t scatter)
     struct err err = {0};
     assert_int_equal(engine_nue.compute(network, &options, &routes, &err), 0);
     verify_routes(network, &routes, &(struct verify_options){0}, &report);
-    assert_true(verify_holds(&report));
+    assert_true(verify_passes(&report));
     uint64_t load = report.load_max;
     verify_report_release(&report);
     routes_release(&routes);
     return load;
 }
 
-static void nue_takes_the_best_of_four_orders_on_one_lane(void **state)
+static void nue_takes_the_best_of_four_orders_on_one_vl(void **state)
 {
     struct network network;
     uint64_t least = UINT64_MAX, most = 0;
@@ -528,7 +528,7 @@ static void nue_takes_the_best_of_four_orders_on_one_lane(void **state)
     network_release(&network);
 }
 
-static void lanes_that_are_left_go_to_the_heaviest_layers(void **state)
+static void spare_vls_go_to_the_heaviest_layers(void **state)
 {
     struct layers_share share[3];
     (void)state;
@@ -545,23 +545,23 @@ static void lanes_that_are_left_go_to_the_heaviest_layers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pairs_are_reachable_and_no_lane_can_deadlock),
-        cmocka_unit_test(tables_and_lanes_do_not_depend_on_how_jobs_are_run),
+        cmocka_unit_test(all_pairs_are_reachable_and_no_vl_can_deadlock),
+        cmocka_unit_test(tables_and_vls_do_not_depend_on_the_order_of_jobs),
         cmocka_unit_test(a_ring_shows_what_each_engine_does_about_cycles),
         cmocka_unit_test(all_links_of_a_fat_tree_carry_the_same),
         cmocka_unit_test(a_leaf_that_lost_a_link_shares_the_others),
-        cmocka_unit_test(loads_are_even_where_there_is_no_pattern),
+        cmocka_unit_test(loads_are_balanced_on_irregular_networks),
         cmocka_unit_test(lash_finds_the_order_in_regular_cables),
-        cmocka_unit_test(dfsssp_takes_lowest_ports_where_balance_takes_too_many_lanes),
-        cmocka_unit_test(an_answer_on_lash_takes_the_lane_of_the_question),
+        cmocka_unit_test(dfsssp_takes_lowest_ports_if_balance_takes_too_many_vls),
+        cmocka_unit_test(both_directions_of_a_lash_pair_use_one_vl),
         cmocka_unit_test(lids_of_one_port_take_different_links),
-        cmocka_unit_test(further_lids_keep_apart_even_from_the_lightest_link),
-        cmocka_unit_test(nue_finds_ways_on_one_lane_where_it_is_hard),
+        cmocka_unit_test(further_lids_avoid_links_in_use_whatever_their_load),
+        cmocka_unit_test(nue_finds_paths_on_one_vl_of_difficult_networks),
         cmocka_unit_test(nue_needs_no_detours_on_a_tree),
-        cmocka_unit_test(nue_takes_the_best_of_four_orders_on_one_lane),
-        cmocka_unit_test(a_port_that_weighs_more_gets_fewer_routes),
+        cmocka_unit_test(nue_takes_the_best_of_four_orders_on_one_vl),
+        cmocka_unit_test(a_port_with_more_weight_gets_fewer_routes),
         cmocka_unit_test(a_seed_and_a_list_change_the_order_of_destinations),
-        cmocka_unit_test(lanes_that_are_left_go_to_the_heaviest_layers),
+        cmocka_unit_test(spare_vls_go_to_the_heaviest_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

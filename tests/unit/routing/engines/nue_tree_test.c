@@ -1,8 +1,8 @@
-/* One destination on one lane, with lanes that are as full of dependencies as can be. */
+/* One destination on one vl, with vls that are as full of dependencies as can be. */
 #include "networks.h"
 
-#include "routing/engines/nue_lanes.h"
 #include "routing/engines/nue_tree.h"
+#include "routing/engines/nue_vls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@ struct bed {
     struct cdg cdg;
     struct nue_tree tree;
     uint32_t *up, *weight;
-    uint8_t *home;
+    uint8_t *preferred;
 };
 
-/* A lane with an escape tree and as many other dependencies as it takes. */
+/* A vl with an escape tree and as many other dependencies as it takes. */
 static void bed_init(struct bed *bed, uint64_t seed, unsigned draws)
 {
     struct draft draft;
@@ -32,10 +32,10 @@ static void bed_init(struct bed *bed, uint64_t seed, unsigned draws)
     cdg_init(&bed->cdg, &bed->network);
     cdg_open(&bed->cdg);
     bed->up = mem_alloc(switches * sizeof *bed->up);
-    bed->home = mem_zalloc(switches, 1);
+    bed->preferred = mem_zalloc(switches, 1);
     bed->weight = mem_zalloc(bed->cdg.channels + 1, sizeof *bed->weight);
-    nue_divide(&bed->network, 1, bed->home);
-    nue_plant(&bed->cdg, bed->home, bed->up);
+    nue_divide(&bed->network, 1, bed->preferred);
+    nue_add_escape_trees(&bed->cdg, bed->preferred, bed->up);
     rng_seed(&rng, seed, 3);
     for (unsigned i = 0; i < draws * bed->cdg.channels; i++) {
         uint32_t in = (uint32_t)rng_below(&rng, bed->cdg.channels);
@@ -54,7 +54,7 @@ static void bed_release(struct bed *bed)
     cdg_release(&bed->cdg);
     network_release(&bed->network);
     mem_free(bed->up);
-    mem_free(bed->home);
+    mem_free(bed->preferred);
     mem_free(bed->weight);
 }
 
@@ -82,7 +82,7 @@ static void assert_routes_fit(const struct bed *bed, uint64_t seed)
     }
 }
 
-static void with_an_escape_tree_there_is_always_a_way(void **state)
+static void with_an_escape_tree_there_is_always_a_path(void **state)
 {
     unsigned stuck = 0, detours = 0;
     (void)state;
@@ -120,10 +120,12 @@ static void a_limit_of_detours_is_kept(void **state)
             nue_tree_aim(&bed.tree, target);
             bed.tree.up = bed.up;
             bed.tree.limit = UINT64_MAX;
-            if (nue_tree_grow(&bed.tree) != NUE_DETOURS)
+            if (nue_tree_grow(&bed.tree) == NUE_SHORTEST) {
+                nue_tree_keep(&bed.tree);
                 continue;
+            }
             cdg_end(bed.tree.cdg, false);
-            /* What was refused for good meanwhile may make it find a better way. */
+            /* Dependencies that stay refused may lead it to a better tree. */
             bed.tree.limit = bed.tree.detour;
             enum nue_result result = nue_tree_grow(&bed.tree);
             limited += result == NUE_STUCK;
@@ -137,7 +139,7 @@ static void a_limit_of_detours_is_kept(void **state)
     assert_true(limited > 10);
 }
 
-static void neighbours_share_a_lane_and_lanes_share_the_terminals(void **state)
+static void neighbours_share_a_vl_and_vls_have_equal_numbers_of_terminals(void **state)
 {
     struct topology topology;
     struct network network;
@@ -150,26 +152,26 @@ static void neighbours_share_a_lane_and_lanes_share_the_terminals(void **state)
                      0);
     assert_int_equal(network_from_topology(&network, &topology, &err), 0);
     topology_release(&topology);
-    uint8_t *home = mem_zalloc(network.switches.count, 1);
-    nue_divide(&network, 8, home);
+    uint8_t *preferred = mem_zalloc(network.switches.count, 1);
+    nue_divide(&network, 8, preferred);
     for (uint32_t at = 0; at < network.switches.count; at++) {
-        terminals[home[at]] += network_terminal_count(&network, at);
+        terminals[preferred[at]] += network_terminal_count(&network, at);
         for (uint32_t e = network.first_edge[at]; e < network.first_edge[at + 1]; e++)
-            within += home[network.edges[e].to] == home[at];
+            within += preferred[network.edges[e].to] == preferred[at];
     }
-    for (unsigned lane = 0; lane < 8; lane++)
-        assert_int_equal(terminals[lane], 16);
+    for (unsigned vl = 0; vl < 8; vl++)
+        assert_int_equal(terminals[vl], 16);
     assert_true(within > 256 / 3); /* by chance it would be one of eight */
-    mem_free(home);
+    mem_free(preferred);
     network_release(&network);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_an_escape_tree_there_is_always_a_way),
+        cmocka_unit_test(with_an_escape_tree_there_is_always_a_path),
         cmocka_unit_test(a_limit_of_detours_is_kept),
-        cmocka_unit_test(neighbours_share_a_lane_and_lanes_share_the_terminals),
+        cmocka_unit_test(neighbours_share_a_vl_and_vls_have_equal_numbers_of_terminals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What computing routes costs: the operations of the engines here, and the steps of the papers'. */
+/* Costs of computing routes: the operations of the engines here, and the steps of the papers'
+ * algorithms. */
 #include "networks.h"
 
 #include "routing/check/verify.h"
@@ -85,7 +86,7 @@ static void build_row(struct network *network)
 }
 
 /* Four edges, each in one row of distances relaxed and one compared, 15 rows more to prepare them;
- * six times a neighbour is the way; nine times a switch's entry and its host's. */
+ * six times a neighbour is the next hop; nine times a switch's entry and its host's. */
 static void the_operations_of_a_small_network_can_be_counted_by_hand(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void more_lids_take_more_operations(void **state)
     network_release(&many);
 }
 
-static void a_refusal_has_cost_something_too(void **state)
+static void a_refusal_counts_its_operations(void **state)
 {
     (void)state;
     struct network network;
@@ -151,7 +152,7 @@ static void a_refusal_has_cost_something_too(void **state)
     network_release(&network);
 }
 
-static void a_second_try_costs_what_both_took(void **state)
+static void a_second_attempt_counts_the_operations_of_both(void **state)
 {
     (void)state;
     /* Two spines, each without a link to one of the leaves: the top stage as roots is no use. */
@@ -168,7 +169,7 @@ static void a_second_try_costs_what_both_took(void **state)
     network_release(&network);
 }
 
-static void a_check_looks_at_every_entry_in_use(void **state)
+static void a_check_counts_every_entry_in_use(void **state)
 {
     (void)state;
     struct network network;
@@ -180,7 +181,7 @@ static void a_check_looks_at_every_entry_in_use(void **state)
     network_release(&network);
 }
 
-static void planning_an_update_counts_all_that_was_tried(void **state)
+static void planning_an_update_counts_all_attempts(void **state)
 {
     (void)state;
     struct network network;
@@ -238,9 +239,9 @@ static void renaming_counts_explorations_paths_and_comparisons(void **state)
     network_release(&network);
 }
 
-/* A square with its root at S0, and hosts at S1 and S2: the way from one to the other leads over
+/* A square with its root at S0, and hosts at S1 and S2: the path from one to the other leads over
  * S0. Down over S3 and up again would be as short, but is not legal. */
-static void renaming_heeds_directions(void **state)
+static void renaming_follows_directions(void **state)
 {
     (void)state;
     struct network network;
@@ -263,8 +264,8 @@ static void renaming_heeds_directions(void **state)
     network_release(&network);
 }
 
-/* Switches with more links, where paths do come into conflict. The number is no more than what came
- * out; without a conflict it would be smaller. */
+/* Switches with more links, where paths do come into conflict. The expected number is the result of
+ * a run; without a conflict it would be smaller. */
 static void conflicts_of_renamed_paths_are_counted(void **state)
 {
     (void)state;
@@ -318,7 +319,7 @@ static void the_papers_ratios_come_out_of_the_counts(void **state)
     }
 }
 
-static void awkward_networks_can_be_counted_too(void **state)
+static void unusual_networks_can_be_counted(void **state)
 {
     (void)state;
     const struct engine *engine;
@@ -348,17 +349,17 @@ int main(void)
         cmocka_unit_test(the_operations_of_a_small_network_can_be_counted_by_hand),
         cmocka_unit_test(a_larger_network_takes_more_operations_with_every_engine),
         cmocka_unit_test(more_lids_take_more_operations),
-        cmocka_unit_test(a_refusal_has_cost_something_too),
-        cmocka_unit_test(a_second_try_costs_what_both_took),
-        cmocka_unit_test(a_check_looks_at_every_entry_in_use),
-        cmocka_unit_test(planning_an_update_counts_all_that_was_tried),
+        cmocka_unit_test(a_refusal_counts_its_operations),
+        cmocka_unit_test(a_second_attempt_counts_the_operations_of_both),
+        cmocka_unit_test(a_check_counts_every_entry_in_use),
+        cmocka_unit_test(planning_an_update_counts_all_attempts),
         cmocka_unit_test(the_printed_network_takes_the_steps_counted_by_hand),
         cmocka_unit_test(renaming_counts_explorations_paths_and_comparisons),
-        cmocka_unit_test(renaming_heeds_directions),
+        cmocka_unit_test(renaming_follows_directions),
         cmocka_unit_test(conflicts_of_renamed_paths_are_counted),
         cmocka_unit_test(hosts_that_share_a_switch_are_all_counted),
         cmocka_unit_test(the_papers_ratios_come_out_of_the_counts),
-        cmocka_unit_test(awkward_networks_can_be_counted_too),
+        cmocka_unit_test(unusual_networks_can_be_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

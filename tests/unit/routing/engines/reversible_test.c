@@ -5,7 +5,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/files/lanes_read.h"
+#include "routing/files/vl_map_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,8 +39,8 @@ static uint64_t check(const struct network *network, const struct routes *routes
     return dependencies;
 }
 
-/* The ring with two lanes: clockwise, lane 1 is for those who cross the link between the last
- * switch and the first, as `there` says; the other way round, as `back` says. */
+/* The ring with two VLs: clockwise, VL 1 is for packets that cross the link between the last switch
+ * and the first, as `there` says; counter-clockwise, as `back` says. */
 static void lay_ring(const struct network *network, struct routes *routes, uint8_t there,
                      uint8_t back)
 {
@@ -75,7 +75,7 @@ static void build_laid_ring(struct network *network, struct routes *routes, uint
     lay_ring(network, routes, there, back);
 }
 
-static void lanes_that_are_safe_one_way_are_found_out_when_reversed(void **state)
+static void vls_that_are_safe_in_one_direction_only_are_found(void **state)
 {
     struct network network;
     struct routes routes;
@@ -90,7 +90,7 @@ static void lanes_that_are_safe_one_way_are_found_out_when_reversed(void **state
 }
 
 /* Without LIDs of switches only what hosts send to each other is left to find it by. */
-static void hosts_alone_are_enough_to_find_it_out(void **state)
+static void hosts_alone_are_enough_to_find_such_vls(void **state)
 {
     struct network network;
     struct routes routes;
@@ -116,8 +116,9 @@ static void hosts_alone_are_enough_to_find_it_out(void **state)
     network_release(&network);
 }
 
-/* Routes of half the ring may go there and back by the same side or not: these are two levels. */
-static void lanes_that_are_the_same_both_ways_stay_safe(void **state)
+/* Routes over half the ring may use the same side in both directions or not: these are two
+ * levels. */
+static void vls_that_are_equal_in_both_directions_stay_safe(void **state)
 {
     struct network network;
     struct routes routes;
@@ -136,8 +137,8 @@ static void lanes_that_are_the_same_both_ways_stay_safe(void **state)
     network_release(&network);
 }
 
-/* Levels at random, in a tree, where no lane has a cycle and all dependencies can be counted. */
-static void the_quick_and_the_careful_walk_see_the_same_reversed(void **state)
+/* Levels at random, in a tree, where no VL has a cycle and all dependencies can be counted. */
+static void the_quick_and_the_full_walk_agree_on_reversed_levels(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -161,19 +162,19 @@ static void the_quick_and_the_careful_walk_see_the_same_reversed(void **state)
     }
 }
 
-/* The same from files, where every end point has levels of its own: one host of the ring asks for
- * the lane on which its way back is not safe. */
+/* The same from files, where every end point has its own levels: one host of the ring uses the VL
+ * on which its opposite direction is not safe. */
 static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
 {
     struct network network;
     struct routes routes;
-    struct lanes lanes;
+    struct vl_map lanes;
     struct err err;
     struct verify_report report;
     struct text text = {0};
     (void)state;
     build_laid_ring(&network, &routes, 1, 0);
-    lanes_init(&lanes, &network);
+    vl_map_init(&lanes, &network);
     for (uint32_t i = 0; i < network.terminals.count; i++)
         for (uint32_t lid = 1; lid <= network.top_lid; lid++)
             text_printf(&text, "0x%llx %u %u\n",
@@ -183,8 +184,8 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
         for (uint32_t lid = 1; lid <= network.top_lid; lid++)
             text_printf(&text, "0x%llx %u %u\n", (unsigned long long)network.switches.items[i].guid,
                         lid, *level_of(&routes, i, lid));
-    assert_int_equal(lanes_read_path_sl(&lanes, from_bytes("levels", text.data, text.length, &err)),
-                     0);
+    assert_int_equal(
+        vl_map_read_path_sl(&lanes, from_bytes("levels", text.data, text.length, &err)), 0);
     for (int reversible = 0; reversible < 2; reversible++) {
         verify_routes(&network, &routes,
                       &(struct verify_options){.lanes = &lanes, .reversible = reversible}, &report);
@@ -192,7 +193,7 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
         verify_report_release(&report);
     }
     text_release(&text);
-    lanes_release(&lanes);
+    vl_map_release(&lanes);
     routes_release(&routes);
     network_release(&network);
 }
@@ -213,8 +214,8 @@ static void assert_same_both_ways(const struct network *network, const struct ro
     }
 }
 
-/* Returns 1 if the routes promise to be reversible on several lanes, 0 if there is nothing to
- * promise, -1 if they do not. */
+/* Returns 1 if the routes are reversible on several VLs, 0 on one VL, -1 if they are not
+ * reversible. */
 static int assert_promise_kept(const struct network *network, const struct routes *routes)
 {
     uint64_t one_way = check(network, routes, false, false);
@@ -238,7 +239,7 @@ static int compute(const struct network *network, const char *engine, unsigned l
     return engine_find(engine)->compute(network, &options, routes, &err);
 }
 
-/* Small ones of all kinds, and sparse ones that need many lanes. */
+/* Small networks of all kinds, and sparse ones that need many VLs. */
 static void build_any(struct network *network, uint64_t seed)
 {
     struct draft draft;
@@ -254,7 +255,7 @@ static void build_any(struct network *network, uint64_t seed)
     draft_release(&draft);
 }
 
-static void levels_are_the_same_both_ways_where_engines_say_so(void **state)
+static void reversible_routes_have_equal_levels_in_both_directions(void **state)
 {
     static const char *const engines[] = {"dfsssp", "nue", "lash"};
     unsigned kept = 0, one_way = 0, refused = 0;
@@ -283,8 +284,9 @@ static void levels_are_the_same_both_ways_where_engines_say_so(void **state)
     assert_true(kept > 100 && one_way > 10 && refused > 10);
 }
 
-/* Half way round a ring of four or eight the two ends choose for themselves, unless told not to. */
-static void opposite_ends_of_a_ring_agree_on_a_side_if_asked_to(void **state)
+/* At opposite places of a ring of four or eight both ends choose the direction separately, unless
+ * the routes must be reversible. */
+static void opposite_places_of_a_ring_use_one_side_if_reversible(void **state)
 {
     static const char *const tori[] = {"dims=8x8", "dims=8x3", "dims=12x5", "dims=8", "dims=6x5"};
     (void)state;
@@ -328,9 +330,9 @@ static void damaged_trees_and_tori_are_reversible(void **state)
     assert_true(kept > 30);
 }
 
-/* What a lane takes one way only is a matter of lanes: with enough of them dfsssp lays it by pairs,
- * with fewer it does not, and if it must it refuses, and nue does not. */
-static void lanes_decide_whether_dfsssp_can_promise(void **state)
+/* The number of VLs decides: with enough of them dfsssp assigns VLs by pairs, with fewer it does
+ * not, and refuses if it must; nue does not refuse. */
+static void the_number_of_vls_decides_whether_dfsssp_is_reversible(void **state)
 {
     struct network network;
     struct routes routes;
@@ -360,15 +362,15 @@ static void lanes_decide_whether_dfsssp_can_promise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_that_are_safe_one_way_are_found_out_when_reversed),
-        cmocka_unit_test(hosts_alone_are_enough_to_find_it_out),
-        cmocka_unit_test(lanes_that_are_the_same_both_ways_stay_safe),
-        cmocka_unit_test(the_quick_and_the_careful_walk_see_the_same_reversed),
+        cmocka_unit_test(vls_that_are_safe_in_one_direction_only_are_found),
+        cmocka_unit_test(hosts_alone_are_enough_to_find_such_vls),
+        cmocka_unit_test(vls_that_are_equal_in_both_directions_stay_safe),
+        cmocka_unit_test(the_quick_and_the_full_walk_agree_on_reversed_levels),
         cmocka_unit_test(levels_from_files_are_reversed_end_point_by_end_point),
-        cmocka_unit_test(levels_are_the_same_both_ways_where_engines_say_so),
-        cmocka_unit_test(opposite_ends_of_a_ring_agree_on_a_side_if_asked_to),
+        cmocka_unit_test(reversible_routes_have_equal_levels_in_both_directions),
+        cmocka_unit_test(opposite_places_of_a_ring_use_one_side_if_reversible),
         cmocka_unit_test(damaged_trees_and_tori_are_reversible),
-        cmocka_unit_test(lanes_decide_whether_dfsssp_can_promise),
+        cmocka_unit_test(the_number_of_vls_decides_whether_dfsssp_is_reversible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Routes that a person lays over an engine's. */
+/* User routes over an engine's tables. */
 #include "networks.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static void build_pair(struct network *network)
     assert_int_equal(network_finish(network), 0);
 }
 
-static void entries_go_over_what_the_engine_computed(void **state)
+static void entries_replace_those_of_the_engine(void **state)
 {
     struct network network;
     struct user_routes user;
@@ -78,7 +78,7 @@ static void entries_that_break_delivery_are_refused(void **state)
     network_release(&network);
 }
 
-static void entries_that_close_a_circle_are_refused(void **state)
+static void entries_that_close_a_cycle_are_refused(void **state)
 {
     struct network network;
     struct user_routes user;
@@ -151,9 +151,9 @@ static void bad_lines_are_errors_with_their_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_go_over_what_the_engine_computed),
+        cmocka_unit_test(entries_replace_those_of_the_engine),
         cmocka_unit_test(entries_that_break_delivery_are_refused),
-        cmocka_unit_test(entries_that_close_a_circle_are_refused),
+        cmocka_unit_test(entries_that_close_a_cycle_are_refused),
         cmocka_unit_test(seeded_entries_count_as_load),
         cmocka_unit_test(bad_lines_are_errors_with_their_number),
     };

@@ -1,4 +1,4 @@
-/* OpenSM's dump of forwarding tables, both ways. */
+/* OpenSM's dump of forwarding tables, read and written. */
 #include "networks.h"
 
 #include "routing/files/lfts.h"
@@ -34,7 +34,7 @@ static void tables_are_read_back_as_they_were_written(void **state)
     network_release(&network);
 }
 
-static void what_opensm_and_dump_fts_print_is_understood(void **state)
+static void dumps_of_opensm_and_dump_fts_are_read(void **state)
 {
     char dump[] = "Unicast lids [0-6] of switch Lid 1 guid 0x00000000000000a0 ('s0'):\n"
                   "0x0001 000 # Switch portguid 0x00000000000000a0: 's0'\n"
@@ -93,7 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_read_back_as_they_were_written),
-        cmocka_unit_test(what_opensm_and_dump_fts_print_is_understood),
+        cmocka_unit_test(dumps_of_opensm_and_dump_fts_are_read),
         cmocka_unit_test(bad_tables_are_errors_with_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

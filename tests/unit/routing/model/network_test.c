@@ -120,7 +120,7 @@ static void a_port_takes_one_cable(void **state)
     network_release(&network);
 }
 
-static void a_lid_that_two_claim_stays_with_the_first(void **state)
+static void a_duplicate_lid_stays_with_the_first_owner(void **state)
 {
     struct network network;
     (void)state;
@@ -195,7 +195,7 @@ int main(void)
         cmocka_unit_test(overlapping_lids_are_an_error_that_names_the_port),
         cmocka_unit_test(lids_that_run_out_are_an_error),
         cmocka_unit_test(a_port_takes_one_cable),
-        cmocka_unit_test(a_lid_that_two_claim_stays_with_the_first),
+        cmocka_unit_test(a_duplicate_lid_stays_with_the_first_owner),
         cmocka_unit_test(searches_find_the_nearest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

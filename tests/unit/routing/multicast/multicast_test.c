@@ -22,7 +22,7 @@ enum { GROUPS = 6, MLID = 0xC000 };
 struct world {
     struct network network;
     struct routes routes;
-    unsigned lane;
+    unsigned vl;
     bool *usable;
     struct multicast_base *base;
     struct multicast_check *check;
@@ -33,12 +33,12 @@ static unsigned scale(void)
     return getenv("WEFT_FULL") ? 10 : 1;
 }
 
-/* Groups are on a lane of their own, where the engine uses several, or on its first one. */
-enum lane_choice { LANE_FIRST, LANE_OWN };
+/* Groups have a separate VL if the engine uses several, else its first one. */
+enum vl_choice { VL_FIRST, VL_OWN };
 
 /* False if the engine has no routes for this network. */
-static bool begin(struct world *world, const char *engine, enum lane_choice lane,
-                  unsigned unusable_in, uint64_t seed)
+static bool begin(struct world *world, const char *engine, enum vl_choice vl, unsigned unusable_in,
+                  uint64_t seed)
 {
     struct err err;
     struct rng rng;
@@ -46,12 +46,12 @@ static bool begin(struct world *world, const char *engine, enum lane_choice lane
     world->routes = (struct routes){0};
     if (engine_find(engine)->compute(&world->network, &options, &world->routes, &err))
         return false;
-    world->lane = lane == LANE_OWN ? world->routes.vls : 0;
+    world->vl = vl == VL_OWN ? world->routes.vls : 0;
     world->usable = mem_alloc(world->network.switches.count + 1);
     rng_seed(&rng, seed, 77);
     for (uint32_t at = 0; at < world->network.switches.count; at++)
         world->usable[at] = !unusable_in || rng_below(&rng, unusable_in);
-    world->base = multicast_base_new(&world->network, &world->routes, world->lane, world->usable);
+    world->base = multicast_base_new(&world->network, &world->routes, world->vl, world->usable);
     world->check = multicast_check_new(&world->network, &world->routes);
     return true;
 }
@@ -86,7 +86,7 @@ static void draw_members(const struct network *network, struct rng *rng, struct 
 static int check_tree(struct world *world, const struct members *members,
                       const struct multicast_tree *tree, struct err *err)
 {
-    return multicast_check_tree(world->check, world->lane, world->usable, members->list.items,
+    return multicast_check_tree(world->check, world->vl, world->usable, members->list.items,
                                 members->list.count, tree, err);
 }
 
@@ -145,7 +145,7 @@ static size_t missed_in_vain(const struct world *world, const struct members *me
 }
 
 static struct {
-    uint64_t trees, ordered, missed, in_vain, networks;
+    uint64_t trees, ordered, missed, operations_before, networks;
 } tally;
 
 /* Groups of a network: each tree is right, all of them together are, and the same again. */
@@ -157,7 +157,7 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
     struct multicast_tree tree = {0}, again = {0};
     rng_seed(&rng, seed, 1);
     struct multicast_base *other =
-        multicast_base_new(&world->network, &world->routes, world->lane, world->usable);
+        multicast_base_new(&world->network, &world->routes, world->vl, world->usable);
     for (unsigned group = 0; group < GROUPS; group++) {
         draw_members(&world->network, &rng, &members);
         multicast_tree_make(world->base, MLID + group, members.list.items, members.list.count,
@@ -175,9 +175,9 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
         tally.trees++;
         tally.ordered += world->base->ordered;
         tally.missed += tree.missed.count;
-        tally.in_vain += missed_in_vain(world, &members, &again);
+        tally.operations_before += missed_in_vain(world, &members, &again);
     }
-    if (multicast_check_lanes(world->check, &err))
+    if (multicast_check_vls(world->check, &err))
         fail_msg("%s, seed %llu: %s", engine, (unsigned long long)seed, err.message);
     tally.networks++;
     multicast_base_free(other);
@@ -189,11 +189,11 @@ static void assert_trees_hold(struct world *world, const char *engine, uint64_t 
 static const char *const engines[] = {"updn",   "minhop", "ftree", "fera", "pira",
                                       "dfsssp", "lash",   "nue",   "dor",  "sssp"};
 
-static void try_network(struct network *network, const char *engine, enum lane_choice lane,
+static void try_network(struct network *network, const char *engine, enum vl_choice vl,
                         unsigned unusable_in, uint64_t seed)
 {
     struct world world = {.network = *network};
-    if (begin(&world, engine, lane, unusable_in, seed)) {
+    if (begin(&world, engine, vl, unusable_in, seed)) {
         assert_trees_hold(&world, engine, seed);
         end(&world);
     }
@@ -206,7 +206,7 @@ static void tell(const char *what)
                   "them connected\n",
                   what, (unsigned long long)tally.networks, (unsigned long long)tally.trees,
                   (unsigned long long)tally.ordered, (unsigned long long)tally.missed,
-                  (unsigned long long)tally.in_vain);
+                  (unsigned long long)tally.operations_before);
     memset(&tally, 0, sizeof tally);
 }
 
@@ -220,7 +220,7 @@ static void every_member_of_a_whole_network_is_reached_once(void **state)
         struct network network;
         draft_random(&draft, seed, 24);
         draft_build(&draft, (uint8_t)(seed % 2), &network);
-        try_network(&network, engines[seed % 2 ? 0 : seed / 2 % 10], LANE_OWN, 0, seed);
+        try_network(&network, engines[seed % 2 ? 0 : seed / 2 % 10], VL_OWN, 0, seed);
         network_release(&network);
         draft_release(&draft);
     }
@@ -229,7 +229,7 @@ static void every_member_of_a_whole_network_is_reached_once(void **state)
     tell("whole");
 }
 
-static void broken_networks_have_right_trees_too(void **state)
+static void broken_networks_have_correct_trees(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 1500 * scale(); seed++) {
@@ -238,7 +238,7 @@ static void broken_networks_have_right_trees_too(void **state)
         draft_random(&draft, seed, 24);
         draft_break(&draft, seed, (unsigned)(seed % 9), (unsigned)(seed % 4));
         draft_build(&draft, 0, &network);
-        try_network(&network, engines[seed % 10], LANE_FIRST, seed % 3 ? 0 : 4, seed);
+        try_network(&network, engines[seed % 10], VL_FIRST, seed % 3 ? 0 : 4, seed);
         network_release(&network);
         draft_release(&draft);
     }
@@ -246,9 +246,9 @@ static void broken_networks_have_right_trees_too(void **state)
     tell("broken");
 }
 
-/* On a lane that unicast needs as well, with links and switches gone, but for none without
- * multicast: whoever unicast reaches by one lane, multicast does, too. */
-static void damage_alone_cuts_nobody_off(void **state)
+/* On a VL that unicast uses as well, with links and switches lost, but none without multicast:
+ * multicast reaches every member that unicast reaches on one VL. */
+static void lost_links_disconnect_no_reachable_member(void **state)
 {
     static const char *const one_lane[] = {"updn", "fera", "pira"};
     (void)state;
@@ -258,28 +258,28 @@ static void damage_alone_cuts_nobody_off(void **state)
         draft_random(&draft, seed, 24);
         draft_break(&draft, seed, (unsigned)(seed % 9), (unsigned)(seed % 4));
         draft_build(&draft, 0, &network);
-        try_network(&network, one_lane[seed % 3], LANE_FIRST, 0, seed);
+        try_network(&network, one_lane[seed % 3], VL_FIRST, 0, seed);
         network_release(&network);
         draft_release(&draft);
     }
     assert_true(tally.trees > 3000);
-    assert_int_equal(tally.in_vain, 0);
+    assert_int_equal(tally.operations_before, 0);
     tell("damaged");
 }
 
-static void odd_networks_are_no_trouble(void **state)
+static void unusual_networks_are_handled(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 1000 * scale(); seed++) {
         struct network network;
         build_odd(&network, seed, 1 + (uint32_t)(seed % 14));
-        try_network(&network, engines[seed % 10], LANE_FIRST, seed % 2 ? 3 : 0, seed);
+        try_network(&network, engines[seed % 10], VL_FIRST, seed % 2 ? 3 : 0, seed);
         network_release(&network);
     }
     tell("odd");
 }
 
-static void regular_networks_with_cut_links_have_right_trees(void **state)
+static void regular_networks_with_cut_links_have_correct_trees(void **state)
 {
     static const struct {
         const char *name, *words[3];
@@ -300,7 +300,7 @@ static void regular_networks_with_cut_links_have_right_trees(void **state)
                 cut_links(&network, seed, (unsigned)(2 + seed % 20));
             for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
                 if ((seed + i) % 3 == 0)
-                    try_network(&network, engines[i], seed % 2 ? LANE_OWN : LANE_FIRST,
+                    try_network(&network, engines[i], seed % 2 ? VL_OWN : VL_FIRST,
                                 seed % 4 ? 0 : 6, seed);
             network_release(&network);
         }
@@ -331,7 +331,7 @@ static void walk_down(const struct world *world, uint32_t from, uint32_t *hops)
     }
 }
 
-static void the_root_is_the_nearest_of_those_above_all_members(void **state)
+static void the_root_has_the_least_distance_to_all_members(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 100 * scale(); seed++) {
@@ -342,7 +342,7 @@ static void the_root_is_the_nearest_of_those_above_all_members(void **state)
         struct rng rng;
         draft_random(&draft, seed, 20);
         draft_build(&draft, 0, &world.network);
-        assert_true(begin(&world, "updn", LANE_FIRST, 0, seed));
+        assert_true(begin(&world, "updn", VL_FIRST, 0, seed));
         rng_seed(&rng, seed, 5);
         draw_members(&world.network, &rng, &members);
         multicast_tree_make(world.base, MLID, members.list.items, members.list.count, &tree);
@@ -369,7 +369,7 @@ static void the_root_is_the_nearest_of_those_above_all_members(void **state)
     }
 }
 
-static void groups_spread_over_roots_that_are_as_good(void **state)
+static void groups_are_balanced_over_equal_roots(void **state)
 {
     struct world world = {0};
     struct members members = {0};
@@ -378,7 +378,7 @@ static void groups_spread_over_roots_that_are_as_good(void **state)
     bool used[64] = {0};
     (void)state;
     build_kind(&world.network, "fattree", (const char *const[]){"m=4,8", "w=1,4"}, 2, 0, 1);
-    assert_true(begin(&world, "updn", LANE_FIRST, 0, 1));
+    assert_true(begin(&world, "updn", VL_FIRST, 0, 1));
     for (uint32_t i = 0; i < world.network.terminals.count; i++)
         vec_push(&members.list, ((struct multicast_member){i, true}));
     for (unsigned group = 0; group < 64; group++) {
@@ -402,7 +402,7 @@ static void begin_spoiling(struct world *world, struct members *members,
 {
     *world = (struct world){0};
     build_kind(&world->network, "torus", (const char *const[]){"dims=3x3", "hosts=2"}, 2, 0, 1);
-    assert_true(begin(world, "updn", LANE_FIRST, 0, 1));
+    assert_true(begin(world, "updn", VL_FIRST, 0, 1));
     for (uint32_t i = 0; i < world->network.terminals.count; i += 2)
         vec_push(&members->list, ((struct multicast_member){i, true}));
     multicast_tree_make(world->base, MLID, members->list.items, members->list.count, tree);
@@ -418,7 +418,7 @@ static void end_spoiling(struct world *world, struct members *members, struct mu
 }
 
 /* Every bit that a tree has is needed, and none more may be there. */
-static void the_check_sees_every_wrong_bit(void **state)
+static void the_check_finds_every_wrong_mask_bit(void **state)
 {
     struct world world;
     struct members members = {0};
@@ -435,7 +435,7 @@ static void the_check_sees_every_wrong_bit(void **state)
     end_spoiling(&world, &members, &tree);
 }
 
-static void the_check_sees_loops_lies_and_unusable_switches(void **state)
+static void the_check_finds_loops_wrong_members_and_unusable_switches(void **state)
 {
     struct world world;
     struct members members = {0};
@@ -462,7 +462,7 @@ static void the_check_sees_loops_lies_and_unusable_switches(void **state)
     assert_int_not_equal(check_tree(&world, &members, &looped, &err), 0);
     assert_non_null(strstr(err.message, "twice"));
     multicast_tree_release(&looped);
-    /* A member that is reached is said to be missed, and the other way round. */
+    /* A reached member is listed as missed, and vice versa. */
     vec_push(&tree.missed, 3);
     assert_int_not_equal(check_tree(&world, &members, &tree, &err), 0);
     assert_non_null(strstr(err.message, "said not to be"));
@@ -475,14 +475,14 @@ static void the_check_sees_loops_lies_and_unusable_switches(void **state)
     end_spoiling(&world, &members, &tree);
 }
 
-/* On a ring two trees, each right, that leave out different links: packets could go round. */
-static void the_check_sees_trees_that_do_not_go_together(void **state)
+/* On a ring two correct trees that leave out different links: packets could form a cycle. */
+static void the_check_finds_cycles_of_several_trees(void **state)
 {
     struct world world = {0};
     struct err err;
     (void)state;
     build_ring(&world.network, 6);
-    assert_true(begin(&world, "updn", LANE_FIRST, 0, 1));
+    assert_true(begin(&world, "updn", VL_FIRST, 0, 1));
     unsigned refused = 0;
     for (uint32_t gap = 0; gap < 6; gap++) {
         struct members members = {0};
@@ -498,7 +498,7 @@ static void the_check_sees_trees_that_do_not_go_together(void **state)
             vec_push(&tree.arms, ((struct multicast_arm){at, 0, mask}));
         }
         assert_int_equal(check_tree(&world, &members, &tree, &err), 0);
-        refused += multicast_check_lanes(world.check, &err) != 0;
+        refused += multicast_check_vls(world.check, &err) != 0;
         multicast_tree_release(&tree);
         vec_release(&members.list);
     }
@@ -526,7 +526,7 @@ static void measure(const char *hosts, unsigned groups, double limit)
     struct rng rng;
     build_kind(&world.network, "fattree", &hosts, 1, 0, 1);
     double start = seconds();
-    assert_true(begin(&world, "updn", LANE_FIRST, 0, 1));
+    assert_true(begin(&world, "updn", VL_FIRST, 0, 1));
     double routed = seconds();
     multicast_base_free(world.base);
     multicast_check_free(world.check);
@@ -551,20 +551,20 @@ static void measure(const char *hosts, unsigned groups, double limit)
         checking += seconds() - made;
     }
     double last = seconds();
-    assert_int_equal(multicast_check_lanes(world.check, NULL), 0);
-    double lanes = seconds() - last;
+    assert_int_equal(multicast_check_vls(world.check, NULL), 0);
+    double vls = seconds() - last;
     print_message("%s hosts, %u groups: routes %.0f ms, terrain %.1f ms, trees %.1f ms; check: "
                   "unicast %.1f ms, trees %.1f ms, lanes %.1f ms\n",
                   hosts, groups, 1e3 * (routed - start), 1e3 * (base - first), 1e3 * making,
-                  1e3 * (check - base), 1e3 * checking, 1e3 * lanes);
-    assert_true(base - first + making + (check - base) + checking + lanes < limit);
+                  1e3 * (check - base), 1e3 * checking, 1e3 * vls);
+    assert_true(base - first + making + (check - base) + checking + vls < limit);
     multicast_tree_release(&tree);
     vec_release(&members.list);
     end(&world);
     network_release(&world.network);
 }
 
-static void a_thousand_groups_take_a_moment(void **state)
+static void a_thousand_groups_are_computed_quickly(void **state)
 {
     (void)state;
     measure("648", 1000, 5.0);
@@ -576,16 +576,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_of_a_whole_network_is_reached_once),
-        cmocka_unit_test(broken_networks_have_right_trees_too),
-        cmocka_unit_test(damage_alone_cuts_nobody_off),
-        cmocka_unit_test(odd_networks_are_no_trouble),
-        cmocka_unit_test(regular_networks_with_cut_links_have_right_trees),
-        cmocka_unit_test(the_root_is_the_nearest_of_those_above_all_members),
-        cmocka_unit_test(groups_spread_over_roots_that_are_as_good),
-        cmocka_unit_test(the_check_sees_every_wrong_bit),
-        cmocka_unit_test(the_check_sees_loops_lies_and_unusable_switches),
-        cmocka_unit_test(the_check_sees_trees_that_do_not_go_together),
-        cmocka_unit_test(a_thousand_groups_take_a_moment),
+        cmocka_unit_test(broken_networks_have_correct_trees),
+        cmocka_unit_test(lost_links_disconnect_no_reachable_member),
+        cmocka_unit_test(unusual_networks_are_handled),
+        cmocka_unit_test(regular_networks_with_cut_links_have_correct_trees),
+        cmocka_unit_test(the_root_has_the_least_distance_to_all_members),
+        cmocka_unit_test(groups_are_balanced_over_equal_roots),
+        cmocka_unit_test(the_check_finds_every_wrong_mask_bit),
+        cmocka_unit_test(the_check_finds_loops_wrong_members_and_unusable_switches),
+        cmocka_unit_test(the_check_finds_cycles_of_several_trees),
+        cmocka_unit_test(a_thousand_groups_are_computed_quickly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

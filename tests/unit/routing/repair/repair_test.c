@@ -44,8 +44,8 @@ static void assert_right(const struct world *world, struct step *step)
     transition_report_release(&transition);
 }
 
-/* Links and switches go and come, one after the other; what was repaired is repaired again. It ends
- * where nothing can be repaired and the engine refuses, too. */
+/* Links and switches are lost and restored, one after the other; repaired tables are repaired
+ * again. It ends when no repair is possible and the engine refuses, too. */
 static void play(struct world *world, unsigned steps, struct tally *tally)
 {
     bool going = true;
@@ -117,7 +117,7 @@ static void repaired_trees_pass_every_check(void **state)
 
 /* ---- what the check refuses ---- */
 
-static void spoilt_repairs_do_not_pass(void **state)
+static void wrong_repairs_do_not_pass(void **state)
 {
     struct err err;
     unsigned tried = 0, passed = 0;
@@ -144,7 +144,7 @@ static void spoilt_repairs_do_not_pass(void **state)
     assert_true(passed * 4 < tried); /* some entries only moved aside for others */
 }
 
-/* Whatever the check lets pass, in whatever order, the check of whole updates lets pass, too. */
+/* Every order of updates that passes this check also passes the check of whole updates. */
 static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
 {
     unsigned tried = 0, refused = 0;
@@ -182,7 +182,7 @@ static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
 /* ---- what a repair keeps ---- */
 
 /* After one loss engines that promise shortest routes have them no longer than after computing. */
-static void routes_stay_as_short_as_they_can_be(void **state)
+static void repaired_routes_stay_as_short_as_possible(void **state)
 {
     const char *names[] = {"dfsssp", "lash"};
     unsigned compared = 0;
@@ -235,7 +235,8 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
         step_begin(&step, &world);
         assert_true(step_repair(&step));
         assert_right(&world, &step);
-        /* Some keep their port, because somebody else goes another way; few move aside for them. */
+        /* Some entries keep their port, because another entry changes; few entries change for
+         * that. */
         assert_true(step.repair.entries.count * 100 <=
                     count_broken(step.network, &step.before) * 105);
         step_release(&step);
@@ -243,8 +244,8 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
     }
 }
 
-/* What went up by the lost switch goes up by all the others, and about as much by each. */
-static void what_led_to_a_lost_switch_is_spread_evenly(void **state)
+/* Routes through the lost switch are balanced over all the others. */
+static void routes_through_a_lost_switch_are_balanced_over_the_others(void **state)
 {
     const char *names[] = {"ftree", "updn", "minhop"};
     (void)state;
@@ -276,9 +277,9 @@ static void what_led_to_a_lost_switch_is_spread_evenly(void **state)
 
 /* ---- entries that are not those that were checked ---- */
 
-/* Two cables are exchanged at a switch, and so are its entries; then everybody else's are right as
- * they were, but what they lead to is none of what was checked. */
-static void the_check_counts_entries_that_stay_but_lead_elsewhere(void **state)
+/* Two cables are exchanged at a switch, and so are its entries; then all other entries are still
+ * correct, but none of the paths was checked. */
+static void the_check_covers_unchanged_entries_that_lead_elsewhere(void **state)
 {
     const char *names[] = {"ftree", "updn", "minhop"};
     (void)state;
@@ -334,7 +335,7 @@ static uint16_t edit_entry(struct world *world)
     return 0;
 }
 
-static void entries_that_others_changed_are_counted(void **state)
+static void entries_changed_by_others_are_checked(void **state)
 {
     struct err err;
     unsigned unseen = 0, repaired = 0;
@@ -348,7 +349,7 @@ static void entries_that_others_changed_are_counted(void **state)
             unseen += !tables_hold(world.network, &world.routes, &world.checked);
         world_change(&world);
         step_begin(&step, &world);
-        step.repair.lids.count = 0; /* new ones go without routes here */
+        step.repair.lids.count = 0; /* new LIDs have no routes here */
         if (lid && step.known && lid <= step.network->top_lid &&
             step.network->owner[lid] != NETWORK_NONE) {
             step.repair.live = mem_zalloc(BITSET_WORDS(NETWORK_TOP_LID + 1u), sizeof(uint64_t));
@@ -397,7 +398,7 @@ static unsigned play_hastily(const char *engine, uint64_t seed)
     return counted;
 }
 
-static void entries_that_are_not_written_yet_are_counted(void **state)
+static void entries_that_are_not_written_yet_are_checked(void **state)
 {
     const char *names[] = {"updn", "fera", "pira", "dfsssp"};
     unsigned counted = 0;
@@ -412,14 +413,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repaired_tables_pass_every_check),
         cmocka_unit_test(repaired_trees_pass_every_check),
-        cmocka_unit_test(spoilt_repairs_do_not_pass),
+        cmocka_unit_test(wrong_repairs_do_not_pass),
         cmocka_unit_test(plans_in_another_order_pass_only_if_they_are_safe),
-        cmocka_unit_test(routes_stay_as_short_as_they_can_be),
+        cmocka_unit_test(repaired_routes_stay_as_short_as_possible),
         cmocka_unit_test(a_lost_middle_switch_costs_the_broken_entries_only),
-        cmocka_unit_test(what_led_to_a_lost_switch_is_spread_evenly),
-        cmocka_unit_test(the_check_counts_entries_that_stay_but_lead_elsewhere),
-        cmocka_unit_test(entries_that_others_changed_are_counted),
-        cmocka_unit_test(entries_that_are_not_written_yet_are_counted),
+        cmocka_unit_test(routes_through_a_lost_switch_are_balanced_over_the_others),
+        cmocka_unit_test(the_check_covers_unchanged_entries_that_lead_elsewhere),
+        cmocka_unit_test(entries_changed_by_others_are_checked),
+        cmocka_unit_test(entries_that_are_not_written_yet_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

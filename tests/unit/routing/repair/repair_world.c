@@ -67,7 +67,7 @@ static void free_network(struct network *network)
     mem_free(network);
 }
 
-/* What the full check finds, for the repair and for its check. */
+/* The results of the full check, for the repair and for its check. */
 static void learn(struct world *world)
 {
     struct verify_report report;
@@ -200,8 +200,8 @@ static uint64_t guid_behind(const struct network *network, uint32_t channel)
                                  : network->terminals.items[peer].guid;
 }
 
-/* A link that came carries nothing until the manager makes it active, after all updates; and nobody
- * sends to an address that came before paths to it are handed out. */
+/* A new link carries no packets until the manager makes it active, after all updates; and no source
+ * sends to a new LID before it has a path to it. */
 static void forget_new_parts(const struct world *world, struct step *step)
 {
     for (uint32_t old = 0; old < world->network->switches.count; old++) {
@@ -221,7 +221,8 @@ static void forget_new_parts(const struct world *world, struct step *step)
     }
 }
 
-/* What was before is what the switches have still, and may have to be repaired again. */
+/* The tables before are those that the switches still have, and they may have to be repaired
+ * again. */
 static void put_back_unwritten(const struct world *world, struct step *step)
 {
     for (size_t i = 0; i < world->unwritten.count; i++) {
@@ -352,7 +353,7 @@ bool tables_hold(const struct network *network, const struct routes *routes,
     struct dependency_graph graph;
     struct verify_report report;
     verify_routes(network, routes, &(struct verify_options){.keep = &graph}, &report);
-    bool holds = verify_holds(&report);
+    bool holds = verify_passes(&report);
     for (size_t i = 0; covered && i < graph.first_word[network->switches.count]; i++)
         holds &= !(graph.bits[i] & ~covered->bits[i]);
     verify_report_release(&report);

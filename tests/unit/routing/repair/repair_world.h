@@ -1,5 +1,5 @@
-/* A fabric of which parts go and come, as a manager sees it: only what can be reached from its own
- * switch is there, with indices of its own each time. */
+/* A fabric whose parts are lost and restored, as a manager sees it: it has only the switches that
+ * its own switch reaches, with new indices each time. */
 #ifndef WEFT_TESTS_ROUTING_REPAIR_WORLD_H
 #define WEFT_TESTS_ROUTING_REPAIR_WORLD_H
 
@@ -17,7 +17,7 @@ struct world {
     struct network *network; /* as it is now */
     uint32_t *index;         /* by switch of the draft: that of the network, or NETWORK_NONE */
     struct routes routes;
-    struct repair_state state;          /* what the repair knows of them, */
+    struct repair_state state;          /* state of the repair, */
     struct dependency_graph checked;    /* and what its check does */
     VEC(struct table_change) unwritten; /* entries of `routes` that switches do not have yet */
 };
@@ -27,7 +27,7 @@ void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t
 /* A tree of three levels with switches of 2k ports. */
 void world_init_tree(struct world *world, const char *engine, const char *k, uint64_t seed);
 void world_release(struct world *world);
-/* Something goes or comes back; true if something came. */
+/* Something is lost or restored; true if something was restored. */
 bool world_change(struct world *world);
 
 /* The network after a change, and what became of each switch. */
@@ -46,13 +46,13 @@ struct step {
 void step_begin(struct step *step, struct world *world);
 /* Repairs the tables in `after` and plans the updates; false if there is no repair. */
 bool step_repair(struct step *step);
-/* What the check says to the repair as it is: 0 or an error, with the message in `err`. */
+/* The result of the check for the repair as it is: 0 or an error, with the message in `err`. */
 int step_check(struct step *step, struct err *err);
-/* The world takes the tables, which are right; those of an engine are learnt. */
+/* The world takes over the correct tables; those of an engine (not `repaired`) get a new state. */
 void step_end(struct step *step, struct world *world, bool repaired);
 void step_release(struct step *step);
 
-/* Entries whose walk does not arrive, found without the repair's help. */
+/* Entries whose path does not arrive, found without the repair. */
 uint64_t count_broken(const struct network *network, const struct routes *routes);
 /* The full check. `covered`: all dependencies that it finds must be there; or NULL. */
 bool tables_hold(const struct network *network, const struct routes *routes,

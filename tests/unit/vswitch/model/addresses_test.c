@@ -1,4 +1,4 @@
-/* Addresses of virtual functions and machines. */
+/* Addresses of virtual functions and VMs. */
 #include "hypervisors.h"
 #include "vswitch/model/addresses.h"
 
@@ -11,7 +11,7 @@
 
 enum { MACHINE = 0xabc, LID = 50 };
 
-/* The tables of the only switch lead the LID to this hypervisor. */
+/* Sets the LFT entry of the switch for the LID to this hypervisor. */
 static void lead_to(struct subnet *subnet, uint16_t lid, unsigned host)
 {
     struct subnet_tables *tables = subnet->nodes.items[hypervisors_switch(subnet)].tables;
@@ -22,8 +22,8 @@ static void lead_to(struct subnet *subnet, uint16_t lid, unsigned host)
 static void show_twice(struct subnet *subnet, bool dynamic)
 {
     hypervisors_init(subnet, dynamic);
-    hypervisors_say(subnet, 0, 1, LID, MACHINE);
-    hypervisors_say(subnet, 1, 1, LID, MACHINE);
+    hypervisors_answer(subnet, 0, 1, LID, MACHINE);
+    hypervisors_answer(subnet, 1, 1, LID, MACHINE);
 }
 
 static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
@@ -32,15 +32,15 @@ static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
     uint32_t socket = hypervisors_socket(subnet, from, 1);
     assert_int_equal(addresses_evict_next(subnet), socket);
     assert_int_equal(addresses_evict_next(subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_machine(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
-    assert_true(functions_differ(subnet, socket, &wanted)); /* it is to be detached */
+    assert_int_equal(functions_find_vm(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
+    assert_true(functions_differ(subnet, socket, &wanted)); /* the VM must be detached */
     assert_true(!wanted.attached && wanted.guid == 0 && wanted.lid != LID);
     assert_false(functions_is_free(subnet, socket));
-    hypervisors_say(subnet, stays, 1, LID, MACHINE);
+    hypervisors_answer(subnet, stays, 1, LID, MACHINE);
     assert_false(functions_at(subnet, hypervisors_socket(subnet, stays, 1))->evicted);
 }
 
-static void of_two_places_of_a_machine_that_counts_to_which_tables_lead(void **state)
+static void of_two_functions_of_a_vm_the_lfts_decide(void **state)
 {
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++)
@@ -53,7 +53,7 @@ static void of_two_places_of_a_machine_that_counts_to_which_tables_lead(void **s
         }
 }
 
-static void a_place_that_has_a_lid_of_ours_counts_more_than_a_new_one(void **state)
+static void a_function_with_a_wanted_lid_wins_over_a_new_one(void **state)
 {
     (void)state;
     struct subnet subnet;
@@ -64,29 +64,29 @@ static void a_place_that_has_a_lid_of_ours_counts_more_than_a_new_one(void **sta
     subnet_release(&subnet);
 }
 
-static void a_place_whose_hypervisor_is_gone_does_not_count(void **state)
+static void a_function_of_an_absent_hypervisor_does_not_win(void **state)
 {
     (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
     assert_int_equal(addresses_evict_next(&subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
-static void a_machine_at_three_places_is_evicted_from_two(void **state)
+static void a_vm_at_three_functions_is_evicted_from_two(void **state)
 {
     (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
-    hypervisors_say(&subnet, 2, 1, LID, MACHINE);
+    hypervisors_answer(&subnet, 2, 1, LID, MACHINE);
     lead_to(&subnet, LID, 1);
     unsigned evicted = 0;
     while (addresses_evict_next(&subnet) != SUBNET_NONE)
         evicted++;
     assert_int_equal(evicted, 2);
-    assert_int_equal(functions_find_machine(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
@@ -102,14 +102,14 @@ static void a_vswitch_has_the_lid_of_its_physical_function(void **state)
     subnet_release(&subnet);
 }
 
-static void free_lids_go_round(void **state)
+static void free_lids_are_assigned_round_robin(void **state)
 {
     (void)state;
     struct subnet subnet;
     uint16_t next = LID_UNICAST_LAST;
     hypervisors_init(&subnet, true);
     assert_int_equal(addresses_next_free(&subnet, &next), LID_UNICAST_LAST);
-    assert_int_equal(addresses_next_free(&subnet, &next), 3); /* 1 and 2 are taken */
+    assert_int_equal(addresses_next_free(&subnet, &next), 3); /* 1 and 2 are in use */
     subnet.functions.lmc = 3;
     next = 0;
     assert_int_equal(addresses_next_free(&subnet, &next), 16); /* PFs are from 10 on */
@@ -120,7 +120,7 @@ static void free_lids_go_round(void **state)
     subnet_release(&subnet);
 }
 
-static void tables_grow_in_steps_where_lids_come_one_by_one(void **state)
+static void with_dynamic_lids_linear_fdb_top_grows_in_steps(void **state)
 {
     (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
@@ -141,13 +141,13 @@ static void tables_grow_in_steps_where_lids_come_one_by_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_two_places_of_a_machine_that_counts_to_which_tables_lead),
-        cmocka_unit_test(a_place_that_has_a_lid_of_ours_counts_more_than_a_new_one),
-        cmocka_unit_test(a_place_whose_hypervisor_is_gone_does_not_count),
-        cmocka_unit_test(a_machine_at_three_places_is_evicted_from_two),
+        cmocka_unit_test(of_two_functions_of_a_vm_the_lfts_decide),
+        cmocka_unit_test(a_function_with_a_wanted_lid_wins_over_a_new_one),
+        cmocka_unit_test(a_function_of_an_absent_hypervisor_does_not_win),
+        cmocka_unit_test(a_vm_at_three_functions_is_evicted_from_two),
         cmocka_unit_test(a_vswitch_has_the_lid_of_its_physical_function),
-        cmocka_unit_test(free_lids_go_round),
-        cmocka_unit_test(tables_grow_in_steps_where_lids_come_one_by_one),
+        cmocka_unit_test(free_lids_are_assigned_round_robin),
+        cmocka_unit_test(with_dynamic_lids_linear_fdb_top_grows_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
-/* Nodes that move, come back as others, keep silent about a part or refuse to tell: the manager
- * finds what is there, says what is wrong, and goes on with the rest. What agents of the simulated
- * fabric would never do is done to the SMPs between them and the manager. */
-#include "meddle.h"
+/* Nodes that move, come back changed, or answer requests in part or with errors: the manager
+ * discovers the rest and logs the problem. smp_filter.h changes the SMPs of such nodes. */
+#include "smp_filter.h"
 
 #include "base/mem.h"
 #include "subnet/partitions.h"
@@ -25,20 +24,20 @@ typedef bool meddler(struct bench *bench, const uint8_t *mad);
 
 struct bench {
     struct world world;
-    struct meddle meddle;
-    meddler *refuses;     /* requests that get a status for an answer … */
-    meddler *loses;       /* … or none */
-    unsigned ports_of_s2; /* as it says in NodeInfo; 0: as many as it has */
+    struct smp_filter smp_filter;
+    meddler *refuses;     /* requests that are answered with a status */
+    meddler *loses;       /* requests that are not answered */
+    unsigned ports_of_s2; /* in NodeInfo; 0: the real number */
     struct partitions rules;
-    const uint8_t *reset; /* a way of three hops to an end port that shows no LID any more, … */
-    unsigned keys;        /* … and how often it was told its partitions */
-    char said[8][256];    /* warnings and errors, the first few … */
-    unsigned count, gone; /* … and how many; nodes that are gone */
+    const uint8_t *reset; /* a path of three hops to an end port that reports no LID */
+    unsigned keys;        /* Sets of its P_Key table */
+    char said[8][256];    /* the first warnings and errors */
+    unsigned count, gone; /* their number; nodes that disappeared */
 };
 
 static bool send(void *context, uint8_t *request);
 static void receive(void *context, uint8_t *answer);
-static void hear(void *context, const struct sm_event *event);
+static void note_event(void *context, const struct sm_event *event);
 
 static struct bench *bench_open(void **state)
 {
@@ -50,31 +49,31 @@ static struct bench *bench_open(void **state)
     assert_int_equal(topology_read(&bench->world.topology, from_text("net", net, &err)), 0);
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     bench->world.fabric = fabric_new(&bench->world.topology, &options, 1);
-    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
-                                    .seat = host(&bench->world, "H0"),
-                                    .context = bench,
-                                    .send = send,
-                                    .receive = receive,
-                                    .hear = hear};
+    bench->smp_filter = (struct smp_filter){.fabric = bench->world.fabric,
+                                            .port = host(&bench->world, "H0"),
+                                            .context = bench,
+                                            .send = send,
+                                            .receive = receive,
+                                            .note_event = note_event};
     assert_int_equal(
         partitions_read(&bench->rules, from_text("rules", "Default=0x7fff: ALL=full;", &err)), 0);
     sm_config_init(&config);
     config.partitions = &bench->rules;
-    meddle_start(&bench->meddle, &config);
+    smp_filter_start(&bench->smp_filter, &config);
     return bench;
 }
 
 static struct bench *bench_up(void **state)
 {
     struct bench *bench = bench_open(state);
-    meddle_run(&bench->meddle, 1 * TIME_S);
+    smp_filter_run(&bench->smp_filter, 1 * TIME_S);
     return bench;
 }
 
 static int bench_close(void **state)
 {
     struct bench *bench = *state;
-    meddle_stop(&bench->meddle);
+    smp_filter_stop(&bench->smp_filter);
     partitions_release(&bench->rules);
     fabric_free(bench->world.fabric);
     topology_release(&bench->world.topology);
@@ -83,7 +82,7 @@ static int bench_close(void **state)
 }
 #define BENCH_TEST(test) cmocka_unit_test_teardown(test, bench_close)
 
-/* ---- between the manager and the agents ---- */
+/* ---- hooks ---- */
 
 static bool goes_to(const uint8_t *mad, unsigned hops, const uint8_t *path)
 {
@@ -114,7 +113,7 @@ static bool send(void *context, uint8_t *request)
     if (bench->loses && bench->loses(bench, request))
         return false;
     if (bench->refuses && bench->refuses(bench, request))
-        meddle_refuse(&bench->meddle, request);
+        smp_filter_refuse(&bench->smp_filter, request);
     return true;
 }
 
@@ -128,7 +127,7 @@ static void receive(void *context, uint8_t *answer)
         wire_set(answer + SMP_DATA_OFFSET, PORT_INFO_LID, 0);
 }
 
-static void hear(void *context, const struct sm_event *event)
+static void note_event(void *context, const struct sm_event *event)
 {
     struct bench *bench = context;
     bench->gone += event->kind == SM_EVENT_NODE_OUT;
@@ -141,10 +140,10 @@ static void hear(void *context, const struct sm_event *event)
 
 static void run(struct bench *bench, uint64_t duration)
 {
-    meddle_run(&bench->meddle, duration);
+    smp_filter_run(&bench->smp_filter, duration);
 }
 
-static bool has_said(const struct bench *bench, const char *text)
+static bool has_logged(const struct bench *bench, const char *text)
 {
     bool said = false;
     for (unsigned i = 0; i < bench->count && i < 8; i++)
@@ -157,10 +156,10 @@ static uint32_t node_named(const struct bench *bench, const char *name)
     return topology_find(&bench->world.topology, name);
 }
 
-/* Whether this port of a switch leads to a node with this GUID, as the manager sees it. */
+/* Whether this port of a switch is linked to a node with this GUID in the manager's subnet. */
 static bool leads_to(const struct bench *bench, uint64_t at, unsigned number, uint64_t guid)
 {
-    const struct subnet *subnet = sm_subnet(bench->meddle.sm);
+    const struct subnet *subnet = sm_subnet(bench->smp_filter.sm);
     uint32_t node = map_get(&subnet->by_guid, at);
     if (node == MAP_NONE || !subnet->nodes.items[node].present)
         return false;
@@ -176,7 +175,7 @@ static void set_node(struct bench *bench, const char *name, bool up)
     assert_int_equal(fabric_set_node(bench->world.fabric, node_named(bench, name), up, NULL), 0);
 }
 
-/* H2's adapter is unplugged and plugged in where H1 was; that it left is not heard of. */
+/* H2's adapter is moved to H1's port; the manager gets no trap about its removal. */
 static void move_h2(struct bench *bench, bool first_down)
 {
     uint32_t s2 = topology_port_index(&bench->world.topology, node_named(bench, "S2"), 1);
@@ -198,20 +197,20 @@ static void an_adapter_that_moved_is_found_at_once(void **state)
     move_h2(bench, true);
     run(bench, 2 * TIME_S);
     assert_true(leads_to(bench, 0x200001, 4, 0x100004));
-    assert_int_equal(bench->count, 0); /* it was never at two places */
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_int_equal(bench->count, 0); /* no duplicate GUID was reported */
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_active(&bench->world));
 }
 
-/* Two with one GUID: said once, and looked at by every sweep, not only by full ones. */
-static void the_second_of_two_is_found_when_the_first_has_gone(void **state)
+/* Two nodes with one GUID are logged once, and are read by every sweep, not only by full ones. */
+static void the_second_of_two_duplicates_is_found_when_the_first_is_removed(void **state)
 {
     struct bench *bench = bench_up(state);
     move_h2(bench, false);
     run(bench, 31 * TIME_S);
     assert_true(leads_to(bench, 0x200002, 3, 0x100004));
     assert_int_equal(bench->count, 1);
-    assert_true(has_said(bench, "two nodes share the GUID 0x0000000000100004"));
+    assert_true(has_logged(bench, "two nodes share the GUID 0x0000000000100004"));
     set_node(bench, "H2", false);
     run(bench, 10 * TIME_S);
     assert_true(leads_to(bench, 0x200001, 4, 0x100004));
@@ -221,7 +220,7 @@ static void the_second_of_two_is_found_when_the_first_has_gone(void **state)
 static void a_switch_comes_back_with_other_ports(void **state)
 {
     struct bench *bench = bench_up(state);
-    const struct subnet *subnet = sm_subnet(bench->meddle.sm);
+    const struct subnet *subnet = sm_subnet(bench->smp_filter.sm);
     uint32_t before = map_get(&subnet->by_guid, 0x200002);
     uint16_t lid = subnet->ports.items[subnet->nodes.items[before].first_port].lid;
     set_node(bench, "S2", false);
@@ -235,21 +234,21 @@ static void a_switch_comes_back_with_other_ports(void **state)
     assert_int_equal(subnet->nodes.items[after].port_count, 3);
     assert_int_equal(subnet->ports.items[subnet->nodes.items[after].first_port].lid, lid);
     assert_true(leads_to(bench, 0x200002, 3, 0x100004));
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_delivered(&bench->world));
 }
 
-/* Nobody saw its links go: it is known by its address that it is blank. */
-static void whoever_was_reset_is_told_everything_again(void **state)
+/* Its links did not go down: the manager detects the reset by the missing LID. */
+static void a_node_that_was_reset_is_configured_again(void **state)
 {
     struct bench *bench = bench_up(state);
     bench->reset = (const uint8_t[]){1, 1, 1}; /* S2 */
-    set_node(bench, "H2", false);              /* a reason to look */
+    set_node(bench, "H2", false);              /* causes a sweep */
     run(bench, 100 * TIME_MS);
     assert_true(bench->keys > 0);
     bench->reset = (const uint8_t[]){1, 1, 4}; /* H1 */
     bench->keys = 0;
-    run(bench, 70 * TIME_S); /* until a full sweep has been */
+    run(bench, 70 * TIME_S); /* until after a full sweep */
     assert_true(bench->keys > 0);
 }
 
@@ -261,7 +260,7 @@ static bool is_for_the_second_port(struct bench *bench, const uint8_t *mad)
     return goes_to(mad, 3, (const uint8_t[]){1, 1, 3});
 }
 
-static void the_managers_own_adapter_stays_when_its_second_port_falls_silent(void **state)
+static void the_managers_adapter_stays_when_its_second_port_is_mute(void **state)
 {
     struct bench *bench = bench_up(state);
     assert_true(leads_to(bench, 0x200001, 3, 0x100000));
@@ -275,25 +274,25 @@ static void the_managers_own_adapter_stays_when_its_second_port_falls_silent(voi
     bench->loses = NULL;
     run(bench, 15 * TIME_S);
     assert_true(leads_to(bench, 0x200001, 3, 0x100000));
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
 }
 
-static bool asks_the_second_port_for_its_settings(struct bench *bench, const uint8_t *mad)
+static bool queries_the_second_port(struct bench *bench, const uint8_t *mad)
 {
     return is_for_the_second_port(bench, mad) &&
            wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PORT_INFO;
 }
 
-/* It is met again and again, and each time in vain: less and less often. */
-static void a_port_that_tells_half_keeps_nobody_waiting(void **state)
+/* It is read again with increasing intervals. */
+static void a_port_with_missing_answers_blocks_no_other(void **state)
 {
     struct bench *bench = bench_open(state);
-    bench->loses = asks_the_second_port_for_its_settings;
+    bench->loses = queries_the_second_port;
     run(bench, 200 * TIME_S);
     unsigned quiet = 0;
     for (unsigned i = 0; i < 100; i++) {
         run(bench, 1 * TIME_S);
-        quiet += sm_is_settled(bench->meddle.sm);
+        quiet += sm_is_settled(bench->smp_filter.sm);
     }
     assert_true(quiet > 80);
 }
@@ -308,12 +307,12 @@ static bool is_a_port_of_s1(struct bench *bench, const uint8_t *mad)
            wire_get(mad, MAD_ATTRIBUTE_MODIFIER) == 4;
 }
 
-static void a_status_is_named(void **state)
+static void a_status_is_logged(void **state)
 {
     struct bench *bench = bench_open(state);
     bench->refuses = is_a_port_of_s1;
     run(bench, 1 * TIME_S);
-    assert_true(has_said(bench, "switch 0x0000000000200001 refuses PortInfo 4 (status 0x1c)"));
+    assert_true(has_logged(bench, "switch 0x0000000000200001 refuses PortInfo 4 (status 0x1c)"));
     assert_false(leads_to(bench, 0x200000, 1, 0x200001));
 }
 
@@ -324,30 +323,30 @@ static bool acknowledges_a_change_of_s1(struct bench *bench, const uint8_t *mad)
            wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_SWITCH_INFO;
 }
 
-static void a_change_that_cannot_be_acknowledged_is_seen_all_the_same(void **state)
+static void a_change_that_cannot_be_acknowledged_is_read(void **state)
 {
     struct bench *bench = bench_up(state);
     bench->refuses = acknowledges_a_change_of_s1;
     set_node(bench, "H1", false);
     run(bench, 100 * TIME_MS);
-    assert_true(has_said(bench, "does not let its port change be acknowledged (status 0x1c)"));
-    assert_true(leads_to(bench, 0x200000, 1, 0x200001));  /* it is there … */
-    assert_false(leads_to(bench, 0x200001, 4, 0x100002)); /* … and was read */
+    assert_true(has_logged(bench, "refuses to clear PortStateChange (status 0x1c)"));
+    assert_true(leads_to(bench, 0x200000, 1, 0x200001));  /* it is in the subnet */
+    assert_false(leads_to(bench, 0x200001, 4, 0x100002)); /* and was read */
     run(bench, 30 * TIME_S);
-    assert_int_equal(bench->count, 1); /* that is said once */
+    assert_int_equal(bench->count, 1); /* logged once */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(an_adapter_that_moved_is_found_at_once),
-        BENCH_TEST(the_second_of_two_is_found_when_the_first_has_gone),
+        BENCH_TEST(the_second_of_two_duplicates_is_found_when_the_first_is_removed),
         BENCH_TEST(a_switch_comes_back_with_other_ports),
-        BENCH_TEST(whoever_was_reset_is_told_everything_again),
-        BENCH_TEST(the_managers_own_adapter_stays_when_its_second_port_falls_silent),
-        BENCH_TEST(a_port_that_tells_half_keeps_nobody_waiting),
-        BENCH_TEST(a_status_is_named),
-        BENCH_TEST(a_change_that_cannot_be_acknowledged_is_seen_all_the_same),
+        BENCH_TEST(a_node_that_was_reset_is_configured_again),
+        BENCH_TEST(the_managers_adapter_stays_when_its_second_port_is_mute),
+        BENCH_TEST(a_port_with_missing_answers_blocks_no_other),
+        BENCH_TEST(a_status_is_logged),
+        BENCH_TEST(a_change_that_cannot_be_acknowledged_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

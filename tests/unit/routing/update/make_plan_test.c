@@ -218,7 +218,7 @@ static void check_plan(uint64_t seed, const char *from, const char *to, unsigned
         assert_int_equal(report.cycle.count, 0);
         assert_int_equal(report.loops, 0);
         if (waves == plan.waves.count && plan.stuck.count == 0)
-            assert_true(verify_holds(&report));
+            assert_true(verify_passes(&report));
         verify_report_release(&report);
         routes_release(&mixed);
     }
@@ -259,8 +259,8 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
     update_plan_make(&plan, &network, &ring, &tree);
     assert_int_equal(plan.updates.count, 0);
     assert_true(plan.stuck.count > 0);
-    assert_int_equal(plan.stuck_lanes, 1);
-    assert_true(plan.stuck_hops >= 4); /* half way round, and the first switch */
+    assert_int_equal(plan.stuck_vls, 1);
+    assert_true(plan.stuck_hops >= 4); /* half of the ring, and the first switch */
     update_plan_release(&plan);
     routes_release(&ring);
     routes_release(&tree);
@@ -269,7 +269,7 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
 
 /* From FERa back to PIRa packets in flight matter: the same waves without their drains are not
  * safe. */
-static void a_plan_does_not_drain_without_need(void **state)
+static void a_plan_has_no_unnecessary_drains(void **state)
 {
     unsigned with_drains = 0, unsafe_without = 0;
     (void)state;
@@ -341,7 +341,7 @@ static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
     };
     const struct {
         size_t waves, updates, stuck;
-        uint16_t lanes;
+        uint16_t vls;
     } wanted[] = {{1, 1, 1, 0x8005}, {0, 0, 0, 8}, {2, 1, 0, 0}};
     struct network network;
     (void)state;
@@ -354,7 +354,7 @@ static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
         assert_int_equal(plan.waves.count, wanted[i].waves);
         assert_int_equal(plan.updates.count, wanted[i].updates);
         assert_int_equal(plan.stuck.count, wanted[i].stuck);
-        assert_int_equal(plan.stuck_lanes, wanted[i].lanes);
+        assert_int_equal(plan.stuck_vls, wanted[i].vls);
         update_plan_write(&plan, &network, &text);
         assert_string_equal(text.data, written[i]);
         text_release(&text);
@@ -386,7 +386,7 @@ static void a_bad_plan_is_an_error_with_its_line(void **state)
     network_release(&network);
 }
 
-/* An old entry that leads over a cable from a switch to itself: packets go round there. */
+/* An old entry that leads over a cable from a switch to itself: packets loop there. */
 static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
 {
     struct network network;
@@ -402,11 +402,11 @@ static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
     network_finish(&network);
     struct routes before = compute(&network, "updn"), after = compute(&network, "updn");
     update_plan_make(&plan, &network, &before, &after);
-    assert_int_equal(plan.stuck_lanes, 0);
+    assert_int_equal(plan.stuck_vls, 0);
     update_plan_release(&plan);
     routes_set(&before, 0, 4, 2);
     update_plan_make(&plan, &network, &before, &after);
-    assert_int_equal(plan.stuck_lanes, 1);
+    assert_int_equal(plan.stuck_vls, 1);
     assert_int_equal(plan.stuck.count, 1);
     update_plan_release(&plan);
     routes_release(&before);
@@ -423,7 +423,7 @@ int main(void)
         cmocka_unit_test(every_state_of_every_plan_is_safe_after_failures),
         cmocka_unit_test(a_cycle_in_the_old_tables_is_reported_as_stuck),
         cmocka_unit_test(an_entry_that_leads_back_to_its_switch_is_a_cycle),
-        cmocka_unit_test(a_plan_does_not_drain_without_need),
+        cmocka_unit_test(a_plan_has_no_unnecessary_drains),
         cmocka_unit_test(plans_are_read_back_as_they_were_written),
         cmocka_unit_test(a_plan_may_end_with_a_hold_or_a_drain),
         cmocka_unit_test(a_bad_plan_is_an_error_with_its_line),

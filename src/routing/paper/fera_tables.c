@@ -1,11 +1,11 @@
 /* FERa's distances and tables (paper 002 section 2.3).
  *
- * FERa's rule for tables that do not look at the input port: a switch that can reach the
- * destination by going down all the way must do so, even where a route up would be shorter; all
- * others go up along a shortest such route. Ranks order the directed graph, so both distances are
- * one sweep over the edges: pure-down distances from the highest rank to the lowest (children
- * first), the others from the lowest to the highest (parents first). That is O(links) for a
- * destination, where the paper's form is O(n^2).
+ * FERa's rule for tables without regard to the input port: a switch that can reach the destination
+ * by going down all the way must do so, even where a route up would be shorter; all others go up
+ * along a shortest such route. Ranks order the directed graph, so both distances are one sweep over
+ * the edges: pure-down distances from the highest rank to the lowest (children first), the others
+ * from the lowest to the highest (parents first). That is O(links) for a destination, where the
+ * paper's form is O(n^2).
  *
  * Destinations are the switches in order of index, cut into tiles of 64. Every switch has one row
  * of 64 distances in a tile. Inner loops run over a row, which compilers turn into vector
@@ -13,11 +13,11 @@
  * not depend on each other and may be computed in parallel, and so do rows of the tables.
  *
  * With several roots some switches may have no legal route (root to root in a fat tree, for
- * example). These are strays: they send towards the nearest switch that has one. Ties go to the
+ * example). These unroutable switches send towards the nearest switch that has one. Ties go to the
  * lowest port, as in the paper, and all terminals of a switch share its route. Engines that balance
- * use next_hops.h, which is faster; this form stays with the paper's engines, whose operations are
- * counted here (engine.h) as they were when their prices were taken. */
-#include "routing/search/fera_tables.h"
+ * use next_hops.h, which is faster; this form stays with the paper's engines, since the price of
+ * their operations (engine.h) was measured with it. */
+#include "routing/paper/fera_tables.h"
 
 #include <string.h>
 
@@ -34,8 +34,8 @@ struct fera {
     uint16_t *hops;                  /* [(tile * switch_count + switch) * TILE + destination] */
 
     /* Bits of destinations, one word for each tile and switch: [tile * switch_count + switch]. */
-    uint64_t *descends; /* the route goes down all the way */
-    uint64_t *strays;   /* no legal route: `hops` counts from the nearest switch that has one */
+    uint64_t *descends;   /* the route goes down all the way */
+    uint64_t *unroutable; /* no legal route: `hops` counts from the nearest switch that has one */
     struct updown_gaps *gaps; /* by tile */
 };
 
@@ -95,13 +95,12 @@ static void sweep_up(struct fera *fera, uint32_t tile)
     }
 }
 
-/* Sends the strays of one destination, which are in `left`, ring by ring to switches with a route.
- */
-static uint64_t place_strays(struct fera *fera, uint32_t tile, uint32_t bit, uint32_t *left,
-                             uint32_t left_count)
+/* Sends the unroutable switches in `left` ring by ring towards switches that have a route. */
+static uint64_t place_unroutable(struct fera *fera, uint32_t tile, uint32_t bit, uint32_t *left,
+                                 uint32_t left_count)
 {
     const struct network *network = fera->network;
-    uint64_t *strays = fera->strays + (size_t)tile * fera->switch_count;
+    uint64_t *unroutable = fera->unroutable + (size_t)tile * fera->switch_count;
     uint64_t mask = UINT64_C(1) << bit, operations = 0;
     for (uint16_t ring = 1; left_count; ring++) {
         uint32_t kept = 0;
@@ -111,12 +110,12 @@ static uint64_t place_strays(struct fera *fera, uint32_t tile, uint32_t bit, uin
             for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
                 uint32_t to = network->edges[e].to;
                 uint16_t other = hops_row(fera, tile, to)[bit];
-                beside |= strays[to] & mask ? other < ring : other != HOPS_NONE;
+                beside |= unroutable[to] & mask ? other < ring : other != HOPS_NONE;
             }
             operations += network->first_edge[at + 1] - network->first_edge[at];
             if (beside) {
                 hops_row(fera, tile, at)[bit] = ring;
-                strays[at] |= mask;
+                unroutable[at] |= mask;
             } else {
                 left[kept++] = at;
             }
@@ -126,7 +125,7 @@ static uint64_t place_strays(struct fera *fera, uint32_t tile, uint32_t bit, uin
     return operations;
 }
 
-static uint64_t gather_strays(struct fera *fera, uint32_t tile, uint32_t destinations)
+static uint64_t gather_unroutable(struct fera *fera, uint32_t tile, uint32_t destinations)
 {
     const uint32_t *part = fera->updown->part;
     uint32_t switches = fera->switch_count, first = (fera->first_tile + tile) * TILE;
@@ -147,14 +146,14 @@ static uint64_t gather_strays(struct fera *fera, uint32_t tile, uint32_t destina
             updown_count_gap(&fera->gaps[tile], fera->network, at, first + bit);
             left[count++] = at;
         }
-        operations += switches + place_strays(fera, tile, bit, left, count);
+        operations += switches + place_unroutable(fera, tile, bit, left, count);
     }
     mem_free(reached);
     mem_free(left);
     return operations;
 }
 
-static void compute_tile(void *context, size_t index)
+static void compute_fera_tile(void *context, size_t index)
 {
     struct fera *fera = context;
     uint32_t tile = (uint32_t)index, first = (fera->first_tile + tile) * TILE;
@@ -164,8 +163,8 @@ static void compute_tile(void *context, size_t index)
         hops[i] = HOPS_NONE;
     for (uint32_t bit = 0; bit < destinations; bit++)
         hops_row(fera, tile, first + bit)[bit] = 0;
-    memset(fera->strays + (size_t)tile * fera->switch_count, 0,
-           fera->switch_count * sizeof *fera->strays);
+    memset(fera->unroutable + (size_t)tile * fera->switch_count, 0,
+           fera->switch_count * sizeof *fera->unroutable);
     fera->gaps[tile] = (struct updown_gaps){0};
     sweep_down(fera, tile);
     sweep_up(fera, tile);
@@ -173,7 +172,7 @@ static void compute_tile(void *context, size_t index)
      * more; and one row is relaxed over every edge, either down or up. */
     uint64_t rows =
         UINT64_C(5) * fera->switch_count + fera->network->first_edge[fera->switch_count];
-    engine_count(fera->routes, rows * ROW_OPERATIONS + gather_strays(fera, tile, destinations));
+    engine_count(fera->routes, rows * ROW_OPERATIONS + gather_unroutable(fera, tile, destinations));
 }
 
 /* The lowest candidate of one switch for the 64 destinations of a tile. */
@@ -191,23 +190,24 @@ static uint64_t candidate_bits(const struct fera *fera, uint32_t tile, uint32_t 
     uint64_t closer = 0;
     for (int bit = 0; bit < TILE; bit++)
         closer |= (uint64_t)((uint16_t)(theirs[bit] + 1) == mine[bit]) << bit;
-    closer &= ~fera->strays[row + at] & ~fera->strays[row + to];
+    closer &= ~fera->unroutable[row + at] & ~fera->unroutable[row + to];
     if (updown_is_up(fera->updown, at, to))
         return closer & ~fera->descends[row + at];
     return closer & fera->descends[row + at] & fera->descends[row + to];
 }
 
-/* A stray sends to the neighbour nearest to a legal route, of several to the one farthest up. */
-static uint32_t stray_edge(const struct fera *fera, uint32_t tile, uint32_t at, uint32_t bit)
+/* An unroutable switch sends to the neighbour nearest to a legal route, of several to the one
+ * farthest up. */
+static uint32_t unroutable_edge(const struct fera *fera, uint32_t tile, uint32_t at, uint32_t bit)
 {
     const struct network *network = fera->network;
-    const uint64_t *strays = fera->strays + (size_t)tile * fera->switch_count;
+    const uint64_t *unroutable = fera->unroutable + (size_t)tile * fera->switch_count;
     uint32_t best = NETWORK_NONE;
     uint16_t ring = hops_row(fera, tile, at)[bit];
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
         uint16_t hops = hops_row(fera, tile, to)[bit];
-        if (strays[to] >> bit & 1 ? hops + 1 != ring : ring != 1 || hops == HOPS_NONE)
+        if (unroutable[to] >> bit & 1 ? hops + 1 != ring : ring != 1 || hops == HOPS_NONE)
             continue;
         if (best == NETWORK_NONE ||
             fera->updown->rank[to] < fera->updown->rank[network->edges[best].to])
@@ -219,7 +219,7 @@ static uint32_t stray_edge(const struct fera *fera, uint32_t tile, uint32_t at, 
 static void find_lowest(const struct fera *fera, uint32_t tile, uint32_t at, struct lowest *lowest)
 {
     const struct network *network = fera->network;
-    uint64_t strays = fera->strays[(size_t)tile * fera->switch_count + at];
+    uint64_t unroutable = fera->unroutable[(size_t)tile * fera->switch_count + at];
     lowest->found = 0;
     lowest->operations = 0;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
@@ -229,14 +229,14 @@ static void find_lowest(const struct fera *fera, uint32_t tile, uint32_t at, str
         for (; bits; bits &= bits - 1)
             lowest->edge[__builtin_ctzll(bits)] = e;
     }
-    lowest->found |= strays;
-    for (; strays; strays &= strays - 1) {
-        unsigned bit = (unsigned)__builtin_ctzll(strays);
-        lowest->edge[bit] = stray_edge(fera, tile, at, bit);
+    lowest->found |= unroutable;
+    for (; unroutable; unroutable &= unroutable - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(unroutable);
+        lowest->edge[bit] = unroutable_edge(fera, tile, at, bit);
     }
 }
 
-static void fill_row(void *context, size_t index)
+static void fill_fera_row(void *context, size_t index)
 {
     const struct fera *fera = context;
     const struct network *network = fera->network;
@@ -276,13 +276,13 @@ void fera_fill_tables(const struct network *network, const struct updown *updown
     *gaps = (struct updown_gaps){0};
     fera.hops = arena_alloc(&fera.memory, limit * tile_bytes);
     fera.descends = arena_alloc(&fera.memory, limit * switches * sizeof *fera.descends);
-    fera.strays = arena_alloc(&fera.memory, limit * switches * sizeof *fera.strays);
+    fera.unroutable = arena_alloc(&fera.memory, limit * switches * sizeof *fera.unroutable);
     fera.gaps = arena_alloc(&fera.memory, limit * sizeof *fera.gaps);
     for (; fera.first_tile < tiles; fera.first_tile += fera.tile_count) {
         uint32_t left = tiles - fera.first_tile;
         fera.tile_count = left < limit ? left : (uint32_t)limit;
-        workers_run(options->workers, fera.tile_count, compute_tile, &fera);
-        workers_run(options->workers, switches, fill_row, &fera);
+        workers_run(options->workers, fera.tile_count, compute_fera_tile, &fera);
+        workers_run(options->workers, switches, fill_fera_row, &fera);
         for (uint32_t tile = 0; tile < fera.tile_count; tile++)
             updown_add_gaps(gaps, &fera.gaps[tile]);
     }

@@ -1,24 +1,23 @@
 /* Change detection: light sweeps and traps (paper 000, section 2.1).
  *
- * A light sweep asks every switch for its SwitchInfo: one SMP tells whether any of its ports
- * changed. Ports that did not answer a probe are asked again, and other managers are asked who is
- * master. A trap says the same sooner. Either way only the switch concerned is read again. Now and
- * then a full sweep reads every port: the change bit tells only the first who clears it, and there
- * may be another master about, or may have been. */
+ * A light sweep reads SwitchInfo of every switch, whose PortStateChange covers all its ports. It
+ * also reads ports that did not answer and SMInfo of other managers. A trap reports a change
+ * sooner. In both cases only the affected switch is read again. A periodic full sweep reads every
+ * port, because another master may have cleared PortStateChange. */
 #include "sm/internal.h"
 
 #include <string.h>
 
 struct trap_source {
-    uint64_t since; /* beginning of the window */
-    uint32_t traps; /* in it */
-    bool ignored;   /* there are too many, and that was said */
-    bool swept;     /* a sweep has read its SwitchInfo since it is present */
+    uint64_t since; /* start of the window */
+    uint32_t traps; /* received in the window */
+    bool ignored;   /* a storm was logged */
+    bool swept;     /* a sweep has read SwitchInfo of this switch since it is present */
 };
 
 struct sweeps {
-    uint64_t next;                   /* when it is due */
-    unsigned light;                  /* since the last full one */
+    uint64_t next;                   /* time of the next sweep */
+    unsigned light;                  /* light sweeps since the last full one */
     VEC(struct trap_source) sources; /* by node */
 };
 
@@ -68,7 +67,7 @@ void change_sweep(struct sm *sm)
     assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm);
     if (transactions_under_way(sm, GROUP_SWEEP) || !discovery_is_complete(sm))
-        return; /* the last one is still on its way */
+        return; /* the previous sweep is not complete */
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
     mastership_handle(sm, ON_SWEEP_BEGINS);
@@ -95,7 +94,7 @@ void change_sweep(struct sm *sm)
         if (p->manager)
             mastership_query_in_sweep(sm, port);
     }
-    /* Nobody sends a trap for the manager's own adapter, and no other node leads to it. */
+    /* No trap and no switch reports a change of the manager's own port. */
     uint32_t own = sm->subnet.own_port;
     if (own == SUBNET_NONE || !node_at(sm, port_at(sm, own)->node)->present)
         discovery_start(sm);
@@ -103,7 +102,7 @@ void change_sweep(struct sm *sm)
         discovery_read_port(sm, own);
 }
 
-/* A switch's ports changed: look at it, or at everything if that is what is wanted. */
+/* Explores the ports of a switch, or the whole subnet if so configured. */
 static void explore(struct sm *sm, uint32_t node)
 {
     discovery_refresh_switch(sm, node);
@@ -131,8 +130,8 @@ static void sweep_answered(struct sm *sm, const struct request *request)
     explore(sm, node);
 }
 
-/* An agent that sends more than TRAPS_ALLOWED traps in a window is not listened to for the rest of
- * it; sweeps still see what it has to say. */
+/* After TRAPS_ALLOWED traps of one node in a window, the rest of them is ignored; sweeps still
+ * detect its changes. */
 enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
 
 static bool is_trap_storm(struct sm *sm, uint32_t node)
@@ -143,7 +142,7 @@ static bool is_trap_storm(struct sm *sm, uint32_t node)
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
-        sm_log(sm, SM_EVENT_WARNING, "0x%016llx babbles: its traps are ignored for %d s",
+        sm_log(sm, SM_EVENT_WARNING, "trap storm from 0x%016llx: its traps are ignored for %d s",
                (unsigned long long)node_at(sm, node)->guid, TRAP_WINDOW_S);
     source->ignored = true;
     return true;
@@ -163,13 +162,13 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     sm_reply(sm, &repress);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     if (port == SUBNET_NONE) {
-        sm_log(sm, SM_EVENT_WARNING, "trap %u from LID %u, which nobody has", trap, lid);
+        sm_log(sm, SM_EVENT_WARNING, "trap %u from unknown LID %u", trap, lid);
         return;
     }
     uint32_t node = port_at(sm, port)->node;
     uint32_t peer = port_at(sm, port)->peer;
     if (trap == 128 && peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->vswitch)
-        node = port_at(sm, peer)->node; /* the LID is shared */
+        node = port_at(sm, peer)->node; /* a vSwitch shares the LID of its PF */
     const struct subnet_node *n = node_at(sm, node);
     if (is_trap_storm(sm, node))
         return;
@@ -178,7 +177,7 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     if (!n->present)
         return;
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
-        return; /* one thing after the other; what it tells of is being explored */
+        return; /* the present change explores everything */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, "switch 0x%016llx reports a port change (trap 128)",
                         (unsigned long long)n->guid);

@@ -1,5 +1,5 @@
-/* Hosts and their subnet administration on a simulated fabric: in daily life, while routes change,
- * and when managers die. */
+/* Hosts and the subnet administration on a simulated fabric: in normal operation, during reroutes,
+ * and over failovers. */
 #include "client_requests.h"
 #include "sim_world.h"
 
@@ -14,8 +14,8 @@ struct life {
     unsigned asked_in_all;
 };
 
-static void count_asks(void *context, uint64_t now, unsigned manager,
-                       const struct sm_message *message)
+static void count_reregistrations(void *context, uint64_t now, unsigned manager,
+                                  const struct sm_message *message)
 {
     struct life *life = context;
     (void)now;
@@ -46,11 +46,12 @@ static void open_life(struct life *life, bool synchronised, bool kept)
     *life = (struct life){0};
     world_open(&life->world, "today", "irregular switches=12 ports=6 hosts=10");
     life->asked = mem_zalloc(LID_UNICAST_LAST + 1, sizeof *life->asked);
-    sim_set_listener(life->world.sim, &(struct sim_listener){.context = life, .sent = count_asks});
+    sim_set_listener(life->world.sim,
+                     &(struct sim_listener){.context = life, .sent = count_reregistrations});
     sim_administration_options_init(&options);
     options.synchronised = synchronised;
     options.kept = kept;
-    sim_administer(life->world.sim, &options);
+    sim_add_administrations(life->world.sim, &options);
     struct sm_config config = life_config(5);
     settle(&life->world, host(&life->world, "H0"), &config);
     life->clients = sim_clients_new(life->world.sim, life->world.fabric);
@@ -71,8 +72,8 @@ static void answered_well(struct life *life)
 static unsigned status_of(struct life *life, uint32_t question)
 {
     answered_well(life);
-    assert_int_equal(sim_clients_question(life->clients, question)->state, SIM_ANSWERED);
-    return sim_clients_question(life->clients, question)->status;
+    assert_int_equal(sim_clients_query(life->clients, question)->state, SIM_ANSWERED);
+    return sim_clients_query(life->clients, question)->status;
 }
 
 static unsigned lid_of(const struct life *life, uint32_t port)
@@ -87,7 +88,7 @@ static struct sa_counts counts(struct life *life, unsigned manager)
     return counts;
 }
 
-/* ---- daily life ---- */
+/* ---- normal operation ---- */
 
 static void hosts_join_groups_and_leave_them(void **state)
 {
@@ -109,7 +110,7 @@ static void hosts_join_groups_and_leave_them(void **state)
     close_life(&life);
 }
 
-static void a_path_leads_to_the_host_that_was_asked_for(void **state)
+static void a_path_record_leads_to_the_destination(void **state)
 {
     (void)state;
     struct life life;
@@ -117,7 +118,7 @@ static void a_path_leads_to_the_host_that_was_asked_for(void **state)
     uint32_t to = host(&life.world, "H8");
     uint32_t question = sim_clients_path(life.clients, host(&life.world, "H2"), to);
     assert_int_equal(status_of(&life, question), STATUS_OK);
-    const uint8_t *path = sim_clients_question(life.clients, question)->answer + SA_DATA_OFFSET;
+    const uint8_t *path = sim_clients_query(life.clients, question)->answer + SA_DATA_OFFSET;
     assert_int_equal(wire_get(path, PATH_RECORD_DLID), lid_of(&life, to));
     close_life(&life);
 }
@@ -129,16 +130,16 @@ static void tables_longer_than_a_packet_come_whole(void **state)
     uint8_t mad[MAD_BYTES] = {0};
     open_life(&life, true, false);
     wire_set(mad, MAD_METHOD, METHOD_GET_TABLE);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_NODE_RECORD);
-    uint32_t question = sim_clients_ask(life.clients, host(&life.world, "H2"), mad);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NODE_RECORD);
+    uint32_t question = sim_clients_send(life.clients, host(&life.world, "H2"), mad);
     assert_int_equal(status_of(&life, question), STATUS_OK);
-    const struct sim_question *q = sim_clients_question(life.clients, question);
+    const struct sim_query *q = sim_clients_query(life.clients, question);
     size_t record = 8 * (size_t)wire_get(q->answer, SA_ATTRIBUTE_OFFSET);
     assert_int_equal((q->bytes - SA_DATA_OFFSET) / record, 12 + 10);
     close_life(&life);
 }
 
-static void subscribers_hear_of_hosts_that_go_and_come(void **state)
+static void subscribers_get_reports_of_hosts_that_leave_and_return(void **state)
 {
     (void)state;
     struct life life;
@@ -156,7 +157,7 @@ static void subscribers_hear_of_hosts_that_go_and_come(void **state)
     close_life(&life);
 }
 
-static void queries_cost_what_the_options_say(void **state)
+static void queries_take_the_configured_time(void **state)
 {
     (void)state;
     struct life life;
@@ -168,7 +169,7 @@ static void queries_cost_what_the_options_say(void **state)
                          host(&life.world, "H9"));
     answered_well(&life);
     for (uint32_t i = 0; i < QUERIES; i++) {
-        const struct sim_question *question = sim_clients_question(life.clients, i);
+        const struct sim_query *question = sim_clients_query(life.clients, i);
         assert_int_equal(question->status, STATUS_OK);
         last = question->answered > last ? question->answered : last;
     }
@@ -191,8 +192,7 @@ static uint32_t a_link_between_switches(const struct world *world)
     }
 }
 
-/* Every pair is asked for at every step, straight of the administration, as no packet of a query
- * could be sent so often. */
+/* Queries all pairs at every step, by direct calls of the administration. */
 static void every_path_is_there(struct life *life)
 {
     static const char *const names[] = {"H0", "H2", "H5", "H9"};
@@ -216,7 +216,7 @@ static void every_path_is_there(struct life *life)
         }
 }
 
-static void a_path_is_answered_at_every_step_of_a_re_route(void **state)
+static void paths_are_answered_at_every_step_of_a_reroute(void **state)
 {
     (void)state;
     struct life life;
@@ -240,19 +240,19 @@ static void a_path_is_answered_at_every_step_of_a_re_route(void **state)
         answered_well(&life);
     }
     for (uint32_t i = 0; i < asked; i++) {
-        const struct sim_question *question = sim_clients_question(life.clients, i);
+        const struct sim_query *question = sim_clients_query(life.clients, i);
         assert_int_equal(question->state, SIM_ANSWERED);
         assert_int_equal(question->status, STATUS_OK);
         assert_int_equal(wire_get(question->answer + SA_DATA_OFFSET, PATH_RECORD_DLID),
                          lid_of(&life, host(&life.world, "H9")));
     }
-    assert_true(generations >= 2); /* routes did change meanwhile */
+    assert_true(generations >= 2); /* routes changed meanwhile */
     close_life(&life);
 }
 
-/* ---- when managers die ---- */
+/* ---- failover ---- */
 
-static void register_things(struct life *life)
+static void register_clients(struct life *life)
 {
     for (unsigned i = 1; i < 9; i++) {
         char name[8] = {'H', (char)('0' + i)};
@@ -260,7 +260,8 @@ static void register_things(struct life *life)
         client_subscribe(life->clients, host(&life->world, name), 64 + i % 4);
     }
     answered_well(life);
-    assert_int_equal(life->asked_in_all, 0); /* those that came up under this manager know it */
+    assert_int_equal(life->asked_in_all,
+                     0); /* ports that came up under this manager have its LID */
 }
 
 static unsigned stand_by(struct life *life)
@@ -274,7 +275,7 @@ static unsigned stand_by(struct life *life)
     return standby;
 }
 
-static void all_are_asked_once(const struct life *life)
+static void all_are_requested_once(const struct life *life)
 {
     unsigned ports = 0;
     for (unsigned lid = 1; lid <= LID_UNICAST_LAST; lid++) {
@@ -284,12 +285,12 @@ static void all_are_asked_once(const struct life *life)
     assert_int_equal(ports, 12 + 10);
 }
 
-static void after_a_fail_over_all_is_there_and_nobody_is_asked(void **state)
+static void after_a_failover_registrations_are_known_without_reregistration(void **state)
 {
     (void)state;
     struct life life;
     open_life(&life, true, false);
-    register_things(&life);
+    register_clients(&life);
     unsigned standby = stand_by(&life);
     assert_int_equal(counts(&life, standby).subscriptions, 8);
     sim_kill_manager(life.world.sim, 0);
@@ -300,36 +301,36 @@ static void after_a_fail_over_all_is_there_and_nobody_is_asked(void **state)
     assert_int_equal(groups_find(groups, mgid)->members.count, 8);
     assert_int_equal(counts(&life, standby).subscriptions, 8);
     assert_int_equal(life.asked_in_all, 0);
-    /* And it serves. */
+    /* And it answers requests. */
     uint32_t question =
         sim_clients_path(life.clients, host(&life.world, "H2"), host(&life.world, "H3"));
     assert_int_equal(status_of(&life, question), STATUS_OK);
     close_life(&life);
 }
 
-static void a_master_that_told_its_standby_nothing_has_clients_that_are_asked_once(void **state)
+static void without_a_copy_clients_reregister_once(void **state)
 {
     (void)state;
     struct life life;
     open_life(&life, false, false);
-    register_things(&life);
+    register_clients(&life);
     unsigned standby = stand_by(&life);
     assert_int_equal(counts(&life, standby).subscriptions, 0);
     sim_kill_manager(life.world.sim, 0);
     assert_true(
         sim_run_until_settled(life.world.sim, standby, sim_now(life.world.sim) + 10 * TIME_S));
     run_for(&life.world, 5 * TIME_S);
-    all_are_asked_once(&life);
+    all_are_requested_once(&life);
     close_life(&life);
 }
 
-/* Of the hosts that were told that they have joined, how many a manager does not know of. */
-static unsigned forgotten(struct life *life, unsigned manager, uint32_t questions)
+/* The number of acknowledged members that are unknown to a manager. */
+static unsigned unknown_members(struct life *life, unsigned manager, uint32_t questions)
 {
     const struct group *group = groups_find(sa_groups(sim_sa(life->world.sim, manager)), mgid);
     unsigned count = 0;
     for (uint32_t i = 0; i < questions; i++) {
-        const struct sim_question *question = sim_clients_question(life->clients, i);
+        const struct sim_query *question = sim_clients_query(life->clients, i);
         uint64_t guid = fabric_port_guid(life->world.fabric, question->port, 0);
         if (question->state == SIM_ANSWERED && question->status == STATUS_OK)
             count += !group || !group_find_member(group, guid);
@@ -337,8 +338,8 @@ static unsigned forgotten(struct life *life, unsigned manager, uint32_t question
     return count;
 }
 
-/* One host after the other joins; the master dies a little later each time. */
-static void what_a_host_was_told_its_standby_knows_whenever_the_master_dies(void **state)
+/* Hosts join one after another; the master is killed a little later each time. */
+static void acknowledged_joins_survive_a_failover_at_any_time(void **state)
 {
     (void)state;
     unsigned answered = 0, kills = 0;
@@ -356,18 +357,18 @@ static void what_a_host_was_told_its_standby_knows_whenever_the_master_dies(void
             sim_run(life.world.sim, next < end ? next : end);
         }
         for (uint32_t i = 0; i < questions; i++)
-            answered += sim_clients_question(life.clients, i)->state == SIM_ANSWERED;
+            answered += sim_clients_query(life.clients, i)->state == SIM_ANSWERED;
         sim_kill_manager(life.world.sim, 0);
         kills++;
-        assert_int_equal(forgotten(&life, standby, questions), 0);
+        assert_int_equal(unknown_members(&life, standby, questions), 0);
         close_life(&life);
     }
     assert_true(kills > 10);
-    assert_true(answered > kills); /* some were told before the end */
+    assert_true(answered > kills); /* some were answered before the end */
 }
 
-/* It is waited for no longer than a moment, and once. */
-static void a_standby_that_died_delays_answers_only_once(void **state)
+/* Answers are delayed for a short time, and once. */
+static void a_dead_standby_delays_answers_once(void **state)
 {
     (void)state;
     struct life life;
@@ -378,14 +379,14 @@ static void a_standby_that_died_delays_answers_only_once(void **state)
         char name[8] = {'H', (char)('1' + i)};
         uint32_t number = client_join(&life.world, life.clients, host(&life.world, name), mgid);
         assert_int_equal(status_of(&life, number), STATUS_OK);
-        const struct sim_question *question = sim_clients_question(life.clients, number);
+        const struct sim_query *question = sim_clients_query(life.clients, number);
         uint64_t took = question->answered - question->asked;
         assert_true(i ? took < 1 * TIME_MS : took < 150 * TIME_MS);
     }
     close_life(&life);
 }
 
-static void start_again(struct life *life)
+static void restart(struct life *life)
 {
     struct sm_config config = life_config(5);
     sim_kill_manager(life->world.sim, 0);
@@ -395,13 +396,13 @@ static void start_again(struct life *life)
     run_for(&life->world, 5 * TIME_S);
 }
 
-static void a_manager_that_starts_again_with_its_file_asks_nobody(void **state)
+static void a_restart_with_the_file_requests_no_reregistration(void **state)
 {
     (void)state;
     struct life life;
     open_life(&life, true, true);
-    register_things(&life);
-    start_again(&life);
+    register_clients(&life);
+    restart(&life);
     const struct groups *groups = sa_groups(sim_sa(life.world.sim, 1));
     assert_int_equal(groups_find(groups, mgid)->members.count, 8);
     assert_int_equal(counts(&life, 1).subscriptions, 8);
@@ -409,15 +410,15 @@ static void a_manager_that_starts_again_with_its_file_asks_nobody(void **state)
     close_life(&life);
 }
 
-static void a_manager_that_starts_again_without_one_asks_each_once(void **state)
+static void a_restart_without_the_file_requests_one_reregistration(void **state)
 {
     (void)state;
     struct life life;
     open_life(&life, true, false);
-    register_things(&life);
-    start_again(&life);
+    register_clients(&life);
+    restart(&life);
     assert_int_equal(counts(&life, 1).subscriptions, 0);
-    all_are_asked_once(&life);
+    all_are_requested_once(&life);
     close_life(&life);
 }
 
@@ -425,17 +426,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_join_groups_and_leave_them),
-        cmocka_unit_test(a_path_leads_to_the_host_that_was_asked_for),
+        cmocka_unit_test(a_path_record_leads_to_the_destination),
         cmocka_unit_test(tables_longer_than_a_packet_come_whole),
-        cmocka_unit_test(subscribers_hear_of_hosts_that_go_and_come),
-        cmocka_unit_test(queries_cost_what_the_options_say),
-        cmocka_unit_test(a_path_is_answered_at_every_step_of_a_re_route),
-        cmocka_unit_test(after_a_fail_over_all_is_there_and_nobody_is_asked),
-        cmocka_unit_test(a_master_that_told_its_standby_nothing_has_clients_that_are_asked_once),
-        cmocka_unit_test(what_a_host_was_told_its_standby_knows_whenever_the_master_dies),
-        cmocka_unit_test(a_standby_that_died_delays_answers_only_once),
-        cmocka_unit_test(a_manager_that_starts_again_with_its_file_asks_nobody),
-        cmocka_unit_test(a_manager_that_starts_again_without_one_asks_each_once),
+        cmocka_unit_test(subscribers_get_reports_of_hosts_that_leave_and_return),
+        cmocka_unit_test(queries_take_the_configured_time),
+        cmocka_unit_test(paths_are_answered_at_every_step_of_a_reroute),
+        cmocka_unit_test(after_a_failover_registrations_are_known_without_reregistration),
+        cmocka_unit_test(without_a_copy_clients_reregister_once),
+        cmocka_unit_test(acknowledged_joins_survive_a_failover_at_any_time),
+        cmocka_unit_test(a_dead_standby_delays_answers_once),
+        cmocka_unit_test(a_restart_with_the_file_requests_no_reregistration),
+        cmocka_unit_test(a_restart_without_the_file_requests_one_reregistration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What people and programs read. */
+/* The record of a run as text and as JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +15,9 @@ static struct run_record make_story(void)
 {
     struct run_record record = {
         .file = "x.weft", .seed = 3, .end = 2 * TIME_S, .hash = 0xabc, .switches = 2};
-    run_record_tell(&record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
-                    "fail switch %s", "S15");
-    run_record_tell(
+    run_record_add_event(&record, RUN_RECORD_ACTION, 60 * TIME_S + 100 * TIME_MS, "scenario",
+                         "fail switch %s", "S15");
+    run_record_add_event(
         &record, RUN_RECORD_ALARM, 61 * TIME_S, "a name that is longer than the column for it",
         "a long text that must go on in the next line because a terminal has only eighty "
         "columns, and perhaps even in the one after that");
@@ -95,20 +95,20 @@ static void count_alarms(void *context, const struct run_record_event *event)
     *(unsigned *)context += event->kind == RUN_RECORD_ALARM && strcmp(event->text, "3 left") == 0;
 }
 
-static void listeners_hear_of_events_as_they_come(void **state)
+static void listeners_receive_events_in_order(void **state)
 {
     unsigned alarms = 0;
     struct run_record record = {.tell = count_alarms, .context = &alarms};
     (void)state;
-    run_record_tell(&record, RUN_RECORD_EVENT, 0, "S1", "3 left");
+    run_record_add_event(&record, RUN_RECORD_EVENT, 0, "S1", "3 left");
     assert_int_equal(alarms, 0);
-    run_record_tell(&record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
+    run_record_add_event(&record, RUN_RECORD_ALARM, 0, "S1", "%d left", 3);
     assert_int_equal(alarms, 1);
     assert_int_equal(record.events.count, 2);
     run_record_release(&record);
 }
 
-static void json_has_it_all(void **state)
+static void json_has_all_data(void **state)
 {
     struct run_record record = make_story();
     struct text out = {0};
@@ -129,8 +129,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_fit_into_eighty_columns),
         cmocka_unit_test(the_summary_has_changes_checks_and_the_trace),
-        cmocka_unit_test(listeners_hear_of_events_as_they_come),
-        cmocka_unit_test(json_has_it_all),
+        cmocka_unit_test(listeners_receive_events_in_order),
+        cmocka_unit_test(json_has_all_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

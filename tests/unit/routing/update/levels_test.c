@@ -1,5 +1,5 @@
-/* Updates of layered routes: every lane stays free of circles, in every state on the way, while
- * lanes are held, and when sources change to new service levels.
+/* Updates of layered routes: every VL stays free of cycles, in every state of the update, while VLs
+ * are held, and when sources change to new service levels.
  *
  * WEFT_FULL=1 takes all random networks and all links; otherwise a slice of them. */
 #include "networks.h"
@@ -27,9 +27,9 @@ static uint64_t step(uint64_t otherwise)
     return getenv("WEFT_FULL") ? 1 : otherwise;
 }
 
-static struct routes compute_with(const struct network *network, const char *engine, unsigned lanes)
+static struct routes compute_with(const struct network *network, const char *engine, unsigned vls)
 {
-    struct engine_options options = {.max_vls = (uint8_t)lanes};
+    struct engine_options options = {.max_vls = (uint8_t)vls};
     struct routes routes;
     struct err err = {0};
     if (engine_find(engine)->compute(network, &options, &routes, &err))
@@ -71,7 +71,7 @@ static bool is_safe(const struct network *network, const struct routes *before,
     return safe;
 }
 
-/* ---- states on the way, judged by the check of plain routes, which knows nothing of plans ---- */
+/* ---- states of an update, checked by the check of plain routes, without the plan ---- */
 
 static void apply(const struct table_update *update, const struct routes *after,
                   struct routes *mixed)
@@ -90,9 +90,9 @@ static bool sends(const struct network *network, const struct routes *mixed, uin
            (!to_switch || network_terminal_count(network, at) > 0);
 }
 
-/* Entries that nobody's packets use do not count: those between switches without terminals, and of
- * held lanes. They may lead into loops, which the check would count as a cycle. */
-static void assert_no_circle(const struct network *network, const struct routes *mixed)
+/* Entries that no packets use do not count: those between switches without terminals, and of held
+ * VLs. They may lead into loops, which the check would count as a cycle. */
+static void assert_no_cycle(const struct network *network, const struct routes *mixed)
 {
     struct routes used = *mixed;
     struct verify_report report;
@@ -137,11 +137,11 @@ static void copy_old(struct routes *mixed, const struct network *network,
         }
 }
 
-/* Packets of held lanes are gone: they go to a lane that does not exist. */
-static void hold_lanes(struct routes *mixed, uint16_t lanes)
+/* Packets of held VLs are gone: they get a VL that does not exist. */
+static void hold_vls(struct routes *mixed, uint16_t vls)
 {
     for (size_t i = 0; i < (size_t)mixed->switch_count * mixed->stride; i++)
-        if (lanes >> mixed->service_levels[i] & 1)
+        if (vls >> mixed->service_levels[i] & 1)
             mixed->service_levels[i] = NOWHERE;
 }
 
@@ -157,17 +157,17 @@ static void check_states(const struct network *network, const struct routes *bef
         for (uint32_t i = item->first; i < item->first + item->count; i++) {
             apply(&plan->updates.items[i], after, &mixed);
             if (rng_below(&rng, item->count) == 0)
-                assert_no_circle(network, &mixed); /* in the middle of a wave */
+                assert_no_cycle(network, &mixed); /* in the middle of a wave */
         }
-        assert_no_circle(network, &mixed);
+        assert_no_cycle(network, &mixed);
     }
-    if (plan->stuck_lanes)
+    if (plan->stuck_vls)
         assert_true(routes_longest(&mixed, network) <= plan->stuck_hops);
-    hold_lanes(&mixed, plan->stuck_lanes);
+    hold_vls(&mixed, plan->stuck_vls);
     for (size_t i = plan->stuck.count; i-- > 0;) {
         apply(&plan->stuck.items[i], after, &mixed);
         if (i == 0 || rng_below(&rng, plan->stuck.count) == 0)
-            assert_no_circle(network, &mixed);
+            assert_no_cycle(network, &mixed);
     }
     assert_int_equal(routes_compare(&mixed, after).entries, 0);
     routes_release(&mixed);
@@ -175,25 +175,25 @@ static void check_states(const struct network *network, const struct routes *bef
 
 /* ---- plans ---- */
 
-/* What came of many updates. */
+/* Sums over many updates. */
 struct outcome {
-    unsigned plans, holds, lanes, drained_last, with_drains, unsafe_without_drains;
+    unsigned plans, holds, vls, drained_last, with_drains, unsafe_without_drains;
     unsigned with_first, unsafe_without_first;
     uint64_t changed, stuck;
 };
 
-/* Every lane that is held has to be. */
+/* Every VL that is held must be held. */
 static void check_lanes(const struct network *network, const struct routes *before,
                         const struct routes *after, struct update_plan *plan)
 {
-    uint16_t lanes = plan->stuck_lanes;
-    for (unsigned lane = 0; lane < 16; lane++) {
-        if (!(lanes >> lane & 1))
+    uint16_t vls = plan->stuck_vls;
+    for (unsigned vl = 0; vl < 16; vl++) {
+        if (!(vls >> vl & 1))
             continue;
-        plan->stuck_lanes = lanes & (uint16_t) ~(1u << lane);
+        plan->stuck_vls = vls & (uint16_t) ~(1u << vl);
         assert_false(is_safe(network, before, after, plan));
     }
-    plan->stuck_lanes = lanes;
+    plan->stuck_vls = vls;
 }
 
 /* A last drain, before new service levels, is necessary, too. */
@@ -205,7 +205,7 @@ static void check_drains(const struct network *network, const struct routes *bef
     if (waves && plan->waves.items[waves - 1].count == 0) {
         outcome->drained_last++;
         assert_true(plan->waves.items[waves - 1].drain);
-        assert_int_equal(plan->stuck_lanes, 0);
+        assert_int_equal(plan->stuck_vls, 0);
         plan->waves.count--;
         assert_false(is_safe(network, before, after, plan));
         plan->waves.count++;
@@ -247,13 +247,13 @@ static void check_plan(const struct network *network, const struct routes *befor
     if (plan->first_levels)
         middle.service_levels = plan->first_levels;
     assert_true(is_safe(network, before, after, plan));
-    assert_true(plan->stuck_lanes || !plan->stuck.count);
+    assert_true(plan->stuck_vls || !plan->stuck.count);
     check_first(network, before, after, plan, outcome);
     check_states(network, &middle, after, plan);
     check_lanes(network, before, after, plan);
     outcome->plans++;
-    outcome->holds += plan->stuck_lanes != 0;
-    outcome->lanes += (unsigned)__builtin_popcount(plan->stuck_lanes);
+    outcome->holds += plan->stuck_vls != 0;
+    outcome->vls += (unsigned)__builtin_popcount(plan->stuck_vls);
     outcome->changed += routes_compare(before, after).entries;
     for (size_t i = 0; i < plan->stuck.count; i++)
         outcome->stuck += plan->stuck.items[i].lid_count;
@@ -265,14 +265,14 @@ static void assert_proved(const struct network *network, const struct routes *ro
     struct verify_report report;
     verify_routes(network, routes, &(struct verify_options){.reversible = routes->reversible},
                   &report);
-    assert_true(verify_holds(&report));
+    assert_true(verify_passes(&report));
     verify_report_release(&report);
 }
 
-/* Everything computed anew, with the engine's service levels, with old ones where possible, and
- * with some that change first. */
+/* All tables computed again, with the engine's service levels, with old ones where possible, and
+ * with first levels. */
 struct outcomes {
-    struct outcome own, kept, eased;
+    struct outcome own, kept, moved_first;
 };
 
 static void check_update(const struct network *whole, const struct network *broken,
@@ -292,7 +292,7 @@ static void check_update(const struct network *whole, const struct network *brok
     update_plan_make_with_levels(&plan, broken, &before, &again);
     assert_proved(broken, &again);
     assert_int_equal(again.vls, after.vls);
-    check_plan(broken, &before, &again, &plan, &outcomes->eased);
+    check_plan(broken, &before, &again, &plan, &outcomes->moved_first);
     update_plan_release(&plan);
     routes_release(&before);
     routes_release(&after);
@@ -316,33 +316,33 @@ static void lose_links(const char *kind, const char *word, const char *engine, u
     network_release(&whole);
 }
 
-static void a_torus_that_lost_a_link_goes_on_on_some_lanes(void **state)
+static void traffic_of_a_torus_that_lost_a_link_continues_on_some_vls(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ENGINES; k++) {
         struct outcomes all = {0};
         lose_links("torus", "dims=5x5", engines[k], step(7), &all);
         assert_true(all.kept.plans >= 7);
-        assert_true(all.kept.lanes * 3 < all.kept.plans * 8 * 2); /* of eight, for each */
-        assert_true(all.kept.lanes * 5 < all.own.lanes * 4);
+        assert_true(all.kept.vls * 3 < all.kept.plans * 8 * 2); /* of eight, for each */
+        assert_true(all.kept.vls * 5 < all.own.vls * 4);
         assert_true(all.kept.stuck * 5 < all.kept.changed);
     }
 }
 
-static void and_on_nearly_all_if_levels_change_first(void **state)
+static void traffic_continues_on_nearly_all_vls_if_levels_change_first(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ENGINES; k++) {
         struct outcomes all = {0};
         lose_links("torus", "dims=5x5", engines[k], step(11), &all);
         assert_true(all.kept.holds * 3 >= all.kept.plans * 2);
-        assert_true(all.eased.lanes * 10 <= all.kept.lanes);
-        assert_true(all.eased.with_first > 0);
-        assert_int_equal(all.eased.unsafe_without_first, all.eased.with_first);
+        assert_true(all.moved_first.vls * 10 <= all.kept.vls);
+        assert_true(all.moved_first.with_first > 0);
+        assert_int_equal(all.moved_first.unsafe_without_first, all.moved_first.with_first);
     }
 }
 
-static void a_small_torus_seldom_has_to_be_held(void **state)
+static void a_small_torus_seldom_needs_a_hold(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ENGINES; k++) {
@@ -350,11 +350,11 @@ static void a_small_torus_seldom_has_to_be_held(void **state)
         lose_links("torus", "dims=4x4", engines[k], step(3), &all);
         assert_true(all.kept.plans >= 10);
         assert_true(all.kept.holds * 2 <= all.kept.plans);
-        assert_int_equal(all.eased.holds, 0);
+        assert_int_equal(all.moved_first.holds, 0);
     }
 }
 
-static void a_ring_that_lost_a_link_is_never_held(void **state)
+static void a_ring_that_lost_a_link_never_needs_a_hold(void **state)
 {
     static const char *const sizes[] = {"switches=5", "switches=6", "switches=9"};
     (void)state;
@@ -362,20 +362,20 @@ static void a_ring_that_lost_a_link_is_never_held(void **state)
         for (size_t k = 0; k < ENGINES; k++) {
             struct outcomes all = {0};
             lose_links("ring", sizes[i], engines[k], 1, &all);
-            assert_int_equal(all.kept.holds + all.eased.holds, 0);
+            assert_int_equal(all.kept.holds + all.moved_first.holds, 0);
         }
 }
 
-static void an_irregular_network_is_held_on_fewer_lanes(void **state)
+static void an_irregular_network_is_held_on_fewer_vls(void **state)
 {
     struct outcomes all = {0};
     (void)state;
     lose_links("irregular", "switches=48", "dfsssp", step(13), &all);
     assert_true(all.kept.plans >= 5);
-    assert_true(all.eased.lanes * 2 < all.kept.lanes);
+    assert_true(all.moved_first.vls * 2 < all.kept.vls);
 }
 
-static void every_lane_is_safe_on_random_networks_after_failures(void **state)
+static void every_vl_is_safe_on_random_networks_after_failures(void **state)
 {
     struct outcomes all = {0};
     (void)state;
@@ -394,15 +394,15 @@ static void every_lane_is_safe_on_random_networks_after_failures(void **state)
     }
     print_message("%u plans: %u holds of %u lanes with the engines' levels, %u of %u with old "
                   "ones, %u of %u if some change first\n",
-                  all.kept.plans, all.own.holds, all.own.lanes, all.kept.holds, all.kept.lanes,
-                  all.eased.holds, all.eased.lanes);
-    assert_true(all.kept.lanes < all.own.lanes && all.kept.holds < all.own.holds);
-    assert_true(all.eased.lanes < all.kept.lanes && all.eased.holds < all.kept.holds);
+                  all.kept.plans, all.own.holds, all.own.vls, all.kept.holds, all.kept.vls,
+                  all.moved_first.holds, all.moved_first.vls);
+    assert_true(all.kept.vls < all.own.vls && all.kept.holds < all.own.holds);
+    assert_true(all.moved_first.vls < all.kept.vls && all.moved_first.holds < all.kept.holds);
     assert_true(all.kept.drained_last + all.own.drained_last > 0);
     assert_true(all.kept.with_drains > 0);
     /* The planner may take a packet to be where it cannot be; but that is rare. */
     assert_true(all.kept.unsafe_without_drains * 50 >= all.kept.with_drains * 49);
-    assert_true(all.eased.with_first > 0);
+    assert_true(all.moved_first.with_first > 0);
 }
 
 /* The same tables, each with levels that are right, but not both at once: sources have to stop in
@@ -427,14 +427,14 @@ static void levels_that_change_on_a_ring_need_a_hold(void **state)
     transition_report_release(&report);
     update_plan_make(&plan, &network, &before, &after);
     assert_int_equal(plan.updates.count + plan.stuck.count + plan.waves.count, 0);
-    assert_int_equal(plan.stuck_lanes, 3);
+    assert_int_equal(plan.stuck_vls, 3);
     assert_int_equal(plan.stuck_hops, 4);
     assert_true(is_safe(&network, &before, &after, &plan));
     update_plan_release(&plan);
     assert_true(update_plan_keep_levels(&network, &before, &after));
     assert_true(is_safe(&network, &before, &after, &nothing));
     /* A hold does not help if the new levels themselves are wrong. */
-    nothing.stuck_lanes = 3;
+    nothing.stuck_vls = 3;
     memset(after.service_levels, 0, (size_t)after.switch_count * after.stride);
     assert_false(is_safe(&network, &before, &after, &nothing));
     routes_release(&before);
@@ -443,7 +443,7 @@ static void levels_that_change_on_a_ring_need_a_hold(void **state)
 }
 
 /* The same, if they are to change first. */
-static void first_levels_that_close_a_circle_are_found(void **state)
+static void first_levels_that_close_a_cycle_are_found(void **state)
 {
     struct network network;
     struct update_plan plan = {0};
@@ -467,8 +467,8 @@ static void first_levels_that_close_a_circle_are_found(void **state)
     network_release(&network);
 }
 
-/* Old levels all on one lane: as if there were no others. */
-static void a_plan_from_one_lane_is_what_it_is_without_levels(void **state)
+/* All old levels on one VL: as if there were no others. */
+static void a_plan_from_one_vl_is_the_plan_without_levels(void **state)
 {
     struct network network;
     struct update_plan with, without;
@@ -492,9 +492,8 @@ static void a_plan_from_one_lane_is_what_it_is_without_levels(void **state)
     network_release(&network);
 }
 
-/* From one lane to several all old traffic is on lane 0; if nobody knows where it is, it may be on
- * any. */
-static void without_old_levels_all_lanes_that_may_be_in_use_are_held(void **state)
+/* From one VL to several all old packets are on VL 0; if their VL is unknown, it may be any. */
+static void without_old_levels_all_vls_that_may_be_in_use_are_held(void **state)
 {
     const char *dims = "dims=5x5";
     struct network network;
@@ -502,11 +501,11 @@ static void without_old_levels_all_lanes_that_may_be_in_use_are_held(void **stat
     build_kind(&network, "torus", &dims, 1, 0, 1);
     struct routes before = compute(&network, "updn"), after = compute(&network, "dfsssp");
     assert_null(before.service_levels);
-    for (unsigned lanes = 1; lanes <= 15; lanes += 7) {
+    for (unsigned vls = 1; vls <= 15; vls += 7) {
         struct update_plan plan;
-        before.vls = (uint8_t)lanes;
+        before.vls = (uint8_t)vls;
         update_plan_make(&plan, &network, &before, &after);
-        assert_int_equal(plan.stuck_lanes, (1u << lanes) - 1);
+        assert_int_equal(plan.stuck_vls, (1u << vls) - 1);
         assert_true(is_safe(&network, &before, &after, &plan));
         check_lanes(&network, &before, &after, &plan);
         update_plan_release(&plan);
@@ -516,8 +515,8 @@ static void without_old_levels_all_lanes_that_may_be_in_use_are_held(void **stat
     network_release(&network);
 }
 
-/* From several lanes to one, and back to those there were. */
-static void routes_may_go_from_many_lanes_to_one(void **state)
+/* From several VLs to one, and back. */
+static void routes_may_change_from_many_vls_to_one(void **state)
 {
     const char *dims = "dims=4x4";
     struct outcome outcome = {0};
@@ -570,17 +569,17 @@ static void service_levels_are_read_back_as_they_were_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_torus_that_lost_a_link_goes_on_on_some_lanes),
-        cmocka_unit_test(and_on_nearly_all_if_levels_change_first),
-        cmocka_unit_test(a_small_torus_seldom_has_to_be_held),
-        cmocka_unit_test(a_ring_that_lost_a_link_is_never_held),
-        cmocka_unit_test(an_irregular_network_is_held_on_fewer_lanes),
-        cmocka_unit_test(every_lane_is_safe_on_random_networks_after_failures),
+        cmocka_unit_test(traffic_of_a_torus_that_lost_a_link_continues_on_some_vls),
+        cmocka_unit_test(traffic_continues_on_nearly_all_vls_if_levels_change_first),
+        cmocka_unit_test(a_small_torus_seldom_needs_a_hold),
+        cmocka_unit_test(a_ring_that_lost_a_link_never_needs_a_hold),
+        cmocka_unit_test(an_irregular_network_is_held_on_fewer_vls),
+        cmocka_unit_test(every_vl_is_safe_on_random_networks_after_failures),
         cmocka_unit_test(levels_that_change_on_a_ring_need_a_hold),
-        cmocka_unit_test(first_levels_that_close_a_circle_are_found),
-        cmocka_unit_test(a_plan_from_one_lane_is_what_it_is_without_levels),
-        cmocka_unit_test(without_old_levels_all_lanes_that_may_be_in_use_are_held),
-        cmocka_unit_test(routes_may_go_from_many_lanes_to_one),
+        cmocka_unit_test(first_levels_that_close_a_cycle_are_found),
+        cmocka_unit_test(a_plan_from_one_vl_is_the_plan_without_levels),
+        cmocka_unit_test(without_old_levels_all_vls_that_may_be_in_use_are_held),
+        cmocka_unit_test(routes_may_change_from_many_vls_to_one),
         cmocka_unit_test(service_levels_are_read_back_as_they_were_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

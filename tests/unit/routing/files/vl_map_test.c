@@ -1,8 +1,8 @@
-/* Virtual lanes: files in ibdmchk's formats, and rings that they make safe. */
+/* VLs: files in ibdmchk's formats, and rings that they make safe. */
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/files/lanes_read.h"
+#include "routing/files/vl_map_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ enum { RING = 6 };
 struct fixture {
     struct network network;
     struct routes routes;
-    struct lanes lanes;
+    struct vl_map lanes;
 };
 
 static int set_up(void **state)
@@ -27,7 +27,7 @@ static int set_up(void **state)
     struct engine_options options = {.allow_cycles = true};
     struct err err;
     build_ring(&fixture->network, RING);
-    lanes_init(&fixture->lanes, &fixture->network);
+    vl_map_init(&fixture->lanes, &fixture->network);
     *state = fixture;
     return engine_minhop.compute(&fixture->network, &options, &fixture->routes, &err);
 }
@@ -35,7 +35,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    lanes_release(&fixture->lanes);
+    vl_map_release(&fixture->lanes);
     routes_release(&fixture->routes);
     network_release(&fixture->network);
     mem_free(fixture);
@@ -70,7 +70,7 @@ static bool crosses_the_seam(const struct fixture *fixture, unsigned from, unsig
     return false;
 }
 
-/* Paths over the seam on a lane of their own: then no lane has the whole ring. */
+/* Paths over the seam on a separate VL: then no VL has the whole ring. */
 static void write_path_sl(const struct fixture *fixture, struct text *out)
 {
     for (unsigned from = 0; from < RING; from++)
@@ -81,16 +81,16 @@ static void write_path_sl(const struct fixture *fixture, struct text *out)
                         crosses_the_seam(fixture, from, to) ? 1u : 0u);
 }
 
-static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
+static void a_ring_with_a_vl_for_the_seam_cannot_deadlock(void **state)
 {
     struct fixture *fixture = *state;
     struct text text = {0};
     struct err err = {0};
     assert_true(could_deadlock(fixture));
     write_path_sl(fixture, &text);
-    assert_int_equal(lanes_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)), 0);
+    assert_int_equal(vl_map_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)), 0);
     assert_int_equal(fixture->lanes.count, 2);
-    /* Switches as sources and destinations still use SL 0 all the way round. */
+    /* Switches as sources and destinations still use SL 0 around the whole ring. */
     for (unsigned at = 0; at < RING; at++)
         fixture->network.switches.items[at].lid = 0;
     for (unsigned lid = 1; lid <= RING; lid++)
@@ -109,15 +109,16 @@ static void a_ring_with_a_lane_for_the_seam_cannot_deadlock(void **state)
         for (unsigned to = 0; to < RING; to++)
             text_printf(&text, "0x%04x : %u\n", fixture->network.terminals.items[to].lid,
                         crosses_the_seam(fixture, from, to) ? 1u : 0u);
-        assert_int_equal(lanes_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)), 0);
+        assert_int_equal(vl_map_read_path_sl(&fixture->lanes, from_text("psl", text.data, &err)),
+                         0);
     }
     assert_false(could_deadlock(fixture));
     text_release(&text);
 }
 
-/* SL2VL tables can change the lane on the way. Doing so for one hop only does not open the ring:
- * the circle goes on, over both lanes. */
-static void a_circle_over_several_lanes_is_found(void **state)
+/* SL2VL tables can change the VL on the path. A change for one hop only does not open the ring: the
+ * cycle continues over both VLs. */
+static void a_cycle_over_several_vls_is_found(void **state)
 {
     struct fixture *fixture = *state;
     struct text text = {0};
@@ -135,9 +136,9 @@ static void a_circle_over_several_lanes_is_found(void **state)
             }
         }
     }
-    assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text.data, &err)), 0);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 0), 1);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 3, 1, 0), 0);
+    assert_int_equal(vl_map_read_sl2vl(&fixture->lanes, from_text("slvl", text.data, &err)), 0);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, 2, 1, 0), 1);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, 3, 1, 0), 0);
     struct verify_options options = {.lanes = &fixture->lanes};
     verify_routes(&fixture->network, &fixture->routes, &options, &report);
     assert_int_equal(report.cycle.count, RING);
@@ -156,22 +157,22 @@ static void the_second_form_of_sl2vl_means_the_same(void **state)
                   "Switch 0x00000000000000a0, base LID 1, \"ring0\"\n"
                   "in out : 0 1 2\n"
                   "2 1 : 1 0 3 2 4 5 6 7 0 0 0 0 0 0 0 15\n";
-    assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 0), 1);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 2), 3);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, 1, 15), LANES_DISCARD);
-    assert_int_equal(lanes_vl(&fixture->lanes, 1, 2, 1, 5), 5);
+    assert_int_equal(vl_map_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, 2, 1, 0), 1);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, 2, 1, 2), 3);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, 2, 1, 15), VL_MAP_DISCARD);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 1, 2, 1, 5), 5);
     assert_int_equal(fixture->lanes.count, 8);
 }
 
-static void what_has_no_way_out_takes_no_lane(void **state)
+static void packets_to_missing_ports_use_no_vl(void **state)
 {
     struct fixture *fixture = *state;
     struct err err = {0};
     char text[] = "0xa0 2 1 0x10 0x10 0x10 0x10 0x10 0x10 0x10 0x10\n";
-    assert_int_equal(lanes_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, 2, PORT_NONE, 0), LANES_DISCARD);
-    assert_int_equal(lanes_vl(&fixture->lanes, 0, PORT_NONE, 1, 0), LANES_DISCARD);
+    assert_int_equal(vl_map_read_sl2vl(&fixture->lanes, from_text("slvl", text, &err)), 0);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, 2, PORT_NONE, 0), VL_MAP_DISCARD);
+    assert_int_equal(vl_map_vl(&fixture->lanes, 0, PORT_NONE, 1, 0), VL_MAP_DISCARD);
     struct verify_report report;
     routes_row(&fixture->routes, 0)[fixture->network.terminals.items[2].lid] = PORT_NONE;
     verify_routes(&fixture->network, &fixture->routes,
@@ -198,8 +199,8 @@ static void bad_lines_are_errors_with_their_number(void **state)
         char text[128];
         struct err err = {0};
         snprintf(text, sizeof text, "%s", bad[i].text);
-        int rc = bad[i].sl2vl ? lanes_read_sl2vl(&fixture->lanes, from_text("f", text, &err))
-                              : lanes_read_path_sl(&fixture->lanes, from_text("f", text, &err));
+        int rc = bad[i].sl2vl ? vl_map_read_sl2vl(&fixture->lanes, from_text("f", text, &err))
+                              : vl_map_read_path_sl(&fixture->lanes, from_text("f", text, &err));
         assert_true(rc < 0);
         assert_int_equal(err.line, 2);
     }
@@ -208,11 +209,11 @@ static void bad_lines_are_errors_with_their_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_ring_with_a_lane_for_the_seam_cannot_deadlock, set_up,
+        cmocka_unit_test_setup_teardown(a_ring_with_a_vl_for_the_seam_cannot_deadlock, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_circle_over_several_lanes_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cycle_over_several_vls_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_form_of_sl2vl_means_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_has_no_way_out_takes_no_lane, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(packets_to_missing_ports_use_no_vl, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_lines_are_errors_with_their_number, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "routing/engines/engine_list.h"
+#include "routing/engines/engine_fallback.h"
 
 #include "base/nearest.h"
 #include "base/text.h"
@@ -73,19 +73,19 @@ int engine_list_compute(const struct engine_list *list, const struct network *ne
 {
     struct engine_options tried = *options;
     struct text history = {0};
-    uint64_t in_vain = 0;
+    uint64_t operations_before = 0;
     struct err reason = {0};
     int rc = -EINVAL;
     *routes = (struct routes){0};
     for (size_t i = 0; i < list->count; i++) {
-        tried.leave_proof = options->leave_proof && i + 1 == list->count;
+        tried.caller_verifies = options->caller_verifies && i + 1 == list->count;
         rc = list->items[i]->compute(network, &tried, routes, &reason);
-        routes->operations += in_vain;
+        routes->operations += operations_before;
         if (chosen)
             *chosen = list->items[i];
         if (!engine_refused(rc))
             break;
-        in_vain = routes->operations;
+        operations_before = routes->operations;
         const char *name = list->items[i]->name, *why = reason.message;
         size_t length = strlen(name);
         if (strncmp(why, name, length) == 0 && strncmp(why + length, ": ", 2) == 0)

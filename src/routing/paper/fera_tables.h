@@ -1,6 +1,6 @@
 /* FERa's forwarding tables: of the shortest legal routes the one by the lowest port. */
-#ifndef WEFT_ROUTING_SEARCH_FERA_TABLES_H
-#define WEFT_ROUTING_SEARCH_FERA_TABLES_H
+#ifndef WEFT_ROUTING_PAPER_FERA_TABLES_H
+#define WEFT_ROUTING_PAPER_FERA_TABLES_H
 
 #include "routing/engine/engine.h"
 #include "routing/search/updown.h"

@@ -1,4 +1,4 @@
-/* Playing: time, order, and what the story says afterwards. */
+/* Runs of scenarios: time, order, and the record. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,14 +12,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the command line says over the file: settings, and a seed unless it is 0. */
+/* Settings of the command line, and a seed unless it is 0. */
 struct line {
     const char *settings[4];
     uint64_t seed;
 };
 
-static int play(const char *text, const struct line *line, struct run_record *record,
-                struct err *err)
+static int run_text(const char *text, const struct line *line, struct run_record *record,
+                    struct err *err)
 {
     struct scenario scenario;
     int status = scenario_read_text(&scenario, "x.weft", text, strlen(text), err);
@@ -35,13 +35,13 @@ static int play(const char *text, const struct line *line, struct run_record *re
     return status;
 }
 
-static struct run_record play_well(const char *text)
+static struct run_record run_ok(const char *text)
 {
     struct line options = {0};
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    if (play(text, &options, &record, &err) != 0)
+    if (run_text(text, &options, &record, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
     return record;
 }
@@ -52,7 +52,7 @@ static void assert_refused(const char *text, const char *expected)
     struct run_record record = {0};
     struct err err = {0};
     char message[1024];
-    assert_int_equal(play(text, &options, &record, &err), -EINVAL);
+    assert_int_equal(run_text(text, &options, &record, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (strncmp(message, expected, strlen(expected)) != 0)
         fail_msg("it is refused with: %s", message);
@@ -69,7 +69,7 @@ static const struct run_record_event *find_event(const struct run_record *record
     return NULL;
 }
 
-/* 1: it holds, 0: it does not, -1: there is none. */
+/* 1: the check holds, 0: it does not, -1: there is none. */
 static int outcome(const struct run_record *record, size_t index)
 {
     if (!record->checks.items || index >= record->checks.count)
@@ -85,11 +85,11 @@ static unsigned line_of(const struct run_record *record, size_t index)
 
 #define NET "topology figure1\nsm S1 sweep 1s\n"
 
-static void actions_happen_at_their_time_in_order(void **state)
+static void actions_are_applied_at_their_time_in_order(void **state)
 {
     struct run_record record =
-        play_well(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
-                      "run 4s\nafter 500ms fail switch S9\nrun 5s\n");
+        run_ok(NET "at 3s fail link S2 2\nat 2s flap S3 4\nat 3s reroute S1\n"
+                   "run 4s\nafter 500ms fail switch S9\nrun 5s\n");
     (void)state;
     size_t seen = 0;
     static const struct {
@@ -113,7 +113,7 @@ static void actions_happen_at_their_time_in_order(void **state)
 
 static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
 {
-    struct run_record record = play_well(NET "run until settled\ncheck in-order\n");
+    struct run_record record = run_ok(NET "run until settled\ncheck in-order\n");
     (void)state;
     assert_int_equal(run_record_failures(&record), 0);
     assert_true(record.end < 100 * TIME_MS);
@@ -126,12 +126,12 @@ static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
     run_record_release(&record);
 }
 
-static void a_fault_that_nobody_noticed_is_not_settled(void **state)
+static void an_undetected_fault_is_not_settled(void **state)
 {
     struct run_record record =
-        play_well("topology figure1\nset traps no\nsm S1 sweep 10s\n"
-                  "run until settled\nrun 5s\nfail link S2 2\nrun until settled\n"
-                  "check in-order\ncheck time-to-settle >= 4s\n");
+        run_ok("topology figure1\nset traps no\nsm S1 sweep 10s\n"
+               "run until settled\nrun 5s\nfail link S2 2\nrun until settled\n"
+               "check in-order\ncheck time-to-settle >= 4s\n");
     (void)state;
     assert_int_equal(run_record_failures(&record), 0);
     assert_true(record.end > 10 * TIME_S); /* the sweep found it */
@@ -140,7 +140,7 @@ static void a_fault_that_nobody_noticed_is_not_settled(void **state)
 
 static void a_run_that_does_not_settle_in_time_is_a_failed_check(void **state)
 {
-    struct run_record record = play_well(NET "drop 100%\nrun until settled limit 3s\n");
+    struct run_record record = run_ok(NET "drop 100%\nrun until settled limit 3s\n");
     (void)state;
     assert_int_equal(record.checks.count, 1);
     assert_int_equal(run_record_failures(&record), 1);
@@ -150,7 +150,7 @@ static void a_run_that_does_not_settle_in_time_is_a_failed_check(void **state)
 
 static void a_check_that_fails_does_not_end_the_run(void **state)
 {
-    struct run_record record = play_well(NET "check settled\nrun until settled\ncheck settled\n");
+    struct run_record record = run_ok(NET "check settled\nrun until settled\ncheck settled\n");
     (void)state;
     assert_int_equal(record.checks.count, 2);
     assert_int_equal(outcome(&record, 0), 0);
@@ -161,8 +161,8 @@ static void a_check_that_fails_does_not_end_the_run(void **state)
 
 static void smps_are_those_of_the_last_run(void **state)
 {
-    struct run_record record = play_well(NET "run until settled\ncheck smps NodeInfo >= 15\n"
-                                             "run for 200ms\ncheck smps all == 0\n");
+    struct run_record record = run_ok(NET "run until settled\ncheck smps NodeInfo >= 15\n"
+                                          "run for 200ms\ncheck smps all == 0\n");
     (void)state;
     assert_int_equal(run_record_failures(&record), 0);
     run_record_release(&record);
@@ -171,8 +171,8 @@ static void smps_are_those_of_the_last_run(void **state)
 static void events_are_those_of_the_last_run(void **state)
 {
     struct run_record record =
-        play_well(NET "run until settled\ncheck event \"subnet up\"\n"
-                      "run for 200ms\ncheck no-event \"subnet up\"\ncheck event \"subnet up\"\n");
+        run_ok(NET "run until settled\ncheck event \"subnet up\"\n"
+                   "run for 200ms\ncheck no-event \"subnet up\"\ncheck event \"subnet up\"\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 1);
     assert_int_equal(outcome(&record, 1), 1);
@@ -180,13 +180,13 @@ static void events_are_those_of_the_last_run(void **state)
     run_record_release(&record);
 }
 
-static void a_killed_manager_is_followed_by_the_next(void **state)
+static void a_standby_replaces_a_killed_manager(void **state)
 {
     struct run_record record =
-        play_well("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
-                  "run until settled\nrun for 2s\ncheck master S1\ncheck master H7\n"
-                  "kill sm S1\nrun until settled limit 5s\ncheck master H7\n"
-                  "start sm S1\nrun for 15s\nrun until settled\ncheck master S1\n");
+        run_ok("topology figure1\nsm S1 priority 3\nsm H7 priority 1\n"
+               "run until settled\nrun for 2s\ncheck master S1\ncheck master H7\n"
+               "kill sm S1\nrun until settled limit 5s\ncheck master H7\n"
+               "start sm S1\nrun for 15s\nrun until settled\ncheck master S1\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 1);
     assert_int_equal(outcome(&record, 1), 0);
@@ -196,37 +196,37 @@ static void a_killed_manager_is_followed_by_the_next(void **state)
     run_record_release(&record);
 }
 
-static void a_manager_declared_stopped_waits_to_be_started(void **state)
+static void a_stopped_manager_waits_for_its_start(void **state)
 {
-    struct run_record record = play_well("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
-                                         "start sm S1\nrun until settled\ncheck in-order\n");
+    struct run_record record = run_ok("topology figure1\nsm S1 stopped\nrun 1s\ncheck settled\n"
+                                      "start sm S1\nrun until settled\ncheck in-order\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 0);
     assert_int_equal(outcome(&record, 1), 1);
     run_record_release(&record);
 }
 
-static void a_node_that_dies_takes_its_manager_along(void **state)
+static void a_failed_node_stops_its_manager(void **state)
 {
     struct run_record record =
-        play_well("topology figure1\nsm H4\nsm H7\nrun until settled\n"
-                  "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
+        run_ok("topology figure1\nsm H4\nsm H7\nrun until settled\n"
+               "fail node H4\nrun until settled limit 10s\ncheck master H7\n");
     (void)state;
-    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 goes with it");
+    find_event(&record, RUN_RECORD_ACTION, "the manager at H4 stops with it");
     assert_int_equal(run_record_failures(&record), 0);
     run_record_release(&record);
 }
 
-static void the_command_line_goes_before_the_file(void **state)
+static void the_command_line_overrides_the_file(void **state)
 {
     struct line options = {{"sm.engine=pira", "preset=today", "topology.switches=5", "mtu=1024"},
                            9};
     struct run_record record = {0};
     struct err err = {0};
     (void)state;
-    assert_int_equal(play("topology ring switches=3\nseed 4\nset mtu 2048\nset sm engine fera\n"
-                          "sm S0\nrun until settled\n",
-                          &options, &record, &err),
+    assert_int_equal(run_text("topology ring switches=3\nseed 4\nset mtu 2048\nset sm engine fera\n"
+                              "sm S0\nrun until settled\n",
+                              &options, &record, &err),
                      0);
     assert_int_equal(record.seed, 9);
     assert_int_equal(record.switches, 5);
@@ -234,12 +234,12 @@ static void the_command_line_goes_before_the_file(void **state)
     run_record_release(&record);
 }
 
-static void attributes_go_by_pattern(void **state)
+static void attributes_apply_to_patterns_of_nodes(void **state)
 {
-    struct run_record record = play_well("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
-                                         "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
-                                         "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
-                                         "check event \"trap 128\"\n");
+    struct run_record record = run_ok("topology figure1\nset S[23] traps no\nsm S1 sweep 10s\n"
+                                      "run until settled\nrun 5s\nfail link S2 4\nrun for 2s\n"
+                                      "check no-event \"trap 128\"\nfail link S5 3\nrun for 2s\n"
+                                      "check event \"trap 128\"\n");
     (void)state;
     assert_int_equal(outcome(&record, 0), 1);
     assert_int_equal(outcome(&record, 1), 1);
@@ -255,13 +255,13 @@ static void wrong_settings_of_the_command_line_are_refused(void **state)
         struct line options = {.settings = {wrong[i]}};
         struct run_record record = {0};
         struct err err = {0};
-        if (play("topology ring\nsm S0\n", &options, &record, &err) != -EINVAL)
+        if (run_text("topology ring\nsm S0\n", &options, &record, &err) != -EINVAL)
             fail_msg("%s is taken", wrong[i]);
         run_record_release(&record);
     }
 }
 
-static void names_and_values_are_checked_before_anything_happens(void **state)
+static void names_and_values_are_checked_before_the_run(void **state)
 {
     (void)state;
     assert_refused("run 1s\n", "x.weft: no 'topology' statement");
@@ -272,7 +272,7 @@ static void names_and_values_are_checked_before_anything_happens(void **state)
     assert_refused("topology figure1\nsm S11\n",
                    "x.weft:2:4: 'S11' is no node of this fabric; did you mean 'S1'?");
     assert_refused("topology figure1\nsm S1:2\n",
-                   "x.weft:2:4: a manager sits at port 0 of a switch");
+                   "x.weft:2:4: a manager runs at port 0 of a switch");
     assert_refused("topology figure1\nsm S1\nsm S1\n", "x.weft:3:4: there is a manager at 'S1'");
     assert_refused("topology figure1\nsm S1 windwo 3\n",
                    "x.weft:2:7: 'windwo' is no setting of a manager; did you mean 'window'?");
@@ -287,17 +287,17 @@ static void names_and_values_are_checked_before_anything_happens(void **state)
     assert_refused("topology figure1\nfail link S1 4\n",
                    "x.weft:2:14: nothing is connected to port 4");
     assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is no switch");
-    assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: no manager sits at 'S2'");
+    assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: there is no manager at 'S2'");
     assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
 }
 
-static void times_that_are_over_are_refused(void **state)
+static void past_times_are_refused(void **state)
 {
     (void)state;
-    assert_refused(NET "run 2s\nat 1s flap S1 1\n",
-                   "x.weft:4:4: 1s is over: the run is at 2s already");
-    assert_refused(NET "run 2s\nrun 1s\n", "x.weft:4:5: 1s is over: the run is at 2s already");
-    assert_refused(NET "at 3s flap S1 1\nrun 2s\n", "x.weft:3:1: no 'run' comes to this time");
+    assert_refused(NET "run 2s\nat 1s flap S1 1\n", "x.weft:4:4: 1s has passed: the run is at 2s");
+    assert_refused(NET "run 2s\nrun 1s\n", "x.weft:4:5: 1s has passed: the run is at 2s");
+    assert_refused(NET "at 3s flap S1 1\nrun 2s\n",
+                   "x.weft:3:1: no 'run' statement reaches this time");
     assert_refused("topology figure1\nrun 8000000s\nrun for 8000000s\n",
                    "x.weft:3:5: a run lasts 100 days");
     assert_refused(NET "run 1s\nkill sm S1\nkill sm S1\n",
@@ -307,12 +307,12 @@ static void times_that_are_over_are_refused(void **state)
 static void the_same_seed_gives_the_same_trace(void **state)
 {
     static const char text[] = NET "drop 3%\nrun until settled limit 20s\n";
-    struct run_record first = play_well(text), second = play_well(text);
+    struct run_record first = run_ok(text), second = run_ok(text);
     struct line options = {.seed = 2};
     struct run_record other = {0};
     struct err err = {0};
     (void)state;
-    assert_int_equal(play(text, &options, &other, &err), 0);
+    assert_int_equal(run_text(text, &options, &other, &err), 0);
     assert_true(first.lost > 0);
     assert_true(first.hash == second.hash);
     assert_true(first.hash != other.hash);
@@ -324,21 +324,21 @@ static void the_same_seed_gives_the_same_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(actions_happen_at_their_time_in_order),
+        cmocka_unit_test(actions_are_applied_at_their_time_in_order),
         cmocka_unit_test(a_run_until_settled_ends_when_the_fabric_is_up),
-        cmocka_unit_test(a_fault_that_nobody_noticed_is_not_settled),
+        cmocka_unit_test(an_undetected_fault_is_not_settled),
         cmocka_unit_test(a_run_that_does_not_settle_in_time_is_a_failed_check),
         cmocka_unit_test(a_check_that_fails_does_not_end_the_run),
         cmocka_unit_test(smps_are_those_of_the_last_run),
         cmocka_unit_test(events_are_those_of_the_last_run),
-        cmocka_unit_test(a_killed_manager_is_followed_by_the_next),
-        cmocka_unit_test(a_manager_declared_stopped_waits_to_be_started),
-        cmocka_unit_test(a_node_that_dies_takes_its_manager_along),
-        cmocka_unit_test(the_command_line_goes_before_the_file),
-        cmocka_unit_test(attributes_go_by_pattern),
+        cmocka_unit_test(a_standby_replaces_a_killed_manager),
+        cmocka_unit_test(a_stopped_manager_waits_for_its_start),
+        cmocka_unit_test(a_failed_node_stops_its_manager),
+        cmocka_unit_test(the_command_line_overrides_the_file),
+        cmocka_unit_test(attributes_apply_to_patterns_of_nodes),
         cmocka_unit_test(wrong_settings_of_the_command_line_are_refused),
-        cmocka_unit_test(names_and_values_are_checked_before_anything_happens),
-        cmocka_unit_test(times_that_are_over_are_refused),
+        cmocka_unit_test(names_and_values_are_checked_before_the_run),
+        cmocka_unit_test(past_times_are_refused),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

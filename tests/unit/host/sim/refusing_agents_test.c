@@ -1,7 +1,6 @@
-/* Agents that do not do what they are told: the rest of the subnet comes up, the manager does not
- * repeat itself, and they are asked again by sweeps, once each. What agents of the simulated fabric
- * would never do is done to the SMPs between them and the manager. */
-#include "meddle.h"
+/* Agents that refuse or ignore Sets: the rest of the subnet comes up, the problem is logged once,
+ * and each sweep repeats the request once. smp_filter.h changes the SMPs of such agents. */
+#include "smp_filter.h"
 
 #include "base/mem.h"
 
@@ -9,31 +8,31 @@
 
 enum how {
     OBEYS,
-    REFUSES,      /* answers a Set with a status and stays as it is */
-    IGNORES,      /* answers a Set as if it had been a Get */
-    SAYS_CHANGED, /* PortStateChange is never cleared */
-    SILENT,       /* does not answer a Set */
+    REFUSES,                 /* answers a Set with a status and stays as it is */
+    IGNORES,                 /* answers a Set as if it had been a Get */
+    KEEPS_PORT_STATE_CHANGE, /* PortStateChange is never cleared */
+    SILENT,                  /* does not answer a Set */
 };
 
 struct bench {
     struct world world;
-    struct meddle meddle;
+    struct smp_filter smp_filter;
     struct sm_config config;
     struct partitions rules;
     enum how how;
-    uint32_t node;                /* that is stubborn … */
-    unsigned attribute, modifier; /* … about this */
+    uint32_t node;                /* the agent */
+    unsigned attribute, modifier; /* the attribute it refuses */
     unsigned asked;               /* Sets that it got */
     unsigned warnings, errors, ups;
 };
 
 static bool send(void *context, uint8_t *request);
 static void receive(void *context, uint8_t *answer);
-static void hear(void *context, const struct sm_event *event);
+static void note_event(void *context, const struct sm_event *event);
 
-/* A manager that has not started yet; switches have tables of so many entries. */
+/* Prepares a manager; switches have tables of `entries` entries. */
 static struct bench *bench_open(void **state, unsigned entries, const char *fabric,
-                                const char *seat)
+                                const char *port)
 {
     struct bench *bench = *state = mem_zalloc(1, sizeof *bench);
     struct fabric_options options;
@@ -42,12 +41,12 @@ static struct bench *bench_open(void **state, unsigned entries, const char *fabr
     world_open_with(&bench->world, &options, fabric);
     sm_config_init(&bench->config);
     bench->config.sweep_ns = 1 * NS_PER_S;
-    bench->meddle = (struct meddle){.fabric = bench->world.fabric,
-                                    .seat = host(&bench->world, seat),
-                                    .context = bench,
-                                    .send = send,
-                                    .receive = receive,
-                                    .hear = hear};
+    bench->smp_filter = (struct smp_filter){.fabric = bench->world.fabric,
+                                            .port = host(&bench->world, port),
+                                            .context = bench,
+                                            .send = send,
+                                            .receive = receive,
+                                            .note_event = note_event};
     return bench;
 }
 
@@ -58,13 +57,13 @@ static struct bench *bench_open_figure_1(void **state)
 
 static void bench_start(struct bench *bench)
 {
-    meddle_start(&bench->meddle, &bench->config);
+    smp_filter_start(&bench->smp_filter, &bench->config);
 }
 
 static int bench_close(void **state)
 {
     struct bench *bench = *state;
-    meddle_stop(&bench->meddle);
+    smp_filter_stop(&bench->smp_filter);
     partitions_release(&bench->rules);
     world_close(&bench->world);
     mem_free(bench);
@@ -72,7 +71,7 @@ static int bench_close(void **state)
 }
 #define BENCH_TEST(test) cmocka_unit_test_teardown(test, bench_close)
 
-static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsigned attribute,
+static void make_refusing(struct bench *bench, enum how how, uint32_t port, unsigned attribute,
                           unsigned modifier)
 {
     bench->how = how;
@@ -82,12 +81,12 @@ static void make_stubborn(struct bench *bench, enum how how, uint32_t port, unsi
     bench->asked = 0;
 }
 
-/* ---- between the manager and the agents ---- */
+/* ---- hooks ---- */
 
 static uint32_t node_behind(const struct bench *bench, const uint8_t *mad)
 {
     const struct topology *topology = &bench->world.topology;
-    uint32_t node = topology->ports.items[bench->meddle.seat].node;
+    uint32_t node = topology->ports.items[bench->smp_filter.port].node;
     for (unsigned hop = 1; hop <= wire_get(mad, SMP_HOP_COUNT); hop++) {
         unsigned number = (unsigned)wire_get_at(mad, SMP_INITIAL_PATH, hop);
         uint32_t peer = topology->ports.items[topology_port_index(topology, node, number)].peer;
@@ -113,7 +112,7 @@ static bool send(void *context, uint8_t *request)
         return true;
     bench->asked++;
     if (bench->how == REFUSES)
-        meddle_refuse(&bench->meddle, request);
+        smp_filter_refuse(&bench->smp_filter, request);
     else if (bench->how == IGNORES)
         wire_set(request, MAD_METHOD, METHOD_GET);
     return bench->how != SILENT;
@@ -122,11 +121,11 @@ static bool send(void *context, uint8_t *request)
 static void receive(void *context, uint8_t *answer)
 {
     const struct bench *bench = context;
-    if (bench->how == SAYS_CHANGED && is_concerned(bench, answer))
+    if (bench->how == KEEPS_PORT_STATE_CHANGE && is_concerned(bench, answer))
         wire_set(answer + SMP_DATA_OFFSET, SWITCH_INFO_PORT_STATE_CHANGE, 1);
 }
 
-static void hear(void *context, const struct sm_event *event)
+static void note_event(void *context, const struct sm_event *event)
 {
     struct bench *bench = context;
     bench->warnings += event->kind == SM_EVENT_WARNING;
@@ -136,18 +135,18 @@ static void hear(void *context, const struct sm_event *event)
 
 static void run(struct bench *bench, uint64_t duration)
 {
-    meddle_run(&bench->meddle, duration);
+    smp_filter_run(&bench->smp_filter, duration);
 }
 
-/* Figure 1, half a second after a manager started that S3 is stubborn against. */
+/* Figure 1, half a second after the start of a manager; S3 refuses. */
 static struct bench *bench_up_against(void **state, enum how how, unsigned attribute,
                                       unsigned modifier)
 {
     struct bench *bench = bench_open_figure_1(state);
-    make_stubborn(bench, how, host(&bench->world, "S3"), attribute, modifier);
+    make_refusing(bench, how, host(&bench->world, "S3"), attribute, modifier);
     bench_start(bench);
     run(bench, 500 * TIME_MS);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     return bench;
 }
 
@@ -163,8 +162,8 @@ static unsigned inactive_links(const struct bench *bench)
 
 /* ---- ports ---- */
 
-/* Of a link between switches: waves of tables wait for such as long as they rise. */
-static void be_stubborn_about_a_port(void **state, enum how how)
+/* Of a link between switches: table updates wait for ports that are being activated. */
+static void refuse_port_settings(void **state, enum how how)
 {
     struct bench *bench = bench_up_against(state, how, ATTRIBUTE_PORT_INFO, 1);
     uint32_t port = host(&bench->world, "S3");
@@ -173,8 +172,8 @@ static void be_stubborn_about_a_port(void **state, enum how how)
     assert_int_equal(bench->warnings, 1);
     assert_true(inactive_links(bench) <= 2); /* both ends */
     run(bench, 10 * TIME_S);
-    assert_int_equal(bench->asked, 3 + 10); /* once with each sweep … */
-    assert_int_equal(bench->warnings, 1);   /* … without a word */
+    assert_int_equal(bench->asked, 3 + 10); /* once per sweep */
+    assert_int_equal(bench->warnings, 1);   /* without a log line */
     assert_int_equal(bench->ups, 1);
 
     bench->how = OBEYS;
@@ -182,30 +181,31 @@ static void be_stubborn_about_a_port(void **state, enum how how)
     assert_true(all_active(&bench->world));
     assert_true(all_delivered(&bench->world));
 
-    make_stubborn(bench, how, port, ATTRIBUTE_PORT_INFO, 1);
+    make_refusing(bench, how, port, ATTRIBUTE_PORT_INFO, 1);
     assert_int_equal(fabric_flap_port(bench->world.fabric, port, NULL), 0);
     run(bench, 5 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(bench->ups >= 2);
     assert_true(bench->asked >= 3 && bench->asked <= 3 + 5 + 3);
     assert_int_equal(bench->warnings, 2);
 }
 
-static void a_port_that_refuses_its_settings_keeps_nobody_waiting(void **state)
+static void a_port_that_refuses_settings_blocks_no_other(void **state)
 {
-    be_stubborn_about_a_port(state, REFUSES);
+    refuse_port_settings(state, REFUSES);
 }
 
-static void a_port_that_does_not_move_keeps_nobody_waiting(void **state)
+static void a_port_that_stays_in_its_state_blocks_no_other(void **state)
 {
-    be_stubborn_about_a_port(state, IGNORES);
+    refuse_port_settings(state, IGNORES);
 }
 
 /* ---- switches ---- */
 
-static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
+static void a_switch_with_permanent_port_state_change_is_read_by_sweeps(void **state)
 {
-    struct bench *bench = bench_up_against(state, SAYS_CHANGED, ATTRIBUTE_SWITCH_INFO, 0);
+    struct bench *bench =
+        bench_up_against(state, KEEPS_PORT_STATE_CHANGE, ATTRIBUTE_SWITCH_INFO, 0);
     assert_int_equal(bench->ups, 1);
     assert_int_equal(bench->warnings, 1);
     assert_int_equal(bench->asked, 3);
@@ -215,7 +215,7 @@ static void a_switch_that_always_says_changed_is_read_by_sweeps(void **state)
     assert_int_equal(bench->warnings, 1);
 }
 
-static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
+static void a_refused_block_is_repeated_by_sweeps_and_logged_once(void **state)
 {
     struct bench *bench = bench_up_against(state, REFUSES, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
     assert_int_equal(bench->asked, 1);
@@ -230,12 +230,12 @@ static void a_refused_block_is_tried_by_sweeps_and_told_once(void **state)
     assert_true(all_delivered(&bench->world));
 }
 
-/* Other contents may be taken: they are tried at once. */
+/* A block with other contents is written at once. */
 static void a_refused_block_is_tried_when_another_is_wanted(void **state)
 {
     struct bench *bench = bench_open_figure_1(state);
     bench->config.sweep_ns = TIME_NEVER;
-    make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
+    make_refusing(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_LINEAR_FORWARDING_TABLE, 0);
     bench_start(bench);
     run(bench, 10 * TIME_S);
     assert_int_equal(bench->asked, 1);
@@ -244,23 +244,23 @@ static void a_refused_block_is_tried_when_another_is_wanted(void **state)
                     bench->world.topology.ports.items[host(&bench->world, "H15")].node, false,
                     NULL);
     run(bench, 2 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_delivered(&bench->world));
 }
 
-static void a_refused_block_of_a_random_table_keeps_no_port_waiting(void **state)
+static void a_refused_block_of_a_random_table_blocks_no_port(void **state)
 {
     struct bench *bench = bench_open(state, 0, "figure1", "H4");
-    make_stubborn(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
+    make_refusing(bench, REFUSES, host(&bench->world, "S3"), ATTRIBUTE_RANDOM_FORWARDING_TABLE, 0);
     bench_start(bench);
     run(bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->asked, 1);
     assert_int_equal(bench->errors, 1);
     assert_true(all_active(&bench->world));
 }
 
-static void refused_switch_settings_are_told_once(void **state)
+static void refused_switch_settings_are_logged_once(void **state)
 {
     struct bench *bench = bench_up_against(state, REFUSES, ATTRIBUTE_SWITCH_INFO, 0);
     assert_int_equal(bench->asked, 1);
@@ -270,19 +270,19 @@ static void refused_switch_settings_are_told_once(void **state)
 
     bench->how = OBEYS;
     run(bench, 1 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->errors, 1);
     assert_true(all_delivered(&bench->world));
 }
 
-static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
+static void a_table_that_is_too_small_is_filled_and_logged(void **state)
 {
     enum { SWITCHES = 16, ENTRIES = 64 };
     struct bench *bench =
         bench_open(state, ENTRIES, "irregular switches=16 hosts=60 ports=12", "H0");
     bench_start(bench);
     run(bench, 10 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->errors, SWITCHES);
     assert_int_equal(bench->ups, 1);
     assert_true(all_active(&bench->world));
@@ -291,25 +291,25 @@ static void a_table_that_is_too_small_is_filled_and_that_is_said(void **state)
         uint64_t lid = wire_get(fabric_port_info(bench->world.fabric, end), PORT_INFO_LID);
         unsigned top = 0;
         const uint8_t *table = fabric_linear_table(bench->world.fabric, node, &top);
-        assert_true(end == bench->meddle.seat || lid >= ENTRIES ||
-                    answers_by_lid(&bench->world, bench->meddle.seat, end));
+        assert_true(end == bench->smp_filter.port || lid >= ENTRIES ||
+                    answers_by_lid(&bench->world, bench->smp_filter.port, end));
         assert_true(!table || top == ENTRIES - 1);
     }
 }
 
 /* ---- the manager's own port ---- */
 
-static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
+static void an_unanswered_block_of_the_own_port_times_out(void **state)
 {
     static const char rules[] = "Default=0x7fff: ALL=full;\nfoo=0x0002: ALL=full;\n";
     struct bench *bench = bench_open_figure_1(state);
     struct err err = {0};
     assert_int_equal(partitions_read(&bench->rules, from_text("rules", rules, &err)), 0);
     bench->config.partitions = &bench->rules;
-    make_stubborn(bench, SILENT, bench->meddle.seat, ATTRIBUTE_P_KEY_TABLE, 0);
+    make_refusing(bench, SILENT, bench->smp_filter.port, ATTRIBUTE_P_KEY_TABLE, 0);
     bench_start(bench);
     run(bench, 30 * TIME_S);
-    assert_true(sm_is_settled(bench->meddle.sm));
+    assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_int_equal(bench->ups, 1);
     assert_int_equal(bench->warnings, 1);
     assert_int_equal(bench->asked, 1 + bench->config.retries);
@@ -319,15 +319,15 @@ static void a_silent_block_of_the_own_port_does_not_last_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BENCH_TEST(a_port_that_refuses_its_settings_keeps_nobody_waiting),
-        BENCH_TEST(a_port_that_does_not_move_keeps_nobody_waiting),
-        BENCH_TEST(a_switch_that_always_says_changed_is_read_by_sweeps),
-        BENCH_TEST(a_refused_block_is_tried_by_sweeps_and_told_once),
+        BENCH_TEST(a_port_that_refuses_settings_blocks_no_other),
+        BENCH_TEST(a_port_that_stays_in_its_state_blocks_no_other),
+        BENCH_TEST(a_switch_with_permanent_port_state_change_is_read_by_sweeps),
+        BENCH_TEST(a_refused_block_is_repeated_by_sweeps_and_logged_once),
         BENCH_TEST(a_refused_block_is_tried_when_another_is_wanted),
-        BENCH_TEST(a_refused_block_of_a_random_table_keeps_no_port_waiting),
-        BENCH_TEST(refused_switch_settings_are_told_once),
-        BENCH_TEST(a_table_that_is_too_small_is_filled_and_that_is_said),
-        BENCH_TEST(a_silent_block_of_the_own_port_does_not_last_for_ever),
+        BENCH_TEST(a_refused_block_of_a_random_table_blocks_no_port),
+        BENCH_TEST(refused_switch_settings_are_logged_once),
+        BENCH_TEST(a_table_that_is_too_small_is_filled_and_logged),
+        BENCH_TEST(an_unanswered_block_of_the_own_port_times_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Multicast beside routes on several lanes: with a lane of its own every member is reached, and
- * nothing waits in circles; on a lane that unicast uses, as many as can be are. */
+/* Multicast with unicast routes on several VLs: on its own VL a group reaches all members without a
+ * deadlock; on a VL of unicast routes it reaches as many as possible. */
 #include "client_requests.h"
 #include "sim_world.h"
 
@@ -42,7 +42,7 @@ static struct data_path find(void *context, uint32_t source, uint32_t destinatio
     return laned->path;
 }
 
-/* Sixteen switches on a ring of rings, two hosts at each, eight lanes. */
+/* A torus of sixteen switches with two hosts each and eight VLs. */
 enum { HOSTS = 32 };
 static void begin(struct laned *laned, const char *engine, unsigned lanes)
 {
@@ -56,7 +56,7 @@ static void begin(struct laned *laned, const char *engine, unsigned lanes)
     fabric_observe_data(laned->world.fabric,
                         &(struct data_observer){.context = laned, .delivered = note_delivered});
     sim_administration_options_init(&options);
-    sim_administer(laned->world.sim, &options);
+    sim_add_administrations(laned->world.sim, &options);
     sm_config_init(&config);
     config.engine = engine_find(engine);
     config.engine_options.max_vls = lanes;
@@ -82,20 +82,20 @@ static uint32_t host_number(const struct laned *laned, unsigned number)
     return host(&laned->world, name);
 }
 
-/* As IPoIB joins the broadcast group: it asks for no parameters and takes what there is. */
+/* Joins the broadcast group as IPoIB does, without parameters. */
 static uint32_t join_broadcast(struct laned *laned, uint32_t port)
 {
     enum { MGID = 1, PORT_GID = 2, JOIN_STATE = 0x10000 };
     uint8_t mad[MAD_BYTES] = {0}, *record = mad + SA_DATA_OFFSET;
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MC_MEMBER_RECORD);
     wire_set(mad, SA_COMPONENT_MASK, MGID | PORT_GID | JOIN_STATE);
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), broadcast, 16);
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     wire_set_bits(gid, 0, 64, UINT64_C(0xFE80000000000000));
     wire_set_bits(gid, 64, 64, fabric_port_guid(laned->world.fabric, port, 0));
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
-    return sim_clients_ask(laned->clients, port, mad);
+    return sim_clients_send(laned->clients, port, mad);
 }
 
 static void all_join(struct laned *laned, const uint8_t mgid[16])
@@ -109,7 +109,7 @@ static void all_join(struct laned *laned, const uint8_t mgid[16])
     }
     assert_true(sim_clients_run(laned->clients, sim_now(laned->world.sim) + TIME_S));
     for (uint32_t i = 0; i < HOSTS; i++) {
-        const struct sim_question *question = sim_clients_question(laned->clients, i);
+        const struct sim_query *question = sim_clients_query(laned->clients, i);
         assert_int_equal(question->status, STATUS_OK);
         const uint8_t *record = question->answer + SA_DATA_OFFSET;
         laned->path.dlid = (uint16_t)wire_get(record, MC_MEMBER_RECORD_MLID);
@@ -118,7 +118,7 @@ static void all_join(struct laned *laned, const uint8_t mgid[16])
     run_for(&laned->world, 100 * TIME_MS);
 }
 
-/* Of the copies that there should be, how many are missing when everybody sends to the group. */
+/* The number of missing copies when all hosts send to the group. */
 static uint64_t missing_copies(struct laned *laned)
 {
     struct err err = {0};
@@ -144,7 +144,7 @@ static uint64_t missing_copies(struct laned *laned)
     return totals.made * (HOSTS - 1) - laned->delivered;
 }
 
-static void on_a_lane_of_its_own(const char *engine, unsigned lanes)
+static void check_own_vl(const char *engine, unsigned lanes)
 {
     struct laned laned;
     begin(&laned, engine, lanes);
@@ -156,20 +156,20 @@ static void on_a_lane_of_its_own(const char *engine, unsigned lanes)
     end(&laned);
 }
 
-static void on_a_lane_of_its_own_a_group_reaches_all(void **state)
+static void on_its_own_vl_a_group_reaches_all(void **state)
 {
     (void)state;
-    on_a_lane_of_its_own("dfsssp", 4);
-    on_a_lane_of_its_own("dfsssp", 0);
-    on_a_lane_of_its_own("nue", 8);
-    on_a_lane_of_its_own("lash", 0);
-    on_a_lane_of_its_own("dfsssp", 7);
-    on_a_lane_of_its_own("lash", 7);
-    on_a_lane_of_its_own("nue", 3);
+    check_own_vl("dfsssp", 4);
+    check_own_vl("dfsssp", 0);
+    check_own_vl("nue", 8);
+    check_own_vl("lash", 0);
+    check_own_vl("dfsssp", 7);
+    check_own_vl("lash", 7);
+    check_own_vl("nue", 3);
 }
 
-/* What its maker asks for it gets, even where that leaves members out; the manager says so. */
-static void a_group_keeps_the_service_level_that_its_maker_chose(void **state)
+/* A group gets the SL of its creator, even if it does not reach all members; that is logged. */
+static void a_group_keeps_the_sl_that_its_creator_chose(void **state)
 {
     struct laned laned;
     (void)state;
@@ -181,7 +181,7 @@ static void a_group_keeps_the_service_level_that_its_maker_chose(void **state)
     end(&laned);
 }
 
-static void without_a_free_lane_the_broadcast_group_is_where_it_always_was(void **state)
+static void without_a_free_vl_the_broadcast_group_uses_the_default_sl(void **state)
 {
     struct laned laned;
     (void)state;
@@ -192,7 +192,7 @@ static void without_a_free_lane_the_broadcast_group_is_where_it_always_was(void 
     end(&laned);
 }
 
-/* How often the manager says that members are left out while all join a group of this level. */
+/* The number of warnings about unreached members while all hosts join a group with this SL. */
 static unsigned warnings_at(uint8_t sl)
 {
     struct laned laned;
@@ -200,7 +200,7 @@ static unsigned warnings_at(uint8_t sl)
     uint8_t *gid = wire_bytes(record, MC_MEMBER_RECORD_PORT_GID);
     begin(&laned, "dfsssp", 4);
     wire_set(mad, MAD_METHOD, METHOD_SET);
-    wire_set(mad, MAD_ATTRIBUTE_ID, WIRE_ID_MC_MEMBER_RECORD);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MC_MEMBER_RECORD);
     wire_set(mad, SA_COMPONENT_MASK, 0x130C7); /* as client_join() has it */
     memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), another, 16);
     wire_set_bits(gid, 0, 64, UINT64_C(0xFE80000000000000));
@@ -210,19 +210,19 @@ static unsigned warnings_at(uint8_t sl)
     for (unsigned i = 0; i < HOSTS; i++) {
         uint32_t port = host_number(&laned, i);
         wire_set_bits(gid, 64, 64, fabric_port_guid(laned.world.fabric, port, 0));
-        sim_clients_ask(laned.clients, port, mad);
+        sim_clients_send(laned.clients, port, mad);
     }
     assert_true(sim_clients_run(laned.clients, sim_now(laned.world.sim) + TIME_S));
     for (uint32_t i = 0; i < HOSTS; i++)
-        assert_int_equal(sim_clients_question(laned.clients, i)->status, STATUS_OK);
+        assert_int_equal(sim_clients_query(laned.clients, i)->status, STATUS_OK);
     run_for(&laned.world, 100 * TIME_MS);
     unsigned warnings = laned.warnings;
     end(&laned);
     return warnings;
 }
 
-/* Service levels beyond the eight lanes of a link fall on the first ones, where routes are. */
-static void a_level_beyond_the_lanes_is_not_taken_for_a_free_one(void **state)
+/* SLs beyond the eight VLs of a link map to the first VLs, which routes use. */
+static void an_sl_beyond_the_vls_does_not_count_as_free(void **state)
 {
     (void)state;
     unsigned first = warnings_at(0);
@@ -235,10 +235,10 @@ static void a_level_beyond_the_lanes_is_not_taken_for_a_free_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_a_lane_of_its_own_a_group_reaches_all),
-        cmocka_unit_test(a_group_keeps_the_service_level_that_its_maker_chose),
-        cmocka_unit_test(without_a_free_lane_the_broadcast_group_is_where_it_always_was),
-        cmocka_unit_test(a_level_beyond_the_lanes_is_not_taken_for_a_free_one),
+        cmocka_unit_test(on_its_own_vl_a_group_reaches_all),
+        cmocka_unit_test(a_group_keeps_the_sl_that_its_creator_chose),
+        cmocka_unit_test(without_a_free_vl_the_broadcast_group_uses_the_default_sl),
+        cmocka_unit_test(an_sl_beyond_the_vls_does_not_count_as_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* FERa as the seed describes it: a controlled flooding from each destination. */
-#ifndef WEFT_ROUTING_SEARCH_FLOOD_H
-#define WEFT_ROUTING_SEARCH_FLOOD_H
+/* FERa as the paper describes it: a controlled flooding from each destination. */
+#ifndef WEFT_ROUTING_PAPER_FLOOD_H
+#define WEFT_ROUTING_PAPER_FLOOD_H
 
 #include "routing/search/updown.h"
 
@@ -12,7 +12,7 @@ struct flood_entry {
 };
 struct flood_entries {
     VEC(struct flood_entry) entries;
-    uint64_t steps; /* ports looked at so far, those to terminals included */
+    uint64_t steps; /* ports examined so far, those to terminals included */
 };
 
 /* Appends the entries for one LID's owner in the order in which the flooding first visits the

@@ -1,8 +1,8 @@
-/* One question to the fabric server: connect, send a request, read the answer.
+/* Requests to the fabric server.
  *
- * There is no state here but the environment, read anew each time, so that nothing can be stale
- * after a fork or wrong in a second thread. */
-#include "ask.h"
+ * There is no state: the environment is read for each request, so that threads and forks need no
+ * care. */
+#include "client.h"
 #include "host/socket/endpoint.h"
 
 #include <errno.h>
@@ -12,32 +12,32 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-void ask_prepare(struct request *request, enum ask ask)
+void client_prepare(struct request *request, enum request_kind kind)
 {
     const char *attach = getenv(WEFT_ATTACH_VARIABLE);
     memset(request, 0, sizeof *request);
     request->magic = PROTOCOL_MAGIC;
     request->version = PROTOCOL_VERSION;
-    request->ask = ask;
+    request->kind = kind;
     if (attach)
         snprintf(request->attach, sizeof request->attach, "%s", attach);
 }
 
-/* Programs print "can't open port" without the reason: print it, but once. */
+/* Prints the reason of a failure once, since programs only print "can't open port". */
 static int connect_to_server(void)
 {
-    static bool said;
+    static bool printed;
     struct sockaddr_un address;
     int fd = endpoint_connect(NULL, &address);
-    if (fd < 0 && !said)
+    if (fd < 0 && !printed)
         fprintf(stderr, "weft: no fabric server at '%s': %s (" WEFT_SOCKET_VARIABLE " names it)\n",
                 address.sun_path, strerror(-fd));
-    said |= fd < 0;
+    printed |= fd < 0;
     return fd;
 }
 
-/* Sends the request and reads the answer; leaves the connection open. */
-static int exchange(int fd, const struct request *request, void *data, size_t size)
+/* Sends the request and reads the answer. Does not close the connection. */
+static int exchange_packets(int fd, const struct request *request, void *data, size_t size)
 {
     struct {
         struct answer answer;
@@ -63,22 +63,22 @@ static int exchange(int fd, const struct request *request, void *data, size_t si
     return packet.answer.result;
 }
 
-int ask_server(const struct request *request, void *data, size_t size)
+int client_request(const struct request *request, void *data, size_t size)
 {
     int fd = connect_to_server();
     if (fd < 0)
         return fd;
-    int result = exchange(fd, request, data, size);
+    int result = exchange_packets(fd, request, data, size);
     close(fd);
     return result;
 }
 
-int ask_stay(const struct request *request, int descriptor_flags)
+int client_connect(const struct request *request, int descriptor_flags)
 {
     int fd = connect_to_server();
     if (fd < 0)
         return fd;
-    int result = exchange(fd, request, NULL, 0);
+    int result = exchange_packets(fd, request, NULL, 0);
     if (result < 0) {
         close(fd);
         return result;
@@ -87,7 +87,7 @@ int ask_stay(const struct request *request, int descriptor_flags)
     return fd;
 }
 
-int ask_handle(int fd, uint32_t *handle)
+int client_handle(int fd, uint32_t *handle)
 {
     struct sockaddr_un address = {0};
     socklen_t length = sizeof address;

@@ -1,11 +1,11 @@
 /* Controlled flooding (paper 002 section 2.3), kept to reproduce the printed sequence of Fig. 6.
  *
- * From the destination outwards, first come first served, ports in ascending order. A visited
- * switch takes the port towards the one that visited it, unless that makes a down-up transition.
- * Later offers replace an entry if they lead down where it led up, or if they are shorter in the
- * same direction. What was flooded from the replaced entry is not recalled, so on dense networks
- * hop counts can be stale: engines use fera_tables.c, which has no such flaw. */
-#include "routing/search/flood.h"
+ * From the destination outwards, in FIFO order, ports in ascending order. A visited switch takes
+ * the port towards the one that visited it, unless that makes a down-up transition. Later offers
+ * replace an entry if they lead down where it led up, or if they are shorter in the same direction.
+ * Entries that were flooded from the replaced one stay, so on dense networks hop counts can be
+ * stale; engines use fera_tables.c, which has no such flaw. */
+#include "routing/paper/flood.h"
 
 struct flood {
     const struct network *network;

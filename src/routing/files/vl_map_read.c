@@ -1,19 +1,19 @@
-#include "routing/files/lanes_read.h"
+#include "routing/files/vl_map_read.h"
 
 #include "base/map.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-static void use_lane(struct lanes *lanes, unsigned lane)
+static void use_vl(struct vl_map *lanes, unsigned vl)
 {
-    if (lane < LANES_DISCARD && lane >= lanes->count)
-        lanes->count = lane + 1;
+    if (vl < VL_MAP_DISCARD && vl >= lanes->count)
+        lanes->count = vl + 1;
 }
 
-/* Where lines come from and where their entries go. */
+/* State of the reader. */
 struct lanes_reader {
-    struct lanes *lanes;
+    struct vl_map *lanes;
     struct line_reader *lines;
     struct map by_port, by_node; /* GUIDs to end points; of an adapter its first port */
     uint32_t current;            /* end point of the block, or NETWORK_NONE */
@@ -42,7 +42,7 @@ static bool scan_colon(char **at)
 }
 
 /* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
-static bool take_header(struct lanes_reader *reader, char *line)
+static bool read_block_header(struct lanes_reader *reader, char *line)
 {
     static const char *const kinds[] = {"Channel Adapter ", "Switch ", "Router "};
     uint64_t guid;
@@ -60,16 +60,16 @@ static bool take_header(struct lanes_reader *reader, char *line)
 
 static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid, uint64_t sl)
 {
-    struct lanes *lanes = reader->lanes;
-    if (sl >= LANES_SLS)
+    struct vl_map *lanes = reader->lanes;
+    if (sl >= VL_MAP_SLS)
         return line_reader_error(reader->lines, "a service level is 0 to 15");
     if (dlid > lanes->network->top_lid)
-        return 0; /* nobody has it */
-    uint8_t **row = &lanes->sl_rows[lanes_source_index(lanes, end_point)];
+        return 0; /* unused */
+    uint8_t **row = &lanes->sl_rows[vl_map_source_index(lanes, end_point)];
     if (!*row)
         *row = arena_alloc(&lanes->memory, lanes->network->top_lid + 1u);
     (*row)[dlid] = (uint8_t)sl;
-    use_lane(lanes, (unsigned)sl);
+    use_vl(lanes, (unsigned)sl);
     return 0;
 }
 
@@ -102,25 +102,25 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     return rc;
 }
 
-static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t in, uint64_t out,
-                     const uint8_t lanes_of_sl[LANES_SLS])
+static int put_vls(struct lanes_reader *reader, uint32_t end_point, uint64_t in, uint64_t out,
+                   const uint8_t vl_of_sl[VL_MAP_SLS])
 {
-    struct lanes *lanes = reader->lanes;
+    struct vl_map *lanes = reader->lanes;
     if (!(end_point & NETWORK_SWITCH))
-        return 0; /* an adapter's choice does not bind the switch that follows */
+        return 0; /* an adapter's VL does not affect the switch that follows */
     uint32_t at = end_point & ~NETWORK_SWITCH;
     size_t ports = lanes->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)
         return line_reader_error(reader->lines, "the switch has no such port");
     if (!lanes->vl_tables[at]) {
         uint8_t *table = lanes->vl_tables[at] =
-            arena_alloc(&lanes->memory, ports * ports * LANES_SLS);
-        for (size_t i = 0; i < ports * ports * LANES_SLS; i++)
-            table[i] = i % LANES_SLS;
+            arena_alloc(&lanes->memory, ports * ports * VL_MAP_SLS);
+        for (size_t i = 0; i < ports * ports * VL_MAP_SLS; i++)
+            table[i] = i % VL_MAP_SLS;
     }
-    memcpy(lanes->vl_tables[at] + (in * ports + out) * LANES_SLS, lanes_of_sl, LANES_SLS);
-    for (int sl = 0; sl < LANES_SLS; sl++)
-        use_lane(lanes, lanes_of_sl[sl]);
+    memcpy(lanes->vl_tables[at] + (in * ports + out) * VL_MAP_SLS, vl_of_sl, VL_MAP_SLS);
+    for (int sl = 0; sl < VL_MAP_SLS; sl++)
+        use_vl(lanes, vl_of_sl[sl]);
     return 0;
 }
 
@@ -128,43 +128,42 @@ static int put_lanes(struct lanes_reader *reader, uint32_t end_point, uint64_t i
 static int take_nibbles(struct lanes_reader *reader, char *at)
 {
     uint64_t guid, in, out, pair;
-    uint8_t lanes_of_sl[LANES_SLS];
+    uint8_t vl_of_sl[VL_MAP_SLS];
     if (!scan_unsigned(&at, 16, &guid) || !scan_unsigned(&at, 10, &in) ||
         !scan_unsigned(&at, 10, &out))
         return 0;
-    for (int sl = 0; sl < LANES_SLS; sl += 2) {
+    for (int sl = 0; sl < VL_MAP_SLS; sl += 2) {
         if (!scan_unsigned(&at, 16, &pair) || pair > 0xFF)
             return line_reader_error(reader->lines, "expected eight bytes, two lanes each");
-        lanes_of_sl[sl] = (uint8_t)(pair >> 4);
-        lanes_of_sl[sl + 1] = pair & 15;
+        vl_of_sl[sl] = (uint8_t)(pair >> 4);
+        vl_of_sl[sl + 1] = pair & 15;
     }
     uint32_t node = map_get(&reader->by_node, guid);
     if (node == NETWORK_NONE)
         return line_reader_error(reader->lines, "no node of this network has that GUID");
-    return put_lanes(reader, node, in, out, lanes_of_sl);
+    return put_vls(reader, node, in, out, vl_of_sl);
 }
 
 static int take_sl2vl(struct lanes_reader *reader, char *line)
 {
-    uint64_t in, out, lane;
-    uint8_t lanes_of_sl[LANES_SLS];
+    uint64_t in, out, vl;
+    uint8_t vl_of_sl[VL_MAP_SLS];
     char *at = line;
     if (strncmp(line, "0x", 2) == 0)
         return take_nibbles(reader, line);
     if (!isdigit((unsigned char)*line) || !scan_unsigned(&at, 10, &in) ||
         !scan_unsigned(&at, 10, &out) || !scan_colon(&at))
         return 0;
-    for (int sl = 0; sl < LANES_SLS; sl++) {
-        if (!scan_unsigned(&at, 10, &lane) || lane > 15)
+    for (int sl = 0; sl < VL_MAP_SLS; sl++) {
+        if (!scan_unsigned(&at, 10, &vl) || vl > 15)
             return line_reader_error(reader->lines, "expected 16 lanes, 0 to 15");
-        lanes_of_sl[sl] = (uint8_t)lane;
+        vl_of_sl[sl] = (uint8_t)vl;
     }
-    return reader->current == NETWORK_NONE
-               ? 0
-               : put_lanes(reader, reader->current, in, out, lanes_of_sl);
+    return reader->current == NETWORK_NONE ? 0
+                                           : put_vls(reader, reader->current, in, out, vl_of_sl);
 }
 
-static int read_lanes(struct lanes *lanes, struct line_reader *lines,
+static int read_lanes(struct vl_map *lanes, struct line_reader *lines,
                       int (*take)(struct lanes_reader *, char *))
 {
     enum { FILE_LIMIT = 1 << 30 };
@@ -180,19 +179,19 @@ static int read_lanes(struct lanes *lanes, struct line_reader *lines,
         map_add(&reader.by_node, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
     }
     while (line_reader_next_line(lines))
-        if (!take_header(&reader, lines->copy))
+        if (!read_block_header(&reader, lines->copy))
             take(&reader, lines->copy);
     map_release(&reader.by_port);
     map_release(&reader.by_node);
     return lines->status;
 }
 
-int lanes_read_path_sl(struct lanes *lanes, struct line_reader *lines)
+int vl_map_read_path_sl(struct vl_map *lanes, struct line_reader *lines)
 {
     return read_lanes(lanes, lines, take_path_sl);
 }
 
-int lanes_read_sl2vl(struct lanes *lanes, struct line_reader *lines)
+int vl_map_read_sl2vl(struct vl_map *lanes, struct line_reader *lines)
 {
     return read_lanes(lanes, lines, take_sl2vl);
 }
