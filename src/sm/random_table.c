@@ -136,8 +136,7 @@ void random_table_program(struct sm *sm, uint32_t node)
                     n->first_port, block, data);
         }
         memcpy(tables->random, wanted, bytes);
-        memcpy(tables->actual, tables->wanted, sizeof tables->actual);
-        memset(tables->known, 0xFF, sizeof tables->known);
+        discovery_store_random_table(sm, node);
     }
     mem_free(wanted);
 }

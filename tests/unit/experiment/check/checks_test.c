@@ -235,7 +235,7 @@ static uint16_t find_renamed(struct world *world, uint32_t *source, uint32_t *de
 
 static void a_missing_entry_of_a_renamed_path_is_detected(void **state)
 {
-    struct world *world = rename_destinations(state, "irregular", "switches=32");
+    struct world *world = rename_destinations(state, "irregular", "switches=40");
     uint32_t source = 0, destination = 0;
     uint16_t dlid = find_renamed(world, &source, &destination);
     struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
@@ -259,7 +259,7 @@ static void a_missing_entry_that_no_pair_uses_is_ignored(void **state)
 
 static void a_path_with_an_unassigned_lid_is_detected(void **state)
 {
-    struct world *world = rename_destinations(state, "irregular", "switches=32");
+    struct world *world = rename_destinations(state, "irregular", "switches=40");
     uint32_t source = 0, destination = 0;
     find_renamed(world, &source, &destination);
     struct sm_paths paths = sm_paths(sim_manager(world->sim, world->instances[0].manager));
