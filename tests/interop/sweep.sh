@@ -197,7 +197,7 @@ claim "what is no store is not merged" no_stores
 with_slurm() {
     sweep load.sweep --slurm --tasks 3 --store slurm.db -- --time=5 || return
     contains '^Submitted batch job' out.txt || return
-    wait_until 60 slurm_is_through || { squeue && return 1; }
+    wait_until 60 slurm_queue_is_empty || { squeue && return 1; }
     sweep merge load.slurm/task-*.db -o slurm.db && contains '^24 runs added' out.txt && same_store one.db slurm.db
 }
 text="a Slurm job array makes the store of a direct sweep"
