@@ -260,8 +260,14 @@ void qos_plan(struct sm *sm)
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
                    work->planned_activations == activations && !work->policy_changed;
-    if ((planned && work->written == all) || !(all || work->writes_sources || has_mixed_vls(sm)))
+    if (planned && work->written == all)
         return;
+    work->planned_generation = sm->subnet.generation;
+    work->planned_activations = activations;
+    if (!(all || work->writes_sources || has_mixed_vls(sm))) {
+        work->policy_changed = false;
+        return;
+    }
     update_layout(sm);
     const struct qos_layout *a = &work->layout, *b = &work->written_layout;
     bool other = a->levels != b->levels || a->stride != b->stride ||
@@ -277,8 +283,6 @@ void qos_plan(struct sm *sm)
     work->policy_changed = false;
     work->unserved = true;
     work->written_layout = work->layout;
-    work->planned_generation = sm->subnet.generation;
-    work->planned_activations = activations;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
     program_schedule(sm); /* VLHighLimit is in PortInfo */
