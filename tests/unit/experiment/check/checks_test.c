@@ -18,7 +18,7 @@ struct world {
     struct sim *sim;
     struct manager_instance instances[2];
     size_t instance_count;
-    bool silent[64];
+    bool silent[128]; /* by node */
     struct complaint complaint;
 };
 
@@ -42,6 +42,7 @@ static void make(struct world *world, const char *kind, const char *const *words
     topology_init(&world->topology);
     assert_int_equal(topology_generate(&world->topology, kind, words, count, 1, &err), 0);
     fabric_options_preset(&options, "today", &err);
+    assert_true(world->topology.nodes.count <= sizeof world->silent / sizeof *world->silent);
     world->fabric = fabric_new(&world->topology, &options, 1);
     world->sim = sim_new(world->fabric);
 }
