@@ -77,11 +77,19 @@ static bool has_fewer_vls(struct sm *sm, uint32_t port)
                wire_get(p->info, PORT_INFO_VL_CAP);
 }
 
+/* Functions have the VLs of their adapter: only the links of switches are compared. */
 static bool has_mixed_vls(struct sm *sm)
 {
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (has_fewer_vls(sm, port))
-            return true;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        if (node->kind != SUBNET_SWITCH || !node->present || node->vswitch)
+            continue;
+        for (uint32_t port = node->first_port + 1; port <= node->first_port + node->port_count;
+             port++)
+            if (has_fewer_vls(sm, port) || (port_at(sm, port)->peer != SUBNET_NONE &&
+                                            has_fewer_vls(sm, port_at(sm, port)->peer)))
+                return true;
+    }
     return false;
 }
 
