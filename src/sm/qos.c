@@ -77,20 +77,25 @@ static bool has_fewer_vls(struct sm *sm, uint32_t port)
                wire_get(p->info, PORT_INFO_VL_CAP);
 }
 
-/* Functions have the VLs of their adapter: only the links of switches are compared. */
+static bool link_has_mixed_vls(struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->peer;
+    return has_fewer_vls(sm, port) || (peer != SUBNET_NONE && has_fewer_vls(sm, peer));
+}
+
+/* Functions have the VLs of their adapter: only the links of switches are compared, and that of the
+ * manager, which may have no switch. */
 static bool has_mixed_vls(struct sm *sm)
 {
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         if (node->kind != SUBNET_SWITCH || !node->present || node->vswitch)
             continue;
-        for (uint32_t port = node->first_port + 1; port <= node->first_port + node->port_count;
-             port++)
-            if (has_fewer_vls(sm, port) || (port_at(sm, port)->peer != SUBNET_NONE &&
-                                            has_fewer_vls(sm, port_at(sm, port)->peer)))
+        for (unsigned number = 1; number <= node->port_count; number++)
+            if (link_has_mixed_vls(sm, node->first_port + number))
                 return true;
     }
-    return false;
+    return link_has_mixed_vls(sm, sm->subnet.own_port);
 }
 
 /* The fewest data VLs of any link between switches; 0: there is no such link. */
@@ -226,7 +231,7 @@ static void plan_port(struct sm *sm, uint32_t port)
         return;
     if (sm->service->written || has_fewer_vls(sm, port))
         want_maps(sm, port, &described);
-    if (sm->service->written || qos_is_source(sm, port)) {
+    if (sm->service->written || (sm->service->writes_sources && qos_is_source(sm, port))) {
         want_arbitration(sm, port, &described, false);
         want_arbitration(sm, port, &described, true);
     }
