@@ -1,10 +1,10 @@
 /* Flow control (7.9): the receiver limits how much the sender may send.
  *
- * Both ends count blocks since the link came up, modulo 4096. The sender keeps the number of blocks
- * sent (FCTBS) and the limit received (FCCL); it sends a packet only within the limit. The limit of
- * the receiver is the number of blocks received plus the room in its buffer. A flow-control packet
- * carries the limit and the FCTBS of its sender, by which the peer detects packets lost on the
- * link.
+ * Both ends count blocks of 64 bytes (CREDIT_BYTES) since the link came up, modulo 4096. The sender
+ * keeps the number of blocks sent (FCTBS) and the limit received (FCCL); it sends a packet only
+ * within the limit. The limit of the receiver is the number of blocks received plus the room in its
+ * buffer. A flow-control packet carries the limit and the FCTBS of its sender, by which the peer
+ * detects packets lost on the link.
  *
  * Real links repeat these packets all the time. The simulation sends a limit when it has grown by a
  * quarter of the buffer, or at all if the sender may have credits for less than half of the buffer

@@ -90,7 +90,7 @@ struct output_vl {
 /* The VL arbitration tables of a port (7.6.9), without empty entries. Ports with the same tables
  * share one copy. */
 struct arbiter_tables {
-    uint8_t count[2]; /* entries; [0] low, [1] high priority */
+    uint16_t count[2]; /* entries; [0] low, [1] high priority */
     uint8_t vl[2][ARBITER_ENTRIES];
     uint8_t weight[2][ARBITER_ENTRIES];
     uint16_t lanes[2];         /* VLs with an entry */

@@ -367,6 +367,12 @@ const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, u
     return sma_linear_table(sma);
 }
 
+unsigned fabric_route(const struct fabric *fabric, uint32_t node, unsigned lid)
+{
+    assert(node < fabric->node_count && fabric->nodes[node].is_switch);
+    return sma_route_unicast(&fabric->nodes[node].sma, lid);
+}
+
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index)
 {
     assert(port < fabric->port_count);

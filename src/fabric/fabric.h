@@ -72,6 +72,8 @@ unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_k
 unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key);
 /* The live LFT of a switch up to and including *top; NULL if it has none. */
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top);
+/* The output port of a switch for a LID, by its linear or random table; 0xFF: it drops packets. */
+unsigned fabric_route(const struct fabric *fabric, uint32_t node, unsigned lid);
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index);
 
 /* Faults, by port or node index. All take effect at the present network time. */

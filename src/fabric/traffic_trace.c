@@ -8,6 +8,7 @@
 
 #include "base/line_reader.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -79,6 +80,7 @@ int traffic_read_trace(struct traffic *traffic, const char *path, struct err *er
         vec_release(&read.trace);
         return reader->status;
     }
+    assert(read.trace.items);
     qsort(read.trace.items, read.trace.count, sizeof *read.trace.items, compare_entries);
     vec_release(&traffic->trace);
     traffic->trace = read.trace;

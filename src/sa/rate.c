@@ -46,8 +46,8 @@ unsigned rate_order(unsigned code)
 uint8_t rate_below(unsigned code)
 {
     uint8_t below = 0;
-    for (uint8_t other = RATE_LOWEST; other < RATE_COUNT; other++)
+    for (unsigned other = RATE_LOWEST; other < RATE_COUNT; other++)
         if (megabits[other] < rate_order(code) && megabits[other] > rate_order(below))
-            below = other;
+            below = (uint8_t)other;
     return below;
 }

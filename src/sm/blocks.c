@@ -14,9 +14,9 @@ static request_outcome block_accepted, block_refused, block_unanswered;
         .answered = block_accepted, .refused = block_refused, .unanswered = block_unanswered       \
     }
 static const struct request_kind set_block[BLOCK_KINDS] = {
-    [BLOCK_PARTITIONS] = SET_BLOCK("partitions", ATTRIBUTE_P_KEY_TABLE),
-    [BLOCK_SL2VL] = SET_BLOCK("lanes", ATTRIBUTE_SL2VL_TABLE),
-    [BLOCK_ARBITRATION] = SET_BLOCK("arbitration", ATTRIBUTE_VL_ARBITRATION_TABLE),
+    [BLOCK_PARTITIONS] = SET_BLOCK("P_Key table", ATTRIBUTE_P_KEY_TABLE),
+    [BLOCK_SL2VL] = SET_BLOCK("SL-to-VL table", ATTRIBUTE_SL2VL_TABLE),
+    [BLOCK_ARBITRATION] = SET_BLOCK("VL arbitration table", ATTRIBUTE_VL_ARBITRATION_TABLE),
     [BLOCK_MULTICAST] = SET_BLOCK("multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE),
 };
 

@@ -223,7 +223,7 @@ void sm_expire(struct sm *sm, uint64_t now)
     mastership_expire(sm);
     standby_copy_expire(sm);
     if (sm_state(sm) == SM_MASTER && sm->now >= sweep_deadline(sm)) {
-        repair_job_rebalance(sm);
+        plan_rebalance(sm);
         change_sweep(sm);
     }
     distribute_expire(sm);

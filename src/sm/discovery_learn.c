@@ -118,6 +118,15 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
     standby_copy_discard_routes(sm);
 }
 
+/* The ports by LID of a random table are stored when its blocks are sent; a block that gets no
+ * response is unknown again. */
+void discovery_store_random_table(struct sm *sm, uint32_t node)
+{
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    memcpy(tables->actual, tables->wanted, sizeof tables->actual);
+    memset(tables->known, 0xFF, sizeof tables->known);
+}
+
 void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data)
 {
     struct subnet_tables *tables = node_at(sm, node)->tables;

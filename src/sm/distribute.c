@@ -57,6 +57,14 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
             tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
 }
 
+void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry)
+{
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    tables->wanted[entry->lid] = entry->port;
+    if (tables->wanted_top < entry->lid)
+        tables->wanted_top = entry->lid;
+}
+
 /* A switch keeps its entries until their wave; unknown blocks are written at once. */
 static void want_actual(struct sm *sm)
 {
@@ -108,26 +116,6 @@ static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
     sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
     quiesce_begin(sm, lanes);
-}
-
-/* Sources change to the plan's first service levels while the old tables are in force, which is
- * safe together (routing/update/make_plan.h). Maps switches of the plan's job to those in force. */
-static void use_first_levels(struct sm *sm)
-{
-    const struct sm_job *job = plan_current(sm);
-    struct routes *routes = &plan_serving(sm)->routes;
-    uint32_t stride = job->before.stride < routes->stride ? job->before.stride : routes->stride;
-    struct map by_node = {0};
-    for (uint32_t at = 0; at < job->nodes.count; at++)
-        map_add(&by_node, job->nodes.items[at], at);
-    for (uint32_t at = 0; at < plan_serving(sm)->nodes.count; at++) {
-        uint32_t place = map_get(&by_node, plan_serving(sm)->nodes.items[at]);
-        if (place != MAP_NONE)
-            memcpy(routes->service_levels + (size_t)at * routes->stride,
-                   job->plan.first_levels + (size_t)place * job->before.stride, stride);
-    }
-    map_release(&by_node);
-    plan_paths_changed(sm);
 }
 
 /* Static: one Set to every port of every switch, to Init or to Active. */
@@ -186,14 +174,14 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
     if (job->mode == SM_STATIC)
-        return EVENT_TO_STOP;
+        return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
         d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->has_before)
         d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
     else
-        return EVENT_TO_ALL;
-    return d->quiesced_early ? EVENT_TO_QUIESCE : EVENT_TO_WAVES;
+        return EVENT_DECIDED_ALL;
+    return d->quiesced_early ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_WAVES;
 }
 
 enum reconfigure_event distribute_write_wanted(struct sm *sm)
@@ -246,7 +234,7 @@ enum reconfigure_event distribute_next_wave(struct sm *sm)
     const struct update_plan *plan = &plan_current(sm)->plan;
     if (plan->first_levels && !d->levels_in_use) {
         d->levels_in_use = true;
-        use_first_levels(sm);
+        plan_use_first_levels(sm);
         drain(sm, plan->first_hops);
         return EVENT_NONE;
     }
@@ -272,8 +260,8 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
         return distribute_write_wanted(sm);
     }
     if (plan->stuck.count || plan->stuck_vls)
-        return quiesce_is_possible(sm, &why_not) ? EVENT_TO_QUIESCE : EVENT_TO_DROP;
-    return EVENT_TO_ALL;
+        return quiesce_is_possible(sm, &why_not) ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_DROP;
+    return EVENT_DECIDED_ALL;
 }
 
 /* Stops the VLs that carry packets without a safe order. */
@@ -313,13 +301,13 @@ enum reconfigure_event distribute_drain(struct sm *sm)
 
 enum reconfigure_event distribute_drain_quiesced(struct sm *sm)
 {
-    return quiesce_was_refused(sm) ? EVENT_TO_DROP : distribute_drain(sm);
+    return quiesce_was_refused(sm) ? EVENT_DECIDED_DROP : distribute_drain(sm);
 }
 
 enum reconfigure_event distribute_check_quiesced(struct sm *sm)
 {
     sm->distribution->drained = false;
-    return quiesce_was_refused(sm) ? EVENT_TO_DROP : EVENT_TO_ALL;
+    return quiesce_was_refused(sm) ? EVENT_DECIDED_DROP : EVENT_DECIDED_ALL;
 }
 
 /* All tables are written, and the fabric is empty. */

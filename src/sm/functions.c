@@ -142,7 +142,7 @@ static void function_refused(struct sm *sm, const struct request *request)
 {
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
-    function->outcome = FUNCTION_REFUSED;
+    functions_end_order(function, FUNCTION_REFUSED);
     if (!function->held)
         discovery_avoid_port(sm, socket, true);
     sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its settings (status 0x%x)",
@@ -161,8 +161,7 @@ static void function_set(struct sm *sm, const struct request *request)
     uint32_t socket = request->about.function.socket;
     struct virtual_function *function = functions_at(&sm->subnet, socket);
     bool was_up = function_is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
-    function->outcome = FUNCTION_DONE;
-    function->evicted = false;
+    functions_end_order(function, FUNCTION_DONE);
     learn_function(sm, socket, request->answer);
     /* vswitch changes the routes itself: sm_addresses_moved(). */
     if (function->held && planned)
@@ -176,14 +175,14 @@ static void function_set(struct sm *sm, const struct request *request)
 
 static void function_unanswered(struct sm *sm, const struct request *request)
 {
-    functions_at(&sm->subnet, request->about.function.socket)->outcome = FUNCTION_LOST;
+    functions_end_order(functions_at(&sm->subnet, request->about.function.socket), FUNCTION_LOST);
 }
 
 void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome)
 {
     struct virtual_function *function = functions_of_port(&sm->subnet, port);
     if (function && function->order == ORDER_KEYS)
-        function->outcome = outcome;
+        functions_end_order(function, outcome);
 }
 
 void functions_requests_dropped(struct sm *sm)
@@ -194,7 +193,7 @@ void functions_requests_dropped(struct sm *sm)
         struct virtual_function *function = &functions->rows.items[i];
         function->writing = false;
         if (function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING)
-            function->outcome = FUNCTION_LOST;
+            functions_end_order(function, FUNCTION_LOST);
     }
 }
 

@@ -99,6 +99,7 @@ void discovery_forget_description(struct sm *sm, uint32_t node);
 void discovery_forget_tables(struct sm *sm, uint32_t node);
 /* A block of a switch's forwarding table; NULL: it is not known. */
 void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data);
+void discovery_store_random_table(struct sm *sm, uint32_t node);
 void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info); /* PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *info);
 void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
@@ -117,6 +118,8 @@ struct sm_job *plan_serving(const struct sm *sm);
 struct sm_job *plan_next_job(struct sm *sm); /* for the host; NULL: none */
 uint64_t plan_paths_generation(const struct sm *sm);
 void plan_paths_changed(struct sm *sm); /* the result of sm_paths() changed */
+void plan_use_first_levels(struct sm *sm);
+void plan_edit_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
 /* Queues a job for the host; returns its number. */
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason);
@@ -132,17 +135,17 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
                         enum plan_reason reason);
 int repair_job_run(struct sm_job *job, struct err *err);
-bool repair_job_learn(struct repair_state *state, const struct network *network,
-                      const struct dependency_graph *graph, struct verify_report *report,
-                      const uint32_t *ranks);
-void repair_job_rebalance(struct sm *sm); /* starts a change if repairs have unbalanced links */
-bool repair_job_is_gain(struct sm *sm, const struct sm_job *job);
+void repair_job_set_state(struct sm_job *job, const struct dependency_graph *graph,
+                          struct verify_report *report, const uint32_t *ranks);
+void plan_rebalance(struct sm *sm); /* starts a change if repairs have unbalanced links */
+bool plan_is_improvement(struct sm *sm, const struct sm_job *job);
 
 /* distribute.c */
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
 reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quiesced;
+void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry);
 reconfigure_action distribute_check_quiesced, distribute_write_all, distribute_write_wanted;
 reconfigure_action distribute_stop_ports, distribute_start_ports;
 /* EVENT_NONE until all wanted entries are confirmed and drains are over. */

@@ -5,6 +5,8 @@
  * order of updates; distribute.c makes its tables wanted. */
 #include "routing/check/verify.h"
 #include "sm/internal.h"
+
+#include "base/bitset.h"
 #include "vswitch/model/terminals.h"
 
 #include <errno.h>
@@ -201,6 +203,77 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     return job->number;
 }
 
+/* Sources change to the plan's first service levels while the old tables are in force, which is
+ * safe together (routing/update/make_plan.h). Maps switches of the plan's job to those in force. */
+void plan_use_first_levels(struct sm *sm)
+{
+    const struct sm_job *job = plan_current(sm);
+    struct routes *routes = &plan_serving(sm)->routes;
+    uint32_t stride = job->before.stride < routes->stride ? job->before.stride : routes->stride;
+    struct map by_node = {0};
+    for (uint32_t at = 0; at < job->nodes.count; at++)
+        map_add(&by_node, job->nodes.items[at], at);
+    for (uint32_t at = 0; at < plan_serving(sm)->nodes.count; at++) {
+        uint32_t place = map_get(&by_node, plan_serving(sm)->nodes.items[at]);
+        if (place != MAP_NONE)
+            memcpy(routes->service_levels + (size_t)at * routes->stride,
+                   job->plan.first_levels + (size_t)place * job->before.stride, stride);
+    }
+    map_release(&by_node);
+    plan_paths_changed(sm);
+}
+
+/* Changes entries of the routes in force, as virtual machines need. */
+void plan_edit_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
+{
+    struct sm_job *job = plan_serving(sm);
+    if (!job->edited)
+        job->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
+    job->edits++;
+    for (size_t i = 0; i < count; i++) {
+        assert(entries[i].at < job->routes.switch_count && entries[i].lid &&
+               entries[i].lid <= LID_UNICAST_LAST);
+        routes_grow(&job->routes, entries[i].lid);
+        routes_set(&job->routes, entries[i].at, entries[i].lid, entries[i].port);
+        bitset_add(job->edited, entries[i].lid);
+    }
+    plan_paths_changed(sm);
+}
+
+/* ---- balance after repairs ---- */
+
+void plan_rebalance(struct sm *sm)
+{
+    if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
+        !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
+        return;
+    plan_current(sm)->peak_at_request =
+        plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
+    plan_current(sm)->imbalance = 0; /* request it once */
+    reconfigure_request(sm, REASON_BALANCE);
+    sm_begin_change(sm, "links are used unevenly after repairs");
+}
+
+/* Whether tables that were computed for balance are worth writing. If not, their peak load becomes
+ * the reference for the next decision. */
+bool plan_is_improvement(struct sm *sm, const struct sm_job *job)
+{
+    assert(job->optional && plan_current(sm));
+    const char *reason = NULL;
+    if (job->plan.stuck.count || job->plan.stuck_vls)
+        reason = "new tables have no safe order";
+    else if (job->routes.vls > plan_current(sm)->routes.vls)
+        reason = "new tables need more VLs";
+    else if (job->repair_state.known && job->repair_state.peak >= plan_current(sm)->peak_at_request)
+        reason = "new tables are not more even";
+    if (!reason)
+        return true;
+    sm_log(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
+    if (plan_current(sm)->repair_state.known && job->repair_state.known)
+        plan_current(sm)->repair_state.peak = job->repair_state.peak;
+    return false;
+}
+
 /* The manager only writes tables that pass the independent check. */
 int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
 {
@@ -215,13 +288,9 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
                 report.findings.count ? report.findings.items[0] : "they do not deliver");
         dependency_release(&graph);
     } else { /* the next repair and its check start from the results */
-        uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
         dependency_release(&job->checked);
         job->checked = graph;
-        job->repair_state.known =
-            repair_job_learn(&job->repair_state, &job->network, &graph, &report, routes->ranks) &&
-            network_parts(&job->network, part) == 1;
-        mem_free(part);
+        repair_job_set_state(job, &graph, &report, routes->ranks);
     }
     verify_report_release(&report);
     return fine ? 0 : -EINVAL;

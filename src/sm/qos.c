@@ -77,12 +77,25 @@ static bool has_fewer_vls(struct sm *sm, uint32_t port)
                wire_get(p->info, PORT_INFO_VL_CAP);
 }
 
+static bool link_has_mixed_vls(struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->peer;
+    return has_fewer_vls(sm, port) || (peer != SUBNET_NONE && has_fewer_vls(sm, peer));
+}
+
+/* Functions have the VLs of their adapter: only the links of switches are compared, and that of the
+ * manager, which may have no switch. */
 static bool has_mixed_vls(struct sm *sm)
 {
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (has_fewer_vls(sm, port))
-            return true;
-    return false;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        if (node->kind != SUBNET_SWITCH || !node->present || node->vswitch)
+            continue;
+        for (unsigned number = 1; number <= node->port_count; number++)
+            if (link_has_mixed_vls(sm, node->first_port + number))
+                return true;
+    }
+    return link_has_mixed_vls(sm, sm->subnet.own_port);
 }
 
 /* The fewest data VLs of any link between switches; 0: there is no such link. */
@@ -218,7 +231,7 @@ static void plan_port(struct sm *sm, uint32_t port)
         return;
     if (sm->service->written || has_fewer_vls(sm, port))
         want_maps(sm, port, &described);
-    if (sm->service->written || qos_is_source(sm, port)) {
+    if (sm->service->written || (sm->service->writes_sources && qos_is_source(sm, port))) {
         want_arbitration(sm, port, &described, false);
         want_arbitration(sm, port, &described, true);
     }
@@ -260,8 +273,14 @@ void qos_plan(struct sm *sm)
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
                    work->planned_activations == activations && !work->policy_changed;
-    if ((planned && work->written == all) || !(all || work->writes_sources || has_mixed_vls(sm)))
+    if (planned && work->written == all)
         return;
+    work->planned_generation = sm->subnet.generation;
+    work->planned_activations = activations;
+    if (!(all || work->writes_sources || has_mixed_vls(sm))) {
+        work->policy_changed = false;
+        return;
+    }
     update_layout(sm);
     const struct qos_layout *a = &work->layout, *b = &work->written_layout;
     bool other = a->levels != b->levels || a->stride != b->stride ||
@@ -277,8 +296,6 @@ void qos_plan(struct sm *sm)
     work->policy_changed = false;
     work->unserved = true;
     work->written_layout = work->layout;
-    work->planned_generation = sm->subnet.generation;
-    work->planned_activations = activations;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         plan_node(sm, node);
     program_schedule(sm); /* VLHighLimit is in PortInfo */

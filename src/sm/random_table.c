@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BLOCK_ENTRIES = 16, NO_DEFAULT = 0xFF };
+enum { BLOCK_ENTRIES = 16 };
 
 static request_outcome random_block_accepted, random_block_refused;
 static const struct request_kind set_random_block = {
@@ -29,15 +29,15 @@ bool random_table_is_used(const struct subnet_node *node)
            wire_get(node->switch_info, SWITCH_INFO_RANDOM_FDB_CAP) != 0;
 }
 
+/* Routes without default ports, such as the final ones of a hybrid engine, keep those of the
+ * switches: entries that equal the default port need not be written then. */
 unsigned random_table_default(const struct sm *sm, uint32_t node)
 {
     const struct sm_job *job = plan_current(sm);
-    if (!job->routes.default_ports)
-        return NO_DEFAULT;
-    for (uint32_t at = 0; at < job->nodes.count; at++)
+    for (uint32_t at = 0; job->routes.default_ports && at < job->nodes.count; at++)
         if (job->nodes.items[at] == node)
             return job->routes.default_ports[at];
-    return NO_DEFAULT;
+    return (unsigned)wire_get(sm->subnet.nodes.items[node].switch_info, SWITCH_INFO_DEFAULT_PORT);
 }
 
 static bool needs_entry(const struct subnet_tables *tables, unsigned lid, unsigned default_port)
@@ -136,8 +136,7 @@ void random_table_program(struct sm *sm, uint32_t node)
                     n->first_port, block, data);
         }
         memcpy(tables->random, wanted, bytes);
-        memcpy(tables->actual, tables->wanted, sizeof tables->actual);
-        memset(tables->known, 0xFF, sizeof tables->known);
+        discovery_store_random_table(sm, node);
     }
     mem_free(wanted);
 }

@@ -156,114 +156,114 @@ struct transition {
     bool defined; /* else the event cannot happen in this phase */
 };
 
-#define GO(to, what)                                                                               \
+#define GO_DO(to, what)                                                                            \
     {                                                                                              \
         .action = (what), .next = (to), .defined = true                                            \
     }
-#define STAY(phase) GO(phase, NULL)
+#define GO(to) GO_DO(to, NULL)
 
 /* Common to all phases of a distribution, which only a new plan interrupts. */
 #define DISTRIBUTION(phase)                                                                        \
-    [EVENT_CHANGE_REPORTED] = STAY(phase), [EVENT_ANSWERS_EXHAUSTED] = STAY(phase),                \
-    [EVENT_PLAN_OUTDATED] = STAY(phase), [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE, make_plan),          \
-    [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),                                      \
-    [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes)
+    [EVENT_CHANGE_REPORTED] = GO(phase), [EVENT_DISCOVERY_COMPLETE] = GO(phase),                   \
+    [EVENT_PLAN_OUTDATED] = GO(phase), [EVENT_PLAN_DUE] = GO_DO(PHASE_COMPUTE, make_plan),         \
+    [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),                                   \
+    [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes)
 
 static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
     {
         [PHASE_IDLE] =
             {
-                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
-                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_IDLE),
-                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN, open_unreported_change),
-                [EVENT_ALL_ANSWERED] = GO(PHASE_IDLE, end_writing),
-                [EVENT_REQUESTS_DROPPED] = GO(PHASE_IDLE, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_IDLE),
+                [EVENT_PLAN_OUTDATED] = GO_DO(PHASE_PLAN, open_unreported_change),
+                [EVENT_ALL_ANSWERED] = GO_DO(PHASE_IDLE, end_writing),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_IDLE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
             },
         [PHASE_DISCOVER] =
             {
-                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
-                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_SETTLE),
-                [EVENT_PLAN_OUTDATED] = STAY(PHASE_PLAN),
-                [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_SETTLE),
+                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
             },
         [PHASE_PLAN] =
             {
-                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
-                [EVENT_PLAN_OUTDATED] = STAY(PHASE_PLAN),
-                [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE, make_plan),
-                [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
+                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN),
+                [EVENT_PLAN_DUE] = GO_DO(PHASE_COMPUTE, make_plan),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
             },
         [PHASE_COMPUTE] =
             {
-                [EVENT_CHANGE_REPORTED] = STAY(PHASE_COMPUTE),
-                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_COMPUTE),
-                [EVENT_PLAN_OUTDATED] = STAY(PHASE_COMPUTE),
-                [EVENT_PLAN_DUE] = STAY(PHASE_COMPUTE),
-                [EVENT_TABLES_COMPUTED] = GO(PHASE_COMPUTE, take_tables),
-                [EVENT_TABLES_REFUSED] = GO(PHASE_SETTLE, keep_tables),
-                [EVENT_TABLES_NOT_BETTER] = STAY(PHASE_SETTLE),
-                [EVENT_TO_WAVES] = GO(PHASE_WAVES, distribute_keep_tables),
-                [EVENT_TO_STOP] = GO(PHASE_STOP, distribute_stop_ports),
-                [EVENT_TO_QUIESCE] = GO(PHASE_QUIESCE, distribute_stop_all_sources),
-                [EVENT_TO_ALL] = GO(PHASE_SETTLE, distribute_write_all),
-                [EVENT_REQUESTS_DROPPED] = GO(PHASE_COMPUTE, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(PHASE_COMPUTE),
+                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_COMPUTE),
+                [EVENT_PLAN_OUTDATED] = GO(PHASE_COMPUTE),
+                [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE),
+                [EVENT_TABLES_COMPUTED] = GO_DO(PHASE_COMPUTE, take_tables),
+                [EVENT_TABLES_REFUSED] = GO_DO(PHASE_SETTLE, keep_tables),
+                [EVENT_TABLES_NOT_BETTER] = GO(PHASE_SETTLE),
+                [EVENT_DECIDED_WAVES] = GO_DO(PHASE_WAVES, distribute_keep_tables),
+                [EVENT_DECIDED_STOP] = GO_DO(PHASE_STOP, distribute_stop_ports),
+                [EVENT_DECIDED_QUIESCE] = GO_DO(PHASE_QUIESCE, distribute_stop_all_sources),
+                [EVENT_DECIDED_ALL] = GO_DO(PHASE_SETTLE, distribute_write_all),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_COMPUTE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
             },
         [PHASE_WAVES] =
             {
                 DISTRIBUTION(PHASE_WAVES),
-                [EVENT_CONFIRMED] = GO(PHASE_WAVES, distribute_next_wave),
-                [EVENT_DRAIN_OVER] = GO(PHASE_WAVES, distribute_drained_wave),
-                [EVENT_TO_QUIESCE] = GO(PHASE_QUIESCE, distribute_stop_sources),
-                [EVENT_TO_DROP] = GO(PHASE_DROP, distribute_drop_rest),
-                [EVENT_TO_ALL] = GO(PHASE_SETTLE, distribute_write_all),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_WAVES, distribute_next_wave),
+                [EVENT_DRAIN_OVER] = GO_DO(PHASE_WAVES, distribute_drained_wave),
+                [EVENT_DECIDED_QUIESCE] = GO_DO(PHASE_QUIESCE, distribute_stop_sources),
+                [EVENT_DECIDED_DROP] = GO_DO(PHASE_DROP, distribute_drop_rest),
+                [EVENT_DECIDED_ALL] = GO_DO(PHASE_SETTLE, distribute_write_all),
             },
         [PHASE_DROP] =
             {
                 DISTRIBUTION(PHASE_DROP),
-                [EVENT_CONFIRMED] = GO(PHASE_DROP, distribute_drain),
-                [EVENT_DRAIN_OVER] = GO(PHASE_SETTLE, distribute_write_all),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_DROP, distribute_drain),
+                [EVENT_DRAIN_OVER] = GO_DO(PHASE_SETTLE, distribute_write_all),
             },
         [PHASE_QUIESCE] =
             {
                 DISTRIBUTION(PHASE_QUIESCE),
-                [EVENT_CONFIRMED] = GO(PHASE_QUIESCE, distribute_drain_quiesced),
-                [EVENT_DRAIN_OVER] = GO(PHASE_QUIESCE, distribute_check_quiesced),
-                [EVENT_TO_DROP] = GO(PHASE_DROP, distribute_drop_rest),
-                [EVENT_TO_ALL] = GO(PHASE_QUIESCED, distribute_write_all),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_QUIESCE, distribute_drain_quiesced),
+                [EVENT_DRAIN_OVER] = GO_DO(PHASE_QUIESCE, distribute_check_quiesced),
+                [EVENT_DECIDED_DROP] = GO_DO(PHASE_DROP, distribute_drop_rest),
+                [EVENT_DECIDED_ALL] = GO_DO(PHASE_QUIESCED, distribute_write_all),
             },
         [PHASE_QUIESCED] =
             {
                 DISTRIBUTION(PHASE_QUIESCED),
-                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_start_sources),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_SETTLE, distribute_start_sources),
             },
         [PHASE_STOP] =
             {
                 DISTRIBUTION(PHASE_STOP),
-                [EVENT_CONFIRMED] = GO(PHASE_WRITE, distribute_write_all),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_WRITE, distribute_write_all),
             },
         [PHASE_WRITE] =
             {
                 DISTRIBUTION(PHASE_WRITE),
-                [EVENT_CONFIRMED] = GO(PHASE_START, distribute_start_ports),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_START, distribute_start_ports),
             },
         [PHASE_START] =
             {
                 DISTRIBUTION(PHASE_START),
-                [EVENT_CONFIRMED] = GO(PHASE_SETTLE, distribute_write_wanted),
+                [EVENT_CONFIRMED] = GO_DO(PHASE_SETTLE, distribute_write_wanted),
             },
         [PHASE_SETTLE] =
             {
-                [EVENT_CHANGE_REPORTED] = STAY(PHASE_DISCOVER),
-                [EVENT_ANSWERS_EXHAUSTED] = STAY(PHASE_SETTLE),
-                [EVENT_PLAN_OUTDATED] = STAY(PHASE_PLAN),
-                [EVENT_QUICK_IN_FORCE] = GO(PHASE_COMPUTE, plan_final),
-                [EVENT_ALL_ANSWERED] = GO(PHASE_IDLE, close_change),
-                [EVENT_REQUESTS_DROPPED] = GO(PHASE_DISCOVER, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_SETTLE),
+                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN),
+                [EVENT_PROVISIONAL_IN_FORCE] = GO_DO(PHASE_COMPUTE, plan_final),
+                [EVENT_ALL_ANSWERED] = GO_DO(PHASE_IDLE, close_change),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
             },
 };
 
@@ -326,7 +326,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
         sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
         sm_job_free(job);
         handle(sm, EVENT_TABLES_REFUSED);
-    } else if (job->optional && !repair_job_is_gain(sm, job)) {
+    } else if (job->optional && !plan_is_improvement(sm, job)) {
         sm_job_free(job);
         handle(sm, EVENT_TABLES_NOT_BETTER);
     } else {
@@ -365,7 +365,7 @@ static void settle(struct sm *sm)
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
     bool quick = r->phase == PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
-    handle(sm, quick && !r->refused ? EVENT_QUICK_IN_FORCE : EVENT_ALL_ANSWERED);
+    handle(sm, quick && !r->refused ? EVENT_PROVISIONAL_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 
 void reconfigure_advance(struct sm *sm)
@@ -373,7 +373,7 @@ void reconfigure_advance(struct sm *sm)
     assert(sm_state(sm) == SM_MASTER);
     if (sm->config.policy->sequential && reconfigure_is_outdated(sm) && !transactions_idle(sm))
         return;
-    handle(sm, reconfigure_is_outdated(sm) ? EVENT_PLAN_OUTDATED : EVENT_ANSWERS_EXHAUSTED);
+    handle(sm, reconfigure_is_outdated(sm) ? EVENT_PLAN_OUTDATED : EVENT_DISCOVERY_COMPLETE);
     if (reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_TABLES))
         handle(sm, EVENT_PLAN_DUE);
     plan_services(sm);

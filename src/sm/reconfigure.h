@@ -24,23 +24,23 @@ enum phase {
 
 enum reconfigure_event {
     EVENT_NONE,
-    EVENT_CHANGE_REPORTED,   /* by a trap, a sweep, a time-out, an operator, a new mastership */
-    EVENT_ANSWERS_EXHAUSTED, /* discovery is complete, and the tables fit the subnet */
-    EVENT_PLAN_OUTDATED,     /* discovery is complete, and there is a reason for a new plan */
-    EVENT_PLAN_DUE,          /* the same, and no Set of a table is under way */
+    EVENT_CHANGE_REPORTED,    /* by a trap, a sweep, a time-out, an operator, a new mastership */
+    EVENT_DISCOVERY_COMPLETE, /* discovery is complete, and the tables fit the subnet */
+    EVENT_PLAN_OUTDATED,      /* discovery is complete, and there is a reason for a new plan */
+    EVENT_PLAN_DUE,           /* the same, and no Set of a table is under way */
     EVENT_TABLES_COMPUTED,
-    EVENT_TABLES_REFUSED,    /* no engine computes tables that pass the check */
-    EVENT_TABLES_NOT_BETTER, /* computed for balance only, and not worth writing */
-    EVENT_TO_WAVES,          /* write the new tables in the waves of the plan */
-    EVENT_TO_STOP,           /* write them while the ports of switches are stopped */
-    EVENT_TO_QUIESCE,        /* write them while sources are stopped */
-    EVENT_TO_DROP,           /* write them after entries without a safe order drop packets */
-    EVENT_TO_ALL,            /* write all that is left at once: it is safe now */
-    EVENT_CONFIRMED,         /* all Sets of this phase were answered */
-    EVENT_DRAIN_OVER,        /* the same, and the fabric has drained */
-    EVENT_QUICK_IN_FORCE,    /* a hybrid's provisional tables are in force */
-    EVENT_ALL_ANSWERED,      /* no request of any kind is under way */
-    EVENT_REQUESTS_DROPPED,  /* all requests were forgotten; discovery restarts */
+    EVENT_TABLES_REFUSED,       /* no engine computes tables that pass the check */
+    EVENT_TABLES_NOT_BETTER,    /* computed for balance only, and not worth writing */
+    EVENT_DECIDED_WAVES,        /* write the new tables in the waves of the plan */
+    EVENT_DECIDED_STOP,         /* write them while the ports of switches are stopped */
+    EVENT_DECIDED_QUIESCE,      /* write them while sources are stopped */
+    EVENT_DECIDED_DROP,         /* write them after entries without a safe order drop packets */
+    EVENT_DECIDED_ALL,          /* write all that is left at once: it is safe now */
+    EVENT_CONFIRMED,            /* all Sets of this phase were answered */
+    EVENT_DRAIN_OVER,           /* the same, and the fabric has drained */
+    EVENT_PROVISIONAL_IN_FORCE, /* a hybrid's provisional tables are in force */
+    EVENT_ALL_ANSWERED,         /* no request of any kind is under way */
+    EVENT_REQUESTS_DROPPED,     /* all requests were forgotten; discovery restarts */
     EVENT_MASTERSHIP_LOST,
     EVENT_COUNT
 };

@@ -192,45 +192,13 @@ void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index
     job->levels_known = plan_serving(sm) != NULL;
 }
 
-void repair_job_rebalance(struct sm *sm)
-{
-    if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
-        !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
-        return;
-    plan_current(sm)->uneven =
-        plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
-    plan_current(sm)->imbalance = 0; /* request it once */
-    reconfigure_request(sm, REASON_BALANCE);
-    sm_begin_change(sm, "links are used unevenly after repairs");
-}
-
-/* Whether tables that were computed for balance are worth writing. If not, their peak load becomes
- * the reference for the next decision. */
-bool repair_job_is_gain(struct sm *sm, const struct sm_job *job)
-{
-    assert(job->optional && plan_current(sm));
-    const char *reason = NULL;
-    if (job->plan.stuck.count || job->plan.stuck_vls)
-        reason = "others have no safe order";
-    else if (job->routes.vls > plan_current(sm)->routes.vls)
-        reason = "others need more lanes";
-    else if (job->repair_state.known && job->repair_state.peak >= plan_current(sm)->uneven)
-        reason = "no others are more even";
-    if (!reason)
-        return true;
-    sm_log(sm, SM_EVENT_CHANGE, "the tables stay as they are: %s", reason);
-    if (plan_current(sm)->repair_state.known && job->repair_state.known)
-        plan_current(sm)->repair_state.peak = job->repair_state.peak;
-    return false;
-}
-
 /* ---- in the job ---- */
 
 /* Builds the repair state from the results of a check, and takes the loads of the report; false:
  * there is a cycle. */
-bool repair_job_learn(struct repair_state *state, const struct network *network,
-                      const struct dependency_graph *graph, struct verify_report *report,
-                      const uint32_t *ranks)
+static bool build_state(struct repair_state *state, const struct network *network,
+                        const struct dependency_graph *graph, struct verify_report *report,
+                        const uint32_t *ranks)
 {
     repair_state_release(state);
     repair_state_begin(state, network, graph->vls, ranks);
@@ -238,6 +206,16 @@ bool repair_job_learn(struct repair_state *state, const struct network *network,
     bool acyclic = repair_state_end(state, report->load, report->load_max);
     report->load = NULL;
     return acyclic;
+}
+
+void repair_job_set_state(struct sm_job *job, const struct dependency_graph *graph,
+                          struct verify_report *report, const uint32_t *ranks)
+{
+    uint32_t *part = mem_alloc((job->network.switches.count + 1) * sizeof *part);
+    job->repair_state.known =
+        build_state(&job->repair_state, &job->network, graph, report, ranks) &&
+        network_parts(&job->network, part) == 1;
+    mem_free(part);
 }
 
 /* Removes default ports without a link. */
@@ -302,7 +280,7 @@ static bool check_kept_tables(struct sm_job *job, struct err *err)
                   &(struct verify_options){.workers = job->options.workers, .keep = &graph},
                   &report);
     repair->operations += verify_operations(&job->network, &kept);
-    bool acyclic = repair_job_learn(&repair->state, &job->network, &graph, &report, NULL);
+    bool acyclic = build_state(&repair->state, &job->network, &graph, &report, NULL);
     repair->state.peak = peak;
     dependency_release(&graph);
     verify_report_release(&report);

@@ -123,15 +123,15 @@ struct sm_job {
     /* Results of sm_job_run(). */
     struct routes routes;
     struct update_plan plan;
-    uint32_t longest;        /* longest route of old and new tables together */
-    uint32_t longest_before; /* longest route of the old tables, if it is needed */
-    bool urgent;             /* the plan's waves take too long; quiesce sources if possible */
-    VEC(uint32_t) nodes;     /* the subnet's node, by switch of the network */
-    bool try_repair;         /* repair `before` if possible */
-    bool repaired;           /* `routes` is a repair of `before` */
-    bool optional;           /* the tables in force are correct; balance is the only reason */
-    unsigned imbalance;      /* of repaired tables: see repair.h */
-    uint64_t uneven;         /* pairs on the most used link when a rebalance was requested */
+    uint32_t longest;         /* longest route of old and new tables together */
+    uint32_t longest_before;  /* longest route of the old tables, if it is needed */
+    bool urgent;              /* the plan's waves take too long; quiesce sources if possible */
+    VEC(uint32_t) nodes;      /* the subnet's node, by switch of the network */
+    bool try_repair;          /* repair `before` if possible */
+    bool repaired;            /* `routes` is a repair of `before` */
+    bool optional;            /* the tables in force are correct; balance is the only reason */
+    unsigned imbalance;       /* of repaired tables: see repair.h */
+    uint64_t peak_at_request; /* pairs on the most used link when a rebalance was requested */
     struct repair repair;
     struct repair_state repair_state; /* for the next repair of `routes` */
     struct dependency_graph checked;  /* for the check of the next repair of `routes` */

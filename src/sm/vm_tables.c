@@ -5,8 +5,6 @@
  * writes. */
 #include "sm/internal.h"
 
-#include "base/bitset.h"
-
 bool sm_is_quiet(const struct sm *sm)
 {
     return reconfigure_is_at_rest(sm) && discovery_is_complete(sm);
@@ -38,35 +36,22 @@ void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool fol
 
 uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
 {
-    struct routes *routes = &plan_serving(sm)->routes;
+    const struct sm_job *job = plan_serving(sm);
     struct map blocks = {0};
     uint32_t block_count = 0;
     assert(sm_is_quiet(sm) && sm_tables_are_written(sm));
-    if (!plan_serving(sm)->edited)
-        plan_serving(sm)->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
-    plan_serving(sm)->edits++;
-    for (size_t i = 0; i < count; i++) {
-        const struct sm_entry *entry = &entries[i];
-        assert(entry->at < routes->switch_count && entry->lid && entry->lid <= LID_UNICAST_LAST);
-        struct subnet_tables *tables =
-            node_at(sm, plan_serving(sm)->nodes.items[entry->at])->tables;
-        routes_grow(routes, entry->lid);
-        routes_set(routes, entry->at, entry->lid, entry->port);
-        bitset_add(plan_serving(sm)->edited, entry->lid);
-        tables->wanted[entry->lid] = entry->port;
-        if (tables->wanted_top < entry->lid)
-            tables->wanted_top = entry->lid;
-    }
+    plan_edit_entries(sm, entries, count);
+    for (size_t i = 0; i < count; i++)
+        distribute_want_entry(sm, job->nodes.items[entries[i].at], &entries[i]);
     /* One Set for all entries of a block. */
     for (size_t i = 0; i < count; i++) {
         uint32_t block = entries[i].lid / LFT_BLOCK;
         if (map_add(&blocks, (uint64_t)entries[i].at << 10 | block, (uint32_t)i) != i)
             continue;
-        program_block(sm, plan_serving(sm)->nodes.items[entries[i].at], block);
+        program_block(sm, job->nodes.items[entries[i].at], block);
         block_count++;
     }
     map_release(&blocks);
-    plan_paths_changed(sm);
     return block_count;
 }
 

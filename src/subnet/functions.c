@@ -229,11 +229,31 @@ bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_
 
 /* ---- wanted state ---- */
 
+void functions_hold(struct subnet *subnet, uint32_t socket)
+{
+    functions_at(subnet, socket)->held = true;
+}
+
+void functions_evict(struct subnet *subnet, uint32_t socket)
+{
+    struct virtual_function *function = functions_at(subnet, socket);
+    assert(function && function->attached);
+    function->evicted = true;
+    function->attached = false;
+}
+
+void functions_end_order(struct virtual_function *function, enum function_outcome outcome)
+{
+    function->outcome = outcome;
+    if (outcome == FUNCTION_DONE && function->order != ORDER_KEYS)
+        function->evicted = false;
+}
+
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted)
 {
     struct virtual_function *function = functions_at(subnet, socket);
     assert(!function->writing);
-    function->held = true;
+    functions_hold(subnet, socket);
     function->order = ORDER_SETTING;
     function->outcome = FUNCTION_PENDING;
     function->wanted = *wanted;

@@ -103,6 +103,12 @@ void functions_set_down(struct subnet *subnet, uint32_t socket);
 
 /* ---- wanted state ---- */
 
+/* Only the request that holds a function may write it, until functions_end_hold(). */
+void functions_hold(struct subnet *subnet, uint32_t socket);
+/* The VM of the function is detached: another function has its GUID. */
+void functions_evict(struct subnet *subnet, uint32_t socket);
+/* The outcome of what was wanted. A function that is set is no longer evicted. */
+void functions_end_order(struct virtual_function *function, enum function_outcome outcome);
 /* Holds the function and sets its wanted state. */
 void functions_want(struct subnet *subnet, uint32_t socket, const struct function_setting *wanted);
 /* Writes the P_Keys of a VM to a function that is held and has a LID, before the VM is attached. So

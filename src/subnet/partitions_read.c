@@ -154,9 +154,9 @@ static int set_membership(struct reader *reader, const char *value, uint8_t *mem
 {
     static const char *const words[] = {
         [MEMBER_LIMITED] = "limited", [MEMBER_FULL] = "full", [MEMBER_BOTH] = "both"};
-    for (uint8_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (is_abbreviation(value, words[i])) {
-            *membership = i;
+            *membership = (uint8_t)i;
             return 0;
         }
     return line_reader_error(reader->lines, "'%.80s' is no membership: full, limited or both",

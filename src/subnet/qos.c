@@ -60,14 +60,14 @@ void qos_copy(struct qos *to, const struct qos *from)
 
 void qos_warning(struct qos *qos, const char *format, ...)
 {
-    enum { REMARKS = 64 };
-    struct qos_warning remark;
+    enum { WARNINGS_LIMIT = 64 };
+    struct qos_warning warning;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(remark.text, sizeof remark.text, format, arguments);
+    vsnprintf(warning.text, sizeof warning.text, format, arguments);
     va_end(arguments);
-    if (qos->warnings.count < REMARKS)
-        vec_push(&qos->warnings, remark);
+    if (qos->warnings.count < WARNINGS_LIMIT)
+        vec_push(&qos->warnings, warning);
 }
 
 /* ---- choice of levels ---- */

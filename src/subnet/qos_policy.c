@@ -353,7 +353,7 @@ static int begin(struct reader *reader, const char *word)
 static int end(struct reader *reader, const char *word)
 {
     const struct section *section = reader->section;
-    if (reader->in_entry && equal(word, section->entry)) {
+    if (section && reader->in_entry && equal(word, section->entry)) {
         reader->in_entry = false;
         return section->end(reader);
     }

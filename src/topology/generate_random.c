@@ -25,7 +25,9 @@ enum { ATTEMPTS = 100 };
 struct wiring {
     uint32_t switch_count;
     uint32_t full_count; /* switches 0 … of `order` whose ports all lead to switches */
+    uint64_t full_room;  /* ports of full switches that have no link yet */
     uint32_t *order;     /* of switches, random */
+    bool *is_full;       /* by switch; NULL: none is */
     bool parallel;       /* parallel links are allowed */
     uint32_t *room;      /* by switch: ports that are free for links */
     VEC(uint32_t) open;  /* switches with room, unordered */
@@ -79,6 +81,8 @@ static void take_room(struct wiring *wiring, uint32_t node)
 
 static void join(struct wiring *wiring, uint32_t a, uint32_t b)
 {
+    for (int end = 0; end < 2 && wiring->is_full; end++)
+        wiring->full_room -= wiring->is_full[end ? b : a];
     map_set(&wiring->pairs, pair_key(a, b), count_links(wiring, a, b) + 1);
     vec_push(&wiring->links, ((struct plan_link){.a = a, .b = b}));
     take_room(wiring, a);
@@ -134,9 +138,11 @@ static bool splice(struct wiring *wiring, struct rng *rng)
         map_set(&wiring->pairs, pair_key(x, y), count_links(wiring, x, y) - 1);
         *link = wiring->links.items[--wiring->links.count];
         uint32_t ends[2] = {i % 2 ? x : y, i % 2 ? y : x};
-        for (int end = 0; end < 2; end++)
+        for (int end = 0; end < 2; end++) {
+            wiring->full_room += wiring->is_full && wiring->is_full[ends[end]];
             if (wiring->room[ends[end]]++ == 0)
                 wiring_open(wiring, ends[end]);
+        }
         join(wiring, u, x);
         join(wiring, v, y);
         return true;
@@ -181,7 +187,7 @@ static uint32_t draw_full(const struct wiring *wiring, uint32_t count, uint32_t 
                           struct rng *rng)
 {
     uint64_t turn = count ? rng_below(rng, count) : 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; wiring->full_room && i < count; i++) {
         uint32_t full = wiring->order[(i + turn) % count];
         if (wiring->room[full] && may_join(wiring, full, node))
             return full;
@@ -213,16 +219,13 @@ static bool grow_tree(struct wiring *wiring, struct rng *rng)
         if (i)
             join(wiring, node, parent);
     }
-    for (uint32_t i = full; full && i < count * ATTEMPTS; i++) {
+    for (uint64_t i = 0; wiring->full_room && full < count && i < count * ATTEMPTS; i++) {
         uint32_t node = order[full + rng_below(rng, count - full)];
         uint32_t partner = wiring->room[node] ? draw_full(wiring, full, node, rng) : TOPOLOGY_NONE;
         if (partner != TOPOLOGY_NONE)
             join(wiring, node, partner);
     }
-    for (uint32_t i = 0; i < full; i++)
-        if (wiring->room[order[i]])
-            return false;
-    return true;
+    return wiring->full_room == 0;
 }
 
 static int draw_irregular(struct plan *plan, struct wiring *wiring, uint64_t hosts, uint64_t ports)
@@ -267,9 +270,14 @@ int generate_irregular(struct plan *plan)
     uint32_t *share = arena_alloc(&wiring.memory, switches * sizeof *share);
     wiring.order = random_order(&wiring, &plan->rng);
     wiring.full_count = paper && hosts < switches ? switches - (uint32_t)hosts : 0;
+    wiring.full_room = wiring.full_count * ports;
+    if (wiring.full_count)
+        wiring.is_full = arena_alloc(&wiring.memory, switches * sizeof *wiring.is_full);
     for (uint32_t i = 0; i < switches; i++) {
         uint32_t node = wiring.order[i], takers = switches - wiring.full_count;
-        if (i >= wiring.full_count)
+        if (i < wiring.full_count)
+            wiring.is_full[node] = true;
+        else
             share[node] = (uint32_t)(hosts / takers) + (i - wiring.full_count < hosts % takers);
         wiring.room[node] = (uint32_t)ports - share[node];
     }

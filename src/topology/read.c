@@ -154,7 +154,7 @@ static int take_plain_setting(struct reader *reader, char *at, const char *key, 
 static int take_guid(struct reader *reader, char *at, const char *key)
 {
     enum node_kind kind = key[0] == 's' ? NODE_SWITCH : key[0] == 'r' ? NODE_ROUTER : NODE_ADAPTER;
-    uint64_t guid, port_guid = 0;
+    uint64_t guid = 0, port_guid = 0;
     scan_blanks(&at);
     if (scan_word(&at, "+")) {
         scan_blanks(&at);
@@ -327,7 +327,7 @@ static int take_include(struct reader *reader, char *at, const char *key)
 
 static int take_link_default(struct reader *reader, char *at, const char *key)
 {
-    uint64_t value;
+    uint64_t value = 0;
     int error = take_plain_setting(reader, at, key, 31, &value);
     if (error)
         return error;

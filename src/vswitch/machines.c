@@ -266,9 +266,9 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         operation_end(operation, VSWITCH_FAILED, "no free LID");
         return;
     }
-    functions_at(subnet_of(vswitch), move->target)->held = true;
+    functions_hold(subnet_of(vswitch), move->target);
     if (source != SUBNET_NONE)
-        functions_at(subnet_of(vswitch), source)->held = true;
+        functions_hold(subnet_of(vswitch), source);
     begin_next_step(vswitch, operation);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tshark decodes a captured bring-up down to the attributes.
+# tshark decodes all packets of a captured bring-up, including the MAD attributes.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm tshark saquery
@@ -17,16 +17,16 @@ END
     "$WEFT" fabric figure1.net --pcap bringup.pcap -- bash session.sh
 }
 packets() { tshark -r bringup.pcap "$@" 2>tshark.err | wc -l; }
-whole() {
+no_malformed_packet() {
     local malformed
     malformed=$(packets -Y '_ws.malformed || _ws.short || _ws.expert.severity == error')
     [ "$malformed" -eq 0 ] || { echo "$malformed malformed packets" && return 1; }
     [ "$(packets)" -gt 500 ]
 }
 decodes() { [ "$(packets -Y "$1")" -gt 0 ]; }
-claim "a bring-up, a query for all ports and one for counters are captured" captured
-claim "no packet is malformed" whole
-claim "directed-route SMPs are decoded" decodes 'infiniband.mad.mgmtclass == 0x81'
-claim "table blocks are decoded" decodes 'infiniband.mad.attributeid == 0x0019'
-claim "counters are decoded" decodes 'infiniband.mad.mgmtclass == 0x04'
-claim "a long answer travels in RMPP segments" decodes 'infiniband.rmpp.segmentnumber > 1'
+claim "--pcap captures a bring-up, a PortInfoRecord query and a PortCounters query" captured
+claim "tshark reports no malformed packet" no_malformed_packet
+claim "tshark decodes directed-route SMPs" decodes 'infiniband.mad.mgmtclass == 0x81'
+claim "tshark decodes LFT blocks" decodes 'infiniband.mad.attributeid == 0x0019'
+claim "tshark decodes performance management MADs" decodes 'infiniband.mad.mgmtclass == 0x04'
+claim "tshark decodes a response of several RMPP segments" decodes 'infiniband.rmpp.segmentnumber > 1'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Links that fail and recover under a running OpenSM; a standby that takes over from a dead master.
+# Links and switches fail and recover under a running OpenSM; a standby takes over from a killed master.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover sminfo
@@ -17,45 +17,45 @@ weft_start irregular.net || exit
 opensm_start || exit
 before=$(links)
 
-cut_a_link() {
+link_fails() {
     local sweeps
     sweeps=$(grep -c 'SUBNET UP' osm.log)
     ctl link down S3 1 && wait_until 20 grep -q 'Trap.*128\|trap 128\|num:128' osm.log &&
         wait_until 20 after "$sweeps" 'SUBNET UP' osm.log && has_links $((before - 2))
 }
-mend_it() {
+link_recovers() {
     local sweeps
     sweeps=$(grep -c 'SUBNET UP' osm.log)
     ctl link up S3 1 && wait_until 20 after "$sweeps" 'SUBNET UP' osm.log &&
         wait_until 20 has_links "$before" && on_running_weft iblinkinfo >links.out &&
         lacks 'Initialize|Armed' links.out
 }
-claim "a cut link is reported by trap 128, routed around, and gone" cut_a_link
-claim "the mended link is back and active" mend_it
+claim "OpenSM receives trap 128 for a failed link and reroutes" link_fails
+claim "a recovered link becomes Active" link_recovers
 
-stop_a_switch() {
+switch_fails() {
     local sweeps
     sweeps=$(grep -c 'SUBNET UP' osm.log)
     ctl switch down S5 && wait_until 20 after "$sweeps" 'SUBNET UP' osm.log &&
         wait_until 20 lacks_switch S5
 }
-start_it() {
+switch_recovers() {
     local sweeps
     sweeps=$(grep -c 'SUBNET UP' osm.log)
     ctl switch up S5 && wait_until 20 after "$sweeps" 'SUBNET UP' osm.log &&
         wait_until 30 has_links "$before"
 }
 lacks_switch() { on_running_weft ibswitches >switches.out && ! grep -q "\"$1\"" switches.out; }
-claim "a dead switch is gone" stop_a_switch
-claim "it comes back blank and is configured again" start_it
+claim "ibswitches does not list a failed switch" switch_fails
+claim "OpenSM configures the switch again after a reset" switch_recovers
 
-# A second manager at another host. It is not started in a claim, whose subshell would end it.
+# A second SM on another host. It is not started in a claim, because it would end with the subshell.
 opensm -c "$work/standby.conf" >/dev/null 2>&1
 sed -i 's/^sminfo_polling_timeout .*/sminfo_polling_timeout 1000/; s/^polling_retry_number .*/polling_retry_number 2/' \
     standby.conf
 WEFT_ATTACH=H5 background env LD_PRELOAD="$PRELOAD" opensm -d2 -f "$work/standby.log" -D 0x07 \
     --config "$work/standby.conf" >standby.out 2>&1
-stands_by() { wait_until 20 grep -q 'Entering STANDBY\|STANDBY state' standby.log; }
+becomes_standby() { wait_until 20 grep -q 'Entering STANDBY\|STANDBY state' standby.log; }
 master_is() { # master_is HOST
     local guid
     guid=$(port_guid "$1")
@@ -70,5 +70,5 @@ take_over() {
     wait_until 40 master_is H5
 }
 discovered >/dev/null
-claim "of two OpenSMs one stands by" stands_by
-claim "the standby takes over from a master that was killed" take_over
+claim "the second OpenSM becomes standby" becomes_standby
+claim "the standby becomes master after the master is killed" take_over

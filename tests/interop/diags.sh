@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Every tool of infiniband-diags works on every network that OpenSM has brought up.
+# The tools of infiniband-diags on every network, after a bring-up by OpenSM.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover saquery
 # shellcheck source=networks.sh
 . "$(dirname "$0")/networks.sh"
 
-# Prints the output also on success, for claims about it.
+# tool COMMAND...: runs the command on the fabric; its output is in tool.out.
 tool() { timeout 60 env LD_PRELOAD="$PRELOAD" "$@" >tool.out 2>&1 || { cat tool.out && return 1; }; }
 prints() {
     local pattern=$1
@@ -23,7 +23,7 @@ counts() {
     }
 }
 
-smpquery_everything() {
+reads_all_attributes() {
     local lid=$1 switch=$2
     for attribute in nodedesc nodeinfo portinfo pkeys GUIDInfo mepi; do
         tool smpquery "$attribute" "$lid" || return
@@ -33,11 +33,11 @@ smpquery_everything() {
         tool smpquery -D nodeinfo 0 && tool smpdump -D 0 0x15 1 && tool smpdump "$lid" 0x11
 }
 
-queries_everything() {
+queries_all_records() {
     local end_ports=$1 record
     counts "$end_ports" 'NodeRecord dump' saquery NR || return
     for record in CPI PIR SWIR LR SMIR LFTR MFTR SL2VL VLAR PKTR GIR SR IIR MCMR; do
-        tool saquery --smkey 1 "$record" || return # partitions are shown to trusted clients only
+        tool saquery --smkey 1 "$record" || return # P_Key tables are returned only to trusted clients
     done
 }
 
@@ -48,30 +48,30 @@ all_tools() {
     switch=$(sed -n 's/^Switch.* lid \([0-9]*\) lmc.*/\1/p' found.out | head -n 1)
     a=$(sed -n 's/^\[[0-9]*\].*# lid \([0-9]*\) lmc.*/\1/p' found.out | sort -n | head -n 1)
     b=$(sed -n 's/^\[[0-9]*\].*# lid \([0-9]*\) lmc.*/\1/p' found.out | sort -n | tail -n 1)
-    claim "$net: iblinkinfo finds no link that is not active" no_idle_link
-    claim "$net: ibhosts, ibswitches and ibnodes find everyone" finds_everyone "$hosts" "$switches"
-    claim "$net: ibroute shows a switch's table" prints 'valid lids? dumped' ibroute "$switch"
-    claim "$net: dump_lfts and dump_mfts show all tables" dumps_all "$switches"
-    claim "$net: ibtracert follows a route" prints "lid $b" ibtracert "$a" "$b"
-    claim "$net: smpquery and smpdump read every attribute" smpquery_everything "$b" "$switch"
-    claim "$net: sminfo finds the master" prints SMINFO_MASTER sminfo
-    claim "$net: ibportstate reads a port" prints 'LinkState:\.*Active' ibportstate "$a" 1
-    claim "$net: ibstat and ibstatus see an active port" sees_own_port
-    claim "$net: ibaddr shows the address" prints 'LID start' ibaddr
-    claim "$net: perfquery reads both kinds of counters" reads_counters "$a" "$switch"
-    claim "$net: ibqueryerrors finds nothing wrong" prints 'nodes checked, 0 bad nodes found' ibqueryerrors
-    claim "$net: ibidsverify finds no duplicate" tool ibidsverify
-    claim "$net: saquery gets whole tables" queries_everything "$end_ports"
+    claim "$net: iblinkinfo lists no link in Init or Armed state" all_links_active
+    claim "$net: ibhosts, ibswitches and ibnodes list every node" lists_every_node "$hosts" "$switches"
+    claim "$net: ibroute prints the LFT of a switch" prints 'valid lids? dumped' ibroute "$switch"
+    claim "$net: dump_lfts and dump_mfts print the tables of all switches" dumps_all_switches "$switches"
+    claim "$net: ibtracert traces a path between two hosts" prints "lid $b" ibtracert "$a" "$b"
+    claim "$net: smpquery and smpdump read every attribute" reads_all_attributes "$b" "$switch"
+    claim "$net: sminfo reports a master SM" prints SMINFO_MASTER sminfo
+    claim "$net: ibportstate reports an Active port" prints 'LinkState:\.*Active' ibportstate "$a" 1
+    claim "$net: ibstat and ibstatus report an Active local port" local_port_is_active
+    claim "$net: ibaddr prints the LID of the port" prints 'LID start' ibaddr
+    claim "$net: perfquery reads PortCounters and PortCountersExtended" reads_counters "$a" "$switch"
+    claim "$net: ibqueryerrors reports no errors" prints 'nodes checked, 0 bad nodes found' ibqueryerrors
+    claim "$net: ibidsverify finds no duplicate LID or GUID" tool ibidsverify
+    claim "$net: saquery reads every record type" queries_all_records "$end_ports"
 }
-no_idle_link() {
+all_links_active() {
     tool iblinkinfo && lacks 'Initialize|Armed' tool.out && contains 'Active/ *LinkUp' tool.out
 }
-finds_everyone() {
+lists_every_node() {
     counts "$1" '^Ca' ibhosts && counts "$2" '^Switch' ibswitches && tool ibrouters &&
         counts "$(($1 + $2))" '^(Ca|Switch)' ibnodes
 }
-dumps_all() { counts "$1" '^Unicast lids' dump_lfts && counts "$1" '^Multicast mlids' dump_mfts; }
-sees_own_port() {
+dumps_all_switches() { counts "$1" '^Unicast lids' dump_lfts && counts "$1" '^Multicast mlids' dump_mfts; }
+local_port_is_active() {
     prints 'State: Active' ibstat && prints 'state:.*4: ACTIVE' ibstatus
 }
 reads_counters() {

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Running programs on a weft fabric and on ibsim, for the interop tests and the benchmarks.
+# Functions that run programs on a weft fabric and on ibsim, for the interop tests and the benchmarks.
 #
 # Input: WEFT (the program) and PRELOAD (the preload library). Sourcing this file changes to a new
-# working directory. At the end the directory is removed, and processes of `background` are ended.
+# working directory. On exit the script stops the processes of `background` and removes the directory.
 # No function sleeps for a fixed time: `wait_until` polls a condition up to a limit.
 set -u -o pipefail
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
@@ -24,7 +24,7 @@ trap clean_up EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 
-# wait_until SECONDS COMMAND...: poll until the command succeeds; fails after the time.
+# wait_until SECONDS COMMAND...: repeats the command until it succeeds; fails after this time.
 wait_until() {
     local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
     shift
@@ -41,14 +41,14 @@ background() {
     started+=("$background_id")
 }
 
-# serving ID SECONDS COMMAND...: wait until the command succeeds; fails when process ID ends.
+# serving ID SECONDS COMMAND...: waits until the command succeeds; fails if process ID ends before.
 serving() {
     local id=$1 seconds=$2
     shift 2
-    wait_until "$seconds" either_ended "$id" "$@"
+    wait_until "$seconds" succeeds_or_ended "$id" "$@"
     "$@" >/dev/null 2>&1
 }
-either_ended() {
+succeeds_or_ended() {
     local id=$1
     shift
     "$@" || has_ended "$id"
@@ -70,15 +70,15 @@ has_ended() {
     [ -z "$state" ] || [ "$state" = Z ]
 }
 
-# on_weft NET COMMAND...: run a command attached to a weft fabric of that network.
+# on_weft NET COMMAND...: runs a command on a weft fabric of that network.
 on_weft() {
     local net=$1
     shift
     "$WEFT" fabric "$net" -- "$@"
 }
 
-# weft_start NET [OPTION...]: serve a fabric until the script ends. Tools are then run with
-# `on_running_weft`; `weft ctl` finds the fabric through WEFT_SOCKET.
+# weft_start NET [OPTION...]: serves a fabric until the script ends. `on_running_weft` runs tools on it;
+# `weft ctl` uses the socket in WEFT_SOCKET.
 weft_start() {
     local net=$1
     shift
@@ -91,7 +91,7 @@ weft_start() {
 on_running_weft() { LD_PRELOAD=$PRELOAD "$@"; }
 weft_stop() { stop "$weft_id"; }
 
-# on_ibsim NET COMMAND...: the same on ibsim, for comparison. The socket's name is private.
+# on_ibsim NET COMMAND...: the same on ibsim, for comparison. Each ibsim has its own socket name.
 on_ibsim() {
     local status=0
     ibsim_start "$1" || return
@@ -110,8 +110,8 @@ ibsim_start() {
 on_running_ibsim() { ibsim-run "$@" 2> >(grep -v 'sim_connect: attached' >&2); }
 ibsim_stop() { stop "$ibsim_id"; }
 
-# bring_up on_weft|on_ibsim NET ENGINE [OPTION...]: OpenSM once, its log in osm.log. Succeeds if the
-# subnet came up with that engine and not with a fall-back.
+# bring_up on_weft|on_ibsim NET ENGINE [OPTION...]: runs OpenSM once with the log osm.log. Succeeds if the
+# subnet comes up with that engine and not with a fallback.
 bring_up() {
     local where=$1 net=$2 engine=$3
     shift 3
@@ -128,12 +128,12 @@ came_up() {
     fi
 }
 
-# opensm_start [OPTION...]: OpenSM as a daemon on the running weft fabric until the script ends;
-# returns when the subnet is up. OPENSM_LOG names its log.
+# opensm_start [OPTION...]: runs OpenSM as a daemon on the running weft fabric until the script ends;
+# returns when the subnet is up. OPENSM_LOG is the path of its log.
 opensm_start() {
     local log=${OPENSM_LOG:-$work/osm.log}
     rm -f "$log"
-    # -d2: a log that is written as it happens
+    # -d2: OpenSM flushes its log after every line
     background env LD_PRELOAD="$PRELOAD" opensm -d2 -f "$log" -D 0x07 "$@" >"$log.out" 2>&1
     opensm_id=$background_id
     export opensm_id

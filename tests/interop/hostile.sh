@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A client that sends invalid packets, is killed, floods or does not read affects no other client.
+# Clients that send invalid packets, are killed, flood or do not read do not affect other clients.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover smpquery python3
@@ -9,7 +9,7 @@ weft_start irregular.net || exit
 on_running_weft ibnetdiscover >quiet.out || exit
 discovery_facts quiet.out >quiet.facts
 
-undisturbed() {
+discovery_is_unchanged() {
     timeout 30 env LD_PRELOAD="$PRELOAD" ibnetdiscover >now.out && discovery_facts now.out >now.facts &&
         diff -u quiet.facts now.facts && "$WEFT" ctl status >status.out
 }
@@ -31,16 +31,16 @@ for _ in range(300):
         pass
     s.close()
 END
-garbage_all_around() {
+random_packets() {
     local id ids=()
     for id in 1 2 3; do python3 garbage.py $id & ids+=($!); done
-    undisturbed || return
+    discovery_is_unchanged || return
     wait "${ids[@]}"
-    undisturbed
+    discovery_is_unchanged
 }
-claim "garbage on the socket disturbs nobody" garbage_all_around
+claim "random packets on the socket do not affect other clients" random_packets
 
-# Starts many discoveries and kills them before their end.
+# Starts ibnetdiscover many times and kills it before it ends.
 killed_clients() {
     local id ids
     for _ in 1 2 3 4 5; do
@@ -51,12 +51,12 @@ killed_clients() {
         kill -KILL "${ids[@]}"
         wait "${ids[@]}" 2>/dev/null
     done
-    undisturbed && contains 'clients +0 ports open' status.out
+    discovery_is_unchanged && contains 'clients +0 ports open' status.out
 }
-claim "clients that are killed leave nothing behind" killed_clients
+claim "the server closes the ports of killed clients" killed_clients
 
-# Opens a port, sends thousands of requests and reads no answer.
-cat >deaf.c <<'END'
+# A client that opens a port, sends thousands of requests and reads no response.
+cat >flood.c <<'END'
 #include <infiniband/umad.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,33 +80,33 @@ int main(void)
     pause();
 }
 END
-deaf_client() {
+flooding_client() {
     local before
     before=$(memory_kib)
-    cc -o deaf deaf.c -libumad || return
-    LD_PRELOAD=$PRELOAD ./deaf >deaf.out &
+    cc -o flood flood.c -libumad || return
+    LD_PRELOAD=$PRELOAD ./flood >flood.out &
     local id=$!
-    wait_until 20 grep -q sent deaf.out
-    undisturbed
+    wait_until 20 grep -q sent flood.out
+    discovery_is_unchanged
     local status=$? after
     after=$(memory_kib)
     kill -KILL $id
     [ $((after - before)) -lt 65536 ] || { echo "the server grew by $((after - before)) KiB" && return 1; }
     return $status
 }
-claim "a client that floods and never reads disturbs nobody and costs little" deaf_client
+claim "a client that floods and does not read does not affect others; the server grows by less than 64 MiB" flooding_client
 
-crowd() {
+many_clients() {
     local id ids=() failed=0 host
     for id in $(seq 100); do
         host=H$((id % 14))
-        WEFT_ATTACH=$host LD_PRELOAD=$PRELOAD smpquery nodedesc -D 0 >"crowd.$id" 2>&1 & ids+=($!)
+        WEFT_ATTACH=$host LD_PRELOAD=$PRELOAD smpquery nodedesc -D 0 >"client.$id" 2>&1 & ids+=($!)
     done
     for id in "${ids[@]}"; do wait "$id" || failed=$((failed + 1)); done
     [ $failed -eq 0 ] || { echo "$failed of 100 failed" && return 1; }
-    for id in $(seq 100); do contains "H$((id % 14))\$" "crowd.$id" || return; done
+    for id in $(seq 100); do contains "H$((id % 14))\$" "client.$id" || return; done
 }
-claim "a hundred clients at once each see their own node" crowd
+claim "each of a hundred concurrent clients reads its own node" many_clients
 
 open_ports() {
     cat >many.py <<'END'
@@ -116,11 +116,11 @@ umad.umad_init()
 ports = [umad.umad_open_port(None, 0) for _ in range(200)]
 sys.exit(0 if min(ports) >= 0 and all(umad.umad_register(p, 3, 2, 0, None) >= 0 for p in ports) else 1)
 END
-    LD_PRELOAD=$PRELOAD python3 many.py && undisturbed
+    LD_PRELOAD=$PRELOAD python3 many.py && discovery_is_unchanged
 }
-claim "one process opens two hundred ports" open_ports
+claim "one process can open two hundred ports" open_ports
 
-manager_at_a_switch() {
+sm_on_a_switch() {
     WEFT_ATTACH=S0
     export WEFT_ATTACH
     opensm_start && on_running_weft sminfo >sminfo.out && contains SMINFO_MASTER sminfo.out &&
@@ -130,4 +130,4 @@ manager_at_a_switch() {
     stop "$opensm_id"
     return $status
 }
-claim "a manager can sit at a switch's port 0" manager_at_a_switch
+claim "OpenSM can run on port 0 of a switch" sm_on_a_switch

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Shared by the interop tests. A test sources this file and makes claims; the TAP plan is printed at
-# the end.
+# Shared by the interop tests. A test sources this file and calls `claim`; the exit trap prints the TAP
+# plan.
 #
 #     . "$(dirname "$0")/lib.sh"
 #     need ibnetdiscover
 #     "$WEFT" topo gen ring 6 >ring.net
-#     claim "ibnetdiscover sees a ring as ibsim shows it" same_discovery ring.net
+#     claim "ibnetdiscover prints a ring as on ibsim" same_discovery ring.net
 #
-# The command of a claim runs in a subshell, and must stop the processes that it starts.
+# The command of a claim runs in a subshell and must stop the processes that it starts.
 # shellcheck source=fabrics.sh
 . "$(dirname "${BASH_SOURCE[0]}")/fabrics.sh"
 
@@ -24,7 +24,8 @@ end_test() {
 }
 trap end_test EXIT
 
-# need TOOL...: skips the test without these tools, or fails if they are required (make check).
+# need TOOL...: if a tool is not installed, skips the test, or fails it if WEFT_TOOLS_REQUIRED is set
+# (make check).
 need() {
     local tool
     for tool; do
@@ -55,13 +56,13 @@ claim() {
     return 1
 }
 
-# skip TEXT REASON: a claim that cannot be tested on this machine.
+# skip TEXT REASON: reports a claim that cannot be tested here as skipped.
 skip() {
     claims=$((claims + 1))
     echo "ok $claims - $1 # SKIP $2"
 }
 
-# Conditions to claim.
+# Conditions for `claim`.
 same_files() { diff -u "$1" "$2"; }
 contains() { grep -qE -- "$1" "$2" || { tail -n 30 "$2" && return 1; }; }
 lacks() { ! grep -E -- "$1" "$2"; }
@@ -73,7 +74,7 @@ exits_with() {
 }
 
 # Prints ibnetdiscover's output as sorted lines that begin with their node, so that the order of
-# records and ports does not matter. Comments about the run are removed; LIDs are kept.
+# records and ports does not matter. Removes comment lines; keeps LIDs.
 discovery_facts() {
     awk -v RS= '
         {
@@ -92,6 +93,6 @@ same_discovery() {
     on_ibsim "$1" ibnetdiscover >on-ibsim.out || return
     discovery_facts on-weft.out >on-weft.facts
     discovery_facts on-ibsim.out >on-ibsim.facts
-    [ -s on-ibsim.facts ] || { echo "ibsim shows nothing" && return 1; }
+    [ -s on-ibsim.facts ] || { echo "ibnetdiscover printed nothing on ibsim" && return 1; }
     diff -u on-ibsim.facts on-weft.facts
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The networks of the interop tests: ibsim's examples and ours. Sets the array `networks`, file names in
-# the working directory.
+# The networks of the interop tests: ibsim's examples and generated ones. Sets the array `networks` to
+# file names in the working directory.
 networks=()
 for example in net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
     if [ -e "$IBSIM_EXAMPLES/$example" ]; then
@@ -8,7 +8,7 @@ for example in net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
     fi
 done
 while read -r name kind; do
-    # shellcheck disable=SC2086 # a kind is several words
+    # shellcheck disable=SC2086 # a kind may have parameters
     "$WEFT" topo gen $kind >"$name.net" || exit
     networks+=("$name.net")
 done <<'END'

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# osmtest, OpenSM's own test of its subnet administration, passes in every flow on a weft fabric.
+# osmtest, OpenSM's test of its SA, passes in every flow on a weft fabric.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest
-# osmtest reads a status from uninitialised memory, and fails with the fill pattern that Meson's runner
-# sets (MALLOC_PERTURB_).
+# osmtest reads a status from uninitialised memory. It fails with the fill pattern MALLOC_PERTURB_, which
+# meson test sets.
 unset MALLOC_PERTURB_
 
 flow() {
@@ -12,27 +12,27 @@ flow() {
     contains 'OSMTEST: TEST ".*" PASS' flow.out
 }
 
-# osmtest waits for traps 64 and 65: the link of a host goes down and up meanwhile.
+# osmtest waits for traps 64 and 65; meanwhile the link of a host goes down and up.
 trap_flow() {
     local sweeps
     sweeps=$(grep -c 'SUBNET UP' osm.log)
     (
         wait_until 10 grep -q 'Flow = Trap' flow.out
         "$WEFT" ctl link down H15 1
-        wait_until 20 again "$sweeps"
+        wait_until 20 swept_again "$sweeps"
         "$WEFT" ctl link up H15 1
     ) >/dev/null 2>&1 &
     flow t -w 10
 }
 
-again() { [ "$(grep -c 'SUBNET UP' osm.log)" -gt "$1" ]; }
+swept_again() { [ "$(grep -c 'SUBNET UP' osm.log)" -gt "$1" ]; }
 
 "$WEFT" topo gen figure1 >figure1.net || exit
 weft_start figure1.net || exit
 opensm_start || exit
-claim "osmtest makes an inventory" flow c
+claim "osmtest creates an inventory" flow c
 for name in "v validate the inventory" "s register services" "e forward events" \
-    "f flood with queries" "m multicast" "q quality of service" "a all of it"; do
+    "f flood with queries" "m multicast" "q quality of service" "a all flows"; do
     claim "osmtest passes: ${name#* }" flow "${name%% *}"
 done
-claim "osmtest passes: traps 64 and 65 while a host goes and comes back" trap_flow
+claim "osmtest passes: traps 64 and 65 for a host that disappears and returns" trap_flow

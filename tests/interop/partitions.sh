@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# One partitions.conf under OpenSM and under weft on the same fabric: every port has the same keys,
-# saquery gets the same partitions, paths and groups, and switches enforce the same.
+# With the same partitions.conf, OpenSM and weft write the same P_Key tables, answer saquery with the same
+# P_Keys, paths and groups, and enable partition enforcement on the same switch ports.
 #
-# OpenSM runs first, with the file and then without it, so that weft, at the same port, has to write
-# the tables itself. Allowed differences:
-#   order of keys    weft puts a port's default key first unless another one claims index 0, OpenSM
-#                    sorts by number; compared as sets, and index 0 separately
-#   ALL=limited in the default partition  makes OpenSM's own port a limited member, so that limited
-#                    members get no answers; in weft it stays a full member. The file has SELF=full
+# OpenSM runs first, with the file and then without it, so that weft, on the same port, has to write the
+# tables itself. Allowed differences:
+#   order of P_Keys  weft puts the default P_Key of a port first unless another one has indx0, OpenSM
+#                    sorts by value; compared as sets, and index 0 separately
+#   ALL=limited in the default partition  makes OpenSM's own port a limited member, so that its SA does
+#                    not answer limited members; with weft it stays a full member. The file has SELF=full
 #   missing ';'      OpenSM accepts a last statement without it; weft reports an error
 #   unknown words    OpenSM ignores them
-#   SL of groups     OpenSM sets it to 0 in a partition's own flags unless it runs with -Q; not used
-#   several scopes   OpenSM makes only one of the groups; not used
+#   SL of groups     OpenSM sets an SL in the flags of a partition to 0 unless it runs with -Q; not used
+#   several scopes   OpenSM creates only one of the groups; not used
 #   P_Key records of ports between switches  weft does not read these tables
-#   MLIDs            are assigned in different order: not compared
+#   MLIDs            are assigned in a different order; not compared
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm saquery smpquery
@@ -21,7 +21,7 @@ need opensm saquery smpquery
 . "$(dirname "$0")/sm_lib.sh"
 
 cat >partitions.conf <<END
-Default=0x7fff, ipoib : ALL=limited, SELF=full ; # as the manual has it
+Default=0x7fff, ipoib : ALL=limited, SELF=full ; # from the manual
 Red = 0x10, indx0, ipoib, rate=3, mtu=2, defmember=full :
     0x100001, 0x100003,
     0x100005=limi ;
@@ -38,7 +38,7 @@ END
 attached() { env LD_PRELOAD="$PRELOAD" "$@"; }
 lids() { seq 1 12; } # eight hosts, four switches
 
-# "LID PORT index0 KEY KEY ...": the keys of every end port and of switch ports linked to hosts
+# "LID PORT INDEX0 P_KEY P_KEY ...": the P_Keys of every end port and of the switch ports linked to hosts
 keys() {
     local lid port keys ports
     for lid in $(lids); do
@@ -50,10 +50,10 @@ keys() {
         done
     done
 }
-# The order of a switch port's keys is irrelevant.
+# The order of the P_Keys of a switch port is irrelevant.
 key_sets() { keys | awk '{ if ($2 == 5 || $2 == 6) $3 = "-"; print }'; }
 
-enforcing() {
+enforcement() {
     local lid port
     for lid in $(lids); do
         for port in 1 2 3 4 5 6; do
@@ -70,14 +70,14 @@ paths() {
         done
     done
 }
-with_key() { # KEY: which paths of LID 1 there are with it
+paths_with_key() { # P_KEY: the paths from LID 1 with this P_Key
     attached saquery -p --slid 1 --pkey "$1" 2>&1 | grep -oE '(dlid|pkey)\.+.*' | paste - - | sort
 }
 groups() {
     attached saquery -g | sed '/Mlid/d' | awk '/dump:/ { if (record) print record; record = ""; next }
         { gsub(/[ \t]+/, ""); record = record " " $0 } END { print record }' | sort
 }
-key_records() { # of the adapters, whose first block holds all
+key_records() { # without ports between switches
     attached saquery --smkey 1 PKTR 2>&1 |
         awk '/dump:/ { lid = port = "" } /LID\.*/ { lid = $0 } /Port\.*/ { port = $0 } /Block\.*/ { block = $0 }
              { while (match($0, /0x[0-9a-f][0-9a-f][0-9a-f][0-9a-f]/)) {
@@ -85,41 +85,41 @@ key_records() { # of the adapters, whose first block holds all
                    if (key != "0x0000") print lid, port, key } }' | sed 's/[ \t]//g' | sort -u | grep -vE 'LID\.*[2346]Port\.*[1-4]0x'
 }
 
-look() { # DIRECTORY
+collect() { # DIRECTORY
     mkdir "$1"
     key_sets >"$1/keys"
-    enforcing >"$1/enforcement"
+    enforcement >"$1/enforcement"
     paths >"$1/paths"
     groups >"$1/groups"
     key_records >"$1/records"
     for key in 0x8010 0x10 0xffff 0x8011 0x8012 0x8055 0x8001; do
         echo "$key"
-        with_key "$key"
+        paths_with_key "$key"
     done >"$1/paths-by-key"
 }
-something() { [ "$(wc -l <"$1")" -ge "$2" ] && cat "$1"; }
+has_lines() { [ "$(wc -l <"$1")" -ge "$2" ] && cat "$1"; }
 
 "$WEFT" topo gen mesh dims=2,2 hosts=2 >mesh.net || exit
 weft_start mesh.net || exit
 opensm_start -P "$work/partitions.conf" || exit
-look opensm
+collect opensm
 stop "$opensm_id"
 echo "Default=0x7fff, ipoib : ALL=full ;" >plain.conf
 opensm_start -P "$work/plain.conf" || exit
-plain() { keys | awk '$2 == 1' | grep -qv 0xffff && return 1 || return 0; }
-claim "OpenSM takes the keys away again" wait_until 10 plain
+only_default_keys() { keys | awk '$2 == 1' | grep -qv 0xffff && return 1 || return 0; }
+claim "without the file, OpenSM leaves only the default P_Key" wait_until 10 only_default_keys
 stop "$opensm_id"
 manager_starts --partitions "$work/partitions.conf" || exit
-look weft
-claim "OpenSM gave keys to all" something opensm/keys 16
-claim "every port has the same keys" same_files opensm/keys weft/keys
-claim "the same switch ports enforce" same_files opensm/enforcement weft/enforcement
-claim "paths have the same keys" same_files opensm/paths weft/paths
-claim "the same paths are there for a key" same_files opensm/paths-by-key weft/paths-by-key
-claim "the same groups are there, with the same values" same_files opensm/groups weft/groups
-claim "P_Key records are the same" same_files opensm/records weft/records
+collect weft
+claim "OpenSM writes the P_Keys of all ports" has_lines opensm/keys 16
+claim "OpenSM and weft write the same P_Keys to every port" same_files opensm/keys weft/keys
+claim "OpenSM and weft enable enforcement on the same switch ports" same_files opensm/enforcement weft/enforcement
+claim "path records have the same P_Keys" same_files opensm/paths weft/paths
+claim "queries by P_Key return the same paths" same_files opensm/paths-by-key weft/paths-by-key
+claim "OpenSM and weft create the same multicast groups" same_files opensm/groups weft/groups
+claim "P_KeyTableRecords are the same" same_files opensm/records weft/records
 
-# A reload that adds one member writes one adapter and one switch port.
+# A reload that adds one member changes the tables of one adapter port and one switch port.
 reload() { happens 'config +read again' kill -HUP "$manager_id"; }
 sed -i 's/^Auto, ipoib : /&0x10000f=full, /' partitions.conf
 keys >before.keys
@@ -130,12 +130,12 @@ reloads_one() {
     [ "$(grep -c '^>' changed.keys)" -eq 2 ] || { cat changed.keys && return 1; }
 }
 has_new_key() { keys >after.keys && grep -q '^12 1 .*0x8001' after.keys; }
-claim "a reload gives a new member its key, and changes no other table" reloads_one
+claim "a reload with a new member changes the P_Key tables of its port and its switch port only" reloads_one
 echo "Red = 0x10 : everybody ;" >>partitions.conf
-claim "a mistake is named with its line" happens 'partitions.conf:[0-9]+: .everybody. is no port' kill -HUP "$manager_id"
+claim "an error in the file is logged with file and line" happens 'partitions.conf:[0-9]+: .everybody. is no port' kill -HUP "$manager_id"
 unchanged() { keys >now.keys && diff after.keys now.keys; }
-claim "… and changes nothing" unchanged
+claim "a file with an error changes no P_Key table" unchanged
 
-# Limited members get their answers from the administration.
+# The SA answers limited members of the default partition.
 limited_is_answered() { [ "$(WEFT_ATTACH=H5 attached saquery -N | grep -c NodeDescription)" -ge 2 ]; }
-claim "limited members are answered" limited_is_answered
+claim "the SA answers limited members" limited_is_answered

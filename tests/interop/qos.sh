@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Quality of service: with the same qos_ options weft and OpenSM write the same tables and give the same
-# answers, and ibdmchk accepts routes on several VLs with the written SL-to-VL tables.
+# QoS: with the same qos_ options, weft and OpenSM write the same tables and return the same SA records.
+# ibdmchk finds no credit loop in routes on several VLs with the SL-to-VL tables of the dump.
 #
 # Allowed differences:
-#   ports without a link  OpenSM writes SL-to-VL tables for them as input ports; weft does not
-#   order            OpenSM answers in the order of GUIDs, weft in that of LIDs
-#   qos_max_vls      OpenSM ignores it; weft does not: not used
+#   ports without a link  OpenSM writes SL-to-VL tables for these input ports; weft does not
+#   order            OpenSM returns records in the order of GUIDs, weft in the order of LIDs
+#   qos_max_vls      OpenSM ignores it; weft does not; not used
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm smpquery saquery ibdmchk
@@ -13,7 +13,7 @@ need opensm smpquery saquery ibdmchk
 . "$(dirname "$0")/sm_lib.sh"
 running=on_running_weft
 
-# " LID:PORT LID:PORT … " of all ports with a link, and port 0 of switches
+# " LID:PORT LID:PORT … " of all ports with a link and of port 0 of switches
 find_links() {
     local lid port
     for lid in $(seq 9); do # three switches with two hosts each
@@ -25,7 +25,7 @@ find_links() {
     echo ' '
 }
 
-# All tables of these ports from their agents; SL-to-VL tables only of input ports with a link.
+# All QoS tables of these ports, read by SMPs; SL-to-VL tables only of input ports with a link.
 tables() {
     local end
     for end in $links; do
@@ -40,7 +40,7 @@ tables() {
     done
 }
 
-# Records of the same tables from the administration, one line each.
+# The SA records of the same tables, one line each.
 answers() { # DIRECTORY
     local query
     for query in SL2VL VLAR 'SL2VL 1' 'SL2VL 2/1' 'VLAR 2' 'VLAR 2/1/3' 'VLAR 1/1/1'; do
@@ -84,20 +84,20 @@ stop "$opensm_id"
 manager_starts --config "$work/weft.conf" || exit
 tables >weft.tables
 answers weft
-claim 'there are tables to compare' test "$(grep -c 'SL2VL table' opensm.tables)" -eq 16
-claim 'SL to VL maps, arbitration tables and limits are those of OpenSM' same tables
+claim 'OpenSM writes 16 SL-to-VL tables' test "$(grep -c 'SL2VL table' opensm.tables)" -eq 16
+claim 'weft writes the SL-to-VL tables, arbitration tables and limits of OpenSM' same tables
 for answer in opensm/*; do
-    claim "saquery ${answer#opensm/}" same_records "${answer#opensm/}"
+    claim "saquery ${answer#opensm/} returns the same records" same_records "${answer#opensm/}"
 done
-claim 'nothing is refused' lacks 'refuses' manager.log
+claim 'no port refuses its tables' lacks 'refuses' manager.log
 stop "$manager_id"
 weft_stop
 
 # ---- VLs of routes ----
 
-# The administration's service levels, as ibdmchk reads them: "0xNODE DLID SL" (of a host, the node's
-# GUID is one below the port's here; of a switch it is the same).
-path_levels() {
+# The SLs of path records in the format of ibdmchk: "0xNODE DLID SL". In these networks the node GUID of a
+# host is its port GUID minus one; the two GUIDs of a switch are equal.
+path_sls() {
     timeout 60 env LD_PRELOAD="$PRELOAD" saquery -p 2>/dev/null | awk '
         /sgid/ { guid = $0; sub(/.*::/, "", guid); split(guid, part, ":") }
         /dlid/ { dlid = $0; sub(/.*\./, "", dlid) }
@@ -108,19 +108,19 @@ path_levels() {
             return n
         }' >levels
 }
-# by_ibdmchk [OPTION...]: checks the dump
+# by_ibdmchk [OPTION...]: checks the dump with ibdmchk
 by_ibdmchk() { (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs "$@" -a) >checked.out 2>&1; }
 by_verify() { "$WEFT" verify found.net --lfts dump/opensm-lfts.dump "$@" >verify.out 2>&1; }
-passes() {
+no_loop_with_sls() {
     by_ibdmchk -d opensm-sl2vl.dump -c "$work/levels"
     contains 'no credit loops found' checked.out || { tail -n 20 checked.out && return 1; }
     by_verify --path-sl levels --sl2vl dump/opensm-sl2vl.dump || { cat verify.out && return 1; }
 }
-needs_them() { # without service levels there is a loop: the files above are not for nothing
+loop_without_sls() { # shows that the SLs are necessary
     by_ibdmchk && contains 'no credit loops found' checked.out && return 1
     ! by_verify
 }
-has_paths() { [ "$(sort -u levels | wc -l)" -ge 132 ] && [ "$(awk '{ print $3 }' levels | sort -u | wc -l)" -gt 1 ]; }
+paths_have_sls() { [ "$(sort -u levels | wc -l)" -ge 132 ] && [ "$(awk '{ print $3 }' levels | sort -u | wc -l)" -gt 1 ]; }
 
 for engine in dfsssp lash dor; do
     "$WEFT" topo gen ring switches=6 hosts=2 >ring.net || exit
@@ -128,11 +128,11 @@ for engine in dfsssp lash dor; do
     rm -rf dump
     manager_starts --engine $engine --dump "$work/dump" || exit
     wait_until 10 test -s dump/opensm-sl2vl.dump
-    path_levels
+    path_sls
     on_running_weft ibnetdiscover >found.net 2>/dev/null
-    claim "$engine: paths have service levels" has_paths
-    claim "$engine: ibdmchk and weft verify find no credit loop by path records and the maps written" passes
-    claim "$engine: they find one without" needs_them
+    claim "$engine: path records use several SLs" paths_have_sls
+    claim "$engine: ibdmchk and weft verify find no credit loop with these SLs and the SL-to-VL tables" no_loop_with_sls
+    claim "$engine: ibdmchk and weft verify find a credit loop without them" loop_without_sls
     stop "$manager_id"
     weft_stop
 done

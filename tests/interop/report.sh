@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Reports read by other programs: pages by xmllint, plots by gnuplot, data by python.
+# Other programs read the output of weft report: xmllint the pages, gnuplot the plots, python the data.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need xmllint gnuplot dot python3
-: "${REPORT_SAMPLES:?the program that makes stores}"
+: "${REPORT_SAMPLES:?the program that writes sample stores}"
 
 mkdir run hostile && "$REPORT_SAMPLES" run run/run.db && "$REPORT_SAMPLES" sweep sweep.db &&
     "$REPORT_SAMPLES" empty empty.db &&
@@ -11,8 +11,8 @@ mkdir run hostile && "$REPORT_SAMPLES" run run/run.db && "$REPORT_SAMPLES" sweep
 
 report() { "$WEFT" report "$@" >out 2>err; }
 well_formed() { xmllint --nonet --noout "$@"; }
-# A page may name a namespace, but must not load anything.
-alone() { ! grep -oE '(src|href|xlink:href)="[^#"][^"]*"|url\(|@import|<script|<link|<img' "$1"; }
+# A page may contain namespace URIs, but must not load another resource.
+self_contained() { ! grep -oE '(src|href|xlink:href)="[^#"][^"]*"|url\(|@import|<script|<link|<img' "$1"; }
 refused() {
     local part=$1
     shift
@@ -20,20 +20,20 @@ refused() {
     [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && contains "$part" err
 }
 
-claim "a run's directory gets its page" report run
+claim "weft report DIRECTORY writes report.html there" report run
 fits() { [ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ]; }
-claim "the verdict fits a terminal" fits
-claim "the page is well-formed" well_formed run/report.html
-claim "it needs no network and no other file" alone run/report.html
-claim "the fabric is drawn, and the dead switch marked" contains 'data-touched="yes"' run/report.html
-repeated() { cp run/report.html first.html && report run && cmp first.html run/report.html; }
-claim "the same store gives the same bytes" repeated
-claim "a run with hostile names is reported" report hostile --out hostile-out
-claim "its page is well-formed" well_formed hostile-out/report.html hostile-out/plot.svg
-claim "and alone" alone hostile-out/report.html
-claim "nothing in a name was run" test ! -e injected -a ! -e hostile-out/injected
-claim "a run that measured nothing has a page" report empty.db --html empty.html
-claim "which is well-formed" well_formed empty.html
+claim "the summary fits 80 columns" fits
+claim "report.html is well-formed" well_formed run/report.html
+claim "report.html loads no other resource" self_contained run/report.html
+claim "report.html shows the topology and marks the failed switch" contains 'data-touched="yes"' run/report.html
+reproducible() { cp run/report.html first.html && report run && cmp first.html run/report.html; }
+claim "weft report writes identical bytes for the same store" reproducible
+claim "weft report accepts a store with markup and shell code in names" report hostile --out hostile-out
+claim "its page and plot are well-formed" well_formed hostile-out/report.html hostile-out/plot.svg
+claim "its page loads no other resource" self_contained hostile-out/report.html
+claim "no code in a name was executed" test ! -e injected -a ! -e hostile-out/injected
+claim "weft report writes a page for a run without measurements" report empty.db --html empty.html
+claim "the page of a run without measurements is well-formed" well_formed empty.html
 
 cat >death.weft <<'END'
 preset paper
@@ -45,15 +45,15 @@ at 1.1s fail switch S15
 run 1.5s
 check reachable
 END
-played() { "$WEFT" sim death.weft --out death >/dev/null && well_formed death/report.html; }
-claim "weft sim leaves a page that is well-formed" played
-claim "which shows the fault and what was lost" contains 'dead node' death/report.html
-again() { cp death/report.html first.html && report death && cmp first.html death/report.html; }
-claim "and is the same when it is made again" again
+simulated() { "$WEFT" sim death.weft --out death >/dev/null && well_formed death/report.html; }
+claim "weft sim --out writes a well-formed page" simulated
+claim "the page shows packets lost at the failed node" contains 'dead node' death/report.html
+same_page() { cp death/report.html first.html && report death && cmp first.html death/report.html; }
+claim "weft report writes the same page as weft sim" same_page
 
-claim "a sweep is reported" report sweep.db --out swept
-claim "its page and its plot are well-formed" well_formed swept/report.html swept/plot.svg
-claim "its page is alone" alone swept/report.html
+claim "weft report writes the report of a sweep" report sweep.db --out swept
+claim "the page and the plot of a sweep are well-formed" well_formed swept/report.html swept/plot.svg
+claim "the page of a sweep loads no other resource" self_contained swept/report.html
 csv() {
     python3 - <<'END'
 import csv, math
@@ -63,29 +63,29 @@ for row in rows:
     assert float(row["latency.mean"]) > 0 and float(row["latency.mean.ci95"]) > 0
 END
 }
-claim "its data is CSV" csv
+claim "data.csv has a row for each point" csv
 json() {
     report "$@" --json && python3 -c 'import json; print(json.load(open("out")).keys())'
 }
-claim "a run as JSON" json run
-claim "a sweep as JSON" json sweep.db
+claim "weft report --json prints valid JSON for a run" json run
+claim "weft report --json prints valid JSON for a sweep" json sweep.db
 plotted() {
     report sweep.db --x throughput.received --y latency.mean --plot latency.png --keep || return
     head -c 8 latency.png | od -c | head -1 | grep -q 'P   N   G' || return
     gnuplot latency.png.gp >again.png && cmp latency.png again.png
 }
-claim "gnuplot draws one figure over another, and the kept script draws the same" plotted
+claim "--plot draws one figure over another; the script kept by --keep draws the same" plotted
 without_gnuplot() {
     mkdir -p bin && ln -sf "$(command -v dot)" bin/dot
     exits_with 2 env PATH="$PWD/bin" "$WEFT" report sweep.db --plot x.svg --html x.html >out 2>err
     contains 'gnuplot-nox' err && [ ! -s out ] && [ ! -e x.svg ] && [ ! -e x.html ]
 }
-claim "without gnuplot its package is named, and nothing is written" without_gnuplot
+claim "without gnuplot the error names its package, and no file is written" without_gnuplot
 
-claim "a wrong figure gets the nearest" refused "did you mean 'latency.mean'" sweep.db --y latency.meen
-claim "a wrong parameter is refused" refused 'no parameter' sweep.db --by speed
-claim "a file that is no store is refused" refused 'no result store' run/report.html
+claim "the error for an unknown figure suggests the nearest name" refused "did you mean 'latency.mean'" sweep.db --y latency.meen
+claim "an unknown parameter is refused" refused 'no parameter' sweep.db --by speed
+claim "a file that is not a result store is refused" refused 'no result store' run/report.html
 claim "a missing store is refused" refused 'No such file' nothing.db
 claim "a directory without a run is refused" refused 'run.db' swept
-claim "a plot of another kind is refused" refused 'expected a name that ends in .svg or .png' sweep.db --plot x.pdf
-claim "a page that cannot be written is refused" exits_with 2 "$WEFT" report run --html /nonexistent/x.html
+claim "a plot format other than SVG and PNG is refused" refused 'expected a name that ends in .svg or .png' sweep.db --plot x.pdf
+claim "a page that cannot be written is an error" exits_with 2 "$WEFT" report run --html /nonexistent/x.html

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The papers' figures: a quick run has the results in experiments/expected, also when repeated; a
-# changed result is detected.
+# The figures of the papers: a quick run gives the results in experiments/expected, and so does a second
+# one. A changed result is detected.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need python3 gnuplot
@@ -9,9 +9,9 @@ experiments=$(cd "$(dirname "$0")/../../experiments" && pwd)
 golden=$(cd "$(dirname "$0")/../golden" && pwd)
 reproduce() { "$WEFT" reproduce --experiments "$experiments" "$@"; }
 
-claim "the tables that are printed in the papers are those of the golden tests" \
+claim "the printed table of Fig. 6 is the same as in the golden tests" \
     cmp "$golden/fig6.csv" "$experiments/002-fig06/printed.csv"
-claim "PIRa's, too" cmp "$golden/fig8.csv" "$experiments/002-fig08/printed.csv"
+claim "the printed table of Fig. 8 is the same as in the golden tests" cmp "$golden/fig8.csv" "$experiments/002-fig08/printed.csv"
 
 every_folder_is_complete() {
     local folder lines
@@ -24,41 +24,41 @@ every_folder_is_complete() {
         fi
     done
 }
-claim "every experiment has a figure, and a README of about ten lines" every_folder_is_complete
+claim "every experiment has a figure and a README of 8 to 16 lines" every_folder_is_complete
 
 all_are_listed() {
     reproduce --list >list.txt || return
     [ "$(wc -l <list.txt)" -eq "$(find "$experiments" -name figure | wc -l)" ]
 }
-claim "--list shows every experiment" all_are_listed
+claim "--list prints every experiment" all_are_listed
 
 quick() { reproduce --quick --out quick >table.txt 2>errors.txt || { cat table.txt errors.txt; return 1; }; }
-claim "a quick look at all figures finds what is on record" quick
+claim "--quick gives the expected results for all figures" quick
 
 fits_80_columns() { python3 -c 'import sys
 for line in open("table.txt", encoding="utf-8"):
     assert len(line.rstrip("\n")) <= 80, line'; }
-claim "its table fits into 80 columns" fits_80_columns
+claim "the table fits 80 columns" fits_80_columns
 
-page_is_whole() { python3 - <<'END'
+page_is_well_formed() { python3 - <<'END'
 import xml.etree.ElementTree as tree
 page = open("quick/index.html", encoding="utf-8").read()
 tree.fromstring(page[page.index("<html"):])
-assert "src=" not in page and "href=\"http" not in page, "the page fetches something"
+assert "src=" not in page and "href=\"http" not in page, "the page loads another resource"
 END
 }
-claim "the page is well-formed and needs no other file" page_is_whole
+claim "the page is well-formed and loads no other resource" page_is_well_formed
 
-plots_are_there() {
+plots_exist() {
     local plot
     for plot in 001-fig26/tasks-paper 000-fig12/instant-today 001-fig23/latency-paper 002-fig10/computing-paper; do
         head -c 8 "quick/$plot.png" | grep -q PNG || { echo "no $plot.png"; return 1; }
         grep -q '<svg' "quick/$plot.svg" || { echo "no $plot.svg"; return 1; }
     done
 }
-claim "plots are drawn as SVG and PNG" plots_are_there
+claim "plots are written as SVG and PNG" plots_exist
 
-second_time_runs_nothing() {
+second_call_runs_nothing() {
     reproduce --quick --out quick --json >again.json || return
     python3 - <<'END'
 import json
@@ -67,15 +67,15 @@ assert found["runs"] == found["there"] > 100, (found["runs"], found["there"])
 assert found["unexpected"] == 0 and found["claims"] > 50
 END
 }
-claim "the second time nothing is run, and the same is found" second_time_runs_nothing
+claim "a second call runs no simulation and gives the same results" second_call_runs_nothing
 
-a_change_is_noticed() {
+a_changed_result_is_reported() {
     cp -r "$experiments" other
     sed -i '/^000-fig12\/stop/d' other/expected
     "$WEFT" reproduce 000-fig12 --quick --out quick --experiments other >changed.txt
     [ $? -eq 1 ] && grep -q "unexpected: 000-fig12/stop" changed.txt
 }
-claim "a claim that should hold but does not is named, and the status is 1" a_change_is_noticed
+claim "a result that is not in experiments/expected is printed, with exit status 1" a_changed_result_is_reported
 
 refused() {
     local message=$1
@@ -83,6 +83,6 @@ refused() {
     reproduce "$@" >/dev/null 2>refused.txt
     [ $? -eq 2 ] && grep -q -- "$message" refused.txt && [ "$(wc -l <refused.txt)" -le 2 ]
 }
-claim "an experiment that is not there is refused with the nearest name" refused "001-fig2" 001-fig2x --list
-claim "a wrong number of jobs is refused" refused "expected 1 to 1024" --jobs none
-claim "experiments that are not there are refused" refused "No such file" --experiments /nowhere --list
+claim "the error for an unknown experiment suggests the nearest name" refused "001-fig2" 001-fig2x --list
+claim "an invalid number of jobs is refused" refused "expected 1 to 1024" --jobs none
+claim "a missing directory of experiments is refused" refused "No such file" --experiments /nowhere --list

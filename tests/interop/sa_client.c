@@ -1,17 +1,17 @@
-/* A client of subnet administration, for tests and benchmarks: it registers, asks, and takes the
- * time.
+/* An SA client for tests and benchmarks: it registers, queries paths, and measures response times.
  *
  *     sa_client register GROUPS SERVICES SUBSCRIPTIONS
  *     sa_client groups GROUPS SEED
  *     sa_client watch SECONDS
  *     sa_client load QUERIES WINDOW
  *
- * `register` makes that many, spread over all hosts of the subnet, each acknowledged. `groups`
- * makes multicast groups of random hosts, a fifth of which only send, and prints what it made, as
- * "MLID GUID STATE" lines. `watch` asks for the path to one host after the other, patiently: a
- * query without an answer is repeated to whoever is master then. `load` keeps WINDOW queries under
- * way; BUSY answers are asked again. Both print what became of their queries, and how long the
- * answers took; `watch` ends early on SIGTERM. Exit status 1: something was refused. */
+ * `register` registers that many groups, services and subscriptions, distributed over all hosts of
+ * the subnet, and waits for each response. `groups` creates multicast groups of random hosts, of
+ * which a fifth are send-only members, and prints the members as "MLID GUID STATE" lines. `watch`
+ * queries paths to random hosts, one at a time. It repeats a query without a response, to the SM
+ * that is master then. `load` keeps WINDOW queries outstanding and repeats queries with status
+ * BUSY. `watch` and `load` print counts of queries and response times; SIGTERM ends them
+ * early. Exit status 1: a request was refused. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/time.h"
@@ -29,8 +29,8 @@
 #include <time.h>
 
 #define PREFIX UINT64_C(0xFE80000000000000)
-/* What the kernel of a host without a manager says: nobody is there. */
-enum { NOBODY = 0x0C, PATIENCE_S = 20 };
+/* The status that the kernel of a host without an SA returns: unsupported attribute. */
+enum { STATUS_NO_SA = 0x0C, QUERY_LIMIT_S = 20 };
 enum { TIMEOUT_MS = 250, TABLE_BYTES = 64 << 20, LATENCIES = 1 << 20, TRIES = 40 };
 
 struct host {
@@ -62,7 +62,7 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static void look_at_port(struct client *client)
+static void read_port(struct client *client)
 {
     umad_port_t port;
     if (umad_get_port(NULL, 0, &port) < 0)
@@ -73,7 +73,8 @@ static void look_at_port(struct client *client)
     umad_release_port(&port);
 }
 
-static uint8_t *question(struct client *client, unsigned method, unsigned attribute, uint64_t mask)
+static uint8_t *make_request(struct client *client, unsigned method, unsigned attribute,
+                             uint64_t mask)
 {
     uint8_t *mad = umad_get_mad(client->out);
     memset(mad, 0, MAD_BYTES);
@@ -87,15 +88,16 @@ static uint8_t *question(struct client *client, unsigned method, unsigned attrib
     return mad + SA_DATA_OFFSET;
 }
 
-static int send_question(struct client *client)
+static int send_request(struct client *client)
 {
     wire_set(umad_get_mad(client->out), MAD_TID, ++client->tid);
     umad_set_addr(client->out, client->master_lid, 1, 0, (int)Q_KEY_GSI);
     return umad_send(client->port, client->agent, client->out, MAD_BYTES, TIMEOUT_MS, 0);
 }
 
-/* The status of the next answer that arrives, or -1 for a time-out; `mad` is its bytes. */
-static int next_answer(struct client *client, const uint8_t **mad, int *bytes, int wait_ms)
+/* Returns the status of the next response, -1 if a request timed out, or -2 if nothing arrived
+ * within `wait_ms`. `*mad` is the response. */
+static int next_response(struct client *client, const uint8_t **mad, int *bytes, int wait_ms)
 {
     *bytes = TABLE_BYTES;
     if (umad_recv(client->port, client->in, bytes, wait_ms) < 0)
@@ -104,25 +106,25 @@ static int next_answer(struct client *client, const uint8_t **mad, int *bytes, i
     return umad_status(client->in) ? -1 : (int)wire_get(*mad, MAD_STATUS);
 }
 
-/* Another one may be master now. */
-static void give_it_time(struct client *client)
+/* Waits before a request is repeated. Another SM may be master then. */
+static void wait_before_retry(struct client *client)
 {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    look_at_port(client);
+    read_port(client);
 }
 
-/* Asks until there is an answer that is not BUSY. */
-static int ask(struct client *client, const uint8_t **mad, int *bytes)
+/* Sends a request, and repeats it while there is no response or the SA is busy. */
+static int request(struct client *client, const uint8_t **mad, int *bytes)
 {
     for (unsigned tries = 0; tries < TRIES && !stopped; tries++) {
-        if (send_question(client) < 0)
+        if (send_request(client) < 0)
             return -1;
-        int status = next_answer(client, mad, bytes, 4 * TIMEOUT_MS);
+        int status = next_response(client, mad, bytes, 4 * TIMEOUT_MS);
         while (status >= 0 && (uint32_t)wire_get(*mad, MAD_TID) != client->tid)
-            status = next_answer(client, mad, bytes, 4 * TIMEOUT_MS);
-        if (status >= 0 && status != STATUS_BUSY && status != NOBODY)
+            status = next_response(client, mad, bytes, 4 * TIMEOUT_MS);
+        if (status >= 0 && status != STATUS_BUSY && status != STATUS_NO_SA)
             return status;
-        give_it_time(client);
+        wait_before_retry(client);
     }
     return -1;
 }
@@ -131,9 +133,9 @@ static void find_hosts(struct client *client)
 {
     const uint8_t *mad;
     int bytes;
-    question(client, METHOD_GET_TABLE, ATTRIBUTE_NODE_RECORD, 0);
-    if (ask(client, &mad, &bytes) != 0) {
-        fprintf(stderr, "sa_client: nobody tells which nodes there are\n");
+    make_request(client, METHOD_GET_TABLE, ATTRIBUTE_NODE_RECORD, 0);
+    if (request(client, &mad, &bytes) != 0) {
+        fprintf(stderr, "sa_client: no NodeRecords from the SA\n");
         exit(1);
     }
     size_t size = 8 * (size_t)wire_get(mad, SA_ATTRIBUTE_OFFSET);
@@ -152,14 +154,14 @@ static void set_gid(uint8_t *gid, uint64_t prefix, uint64_t guid)
     wire_set_bits(gid, 64, 64, guid);
 }
 
-/* ---- registering ---- */
+/* ---- registrations ---- */
 
 static void join(struct client *client, unsigned number, uint64_t guid)
 {
     enum { MGID, PORT, Q_KEY, CLASS = 6, P_KEY, SL = 12, FLOW, STATE = 16 };
-    uint8_t *record = question(client, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
-                               1 << MGID | 1 << PORT | 1 << Q_KEY | 1 << CLASS | 1 << P_KEY |
-                                   1 << SL | 1 << FLOW | 1 << STATE);
+    uint8_t *record = make_request(client, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
+                                   1 << MGID | 1 << PORT | 1 << Q_KEY | 1 << CLASS | 1 << P_KEY |
+                                       1 << SL | 1 << FLOW | 1 << STATE);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), number + 1);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, guid);
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
@@ -167,11 +169,11 @@ static void join(struct client *client, unsigned number, uint64_t guid)
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 1);
 }
 
-static void announce(struct client *client, unsigned number, uint64_t guid)
+static void register_service(struct client *client, unsigned number, uint64_t guid)
 {
     enum { ID, GID, LEASE = 4, NAME = 6 };
-    uint8_t *record = question(client, METHOD_SET, ATTRIBUTE_SERVICE_RECORD,
-                               1 << ID | 1 << GID | 1 << LEASE | 1 << NAME);
+    uint8_t *record = make_request(client, METHOD_SET, ATTRIBUTE_SERVICE_RECORD,
+                                   1 << ID | 1 << GID | 1 << LEASE | 1 << NAME);
     wire_set(record, SERVICE_RECORD_ID, 0x1000 + number);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, guid);
     wire_set(record, SERVICE_RECORD_LEASE, number % 2 ? 3600 : UINT32_MAX);
@@ -181,7 +183,7 @@ static void announce(struct client *client, unsigned number, uint64_t guid)
 
 static void subscribe(struct client *client, unsigned number, uint16_t lid)
 {
-    uint8_t *inform = question(client, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
+    uint8_t *inform = make_request(client, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, lid);
     wire_set(inform, INFORM_INFO_LID_RANGE_END, lid);
     wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
@@ -198,39 +200,39 @@ static int register_all(struct client *client, const unsigned counts[3])
     size_t hosts = client->hosts.count;
     for (unsigned i = 0; i < 2 * counts[0] && !status; i++) {
         join(client, i / 2, client->hosts.items[(i / 2 + i % 2 * 7) % hosts].guid);
-        status = ask(client, &mad, &bytes);
+        status = request(client, &mad, &bytes);
     }
     for (unsigned i = 0; i < counts[1] && !status; i++) {
-        announce(client, i, client->hosts.items[i % hosts].guid);
-        status = ask(client, &mad, &bytes);
+        register_service(client, i, client->hosts.items[i % hosts].guid);
+        status = request(client, &mad, &bytes);
     }
     for (unsigned i = 0; i < counts[2] && !status; i++) {
         subscribe(client, i, client->hosts.items[i % hosts].lid);
-        status = ask(client, &mad, &bytes);
+        status = request(client, &mad, &bytes);
     }
     if (status)
         fprintf(stderr, "sa_client: status 0x%x\n", (unsigned)status);
     return status ? 1 : 0;
 }
 
-/* The first of a group is a full member; the others come as they are drawn, each at most once. */
-static int make_groups(struct client *client, unsigned groups)
+/* The first member of a group is a full member; a fifth of the others are send-only members. */
+static int create_groups(struct client *client, unsigned groups)
 {
-    enum { MOST_MEMBERS = 48, FULL = 1, SENDS_ONLY = 4 };
+    enum { MAX_MEMBERS = 48, FULL_MEMBER = 1, SEND_ONLY_MEMBER = 4 };
     const uint8_t *mad;
     int bytes, status = 0;
     size_t hosts = client->hosts.count;
     for (unsigned i = 0; i < groups && !status; i++) {
         size_t first = rng_below(&client->rng, hosts),
-               count = 1 + rng_below(&client->rng, MOST_MEMBERS);
+               count = 1 + rng_below(&client->rng, MAX_MEMBERS);
         size_t step = 1 + rng_below(&client->rng, hosts / count + 1);
         for (size_t k = 0; k < count && k * step < hosts && !status; k++) {
             const struct host *host = &client->hosts.items[(first + k * step) % hosts];
-            unsigned state = k && !rng_below(&client->rng, 5) ? SENDS_ONLY : FULL;
+            unsigned state = k && !rng_below(&client->rng, 5) ? SEND_ONLY_MEMBER : FULL_MEMBER;
             join(client, i, host->guid);
             wire_set((uint8_t *)umad_get_mad(client->out) + SA_DATA_OFFSET,
                      MC_MEMBER_RECORD_JOIN_STATE, state);
-            status = ask(client, &mad, &bytes);
+            status = request(client, &mad, &bytes);
             if (!status)
                 printf("0x%04x 0x%016llx %u\n",
                        (unsigned)wire_get(mad + SA_DATA_OFFSET, MC_MEMBER_RECORD_MLID),
@@ -242,13 +244,13 @@ static int make_groups(struct client *client, unsigned groups)
     return status ? 1 : 0;
 }
 
-/* ---- asking for paths ---- */
+/* ---- path queries ---- */
 
-static void ask_path(struct client *client)
+static void make_path_query(struct client *client)
 {
     enum { DGID = 1 << 2, SGID = 1 << 3, REVERSIBLE = 1 << 11, NUMBER = 1 << 12 };
     uint8_t *path =
-        question(client, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | REVERSIBLE | NUMBER);
+        make_request(client, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | REVERSIBLE | NUMBER);
     const struct host *to = &client->hosts.items[rng_below(&client->rng, client->hosts.count)];
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, client->own_guid);
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, to->guid);
@@ -258,20 +260,20 @@ static void ask_path(struct client *client)
 
 struct figures {
     uint64_t asked, answered, refused, busy, timeouts;
-    uint64_t longest_gap; /* microseconds without an answer */
+    uint64_t longest_gap; /* microseconds without a response */
 };
 
-static int by_size(const void *a, const void *b)
+static int compare_latencies(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static void print(struct client *client, const struct figures *figures, double seconds)
+static void print_figures(struct client *client, const struct figures *figures, double seconds)
 {
     size_t count = client->latencies.count;
     if (count)
-        qsort(client->latencies.items, count, sizeof *client->latencies.items, by_size);
+        qsort(client->latencies.items, count, sizeof *client->latencies.items, compare_latencies);
     printf("asked %llu answered %llu refused %llu busy %llu timeouts %llu rate %.0f p50_us %u "
            "p99_us %u max_us %u gap_ms %.0f\n",
            (unsigned long long)figures->asked, (unsigned long long)figures->answered,
@@ -282,7 +284,7 @@ static void print(struct client *client, const struct figures *figures, double s
            count ? client->latencies.items[count - 1] : 0, (double)figures->longest_gap / 1e3);
 }
 
-static void note(struct client *client, uint64_t since)
+static void record_latency(struct client *client, uint64_t since)
 {
     if (client->latencies.count < LATENCIES)
         vec_push(&client->latencies, (uint32_t)(clock_us() - since));
@@ -299,29 +301,29 @@ static int watch(struct client *client, unsigned duration_s)
         int bytes, status;
         bool again;
         uint64_t sent = clock_us();
-        ask_path(client);
+        make_path_query(client);
         do {
             figures.asked++;
-            if (send_question(client) < 0)
+            if (send_request(client) < 0)
                 return 1;
-            status = next_answer(client, &mad, &bytes, 4 * TIMEOUT_MS);
-            figures.timeouts += status < 0 || status == NOBODY;
+            status = next_response(client, &mad, &bytes, 4 * TIMEOUT_MS);
+            figures.timeouts += status < 0 || status == STATUS_NO_SA;
             figures.busy += status == STATUS_BUSY;
-            again = status < 0 || status == STATUS_BUSY || status == NOBODY;
+            again = status < 0 || status == STATUS_BUSY || status == STATUS_NO_SA;
             if (again)
-                give_it_time(client);
-        } while (again && clock_us() < sent + PATIENCE_S * UINT64_C(1000000));
+                wait_before_retry(client);
+        } while (again && clock_us() < sent + QUERY_LIMIT_S * UINT64_C(1000000));
         if (again)
             break;
         figures.answered += status == 0;
         figures.refused += status != 0;
-        note(client, sent);
+        record_latency(client, sent);
         uint64_t now = clock_us();
         figures.longest_gap = now - last > figures.longest_gap ? now - last : figures.longest_gap;
         last = now;
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
-    print(client, &figures, (double)(clock_us() - begin) / 1e6);
+    print_figures(client, &figures, (double)(clock_us() - begin) / 1e6);
     return figures.refused != 0;
 }
 
@@ -330,36 +332,36 @@ static int load(struct client *client, uint64_t queries, unsigned window)
     enum { SLOTS = 1 << 16 };
     uint64_t *sent_at = mem_zalloc(SLOTS, sizeof *sent_at);
     struct figures figures = {0};
-    unsigned under_way = 0;
+    unsigned outstanding = 0;
     uint64_t begin = clock_us(), last = begin;
     while (!stopped && figures.answered + figures.refused < queries) {
-        while (under_way < window && figures.answered + figures.refused + under_way < queries) {
-            ask_path(client);
+        while (outstanding < window && figures.answered + figures.refused + outstanding < queries) {
+            make_path_query(client);
             sent_at[(client->tid + 1) % SLOTS] = clock_us();
-            if (send_question(client) < 0)
+            if (send_request(client) < 0)
                 break;
             figures.asked++;
-            under_way++;
+            outstanding++;
         }
         const uint8_t *mad;
-        int bytes, status = next_answer(client, &mad, &bytes, 4 * TIMEOUT_MS);
+        int bytes, status = next_response(client, &mad, &bytes, 4 * TIMEOUT_MS);
         if (status == -2) {
-            under_way = 0; /* lost */
+            outstanding = 0; /* lost */
             continue;
         }
-        under_way -= under_way > 0;
+        outstanding -= outstanding > 0;
         figures.timeouts += status == -1;
         figures.busy += status == STATUS_BUSY;
         if (status == -1 || status == STATUS_BUSY)
             continue;
         figures.answered += status == 0;
         figures.refused += status != 0;
-        note(client, sent_at[(uint32_t)wire_get(mad, MAD_TID) % SLOTS]);
+        record_latency(client, sent_at[(uint32_t)wire_get(mad, MAD_TID) % SLOTS]);
         uint64_t now = clock_us();
         figures.longest_gap = now - last > figures.longest_gap ? now - last : figures.longest_gap;
         last = now;
     }
-    print(client, &figures, (double)(clock_us() - begin) / 1e6);
+    print_figures(client, &figures, (double)(clock_us() - begin) / 1e6);
     mem_free(sent_at);
     return figures.refused != 0;
 }
@@ -379,7 +381,7 @@ static int run(struct client *client, int argc, char **argv)
                             (unsigned[]){number(argv, 2), number(argv, 3), number(argv, 4)});
     if (strcmp(what, "groups") == 0 && argc == 4) {
         rng_seed(&client->rng, number(argv, 3), 0);
-        return make_groups(client, number(argv, 2));
+        return create_groups(client, number(argv, 2));
     }
     if (strcmp(what, "watch") == 0 && argc == 3)
         return watch(client, number(argv, 2));
@@ -409,7 +411,7 @@ int main(int argc, char **argv)
     signal(SIGINT, stop);
     client.out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     client.in = mem_zalloc(1, sizeof(struct ib_user_mad) + TABLE_BYTES);
-    look_at_port(&client);
+    read_port(&client);
     rng_seed(&client.rng, client.own_guid, 0);
     find_hosts(&client);
     int status = run(&client, argc, argv);

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# osmtest, OpenSM's own test of its subnet administration, passes against weft's in every flow.
+# osmtest, OpenSM's test of its SA, passes against the SA of weft in every flow.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need osmtest
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
-# osmtest reads a status from uninitialised memory, and fails with the fill pattern that Meson's runner
-# sets (MALLOC_PERTURB_).
+# osmtest reads a status from uninitialised memory. It fails with the fill pattern MALLOC_PERTURB_, which
+# meson test sets.
 unset MALLOC_PERTURB_
 
 flow() {
@@ -14,7 +14,7 @@ flow() {
     contains 'OSMTEST: TEST ".*" PASS' flow.out
 }
 
-# osmtest waits for traps 64 and 65: the link of a host goes down and up meanwhile.
+# osmtest waits for traps 64 and 65; meanwhile the link of a host goes down and up.
 trap_flow() {
     (
         wait_until 10 grep -q 'Flow = Trap' flow.out
@@ -27,12 +27,12 @@ trap_flow() {
 "$WEFT" topo gen figure1 >figure1.net || exit
 weft_start figure1.net || exit
 manager_starts || exit
-claim "osmtest makes an inventory" flow c
+claim "osmtest creates an inventory" flow c
 for name in "v validate the inventory" "s register services" "e forward events" \
-    "f flood with queries" "m multicast" "q quality of service" "a all of it"; do
+    "f flood with queries" "m multicast" "q quality of service" "a all flows"; do
     claim "osmtest passes: ${name#* }" flow "${name%% *}"
 done
 for mode in 1 2 3 4; do
     claim "osmtest passes: multicast mode $mode" flow m -M "$mode"
 done
-claim "osmtest passes: traps 64 and 65 while a host goes and comes back" trap_flow
+claim "osmtest passes: traps 64 and 65 for a host that disappears and returns" trap_flow

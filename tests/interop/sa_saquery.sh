@@ -1,43 +1,43 @@
 #!/usr/bin/env bash
-# saquery, with every option it has, gets the same answers from weft as from OpenSM.
+# saquery gets the same responses from weft as from OpenSM, with every option.
 #
-# OpenSM brings the fabric up and is queried first, then weft at the same port. LIDs do not change, and
-# the fabric is a chain of switches with only one possible routing, so tables are equal too. Allowed
-# differences:
-#   order            OpenSM answers in the order of GUIDs, weft in that of LIDs
-#   ActCount         counts what the manager does
+# saquery first queries OpenSM, which brings up the fabric, and then weft on the same port. LIDs do not
+# change, and the fabric is a chain of switches with only one possible routing, so the tables are equal.
+# Allowed differences:
+#   order            OpenSM returns records in the order of GUIDs, weft in the order of LIDs
+#   ActCount         counts the activity of the SM
 #   Capability mask 2  weft supports no alias GUIDs and no service records of groups
 #   MulticastFDBTop  saquery prints it if capability mask 2 has it
-#   HoqLife, VLStallCount, LifeTimeValue  OpenSM sets them; weft leaves what the switch has
+#   HoqLife, VLStallCount, LifeTimeValue  OpenSM sets them; weft does not change them
 #   ports without a link  OpenSM returns zeros, weft their PortInfo
-#   P_Key tables of switches' outer ports  weft does not write them
-#   block numbers of P_Key tables, ProxyJoin  OpenSM and saquery have the bytes (bits) the other way
-#                    round than the specification: not queried
-#   an unknown GID   OpenSM answers with no records, weft with ERR_REQ_INVALID_GID
+#   P_Key tables of external switch ports  weft does not write them
+#   block numbers of P_Key tables, ProxyJoin  OpenSM and saquery have the bytes (bits) in the
+#                    reverse order of the specification; not queried
+#   an unknown GID   OpenSM returns no records, weft the status ERR_REQ_INVALID_GID
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm saquery
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
 
-# ask NAME OPTION...: writes saquery's output and exit status to ./$asked/NAME
-ask() {
+# query NAME OPTION...: writes saquery's output and exit status to ./$directory/NAME
+query() {
     local name=$1
     shift
-    timeout 20 env LD_PRELOAD="$PRELOAD" saquery "$@" >"$asked/$name" 2>saquery.err
-    echo "exit status $?" >>"$asked/$name"
-    grep -v ibwarn saquery.err >>"$asked/$name"
+    timeout 20 env LD_PRELOAD="$PRELOAD" saquery "$@" >"$directory/$name" 2>saquery.err
+    echo "exit status $?" >>"$directory/$name"
+    grep -v ibwarn saquery.err >>"$directory/$name"
 }
 
-ask_everything() { # DIRECTORY
-    asked=$1
-    mkdir -p "$asked"
+query_everything() { # DIRECTORY
+    directory=$1
+    mkdir -p "$directory"
     local number=0 words
     while read -r words; do
         [ -n "$words" ] || continue
         number=$((number + 1))
         # shellcheck disable=SC2086 # words are separate options
-        ask "$(printf %03d $number) ${words//\//_}" $words
+        query "$(printf %03d $number) ${words//\//_}" $words
     done <<END
 -N
 -N 1
@@ -190,28 +190,28 @@ records() {
              { record = record "|" $0 } END { print record }' | grep -v 'LinkState:\.*Down' | sort | tr '|' '\n' |
         sed "/^$/d; $(grep -q SA_ERR_REQ_INVALID_GID "$1" && echo 's/^exit status 5/exit status 0/')"
 }
-same_answer() { diff -u <(records "opensm/$1") <(records "weft/$1"); }
+same_response() { diff -u <(records "opensm/$1") <(records "weft/$1"); }
 
 "$WEFT" topo gen mesh dims=4 hosts=1 >chain.net || exit
 weft_start chain.net || exit
 opensm_start || exit
-ask_everything opensm
+query_everything opensm
 stop "$opensm_id"
 manager_starts || exit
-ask_everything weft
+query_everything weft
 for answer in opensm/*; do
-    claim "${answer#opensm/}" same_answer "${answer#opensm/}"
+    claim "saquery ${answer#opensm/* } returns the same records" same_response "${answer#opensm/}"
 done
 
-# Two adapters and a cable: a subnet without a switch.
+# Two adapters connected directly, without a switch.
 stop "$manager_id"
 weft_stop
 cp "$(dirname "$0")/../scenarios/back-to-back.net" direct.net
 weft_start direct.net || exit
 opensm_start || exit
-asked=opensm && ask direct PR
+directory=opensm && query direct PR
 stop "$opensm_id"
 manager_starts || exit
-asked=weft && ask direct PR
-claim 'paths between two adapters without a switch' same_answer direct
-claim 'there are four of them' [ "$(grep -c 'PathRecord dump' weft/direct)" -eq 4 ]
+directory=weft && query direct PR
+claim 'saquery PR returns the same paths between two adapters without a switch' same_response direct
+claim 'weft returns four of these paths' [ "$(grep -c 'PathRecord dump' weft/direct)" -eq 4 ]

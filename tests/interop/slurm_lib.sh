@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# A Slurm of one node, started and ended by the test: no systemd, no root, no accounting and no control
-# groups. Sources lib.sh.
+# A Slurm cluster of one node that runs only during the test, without systemd, root, accounting or cgroups.
+# Sources lib.sh.
 #
 #     slurm_start || skip "..." "$slurm_problem"
-#     sbatch array.sh && wait_until 60 slurm_is_through
+#     sbatch array.sh && wait_until 60 slurm_queue_is_empty
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 export slurm_problem=
@@ -54,7 +54,7 @@ PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
 END
 }
 
-slurm_is_through() { [ -z "$(squeue --noheader 2>&1)" ]; }
+slurm_queue_is_empty() { [ -z "$(squeue --noheader 2>&1)" ]; }
 slurm_is_idle() { sinfo --noheader --format=%T | grep -qx idle; }
 
 slurm_start() {
@@ -66,7 +66,7 @@ slurm_start() {
     chmod 400 slurm/key
     slurm_configure "$host"
     export SLURM_CONF=$work/slurm/slurm.conf
-    # --force: that others cannot get at its socket is what we want.
+    # --force: munged otherwise refuses a socket directory that other users cannot access.
     background munged --foreground --force --key-file="$work/slurm/key" \
         --socket="$work/slurm/munge.socket" --pid-file="$work/slurm/munged.pid" \
         --log-file="$work/slurm/munged.log" --seed-file="$work/slurm/munged.seed" >slurm/munged.out 2>&1

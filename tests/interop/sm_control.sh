@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Commands on the control socket of a running manager.
+# Commands on the control socket of weft sm.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibnetdiscover python3
@@ -8,24 +8,24 @@ need ibnetdiscover python3
 weft_start irregular.net || exit
 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --control "$work/sm.socket" >"$work/sm.log" 2>&1
 wait_until 20 grep -q 'subnet up' sm.log || { cat sm.log && exit 1; }
-ask() { "$WEFT" ctl --socket "$work/sm.socket" "$@" >answer.out 2>&1; }
-says() {
+control() { "$WEFT" ctl --socket "$work/sm.socket" "$@" >control.out 2>&1; }
+prints() {
     local pattern=$1
     shift
-    ask "$@" && contains "$pattern" answer.out
+    control "$@" && contains "$pattern" control.out
 }
-lists() { ask topology && [ "$(wc -l <answer.out)" -eq 30 ] && contains 'switch .*S15' answer.out; }
-json() { ask --json status && python3 -c 'import json, sys; print(json.load(open("answer.out"))["switches"])' | grep -qx 16; }
-tables() { ask routes && [ "$(grep -c '^Unicast lids' answer.out)" -eq 16 ]; }
+lists() { control topology && [ "$(wc -l <control.out)" -eq 30 ] && contains 'switch .*S15' control.out; }
+json() { control --json status && python3 -c 'import json, sys; print(json.load(open("control.out"))["switches"])' | grep -qx 16; }
+tables() { control routes && [ "$(grep -c '^Unicast lids' control.out)" -eq 16 ]; }
 reroutes() {
     local before
     before=$(grep -c 'subnet up' sm.log)
-    ask reroute && wait_until 10 more_than "$before"
+    control reroute && wait_until 10 more_than "$before"
 }
 more_than() { [ "$(grep -c 'subnet up' sm.log)" -gt "$1" ]; }
 private() { [ "$(stat -c %a sm.socket)" = 600 ]; }
-refuses() { exits_with 2 ask "$@"; }
-garbage() {
+refuses() { exits_with 2 control "$@"; }
+random_packets() {
     python3 - <<'END'
 import os, socket
 for size in (0, 1, 100, 2000, 60000):
@@ -34,22 +34,22 @@ for size in (0, 1, 100, 2000, 60000):
     s.send(os.urandom(size))
     s.close()
 END
-    says master status
+    prints master status
 }
-# Files other than a stale socket are not deleted.
-spares_a_file() {
+# weft sm deletes no file other than a stale socket.
+keeps_file() {
     echo precious >precious.txt
     exits_with 2 env LD_PRELOAD="$PRELOAD" timeout 20 "$WEFT" sm --control "$work/precious.txt" >spared.out 2>&1 &&
         contains 'precious.txt. is in use' spared.out && contains '^precious$' precious.txt
 }
-claim "status says that it is master" says 'state +master' status
-claim "status as JSON counts switches" json
+claim "status prints the master state" prints 'state +master' status
+claim "status --json has the number of switches" json
 claim "topology lists every end port" lists
-claim "routes shows every switch's table" tables
-claim "events tell of the bring-up" says 'subnet up' events
-claim "reroute computes anew" reroutes
-claim "a handover without a standby is refused" refuses handover
+claim "routes prints the LFT of every switch" tables
+claim "events prints the bring-up" prints 'subnet up' events
+claim "reroute computes all routes" reroutes
+claim "handover without a standby is refused" refuses handover
 claim "an unknown command is refused" refuses nonsense
-claim "the socket is for its owner only" private
-claim "garbage on it disturbs nothing" garbage
-claim "a file at the socket's place is spared" spares_a_file
+claim "only the owner can access the socket" private
+claim "random packets on the socket are ignored" random_packets
+claim "weft sm does not replace a regular file by its socket" keeps_file

@@ -1,14 +1,14 @@
-# shellcheck shell=bash disable=SC2154 # its variables are of those who source it
-# Shared by the tests of `weft sm`; sourced after lib.sh. SM_LIMIT: the time limit of a bring-up in seconds.
-# shellcheck disable=SC2154 # work and background_id are fabrics.sh's, running is the test's
+# shellcheck shell=bash disable=SC2154 # the sourcing scripts set its variables
+# Shared by the tests of `weft sm`; source it after lib.sh. SM_LIMIT is the time limit of a bring-up in seconds.
+# shellcheck disable=SC2154 # fabrics.sh sets work and background_id, the test sets running
 
-# sm_once [OPTION...]: bring the running fabric up; $running is on_running_weft or on_running_ibsim.
+# sm_once [OPTION...]: brings up the running fabric; $running is on_running_weft or on_running_ibsim.
 sm_once() { "$running" timeout 60 "$WEFT" sm --once --json "$@" >sm.out 2>sm.err || { cat sm.err sm.out && return 1; }; }
 
-# figure NAME: of the last summary in sm.out, else 0
+# figure NAME: its value in the last summary in sm.out, or 0
 figure() { grep '"event":"up"' sm.out | tail -n 1 | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | grep . || echo 0; }
 
-# "GUID LID" of every end port, by the dump of links and by ibnetdiscover
+# "GUID LID" of every end port, from the dump and from ibnetdiscover
 dumped_lids() { grep -oE 'PortGUID:[0-9A-F]+ .*' dump/opensm-subnet.lst | sed 's/ } .*//' |
     sed -E 's/^PortGUID:([0-9A-F]+) .*LID:([0-9A-F]+) PN:.*/\1 \2/' | sort -u |
     while read -r guid lid; do echo "$((16#$guid)) $((16#$lid))"; done | sort -n; }
@@ -25,7 +25,7 @@ discovered_lids() {
         while read -r guid lid; do echo "$((16#$guid)) $lid"; done | sort -n
 }
 
-# "SWITCH LID PORT" lines of a forwarding table dump: OpenSM's, ours or dump_lfts'
+# "SWITCH LID PORT" lines of an LFT dump of OpenSM, weft sm or dump_lfts
 table_facts() {
     awk '/^Unicast lids/ { sub(/.*guid 0x0*/, ""); guid = $1; next } /^0x/ { print guid, $1, $2 + 0 }' "$@" | sort
 }
@@ -33,7 +33,7 @@ table_facts() {
 # The command that attaches a daemon to the running fabric, for `background`.
 attached=(env "LD_PRELOAD=$PRELOAD") # on ibsim: (ibsim-run)
 
-manager_starts() { # [OPTION...]: as a daemon on the running fabric; its log is manager.log
+manager_starts() { # [OPTION...]: weft sm as a daemon on the running fabric; its log is manager.log
     rm -f manager.log
     background "${attached[@]}" "$WEFT" sm --log "$work/manager.log" --sweep 1s "$@" >manager.out 2>&1
     manager_id=$background_id
@@ -42,7 +42,7 @@ manager_starts() { # [OPTION...]: as a daemon on the running fabric; its log is 
         { cat manager.out manager.log && return 1; }
 }
 count() { grep -cE -- "$1" manager.log; }
-# happens PATTERN COMMAND...: the command makes a new line of this pattern appear in the manager's log
+# happens PATTERN COMMAND...: after the command, a new line in manager.log matches the pattern
 happens() {
     local pattern=$1 before
     before=$(count "$pattern")

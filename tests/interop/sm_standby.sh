@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two managers: weft and OpenSM in both roles, and two of weft, on a weft fabric, or on ibsim with
-# sm_standby_ibsim.sh.
+# Master and standby: weft and OpenSM in both roles, and two instances of weft, on a weft fabric, or on
+# ibsim with sm_standby_ibsim.sh.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need opensm sminfo ibsim ibsim-run
@@ -14,10 +14,10 @@ opensm -c "$work/opensm.conf" >/dev/null 2>&1
 sed -i 's/^sminfo_polling_timeout .*/sminfo_polling_timeout 300/; s/^polling_retry_number .*/polling_retry_number 2/
     s/^sm_priority .*/sm_priority 4/' opensm.conf
 
-# Every manager has its own host: ibsim detects late that a program was killed, and then clears IsSM of
-# its port, even if another program has set it meanwhile.
+# Every SM has its own host. ibsim detects a killed program late, and then clears IsSM of its port, even if
+# another program has set it meanwhile.
 hosts=0
-at() { # NUMBER COMMAND...: attached to that host
+at() { # NUMBER COMMAND...: runs the command on that host
     WEFT_ATTACH=H$1 SIM_HOST=H-$(printf %016x $((0x100000 + 2 * $1))) "${@:2}"
 }
 guid() { printf '0x%x' $((0x100001 + 2 * $1)); }
@@ -35,7 +35,7 @@ second_starts() {
     at $hosts background "${attached[@]}" "$WEFT" sm --config "$work/manager.conf" --log "$work/second.log" >second.out 2>&1
     second_id=$background_id second_guid=$(guid $hosts) hosts=$((hosts + 1))
 }
-# master_is GUID: as seen from two hosts without a manager
+# master_is GUID: according to sminfo on two hosts without an SM
 master_is() {
     local host
     for host in 12 13; do
@@ -45,22 +45,22 @@ master_is() {
 
 weft_is_master() { wait_until 10 master_is "$weft_guid"; }
 kill_weft() { kill -KILL "$manager_id" && wait_until 20 grep -q 'SUBNET UP' osm.log && wait_until 10 master_is "$opensm_guid"; }
-stands_by() { contains 'state +standby .there is a master' manager.log && master_is "$opensm_guid"; }
+weft_is_standby() { contains 'state +standby .there is a master' manager.log && master_is "$opensm_guid"; }
 kill_opensm() {
     kill -KILL "$opensm_id"
     wait_until 10 grep -qE ' up +subnet up' manager.log && wait_until 10 master_is "$weft_guid"
 }
-# OpenSM hands over to a manager with higher priority in any state: weft may still be discovering.
-handed() { wait_until 20 grep -q 'Handing over mastership' osm.log && wait_until 10 master_is "$weft_guid"; }
+# OpenSM hands over to an SM of higher priority in any state; weft may still be in state Discovering.
+opensm_hands_over() { wait_until 20 grep -q 'Handing over mastership' osm.log && wait_until 10 master_is "$weft_guid"; }
 stops() {
     kill -TERM "$manager_id" && wait_until 5 has_ended "$manager_id" && contains 'state +not active .handed over' manager.log &&
         wait_until 10 master_is "$opensm_guid"
 }
-asked() {
+hands_over_on_request() {
     "$WEFT" ctl --socket "$work/sm.socket" handover >/dev/null && wait_until 10 master_is "$opensm_guid" &&
         contains 'state +standby .handed over' manager.log
 }
-succession() {
+second_becomes_master() {
     kill -KILL "$manager_id"
     wait_until 10 grep -qE ' up +subnet up' second.log && wait_until 10 master_is "$second_guid"
 }
@@ -69,49 +69,49 @@ succession() {
 : >manager.conf
 if [ "$where" = ibsim ]; then
     attached=(ibsim-run)
-    # A node whose manager died answers, on a weft fabric as under Linux, that it has none. Here
-    # it is silent, and silence is believed only after all retries.
+    # On a weft fabric, as under Linux, a node whose SM died answers SMInfo with an error. On ibsim it
+    # does not answer, and the standby takes over only after all retries.
     printf 'timeout 100ms\nretries 1\n' >manager.conf
 fi
 
-# weft is master
+# weft as master
 weft_starts --priority 5 || exit
-claim "weft is master" weft_is_master
+claim "weft becomes master" weft_is_master
 opensm_starts
-claim "OpenSM stands by weft" wait_until 20 grep -q 'Entering STANDBY' osm.log
-claim "OpenSM takes over from a weft that was killed" kill_weft
+claim "OpenSM becomes standby beside weft" wait_until 20 grep -q 'Entering STANDBY' osm.log
+claim "OpenSM becomes master after weft is killed" kill_weft
 
-# OpenSM is master
+# OpenSM as master
 weft_starts --priority 1 || exit
-claim "weft stands by OpenSM" stands_by
-claim "weft takes over from an OpenSM that was killed" kill_opensm
+claim "weft becomes standby beside OpenSM" weft_is_standby
+claim "weft becomes master after OpenSM is killed" kill_opensm
 
-# Handover. An OpenSM with higher priority sends trap 144 to the master and waits forever for the
-# repress, which ibsim drops ("got trap repress - dropping"): not on ibsim.
+# Handover. An OpenSM of higher priority sends trap 144 to the master and waits for the TrapRepress without
+# a time-out. ibsim drops TrapRepress ("got trap repress - dropping"), so this is not tested there.
 if [ "$where" = weft ]; then
     opensm_starts
     claim "weft hands over to an OpenSM of higher priority" wait_until 20 master_is "$opensm_guid"
-    claim "and stands by" wait_until 10 grep -qE 'state +standby .(handed over|the new master acknowledged)' manager.log
+    claim "weft becomes standby after the handover" wait_until 10 grep -qE 'state +standby .(handed over|the new master acknowledged)' manager.log
 fi
 kill -TERM "$manager_id"
 wait_until 5 has_ended "$manager_id"
 [ "$where" = weft ] || { opensm_starts && wait_until 20 grep -q 'SUBNET UP' osm.log; } || exit
 weft_starts --priority 9 --control "$work/sm.socket" || exit
-claim "OpenSM hands over to a weft of higher priority" handed
-# On ibsim, requests to a program that ends are lost without a time-out, and OpenSM, which queries the
-# SMInfo of the old master, would wait forever. So there weft is not ended.
+claim "OpenSM hands over to a weft of higher priority" opensm_hands_over
+# ibsim loses requests to a program that ends, without a time-out. OpenSM, which reads SMInfo of the former
+# master, would wait forever. So on ibsim weft does not end before OpenSM is master.
 if [ "$where" = weft ]; then
-    claim "a weft that is stopped hands over to OpenSM" stops
+    claim "weft hands over to OpenSM when it ends" stops
 else
-    claim "a weft that is asked to hands over to OpenSM" asked
+    claim "weft ctl handover hands over to OpenSM" hands_over_on_request
     kill -KILL "$manager_id"
 fi
 kill -KILL "$opensm_id"
 
-# weft and weft
+# Two instances of weft
 weft_starts --priority 5 || exit
 second_starts
-claim "a second weft stands by the first" wait_until 10 grep -qE 'state +standby' second.log
-claim "it takes over when the first is killed" succession
-claim "and writes no table block" contains ' up +subnet up.* 0 blocks' second.log
+claim "a second weft becomes standby beside the first" wait_until 10 grep -qE 'state +standby' second.log
+claim "the second weft becomes master after the first is killed" second_becomes_master
+claim "the new master writes no LFT block" contains ' up +subnet up.* 0 blocks' second.log
 stop "$second_id"

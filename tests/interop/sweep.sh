@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sweeps: in parallel or one by one, interrupted and continued, as tasks by hand or by Slurm, the
-# resulting store is the same.
+# weft sweep writes the same store with one job or several, after an interruption, and as array tasks run
+# by hand or by Slurm.
 # shellcheck source=slurm_lib.sh
 . "$(dirname "$0")/slurm_lib.sh"
 need sqlite3 python3
@@ -24,7 +24,7 @@ END
 
 sweep() { "$WEFT" sweep "$@" >out.txt 2>err.txt || { local status=$?; cat out.txt err.txt; return "$status"; }; }
 
-# The sorted content of a store, without durations and paths.
+# Prints the content of a store, sorted, without durations and paths.
 contents() {
     local key="r.point || ' ' || r.repetition" table
     sqlite3 "$1" "SELECT $key, seed, state, error, replay, r.hash, name, version, s.body, t.body, n.body,
@@ -46,7 +46,7 @@ one_or_many() {
     sweep load.sweep -j 1 --store one.db && sweep load.sweep -j4 --store many.db &&
         contains '^24 runs: 24 done; ' out.txt && same_store one.db many.db
 }
-claim "one at a time or four give the same store" one_or_many
+claim "-j 1 and -j 4 write the same store" one_or_many
 
 fig22() {
     cat >fig22.weft <<'END'
@@ -68,13 +68,13 @@ END
     [ "$(sqlite3 fig22.db "SELECT count(DISTINCT run) FROM figure WHERE name = 'latency.mean'")" -eq 104 ] &&
         [ "$(sqlite3 fig22.db "SELECT count(*) FROM figure WHERE name NOT LIKE 'latency.%'")" -eq 0 ]
 }
-claim "13 rates, 4 buffer sizes, 1 and 2 VLs: 104 simulations of one file" fig22
+claim "13 rates, 4 buffer sizes and 2 numbers of VLs give 104 runs" fig22
 
-# A sweep that gets SIGKILL after some of its runs.
+# A sweep that receives SIGKILL after some of its runs.
 count() { sqlite3 -cmd '.timeout 5000' "$1" 'SELECT count(*) FROM run' 2>/dev/null || echo 0; }
 has_some() { [ "$(count "$1")" -ge "$2" ]; }
-cut_short() {
-    : >cut.db # as a process may leave it that was killed even earlier
+killed() {
+    : >cut.db # a process that is killed earlier may leave an empty file
     "$WEFT" sweep load.sweep -j 1 --store cut.db --repeat 20 >cut.out 2>&1 &
     local id=$!
     wait_until 20 has_some cut.db 3
@@ -82,11 +82,11 @@ cut_short() {
     wait "$id" 2>/dev/null
     local there
     there=$(count cut.db)
-    echo "$there runs were there; $(cat cut.out)"
+    echo "$there runs before the kill; $(cat cut.out)"
     [ "$there" -ge 3 ] && [ "$there" -lt 240 ] && sweep load.sweep --repeat 20 --store cut.db -j 2 &&
         contains "^240 runs: $((240 - there)) done, $there there already" out.txt
 }
-claim "a killed sweep goes on where it was" cut_short
+claim "a killed sweep continues with the missing runs" killed
 
 interrupted() {
     cat >long.weft <<'END'
@@ -103,7 +103,7 @@ END
     wait "$id" || status=$?
     [ "$status" -eq 130 ] && contains 'the same command continues' long.out
 }
-claim "an interrupt ends a sweep and says how to go on" interrupted
+claim "SIGINT ends a sweep, and a message says how to continue" interrupted
 
 # ---- failures ----
 
@@ -119,7 +119,7 @@ END
     exits_with 1 "$WEFT" sweep late.sweep >out.txt 2>err.txt && contains '^3 runs: 2 done, 1 failed' out.txt &&
         contains 'failed: when=1s, repetition 1: late.weft:4:5: 1s has passed' err.txt
 }
-claim "a run that fails does not stop the others" failures
+claim "a failed run does not stop the other runs" failures
 
 replays() {
     local command
@@ -129,7 +129,7 @@ replays() {
     eval "\"\$WEFT\" ${command#weft }" >again.txt || return
     contains "trace $(sqlite3 many.db 'SELECT hash FROM run LIMIT 1')" again.txt
 }
-claim "the command that is kept with a run plays it again" replays
+claim "the command stored with a run repeats it" replays
 
 plain_replays() {
     local command
@@ -140,7 +140,7 @@ plain_replays() {
     case $command in "weft sim plain.weft "*) ;; *) echo "$command" && return 1 ;; esac
     eval "\"\$WEFT\" ${command#weft }" >again.txt && contains "trace $(sqlite3 plain.db 'SELECT hash FROM run')" again.txt
 }
-claim "without placeholders it is weft sim that plays it" plain_replays
+claim "without placeholders the stored command is weft sim" plain_replays
 
 changed() {
     cp many.db changed.db
@@ -149,7 +149,7 @@ changed() {
     sed -i 's/limit 30s/limit 31s/' changed.weft
     exits_with 2 "$WEFT" sweep changed.sweep 2>err.txt && contains 'changed.weft:5: differs from the scenario' err.txt
 }
-claim "a scenario that was changed is not mixed with what there is of the old" changed
+claim "a changed scenario is not added to the store of the old one" changed
 
 # ---- a cluster ----
 
@@ -162,13 +162,13 @@ by_hand() {
     done
     sweep merge hand/task-*.db -o hand.db && contains '^24 runs added' out.txt && same_store one.db hand.db
 }
-claim "an array's tasks, run by hand and merged, make the store of a direct sweep" by_hand
+claim "array tasks run by hand and merged give the store of a direct sweep" by_hand
 
-again() {
+merged_again() {
     sweep merge hand/task-*.db one.db -o hand.db && contains '^0 runs added' out.txt &&
         sweep load.sweep --store hand.db && contains '24 there already' out.txt
 }
-claim "merging the same again adds nothing" again
+claim "merging the same stores again adds nothing" merged_again
 
 extended() {
     sweep load.sweep --slurm --write-only --tasks 2 --dir more --store hand.db --repeat 3 || return
@@ -177,7 +177,7 @@ extended() {
     sweep merge more/task-*.db -o hand.db && contains '^12 runs added' out.txt && sweep load.sweep --repeat 3 --store three.db &&
         same_store three.db hand.db
 }
-claim "an array runs only what the store lacks" extended
+claim "array tasks run only the runs that the store lacks" extended
 
 contradiction() {
     cp one.db wrong.db
@@ -186,19 +186,19 @@ contradiction() {
     exits_with 2 "$WEFT" sweep merge wrong.db -o one.db 2>err.txt && contains '0123456789abcdef' err.txt &&
         contents one.db >after && same_files before after
 }
-claim "stores that contradict each other are not merged" contradiction
+claim "stores with different traces of the same run are not merged" contradiction
 
-no_stores() {
+no_store() {
     exits_with 2 "$WEFT" sweep merge one.db load.weft -o new.db 2>err.txt && contains 'load.weft: is no result store' err.txt &&
         [ ! -e new.db ]
 }
-claim "what is no store is not merged" no_stores
+claim "a file that is not a result store is not merged" no_store
 
 with_slurm() {
     sweep load.sweep --slurm --tasks 3 --store slurm.db -- --time=5 || return
     contains '^Submitted batch job' out.txt || return
-    wait_until 60 slurm_is_through || { squeue && return 1; }
+    wait_until 60 slurm_queue_is_empty || { squeue && return 1; }
     sweep merge load.slurm/task-*.db -o slurm.db && contains '^24 runs added' out.txt && same_store one.db slurm.db
 }
-text="a Slurm job array makes the store of a direct sweep"
+text="a Slurm job array gives the store of a direct sweep"
 if slurm_start; then claim "$text" with_slurm; else skip "$text" "$slurm_problem"; fi

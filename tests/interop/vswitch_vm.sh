@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Virtual machines on a weft fabric under weft sm: real tools see virtual switches and functions,
-# and follow a machine before and after its move.
+# VMs on a weft fabric with weft sm: tools list vSwitches and VFs, and find a VM before and after its
+# migration.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibnetdiscover saquery ibtracert ibroute python3
@@ -14,7 +14,7 @@ discovered() {
     on_running_weft ibnetdiscover >found || return
     [ "$(grep -c '^devid=0x7653' found)" = 16 ] && [ "$(grep -c '^Ca.*-vf' found)" = 32 ]
 }
-shares_lid() { # what ibnetdiscover tells of a hypervisor's two: the same LID
+shares_lid() { # vSwitch and PF, according to ibnetdiscover
     [ "$(sed -n 's/^Switch.*"H3-vswitch".* lid \([0-9]*\) lmc.*/\1/p' found)" = \
         "$(sed -n 's/^\[2\].*# "H3" lid \([0-9]*\).*/\1/p' found)" ]
 }
@@ -26,17 +26,17 @@ created() {
     vm --json vm create web1 --on H2 >made.json || { cat made.json && return 1; }
     [ "$(lid)" -gt 0 ]
 }
-lid() { field lid <made.json; } # claims are made in subshells: nothing stays but files
+lid() { field lid <made.json; } # from a file, because claims run in subshells
 guid() { field guid <made.json; }
 again() { vm vm create web1 --on H2 | grep -q 'already' && [ "$(vm vm list | wc -l)" = 1 ]; }
-is_at() { # HOST: as the manager, the administration and the tables say
+is_at() { # HOST: according to the SM, the SA and the LFTs
     vm vm show web1 | grep -q " $1 function" || { vm vm show web1 && return 1; }
     on_running_weft saquery NR "$(lid)" >record || { cat record && return 1; }
     grep -q "NodeDescription.*$1-vf" record || { cat record && return 1; }
     on_running_weft ibtracert "$own" "$(lid)" >trace || { cat trace && return 1; }
     grep -q "^To ca.*\"$1-vf" trace || { cat trace && return 1; }
 }
-path_by_guid() { # its port GUID leads to its LID
+path_by_guid() { # the path record has its GID and its LID
     local gid
     gid=$(python3 -c 'import ipaddress, sys; print(ipaddress.IPv6Address(0xfe80 << 112 | int(sys.argv[1], 16)))' "$(guid)")
     on_running_weft saquery PR --src-to-dst "$own:$(lid)" >path || { cat path && return 1; }
@@ -62,14 +62,14 @@ refused() {
 }
 gone() { vm vm destroy web1 && vm vm destroy web1 && [ -z "$(vm vm list)" ]; }
 
-# Regressions: each of these was a bug.
-own_guid_is_safe() { # the manager's own, and a host's
+# Regression tests.
+guids_in_use_are_refused() { # of the SM port and of hosts
     local guid before status
     for guid in $(on_running_weft saquery NR | sed -n 's/.*port_guid\.*\(0x[0-9a-f]*\)$/\1/p' | sort -u); do
         status=0 before=$(vm topology)
         vm vm create "$guid" --on H0 >refused.out 2>&1 || status=$?
         [ "$status" = 1 ] && grep -q 'which is not a VM' refused.out || { echo "$guid" && cat refused.out && return 1; }
-        [ "$(vm topology)" = "$before" ] || { echo "$guid changed something" && return 1; }
+        [ "$(vm topology)" = "$before" ] || { echo "$guid changed the topology" && return 1; }
     done
     status=0
     vm vm create 0x1ffffffffffffffff >refused.out 2>&1 || status=$?
@@ -87,7 +87,7 @@ refusals_in_json() {
     refused_in_json 1 ENOENT vm show nobody && refused_in_json 1 ENOENT vm ticket 9999 &&
         refused_in_json 2 EINVAL vm create a --mode sideways && refused_in_json 1 EIO vm migrate nobody
 }
-any_name() { # options and control characters
+any_name() { # names like options, and with control characters
     local status=0
     vm vm create --on H1 -- --help && vm vm show -- --help | grep -q ' H1 function' &&
         vm vm destroy -- --help && vm vm create $'\033[2J' >refused.out 2>&1 || status=$?
@@ -96,7 +96,7 @@ any_name() { # options and control characters
     [ "$status" = 1 ] && grep -qF "'\\x1b[2J'" refused.out && ! grep -q $'\033' refused.out
 }
 
-# The sample hook for libvirt, called as by the hosts of a machine.
+# The sample hook for libvirt, called as libvirt calls it on the hosts of a VM.
 hook() { # HOST NAME OPERATION PHASE REASON
     local host=$1 manager=${manager_host-}
     shift
@@ -112,7 +112,7 @@ hook() { # HOST NAME OPERATION PHASE REASON
 }
 hook_script=$(dirname "$(readlink -f "$0")")/../../examples/libvirt-hook
 name_is_at() { vm vm show -- "$1" | grep -q " $2 function"; }
-arrives() { # HOST NAME: as libvirt calls the hook there
+arrives() { # HOST NAME: the calls on the target host of a migration
     hook "$1" "$2" migrate begin - && hook "$1" "$2" prepare begin - && hook "$1" "$2" start begin - &&
         hook "$1" "$2" started begin -
 }
@@ -129,14 +129,14 @@ failed_migration() { # REASON
     arrives H3 db2 && find marks.H3 -type f -exec touch -d '2 hours ago' {} + || return
     hook H1 db2 release end migrated && hook H3 db2 release end destroyed && ! vm vm show db2
 }
-no_address_is_taken_away() {
+keeps_addresses_in_use() {
     local evil='evil H0 function 9'
     hook H2 db3 prepare begin - || return
     ! hook H4 db3 prepare begin - && hook H4 db3 release end failed && name_is_at db3 H2 || return
     vm vm create --on H1 -- "$evil" && ! hook H0 "$evil" release end shutdown && name_is_at "$evil" H1 || return
     vm vm destroy "$evil" && hook H2 db3 release end - && ! vm vm show db3
 }
-no_shell() {
+runs_no_code() {
     local name manager_host=sm-host
     for name in 'vm1;touch pwned;#' '$(touch pwned)' $'vm1\ntouch pwned' --help --json -h ../vm1 0x100011 "it's"; do
         ! hook H1 "$name" prepare begin - >hook.out 2>&1 && grep -q 'no addresses for' hook.out ||
@@ -147,7 +147,7 @@ no_shell() {
     ! hook H1 db4 prepare begin - >hook.out 2>&1 && grep -q 'no hypervisor' hook.out || { cat hook.out && return 1; }
     [ ! -e pwned ]
 }
-silent_manager() { # nobody knows where the machine is: nothing is done
+no_answer_from_sm() { # the host of the VM is unknown
     local work=nowhere
     ! hook H1 db5 prepare begin - && ! hook H1 db5 release end shutdown
 }
@@ -156,32 +156,32 @@ silent_manager() { # nobody knows where the machine is: nothing is done
 weft_start cloud.net || exit
 manager_starts --control "$work/manager.socket" || exit
 own=$(on_running_weft saquery NR | grep -B 20 'Description.*H0$' | sed -n 's/.*[^_]lid\.*//p' | tail -n 1)
-claim 'ibnetdiscover lists virtual switches and virtual functions' discovered
-claim 'a virtual switch shares the LID of its physical function' shares_lid
-claim 'saquery lists their records' nodes_recorded
-claim 'a machine is made' created
-claim 'to make it again changes nothing' again
-claim 'saquery and ibtracert find it where it is' is_at H2
-claim 'its path record leads to its LID' path_by_guid
-claim 'it moves with its LID, by two SMPs to hypervisors' moved H14
-claim 'saquery and ibtracert find it at its new place' is_at H14
-claim 'its path record is the same' path_by_guid
-claim 'a minimal move inside a leaf touches one switch' moved_inside_leaf
-claim 'mistakes are told' refused
+claim 'ibnetdiscover lists vSwitches and VFs' discovered
+claim 'a vSwitch has the LID of its PF' shares_lid
+claim 'saquery lists the NodeRecords of a hypervisor and its VFs' nodes_recorded
+claim 'vm create assigns a LID to a VM' created
+claim 'a second vm create with the same name changes nothing' again
+claim 'saquery and ibtracert find the VM on its hypervisor' is_at H2
+claim 'the path record of the VM has its GID and LID' path_by_guid
+claim 'vm migrate keeps the LID and sends two SMPs to hypervisors' moved H14
+claim 'saquery and ibtracert find the VM on the new hypervisor' is_at H14
+claim 'the path record of the VM still has its GID and LID' path_by_guid
+claim 'a minimal migration within a leaf writes one switch' moved_inside_leaf
+claim 'an unknown VM or hypervisor is an error' refused
 kill -9 "$manager_id"
 rm -f manager.socket
 manager_starts --control "$work/manager.socket" || exit
-claim 'a manager that starts anew finds it' kept
-claim 'and moves it' moved H5
-claim 'saquery and ibtracert follow' is_at H5
-claim 'it ends, once' gone
-claim 'no GUID of a node or port becomes that of a machine' own_guid_is_safe
-claim 'refusals are JSON if that was asked for' refusals_in_json
-claim 'words behind -- are names; control characters are refused, and never printed' any_name
-claim 'the sample hook for libvirt does the same' hooked
+claim 'a restarted SM finds the VM' kept
+claim 'a restarted SM migrates the VM' moved H5
+claim 'saquery and ibtracert find the VM on the third hypervisor' is_at H5
+claim 'vm destroy removes the VM, and a second call changes nothing' gone
+claim 'vm create refuses GUIDs of nodes and ports' guids_in_use_are_refused
+claim 'with --json, errors are JSON' refusals_in_json
+claim 'words after -- are names; control characters are refused and not printed' any_name
+claim 'the sample hook for libvirt creates, migrates and destroys a VM' hooked
 for reason in failed destroyed crashed -; do
-    claim "after a migration that failed ('$reason') the address is back" failed_migration "$reason"
+    claim "after a failed migration ('$reason') the VM has its address on the old host" failed_migration "$reason"
 done
-claim 'the hook takes no address away from a machine that runs' no_address_is_taken_away
-claim 'the hook runs no part of a name, over ssh either' no_shell
-claim 'the hook does nothing while the manager is silent' silent_manager
+claim 'the hook removes no address of a running VM' keeps_addresses_in_use
+claim 'the hook executes no code in a name, locally or over ssh' runs_no_code
+claim 'the hook fails if the SM does not answer' no_answer_from_sm

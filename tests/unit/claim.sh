@@ -1,5 +1,5 @@
-# Sourced by the command tests: the program under test, a folder to work in, and claim.
-# shellcheck shell=sh disable=SC2034 # who sources it uses the names
+# Sourced by the command tests. Sets `weft`, changes to a temporary directory, and defines `claim`.
+# shellcheck shell=sh disable=SC2034 # the sourcing scripts use these names
 set -u
 weft=$(realpath "$1")
 work=$(mktemp -d) || exit 1
@@ -7,7 +7,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 
-# claim TEXT COMMAND...: the command succeeds
+# claim TEXT COMMAND...: passes if the command succeeds
 claim() {
     text=$1
     shift

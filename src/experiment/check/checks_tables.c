@@ -111,14 +111,9 @@ static void add_links(const struct part *part, struct network *network, const ui
 
 static void copy_tables(const struct part *part, struct routes *routes, const uint32_t *index)
 {
-    for (uint32_t i = 0; i < part->topology->nodes.count; i++) {
-        unsigned top = 0;
-        if (index[i] == NETWORK_NONE)
-            continue;
-        const uint8_t *table = fabric_linear_table(part->view->fabric, i, &top);
-        for (unsigned lid = 1; table && lid <= top && lid < routes->stride; lid++)
-            routes_row(routes, index[i])[lid] = table[lid];
-    }
+    for (uint32_t i = 0; i < part->topology->nodes.count; i++)
+        for (unsigned lid = 1; index[i] != NETWORK_NONE && lid <= routes->top_lid; lid++)
+            routes_row(routes, index[i])[lid] = (uint8_t)fabric_route(part->view->fabric, i, lid);
 }
 
 /* By switch: the terminal of the master for the first terminal at the switch, or NETWORK_NONE. */

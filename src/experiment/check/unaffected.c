@@ -97,7 +97,6 @@ static bool follow_hop(struct path_walk *path, uint32_t *arrived)
     const struct fabric *fabric = path->u->fabric;
     const struct topology *topology = path->u->topology;
     uint32_t peer = topology->ports.items[path->at].peer;
-    unsigned top;
     *arrived = TOPOLOGY_NONE;
     if (peer == TOPOLOGY_NONE || (path->live && !(fabric_port_passes_data(fabric, path->at) &&
                                                   fabric_port_passes_data(fabric, peer))))
@@ -106,11 +105,10 @@ static bool follow_hop(struct path_walk *path, uint32_t *arrived)
     uint32_t node = topology->ports.items[peer].node;
     if (topology->nodes.items[node].kind != NODE_SWITCH || ++path->hops > topology->nodes.count)
         return false;
-    const uint8_t *table = fabric_linear_table(fabric, node, &top);
-    if (!table || path->dlid > top || table[path->dlid] > topology->nodes.items[node].port_count ||
-        table[path->dlid] == 0)
+    unsigned out = fabric_route(fabric, node, path->dlid);
+    if (out == 0 || out > topology->nodes.items[node].port_count)
         return false;
-    path->at = topology_port_index(topology, node, table[path->dlid]);
+    path->at = topology_port_index(topology, node, out);
     return true;
 }
 
@@ -202,15 +200,18 @@ bool unaffected_needs_every_event(const struct unaffected *u)
     return u && u->failed && !u->has_traffic;
 }
 
-/* Whether the tables, or the ports that pass data, differ from those seen last. */
+/* Whether the tables, or the ports that pass data, differ from those seen last. Random tables count
+ * as different. */
 static bool has_new_state(struct unaffected *u)
 {
     struct text state = {0};
+    bool random = false;
     for (uint32_t i = 0; i < u->topology->nodes.count; i++) {
         unsigned top = 0;
         const uint8_t *table = u->topology->nodes.items[i].kind == NODE_SWITCH
                                    ? fabric_linear_table(u->fabric, i, &top)
                                    : NULL;
+        random |= !table && u->topology->nodes.items[i].kind == NODE_SWITCH;
         text_append(&state, (const char *)&top, sizeof top);
         if (table)
             text_append(&state, (const char *)table, top + 1);
@@ -223,7 +224,7 @@ static bool has_new_state(struct unaffected *u)
                 (state.length == 0 || memcmp(state.data, u->seen.data, state.length) == 0);
     text_release(&u->seen);
     u->seen = state;
-    return !same;
+    return !same || random;
 }
 
 void unaffected_update(struct unaffected *u, uint64_t now)

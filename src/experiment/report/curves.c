@@ -3,6 +3,7 @@
 #include "experiment/measure/statistics.h"
 #include "experiment/store/result_store.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static void add_categories(struct curves *curves)
     for (size_t i = 0; i < curves->places.count; i++)
         vec_push(&keys, curves->places.items[i].key);
     keys.count = result_sort_values(keys.items, keys.count);
+    assert(keys.items || !keys.count);
     for (size_t i = 0; i < keys.count; i++)
         chart_add_category(curves->chart, keys.items[i]);
     vec_release(&keys);

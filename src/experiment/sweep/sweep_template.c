@@ -67,7 +67,7 @@ struct walk {
     const char *text;
     size_t at, line_start;
     unsigned line;
-    bool quoted, remark;
+    bool quoted, comment;
 };
 
 /* The length of {NAME} at `text`, or 0. */
@@ -86,12 +86,12 @@ static bool next_place(struct walk *walk, struct place *place)
         if (c == '\n') {
             walk->line++;
             walk->line_start = walk->at + 1;
-            walk->quoted = walk->remark = false;
+            walk->quoted = walk->comment = false;
         } else if (c == '"') {
             walk->quoted = !walk->quoted;
         } else if (c == '#' && !walk->quoted) {
-            walk->remark = true;
-        } else if (c == '{' && !walk->remark) {
+            walk->comment = true;
+        } else if (c == '{' && !walk->comment) {
             size_t length = placeholder_length(walk->text + walk->at);
             if (length == 0)
                 continue;

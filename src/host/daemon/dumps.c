@@ -191,6 +191,7 @@ void dump_print_lfts(const struct dump_snapshot *snapshot, FILE *out)
     /* The text after an entry is the same in all tables. */
     struct arena memory = {0};
     char **texts = arena_alloc(&memory, (snapshot->top + 1) * sizeof *texts);
+    assert(snapshot->nodes || !snapshot->node_count);
     for (uint32_t lid = 0; lid <= snapshot->top; lid++) {
         uint32_t owner = snapshot->owner[lid];
         const struct snapshot_node *node =

@@ -68,7 +68,7 @@ static bool make_wave(struct planner *planner, enum strategy strategy, bool drai
     for (uint32_t i = wave.first; i < plan->updates.count; i++) {
         const struct table_update *update = &plan->updates.items[i];
         memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
-               PHASE_ACKED, update->lid_count);
+               ENTRY_ACKED, update->lid_count);
         planner->pending[update->at]--;
     }
     planner->drained_last = false;
@@ -137,12 +137,12 @@ static uint32_t hops_to_drain(const struct planner *planner)
     for (uint32_t at = 0; at < network->switches.count; at++)
         for (uint32_t lid = 1; lid < planner->stride; lid++) {
             uint8_t port = planner_old(planner, at, lid);
-            if (planner_phase(planner, at, lid) != PHASE_ACKED ||
+            if (planner_entry_state(planner, at, lid) != ENTRY_ACKED ||
                 port == planner_new(planner, at, lid))
                 continue;
             uint32_t hops = 0, next = network_next(network, at, port);
             while (next != NETWORK_NONE && hops <= network->switches.count) {
-                bool written = planner_phase(planner, next, lid) >= PHASE_ACKED;
+                bool written = planner_entry_state(planner, next, lid) >= ENTRY_ACKED;
                 port = written ? planner_new(planner, next, lid) : planner_old(planner, next, lid);
                 next = network_next(network, next, port);
                 hops++;

@@ -38,9 +38,9 @@ static bool add_arriving(struct planner *planner, uint32_t at, uint32_t lid, uin
     for (uint32_t e = network->first_edge[at];
          out != NETWORK_NONE && e < network->first_edge[at + 1]; e++) {
         const struct network_edge *edge = &network->edges[e];
-        enum phase phase = planner_phase(planner, edge->to, lid);
-        bool came = (phase != PHASE_NEW && planner_old(planner, edge->to, lid) == edge->to_port) ||
-                    (phase != PHASE_OLD && planner_new(planner, edge->to, lid) == edge->to_port);
+        enum entry_state phase = planner_entry_state(planner, edge->to, lid);
+        bool came = (phase != ENTRY_NEW && planner_old(planner, edge->to, lid) == edge->to_port) ||
+                    (phase != ENTRY_OLD && planner_new(planner, edge->to, lid) == edge->to_port);
         if (came &&
             !add_on_vls(planner, planner->cdg.reverse[e], out, vls_at(planner, edge->to, lid)))
             return false;
@@ -74,13 +74,13 @@ static bool add_departing(struct planner *planner, uint32_t at, uint32_t lid, ui
         if (flow.channel == NETWORK_NONE || !flow.vls)
             continue;
         uint32_t to = planner->network->edges[flow.channel].to;
-        enum phase phase = planner_phase(planner, to, lid);
+        enum entry_state phase = planner_entry_state(planner, to, lid);
         if (planner->levels && to == at)
-            phase = PHASE_SENT; /* back at the switch of the update that is tried */
+            phase = ENTRY_SENT; /* back at the switch of the update that is tried */
         uint32_t old = NETWORK_NONE, new = NETWORK_NONE;
-        if (phase <= PHASE_SENT)
+        if (phase <= ENTRY_SENT)
             old = leaving(planner, to, planner_old(planner, to, lid));
-        if (phase >= PHASE_SENT)
+        if (phase >= ENTRY_SENT)
             new = leaving(planner, to, planner_new(planner, to, lid));
         if (!add_on_vls(planner, flow.channel, old, flow.vls) ||
             !add_on_vls(planner, flow.channel, new, flow.vls))
@@ -121,7 +121,7 @@ bool planner_try(struct planner *planner, const struct table_update *update)
     }
     cdg_end(&planner->cdg, true);
     planner->raised.count = 0;
-    memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid, PHASE_SENT,
+    memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid, ENTRY_SENT,
            update->lid_count);
     return true;
 }
@@ -132,11 +132,11 @@ bool planner_try(struct planner *planner, const struct table_update *update)
 static unsigned present_ports(const struct planner *planner, uint32_t at, uint32_t lid,
                               uint8_t ports[2])
 {
-    enum phase phase = planner_phase(planner, at, lid);
+    enum entry_state phase = planner_entry_state(planner, at, lid);
     unsigned count = 0;
-    if (phase <= PHASE_SENT)
+    if (phase <= ENTRY_SENT)
         ports[count++] = planner_old(planner, at, lid);
-    if (phase >= PHASE_SENT)
+    if (phase >= ENTRY_SENT)
         ports[count++] = planner_new(planner, at, lid);
     return count;
 }
@@ -194,8 +194,8 @@ static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t
 /* The port by which a switch forwards while none of its entries is being written. */
 static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
 {
-    return planner_phase(planner, at, lid) == PHASE_NEW ? planner_new(planner, at, lid)
-                                                        : planner_old(planner, at, lid);
+    return planner_entry_state(planner, at, lid) == ENTRY_NEW ? planner_new(planner, at, lid)
+                                                              : planner_old(planner, at, lid);
 }
 
 /* Adds the dependencies of all packets that leave a switch, with one graph. */
@@ -240,8 +240,8 @@ bool planner_drain(struct planner *planner)
 {
     size_t cells = (size_t)planner->network->switches.count * planner->stride;
     for (size_t i = 0; i < cells; i++)
-        if (planner->phase[i] == PHASE_ACKED)
-            planner->phase[i] = PHASE_NEW;
+        if (planner->phase[i] == ENTRY_ACKED)
+            planner->phase[i] = ENTRY_NEW;
     planner->looping = false;
     for (unsigned vl = 0; vl < planner->vls; vl++)
         cdg_clear(&planner->cdg, vl);
@@ -254,14 +254,14 @@ bool planner_drain(struct planner *planner)
 
 bool planner_begin(struct planner *planner)
 {
-    memset(planner->phase, PHASE_OLD, (size_t)planner->network->switches.count * planner->stride);
+    memset(planner->phase, ENTRY_OLD, (size_t)planner->network->switches.count * planner->stride);
     return planner_drain(planner);
 }
 
 /* Adds packets of new levels by the new tables. Returns the VLs with a cycle. */
 static uint16_t put_new_levels(struct planner *planner)
 {
-    memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
+    memset(planner->phase, ENTRY_NEW, (size_t)planner->network->switches.count * planner->stride);
     follow_sources(planner, planner->after);
     put_tables(planner);
     return cyclic_vls(planner);
@@ -271,7 +271,7 @@ uint16_t planner_unsafe_vls(struct planner *planner)
 {
     if (!planner->levels)
         return 0;
-    memset(planner->phase, PHASE_NEW, (size_t)planner->network->switches.count * planner->stride);
+    memset(planner->phase, ENTRY_NEW, (size_t)planner->network->switches.count * planner->stride);
     planner_drain(planner);
     return put_new_levels(planner);
 }
@@ -285,7 +285,7 @@ uint16_t planner_finish(struct planner *planner)
         for (size_t i = 0; i < planner->left.count; i++) {
             const struct table_update *update = &planner->left.items[i];
             memset(planner->phase + (size_t)update->at * planner->stride + update->first_lid,
-                   PHASE_SENT, update->lid_count);
+                   ENTRY_SENT, update->lid_count);
         }
         planner_drain(planner);
     }
@@ -327,7 +327,7 @@ static uint64_t *find_carriers(struct planner *planner, uint32_t lid, uint32_t *
 static void choose_traffic(struct planner *planner)
 {
     const struct network *network = planner->network;
-    memset(planner->phase, PHASE_ACKED, (size_t)network->switches.count * planner->stride);
+    memset(planner->phase, ENTRY_ACKED, (size_t)network->switches.count * planner->stride);
     bool new_is_acyclic = planner_drain(planner);
     if (new_is_acyclic && planner_begin(planner))
         return;

@@ -18,12 +18,12 @@
 #include "routing/cdg/cdg.h"
 #include "routing/update/make_plan.h"
 
-enum phase {
-    PHASE_OLD,   /* not yet written */
-    PHASE_SENT,  /* in this wave: forwards by old and new */
-    PHASE_ACKED, /* in an earlier wave since the last drain: packets that the old entry sent may
+enum entry_state {
+    ENTRY_OLD,   /* not yet written */
+    ENTRY_SENT,  /* in this wave: forwards by old and new */
+    ENTRY_ACKED, /* in an earlier wave since the last drain: packets that the old entry sent may
                     still be in flight */
-    PHASE_NEW,   /* written before the last drain */
+    ENTRY_NEW,   /* written before the last drain */
 };
 
 /* Packets to a LID that leave a switch by a channel, on some VLs. */
@@ -71,7 +71,8 @@ static inline uint8_t planner_new(const struct planner *planner, uint32_t at, ui
     return routes_port(planner->after, at, lid);
 }
 
-static inline enum phase planner_phase(const struct planner *planner, uint32_t at, uint32_t lid)
+static inline enum entry_state planner_entry_state(const struct planner *planner, uint32_t at,
+                                                   uint32_t lid)
 {
     return planner->phase[(size_t)at * planner->stride + lid];
 }

@@ -34,10 +34,7 @@ static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
 static void evict(struct subnet *subnet, uint32_t socket)
 {
     uint32_t port = subnet->ports.items[socket].peer;
-    struct virtual_function *function = functions_at(subnet, socket);
-    assert(function && function->attached);
-    function->evicted = true;
-    function->attached = false;
+    functions_evict(subnet, socket);
     if (subnet->functions.dynamic) {
         functions_set_down(subnet, socket);
         return;

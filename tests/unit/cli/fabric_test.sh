@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a command that `weft fabric` runs finds in its environment.
+# The PATH of commands that `weft fabric` runs.
 set -u
 weft=$1
 failed=0
@@ -10,7 +10,7 @@ claim() { # TEXT COMMAND ...
     local text=$1 && shift
     if "$@"; then echo "ok - $text"; else echo "not ok - $text" && failed=1; fi
 }
-becomes() { # PATH PATH: what the command has if weft has the first
+becomes() { # PATH EXPECTED: the PATH of the command if weft runs with the first
     local found
     # shellcheck disable=SC2016 # for the shell on the fabric
     found=$(PATH=$1 "$weft" fabric "$work/net" -- /bin/sh -c 'echo "$PATH"')
@@ -18,8 +18,8 @@ becomes() { # PATH PATH: what the command has if weft has the first
 }
 
 "$weft" topo gen ring 4 >"$work/net" || exit
-claim 'a PATH without them gets the directories of opensm' becomes /usr/bin:/bin /usr/bin:/bin:/usr/sbin:/sbin
-claim 'one with them stays' becomes /sbin:/usr/bin:/usr/sbin /sbin:/usr/bin:/usr/sbin
-claim 'others that look like them do not count' becomes /bin:/usr/local/sbin:/usr/sbin/x:/sbin \
+claim 'weft fabric appends /usr/sbin and /sbin to PATH' becomes /usr/bin:/bin /usr/bin:/bin:/usr/sbin:/sbin
+claim 'a PATH with both directories does not change' becomes /sbin:/usr/bin:/usr/sbin /sbin:/usr/bin:/usr/sbin
+claim 'directories with similar names are not mistaken for them' becomes /bin:/usr/local/sbin:/usr/sbin/x:/sbin \
     /bin:/usr/local/sbin:/usr/sbin/x:/sbin:/usr/sbin
 exit $failed

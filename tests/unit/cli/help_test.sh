@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What --help and the manual pages say: that it fits a terminal, and that it names what there is.
+# --help and the manual pages fit 80 columns and are complete.
 set -u
 weft=$1 man=$2
 failed=0
@@ -16,13 +16,13 @@ no_long_line() { # COMMAND ...
     long=$("$@" | awk 'length($0) > 80')
     [ -z "$long" ] || { printf '%s:\n%s\n' "$*" "$long" && return 1; }
 }
-no_long_example() { # PAGE: what the page shows as it is
+no_long_example() { # PAGE: lines between .nf and .fi
     local long
     long=$(sed 's/\\-/-/g; s/\\f[BIR]//g; s/\\e/\\/g' "$1" |
         awk '/^\.nf/ { shown = 1 } /^\.fi/ { shown = 0 } shown && length($0) > 80 - 7')
     [ -z "$long" ] || { printf '%s:\n%s\n' "$1" "$long" && return 1; }
 }
-names_all_engines() { # reads a text
+names_all_engines() { # in the text on standard input
     local engine text missing=0
     text=$(sed 's/\\-/-/g; s/\\f[BIR]/ /g')
     for engine in $(engines); do
@@ -30,7 +30,7 @@ names_all_engines() { # reads a text
     done
     return $missing
 }
-names_all() { # WORD ...: reads a text
+names_all() { # WORD ...: in the text on standard input
     local text word missing=0
     text=$(sed 's/\\-/-/g')
     for word; do
@@ -43,7 +43,7 @@ help_names() { # COMMAND WORD ...
     names_all "$@" < <("$weft" "$command" --help)
 }
 pages() { basename -a "$man"/weft-*.[1-9] | sed 's/\(.*\)\.\(.\)/\1 (\2)/'; }
-keys_of_managers() { # in scenarios
+sm_keys() { # keys of the statement sm
     sed -n '/^const char \*const manager_keys/,/^}/s/^ *"\(.*\)",/\1/p' "$man/../../src/experiment/run/manager.c"
 }
 
@@ -57,7 +57,7 @@ for page in "$man"/*.[1-9]; do
     claim "the examples of ${page##*/} fit 80 columns" no_long_example "$page"
 done
 claim 'weft sm --help names every engine' names_all_engines < <("$weft" sm --help)
-part() { # PAGE FIRST END: from the line that begins with one to the next that begins with the other
+part() { # PAGE FIRST END: from the line that begins with FIRST to the next line that begins with END
     awk -v first="$2" -v end="$3" 'index($0, end) == 1 { shown = 0 } index($0, first) == 1 { shown = 1 } shown' \
         "$man/$1"
 }
@@ -68,25 +68,25 @@ mapfile -t words < <(commands | sed 's/.*/.RB ( weft-& (1))/')
 claim 'weft(1) has every command' names_all "${words[@]}" < <(part weft.1 '.SH COMMANDS' .SH)
 mapfile -t words < <(pages)
 claim 'weft(1) refers to every page' names_all "${words[@]}" < <(part weft.1 '.SH SEE ALSO' .SH)
-mapfile -t words < <(keys_of_managers | grep -vx paper | sed 's/.*/.BR & /') # paper is not in a list
-[ "${#words[@]}" -ge 20 ] || { echo 'not ok - keys of managers' && exit 1; }
-claim 'weft-scenario(5) has every key of managers' names_all "${words[@]}" < <(part weft-scenario.5 '.BI sm ' .SH)
-claim 'weft ctl --help has every word about machines' help_names ctl \
+mapfile -t words < <(sm_keys | grep -vx paper | sed 's/.*/.BR & /') # the page describes paper elsewhere
+[ "${#words[@]}" -ge 20 ] || { echo 'not ok - keys of sm' && exit 1; }
+claim 'weft-scenario(5) has every key of sm' names_all "${words[@]}" < <(part weft-scenario.5 '.BI sm ' .SH)
+claim 'weft ctl --help has every vm command' help_names ctl \
     'vm create' 'vm migrate' 'vm destroy' 'vm list' 'vm show' 'vm ticket'
-claim 'weft sm --help names all that it dumps and keeps' help_names sm opensm-lfts.dump \
+claim 'weft sm --help names all files that it writes' help_names sm opensm-lfts.dump \
     opensm-subnet.lst opensm.fdbs opensm-sl2vl.dump opensm.mcfdbs guid2lid opensm-sa.dump
-claim 'weft topo --help names all that every kind takes' help_names topo \
+claim 'weft topo --help names the parameters of all kinds' help_names topo \
     width= speed= length= vfs= hypervisors=
-claim 'and so does --kinds' grep -q 'width=.*speed=.*length=.*vfs=.*hypervisors=' \
+claim 'weft topo --kinds names the parameters of all kinds' grep -q 'width=.*speed=.*length=.*vfs=.*hypervisors=' \
     < <("$weft" topo --kinds | tr '\n' ' ')
 
-# The attributes of a fabric.
+# Attributes of the fabric.
 attributes() { "$weft" fabric --attributes | sed -n 's/^\([a-z0-9_][a-z0-9_]*\) .*/\1/p'; }
 page_attributes() { part weft-fabric.1 '.SH ATTRIBUTES' .SH | sed -n '/^\.TP$/{n;s/^\.B //p;}'; }
 page_names_attributes() { diff <(attributes | sort) <(page_attributes | sort); }
 [ "$(attributes | wc -l)" -ge 40 ] || { echo 'not ok - attributes' && failed=1; }
 claim 'weft fabric --attributes fits 80 columns' no_long_line "$weft" fabric --attributes
-claim 'it has the values of a preset' grep -qE '^mtu +256 ' < <("$weft" fabric --attributes --preset paper)
-claim 'and of what is set' grep -qE '^mtu +512 ' < <("$weft" fabric --attributes --set mtu=512)
-claim 'weft-fabric(1) names every attribute, and no other' page_names_attributes
+claim 'weft fabric --attributes prints the values of a preset' grep -qE '^mtu +256 ' < <("$weft" fabric --attributes --preset paper)
+claim 'weft fabric --attributes prints the values of --set' grep -qE '^mtu +512 ' < <("$weft" fabric --attributes --set mtu=512)
+claim 'weft-fabric(1) describes exactly the attributes of weft fabric --attributes' page_names_attributes
 exit $failed

@@ -4,7 +4,7 @@
 # shellcheck source=../claim.sh
 . "$(dirname "$0")/../claim.sh"
 
-# sim STATUS WORDS...: weft sim ends with this status; out and err are what it printed
+# sim STATUS WORDS...: weft sim exits with this status; its output is in the files out and err
 sim() {
     wanted=$1
     shift
@@ -12,7 +12,7 @@ sim() {
     [ $? = "$wanted" ]
 }
 
-# refused TEXT WORDS...: status 2, nothing on standard output, one line that holds TEXT
+# refused TEXT WORDS...: status 2, no standard output, one line on standard error that contains TEXT
 refused() {
     part=$1
     shift
@@ -60,23 +60,23 @@ claim '--out writes the topology' sh -c "'$weft' topo info results/topology.net 
 claim '--out writes the figures' grep -q '^change.1.smps,' results/figures.csv
 claim '--out replaces an earlier run' sim 0 good.weft --quiet --out results --seed 5
 claim 'a scenario with traffic runs' sim 0 traffic.weft --out traffic
-claim 'its summary has at most 80 columns' sh -c '[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ]'
-claim 'its summary has a verdict' grep -q '^measured from 1.01s to 1.02s: steady$' out
+claim 'the summary of traffic has at most 80 columns' sh -c '[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ]'
+claim 'the summary of traffic says whether it was steady' grep -q '^measured from 1.01s to 1.02s: steady$' out
 claim 'the output names the report' grep -q 'open report.html' out
 claim '--out writes the series' grep -q '^accepted,packets/s,1.01' traffic/series.csv
 claim '--set changes traffic' sh -c "'$weft' sim traffic.weft --quiet --set traffic.rate=5 | grep -q 'FAILED *check accepted'"
-claim 'a wrong traffic setting is refused' refused "did you mean 'rate'" traffic.weft --set traffic.raet=5
+claim 'the error for an unknown traffic setting suggests the nearest name' refused "did you mean 'rate'" traffic.weft --set traffic.raet=5
 claim '--pcap writes a capture' sh -c "'$weft' sim good.weft --quiet --pcap p.pcap && [ \"\$(wc -c <p.pcap)\" -gt 10000 ]"
 claim '--seed sets the seed' sh -c "'$weft' sim good.weft --quiet --seed 77 | grep -q 'seed 77,'"
-claim '--set changes the manager' sh -c "'$weft' sim good.weft --set sm.engine=pira | grep -q pira"
+claim '--set changes the engine of the SM' sh -c "'$weft' sim good.weft --set sm.engine=pira | grep -q pira"
 claim 'topology files are relative to the scenario' sh -c "mkdir -p d && '$weft' topo gen figure1 -o d/x.net && printf 'topology x.net\nsm S1\nrun until settled\ncheck in-order\n' >d/x.weft && '$weft' sim d/x.weft --quiet"
 
-claim 'a wrong word is refused with line, column and the nearest word' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
+claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
 claim 'a missing scenario is refused' refused 'expected a scenario' --quiet
 claim 'two scenarios are refused' refused 'one argument too many' good.weft bad.weft
-claim 'a wrong seed is refused' refused 'seed x: expected a whole number' good.weft --seed x
-claim 'a wrong setting is refused' refused 'no attribute' good.weft --set mut=5
+claim 'an invalid seed is refused' refused 'seed x: expected a whole number' good.weft --seed x
+claim 'an unknown attribute is refused' refused 'no attribute' good.weft --set mut=5
 claim 'a capture that cannot be written is refused' refused 'p.pcap' good.weft --pcap /nonexistent/p.pcap
 claim '--help has an example' sh -c "'$weft' sim --help | grep -q 'topology clos'"
 exit $failed

@@ -1,5 +1,4 @@
-/* Consumers at ports: their deliveries, responses without a consumer, and the keys that a packet
- * needs. */
+/* Consumers at ports: deliveries, responses without a consumer, and checks of P_Keys and Q_Keys. */
 #include "fixture.h"
 
 /* manager H - 1 A 2 - target T, and a third adapter at port 3. */
@@ -32,7 +31,7 @@ static bool request_lid(struct star *star, uint32_t node, unsigned class, unsign
                           answer);
 }
 
-static void sm_info_goes_to_the_attached_consumer(void **state)
+static void sm_info_is_delivered_to_the_attached_consumer(void **state)
 {
     (void)state;
     struct star star;
@@ -70,7 +69,7 @@ static void a_consumer_can_answer_a_directed_request(void **state)
     world_end(&star.world);
 }
 
-static void requests_without_a_consumer_are_answered_unsupported(void **state)
+static void requests_without_a_consumer_get_status_unsupported(void **state)
 {
     (void)state;
     static const struct {
@@ -92,7 +91,7 @@ static void requests_without_a_consumer_are_answered_unsupported(void **state)
     uint32_t port = world_port(&star.world, star.target, 1);
     fabric_attach(star.world.fabric, port);
     fabric_attach(star.world.fabric, port);
-    fabric_detach(star.world.fabric, port); /* one is left */
+    fabric_detach(star.world.fabric, port); /* another one remains */
     assert_true(
         request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, &answer));
     assert_int_equal(answer.port, port);
@@ -136,7 +135,7 @@ static void mads_to_the_wrong_queue_pair_or_lid_are_dropped(void **state)
     fabric_send(star.world.fabric, star.world.manager, &header, mad);
     mad_fill(mad, CLASS_PERFORMANCE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
     header = header_to(&star.world, mad, lid);
-    header.dest_qp = QP_SMI; /* a general service's at QP0, past the keys */
+    header.dest_qp = QP_SMI; /* a GMP at QP0, which checks no P_Key */
     header.p_key = 0;
     fabric_send(star.world.fabric, star.world.manager, &header, mad);
     header = header_to(&star.world, mad, lid);
@@ -149,7 +148,7 @@ static void mads_to_the_wrong_queue_pair_or_lid_are_dropped(void **state)
     world_end(&star.world);
 }
 
-static void path_bits_choose_among_the_ports_own_lids_only(void **state)
+static void path_bits_select_only_lids_of_the_port(void **state)
 {
     (void)state;
     struct star star;
@@ -175,7 +174,7 @@ static void path_bits_choose_among_the_ports_own_lids_only(void **state)
 
 /* IsSM */
 
-static void a_manager_shows_in_the_capability_mask_and_in_trap_144(void **state)
+static void a_manager_sets_is_sm_and_causes_trap_144(void **state)
 {
     (void)state;
     enum { IS_SM = 2 };
@@ -192,17 +191,17 @@ static void a_manager_shows_in_the_capability_mask_and_in_trap_144(void **state)
     assert_int_equal(delivery.port, star.world.manager);
     assert_int_equal(wire_get(notice, NOTICE_TRAP_NUMBER), 144);
     assert_true(wire_get(notice + NOTICE_AT_DETAILS, TRAP_LOCAL_CHANGES_CAPABILITY_MASK) & IS_SM);
-    fabric_set_manager(star.world.fabric, port, true); /* a second one at the same port */
+    fabric_set_manager(star.world.fabric, port, true); /* a second manager at the same port */
     fabric_set_manager(star.world.fabric, port, false);
     assert_true(world_info(&star.world, star.target, 1, PORT_INFO_CAPABILITY_MASK) & IS_SM);
     fabric_set_manager(star.world.fabric, port, false);
-    fabric_set_manager(star.world.fabric, port, false); /* once too often */
+    fabric_set_manager(star.world.fabric, port, false); /* one more than were set */
     assert_false(world_info(&star.world, star.target, 1, PORT_INFO_CAPABILITY_MASK) & IS_SM);
     assert_int_equal(world_totals(&star.world).managers, 0);
     world_end(&star.world);
 }
 
-static void a_manager_at_a_switch_shows_at_its_port_0(void **state)
+static void a_manager_on_a_switch_sets_is_sm_of_port_0(void **state)
 {
     (void)state;
     enum { IS_SM = 2 };
@@ -247,7 +246,7 @@ static int request_with_keys(struct star *star, uint16_t p_key, uint32_t q_key,
     return (int)wire_get(delivery->mad + SMP_DATA_OFFSET, NOTICE_TRAP_NUMBER);
 }
 
-static void a_wrong_p_key_is_dropped_at_the_end_with_trap_257(void **state)
+static void an_end_port_drops_a_wrong_p_key_with_trap_257(void **state)
 {
     (void)state;
     struct star star;
@@ -272,7 +271,7 @@ static void a_wrong_p_key_is_dropped_at_the_end_with_trap_257(void **state)
     world_end(&star.world);
 }
 
-static void a_wrong_q_key_is_dropped_with_trap_258(void **state)
+static void an_end_port_drops_a_wrong_q_key_with_trap_258(void **state)
 {
     (void)state;
     struct star star;
@@ -291,24 +290,26 @@ static void a_switch_enforces_partitions_where_enabled(void **state)
     static const struct {
         enum wire_field direction;
         unsigned port, counter;
-    } ways[] = {{PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, 1, COUNTER_RCV_CONSTRAINT},
-                {PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, 2, COUNTER_XMIT_CONSTRAINT}};
+    } cases[] = {{PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, 1, COUNTER_RCV_CONSTRAINT},
+                 {PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, 2, COUNTER_XMIT_CONSTRAINT}};
     for (unsigned i = 0; i < 2; i++) {
         struct star star;
         star_up(&star);
         struct fabric_delivery delivery;
-        set_p_key(&star, star.middle, ways[i].port, 0x8001);
-        assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 0); /* not yet */
+        set_p_key(&star, star.middle, cases[i].port, 0x8001);
+        assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery),
+                         0); /* enforcement is not enabled yet */
         assert_int_equal(world_set_port(&star.world, world_path(&star.world, star.middle),
-                                        ways[i].port, ways[i].direction, 1),
+                                        cases[i].port, cases[i].direction, 1),
                          0);
         assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), 259);
         const uint8_t *details = delivery.mad + SMP_DATA_OFFSET + NOTICE_AT_DETAILS;
         assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_SWITCH_LID),
                          world_lid(&star.world, star.middle));
-        assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_PORT), ways[i].port);
+        assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_PORT), cases[i].port);
         assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_P_KEY), 0xFFFF);
-        assert_int_equal(world_counter(&star.world, star.middle, ways[i].port, ways[i].counter), 1);
+        assert_int_equal(world_counter(&star.world, star.middle, cases[i].port, cases[i].counter),
+                         1);
         assert_int_equal(world_counter(&star.world, star.middle, 1, COUNTER_RCV_SWITCH_RELAY), 0);
         /* Partitions do not apply to SMPs. */
         assert_true(request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO,
@@ -317,7 +318,7 @@ static void a_switch_enforces_partitions_where_enabled(void **state)
     }
 }
 
-static void own_packets_of_a_switch_pass_outbound_enforcement(void **state)
+static void outbound_enforcement_applies_to_packets_of_the_switch_itself(void **state)
 {
     (void)state;
     struct star star;
@@ -337,7 +338,7 @@ static void own_packets_of_a_switch_pass_outbound_enforcement(void **state)
     world_end(world);
 }
 
-static void an_sl_that_maps_to_vl_15_is_discarded(void **state)
+static void packets_of_an_sl_that_maps_to_vl_15_are_dropped(void **state)
 {
     (void)state;
     struct star star;
@@ -354,7 +355,7 @@ static void an_sl_that_maps_to_vl_15_is_discarded(void **state)
     world_end(world);
 }
 
-static void levels_beyond_15_do_no_harm(void **state)
+static void only_four_bits_of_an_sl_are_sent(void **state)
 {
     (void)state;
     struct star star;
@@ -371,7 +372,7 @@ static void levels_beyond_15_do_no_harm(void **state)
     world_end(&star.world);
 }
 
-/* Attributes that the operating system reads */
+/* Attributes read by the operating system */
 
 static void attributes_of_a_port_can_be_read_without_mads(void **state)
 {
@@ -395,7 +396,7 @@ static void attributes_of_a_port_can_be_read_without_mads(void **state)
     world_end(&star.world);
 }
 
-static void many_deliveries_wait_in_order(void **state)
+static void deliveries_are_queued_in_order(void **state)
 {
     (void)state;
     enum { MANY = 300 };
@@ -404,13 +405,13 @@ static void many_deliveries_wait_in_order(void **state)
     struct fabric_delivery delivery;
     uint8_t mad[MAD_BYTES];
     uint64_t first = 0;
-    for (unsigned i = 0; i < MANY; i++) { /* to itself: delivered on the spot */
+    for (unsigned i = 0; i < MANY; i++) { /* to itself: delivered at once */
         mad_fill(mad, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO, 0);
         struct packet_header header =
             header_to(&star.world, mad, star.world.lids[star.world.manager]);
         fabric_send(star.world.fabric, star.world.manager, &header, mad);
         first = first ? first : wire_get(mad, MAD_TID);
-        if (i % 3 == 2) { /* the ring turns while it grows */
+        if (i % 3 == 2) { /* the ring buffer wraps while it grows */
             assert_true(fabric_next_delivery(star.world.fabric, &delivery));
             assert_int_equal(wire_get(delivery.mad, MAD_TID), first + i / 3);
         }
@@ -427,22 +428,22 @@ static void many_deliveries_wait_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sm_info_goes_to_the_attached_consumer),
+        cmocka_unit_test(sm_info_is_delivered_to_the_attached_consumer),
         cmocka_unit_test(a_consumer_can_answer_a_directed_request),
-        cmocka_unit_test(requests_without_a_consumer_are_answered_unsupported),
+        cmocka_unit_test(requests_without_a_consumer_get_status_unsupported),
         cmocka_unit_test(other_methods_without_a_consumer_are_dropped),
         cmocka_unit_test(mads_to_the_wrong_queue_pair_or_lid_are_dropped),
-        cmocka_unit_test(path_bits_choose_among_the_ports_own_lids_only),
-        cmocka_unit_test(a_manager_shows_in_the_capability_mask_and_in_trap_144),
-        cmocka_unit_test(a_manager_at_a_switch_shows_at_its_port_0),
-        cmocka_unit_test(a_wrong_p_key_is_dropped_at_the_end_with_trap_257),
-        cmocka_unit_test(a_wrong_q_key_is_dropped_with_trap_258),
+        cmocka_unit_test(path_bits_select_only_lids_of_the_port),
+        cmocka_unit_test(a_manager_sets_is_sm_and_causes_trap_144),
+        cmocka_unit_test(a_manager_on_a_switch_sets_is_sm_of_port_0),
+        cmocka_unit_test(an_end_port_drops_a_wrong_p_key_with_trap_257),
+        cmocka_unit_test(an_end_port_drops_a_wrong_q_key_with_trap_258),
         cmocka_unit_test(a_switch_enforces_partitions_where_enabled),
-        cmocka_unit_test(own_packets_of_a_switch_pass_outbound_enforcement),
-        cmocka_unit_test(an_sl_that_maps_to_vl_15_is_discarded),
-        cmocka_unit_test(levels_beyond_15_do_no_harm),
+        cmocka_unit_test(outbound_enforcement_applies_to_packets_of_the_switch_itself),
+        cmocka_unit_test(packets_of_an_sl_that_maps_to_vl_15_are_dropped),
+        cmocka_unit_test(only_four_bits_of_an_sl_are_sent),
         cmocka_unit_test(attributes_of_a_port_can_be_read_without_mads),
-        cmocka_unit_test(many_deliveries_wait_in_order),
+        cmocka_unit_test(deliveries_are_queued_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

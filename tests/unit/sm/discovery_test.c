@@ -5,11 +5,11 @@
 
 static const char line[] = "S1-S2 S2-S3 S1-H1 S3-H2";
 
-static struct toy *start(void **state, const char *links, const char *seat,
+static struct toy *start(void **state, const char *links, const char *node,
                          const struct sm_config *config)
 {
     struct toy *toy = toy_open(state, links);
-    toy_start_manager(toy, seat, config);
+    toy_start_manager(toy, node, config);
     return toy;
 }
 
@@ -116,9 +116,9 @@ static void a_stored_lid_is_assigned_again(void **state)
     struct toy *toy = toy_open(state, line);
     struct sm_config config = toy_config();
     struct sm_lid_fact fact = {toy_node(toy, "H2")->guid + 1, 77, 0};
-    unsigned seat = toy_add_manager(toy, "H1", &config);
-    sm_restore_lid(toy->managers[seat].sm, &fact);
-    sm_start(toy->managers[seat].sm, toy->now);
+    unsigned manager = toy_add_manager(toy, "H1", &config);
+    sm_restore_lid(toy->managers[manager].sm, &fact);
+    sm_start(toy->managers[manager].sm, toy->now);
     toy_settle(toy);
     assert_int_equal(toy_lid(toy, "H2", 1), 77);
     toy_assert_up(toy);
@@ -194,7 +194,7 @@ static void a_node_that_answers_node_info_only_is_ignored(void **state)
     toy_mark(toy);
     toy_run(toy, 60 * TOY_S);
     assert_in_range(toy_count(toy, "H2", ATTRIBUTE_PORT_INFO, 0), 4,
-                    16); /* ignored most of the time */
+                    16); /* most sweeps ignore it */
     memset(toy->rules, 0, sizeof toy->rules);
     toy_run(toy, 30 * TOY_S);
     assert_true(toy_has_node(toy, "H2"));
@@ -227,7 +227,7 @@ static void the_first_of_a_switch_and_an_adapter_with_one_guid_is_used(void **st
     assert_int_equal(toy_present(toy), 4);
 }
 
-/* Probes through its ports are under way when it is removed: their answers must not link it. */
+/* Probes through its ports are outstanding when it is removed: their answers must not add links. */
 static void a_switch_that_refuses_temporarily_is_found_again(void **state)
 {
     for (unsigned times = 1; times <= 6; times++) {

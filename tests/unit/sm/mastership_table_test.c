@@ -36,8 +36,8 @@ static void every_change_of_state_has_a_reason(void **state)
     for_each_step(check_reason);
 }
 
-static void check_way_to_master(enum sm_state state, enum mastership_event event,
-                                struct mastership_facts facts, struct mastership_transition step)
+static void check_becomes_master(enum sm_state state, enum mastership_event event,
+                                 struct mastership_facts facts, struct mastership_transition step)
 {
     (void)facts;
     if (step.next != SM_MASTER || state == SM_MASTER)
@@ -50,7 +50,7 @@ static void check_way_to_master(enum sm_state state, enum mastership_event event
 static void a_manager_becomes_master_only_after_discovery_or_a_handover(void **state)
 {
     (void)state;
-    for_each_step(check_way_to_master);
+    for_each_step(check_becomes_master);
 }
 
 static void check_end(enum sm_state state, enum mastership_event event,

@@ -15,7 +15,7 @@ static struct sm_config with_priority(unsigned priority)
     return config;
 }
 
-static unsigned seat(struct toy *toy, const char *node, unsigned priority)
+static unsigned start_with_priority(struct toy *toy, const char *node, unsigned priority)
 {
     struct sm_config config = with_priority(priority);
     return toy_start_manager(toy, node, &config);
@@ -30,9 +30,9 @@ static enum sm_state state_of(const struct toy *toy, unsigned manager)
 static struct toy *master_and_standby(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    seat(toy, "H1", 5);
+    start_with_priority(toy, "H1", 5);
     toy_settle(toy);
-    seat(toy, "H2", 5);
+    start_with_priority(toy, "H2", 5);
     toy_run(toy, 5 * TOY_S);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
     assert_int_equal(state_of(toy, 1), SM_STANDBY);
@@ -40,21 +40,22 @@ static struct toy *master_and_standby(void **state)
 }
 
 /* One manager, and a node H2 that answers SMInfo. */
-static struct toy *meeting(void **state, unsigned priority, unsigned theirs, enum sm_state claimed)
+static struct toy *with_other_manager(void **state, unsigned priority, unsigned other_priority,
+                                      enum sm_state claimed)
 {
     struct toy *toy = toy_open(state, star);
-    toy_claim_manager(toy, "H2", theirs, claimed);
-    seat(toy, "H1", priority);
+    toy_claim_manager(toy, "H2", other_priority, claimed);
+    start_with_priority(toy, "H1", priority);
     toy_run(toy, 5 * TOY_S);
     return toy;
 }
 
 /* ---- election ---- */
 
-static void a_manager_alone_becomes_master(void **state)
+static void the_only_manager_becomes_master(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    seat(toy, "H1", 0);
+    start_with_priority(toy, "H1", 0);
     assert_int_equal(state_of(toy, 0), SM_DISCOVERING);
     toy_settle(toy);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
@@ -64,8 +65,8 @@ static void a_manager_alone_becomes_master(void **state)
 static void the_manager_with_the_higher_priority_becomes_master(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    seat(toy, "H1", 1);
-    seat(toy, "H2", 2);
+    start_with_priority(toy, "H1", 1);
+    start_with_priority(toy, "H2", 2);
     toy_settle(toy);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
@@ -74,8 +75,8 @@ static void the_manager_with_the_higher_priority_becomes_master(void **state)
 static void with_equal_priorities_the_lower_guid_becomes_master(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    seat(toy, "H2", 3);
-    seat(toy, "H1", 3);
+    start_with_priority(toy, "H2", 3);
+    start_with_priority(toy, "H1", 3);
     toy_settle(toy);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
@@ -83,13 +84,13 @@ static void with_equal_priorities_the_lower_guid_becomes_master(void **state)
 
 static void a_manager_that_finds_a_master_becomes_standby(void **state)
 {
-    meeting(state, 15, 0, SM_MASTER);
+    with_other_manager(state, 15, 0, SM_MASTER);
     assert_int_equal(state_of(*state, 0), SM_STANDBY);
 }
 
 static void an_inactive_manager_does_not_prevent_mastership(void **state)
 {
-    struct toy *toy = meeting(state, 0, 15, SM_NOT_ACTIVE);
+    struct toy *toy = with_other_manager(state, 0, 15, SM_NOT_ACTIVE);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
     toy_run(toy, 30 * TOY_S);
     assert_int_equal(toy_node(toy, "H2")->last_control, 0);
@@ -100,7 +101,7 @@ static void a_manager_that_does_not_answer_blocks_nothing(void **state)
     struct toy *toy = toy_open(state, star);
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_SM_INFO, 0, 100000});
     toy_claim_manager(toy, "H2", 15, SM_MASTER);
-    seat(toy, "H1", 0);
+    start_with_priority(toy, "H1", 0);
     toy_settle(toy);
     toy_assert_up(toy);
     toy_mark(toy);
@@ -138,7 +139,7 @@ static struct toy *in_state(void **state, enum sm_state wanted)
     uint8_t info[64] = {0};
     if (wanted == SM_NOT_ACTIVE || wanted == SM_STANDBY)
         toy_claim_manager(toy, "H2", 0, SM_MASTER);
-    seat(toy, "H1", 0);
+    start_with_priority(toy, "H1", 0);
     if (wanted != SM_DISCOVERING)
         toy_run(toy, TOY_S / 2);
     if (wanted == SM_NOT_ACTIVE)
@@ -182,7 +183,7 @@ static void a_standby_acknowledges_a_handover_and_takes_over(void **state)
     toy_assert_up(toy);
 }
 
-static void a_standby_that_syncs_refuses_a_handover_for_a_while(void **state)
+static void a_standby_refuses_a_handover_while_it_synchronizes(void **state)
 {
     struct toy *toy = in_state(state, SM_STANDBY);
     uint8_t info[64] = {0};
@@ -208,7 +209,7 @@ static void an_inactive_manager_sends_nothing(void **state)
 
 static void a_master_hands_over_to_a_standby_of_higher_rank(void **state)
 {
-    struct toy *toy = meeting(state, 1, 0, SM_STANDBY);
+    struct toy *toy = with_other_manager(state, 1, 0, SM_STANDBY);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
     toy_claim_manager(toy, "H2", 2, SM_STANDBY);
     toy_run(toy, 10 * TOY_S);
@@ -218,7 +219,7 @@ static void a_master_hands_over_to_a_standby_of_higher_rank(void **state)
 
 static void a_lost_handover_is_repeated(void **state)
 {
-    struct toy *toy = meeting(state, 1, 0, SM_STANDBY);
+    struct toy *toy = with_other_manager(state, 1, 0, SM_STANDBY);
     toy_claim_manager(toy, "H2", 2, SM_STANDBY);
     toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "H2", ATTRIBUTE_SM_INFO, METHOD_SET, 2});
     toy_run(toy, 20 * TOY_S);
@@ -230,12 +231,12 @@ static void a_lost_handover_is_repeated(void **state)
 static void a_standby_of_higher_priority_that_joins_becomes_master(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    seat(toy, "H1", 1);
+    start_with_priority(toy, "H1", 1);
     toy_settle(toy);
-    seat(toy, "H2", 9);
+    start_with_priority(toy, "H2", 9);
     toy_run(toy, TOY_S);
     assert_int_equal(state_of(toy, 1), SM_STANDBY);
-    toy_trap(toy, "H2", 144); /* a manager is here now */
+    toy_trap(toy, "H2", 144); /* IsSM was set */
     toy_run(toy, TOY_S);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
@@ -292,10 +293,10 @@ static void a_standby_with_a_copy_takes_over_without_writing_tables(void **state
 static void a_check_that_ends_after_the_takeover_is_used(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    seat(toy, "H1", 5);
+    start_with_priority(toy, "H1", 5);
     toy_settle(toy);
     toy->hold_jobs = true;
-    seat(toy, "H2", 5);
+    start_with_priority(toy, "H2", 5);
     toy_run(toy, 5 * TOY_S);
     assert_non_null(toy->job);
     toy_kill(toy, 0);
@@ -305,7 +306,7 @@ static void a_check_that_ends_after_the_takeover_is_used(void **state)
     toy->hold_jobs = false;
     toy_settle(toy);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
-    assert_int_equal(toy->jobs, 2); /* the master's and the check */
+    assert_int_equal(toy->jobs, 2); /* the job of the master and the check */
     assert_true(toy_delivers(toy));
 }
 
@@ -349,7 +350,7 @@ static void a_master_that_yields_during_a_change_settles(void **state)
 
 static void the_master_of_lower_rank_hands_over(void **state)
 {
-    struct toy *toy = meeting(state, 1, 0, SM_STANDBY);
+    struct toy *toy = with_other_manager(state, 1, 0, SM_STANDBY);
     toy_claim_manager(toy, "H2", 2, SM_MASTER);
     toy_run(toy, 10 * TOY_S);
     assert_int_equal(toy_node(toy, "H2")->last_control, HANDOVER);
@@ -358,7 +359,7 @@ static void the_master_of_lower_rank_hands_over(void **state)
 
 static void the_master_of_higher_rank_stays_and_rediscovers(void **state)
 {
-    struct toy *toy = meeting(state, 2, 1, SM_STANDBY);
+    struct toy *toy = with_other_manager(state, 2, 1, SM_STANDBY);
     toy_claim_manager(toy, "H2", 1, SM_MASTER);
     toy_run(toy, 20 * TOY_S);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
@@ -373,8 +374,8 @@ static void the_master_of_higher_rank_stays_and_rediscovers(void **state)
 static void merged_subnets_have_one_master(void **state)
 {
     struct toy *toy = toy_open(state, "S1-H1 S1-H3 S2-H2 S2-H4");
-    seat(toy, "H1", 1);
-    seat(toy, "H2", 2);
+    start_with_priority(toy, "H1", 1);
+    start_with_priority(toy, "H2", 2);
     toy_settle(toy);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
@@ -399,7 +400,7 @@ static void a_manager_that_yields_does_not_become_master_again(void **state)
     toy_run(toy, TOY_S);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
-    toy_run(toy, 60 * TOY_S); /* though its GUID is lower */
+    toy_run(toy, 60 * TOY_S); /* although its GUID is lower */
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
     assert_true(toy_delivers(toy));
@@ -435,7 +436,7 @@ static void a_master_without_a_standby_ends_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOY_TEST(a_manager_alone_becomes_master),
+        TOY_TEST(the_only_manager_becomes_master),
         TOY_TEST(the_manager_with_the_higher_priority_becomes_master),
         TOY_TEST(with_equal_priorities_the_lower_guid_becomes_master),
         TOY_TEST(a_manager_that_finds_a_master_becomes_standby),
@@ -444,7 +445,7 @@ int main(void)
         TOY_TEST(a_get_of_sm_info_is_answered),
         TOY_TEST(each_control_has_the_specified_effect_in_each_state),
         TOY_TEST(a_standby_acknowledges_a_handover_and_takes_over),
-        TOY_TEST(a_standby_that_syncs_refuses_a_handover_for_a_while),
+        TOY_TEST(a_standby_refuses_a_handover_while_it_synchronizes),
         TOY_TEST(an_inactive_manager_sends_nothing),
         TOY_TEST(a_master_hands_over_to_a_standby_of_higher_rank),
         TOY_TEST(a_lost_handover_is_repeated),

@@ -1,4 +1,4 @@
-/* Reconfiguration: from a change to correct tables, with further changes and faults on the way. */
+/* Reconfiguration: from a change to correct tables, with further changes and faults meanwhile. */
 #include "toy.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static unsigned table_writes(const struct toy *toy)
     return toy_count(toy, NULL, LFT, METHOD_SET);
 }
 
-/* ---- bring-up and rest ---- */
+/* ---- bring-up and idle ---- */
 
 static void a_blank_subnet_comes_up_with_the_tables_of_sm_paths(void **state)
 {
@@ -149,7 +149,7 @@ static void a_lost_switch_is_routed_around(void **state)
     assert_true(toy_is_active(toy));
 }
 
-static void a_switch_that_returns_blank_is_written_again_with_its_lid(void **state)
+static void a_switch_that_returns_after_a_reset_is_written_again_with_its_lid(void **state)
 {
     struct toy *toy = toy_up(state, ring);
     unsigned lid = toy_lid(toy, "S2", 0);
@@ -161,7 +161,7 @@ static void a_switch_that_returns_blank_is_written_again_with_its_lid(void **sta
     toy_assert_up(toy);
 }
 
-/* The switch is down and up again, and blank, before it is read. */
+/* The switch fails and returns, reset, before it is read. */
 static void a_switch_that_was_reset_is_written_again(void **state)
 {
     struct toy *toy = toy_up(state, ring);
@@ -184,8 +184,8 @@ static void one_trap_suffices_to_find_a_failed_switch(void **state)
     assert_int_equal(toy_count(toy, "S3", ATTRIBUTE_PORT_INFO, METHOD_GET), 1);
 }
 
-/* A reset that no link shows. */
-static void forget_table(struct toy_node *node)
+/* A reset without a change of a link state. */
+static void clear_table(struct toy_node *node)
 {
     memset(node->lft, PORT_NONE, sizeof node->lft);
     wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP, 0);
@@ -194,7 +194,7 @@ static void forget_table(struct toy_node *node)
 static void a_switch_that_lost_its_table_is_written_again_after_a_sweep(void **state)
 {
     struct toy *toy = toy_up(state, ring);
-    forget_table(toy_node(toy, "S3"));
+    clear_table(toy_node(toy, "S3"));
     toy_run(toy, TOY_SWEEP / 2);
     assert_false(toy_delivers(toy));
     toy_run(toy, TOY_SWEEP);
@@ -307,7 +307,7 @@ static bool may_send(struct toy *toy, const char *node, unsigned port)
     return false;
 }
 
-/* Its own link is down, and so is the path to its other port, for which blocks are wanted. */
+/* Its own link is down, and with it the path to its other port, for which blocks are planned. */
 static void a_manager_without_a_path_to_its_own_second_port_settles(void **state)
 {
     const struct toy_rule lost = {TOY_LOSE, "H1", ATTRIBUTE_VL_ARBITRATION_TABLE, 0, 1000};
@@ -328,7 +328,7 @@ static void a_manager_without_a_path_to_its_own_second_port_settles(void **state
     assert_true(may_send(toy, "H1", 2));
 }
 
-/* ---- one change after the other ---- */
+/* ---- changes during a reconfiguration ---- */
 
 static void obsolete_tables_are_not_written(void **state)
 {
@@ -389,7 +389,7 @@ static void routes_of_an_earlier_mastership_are_dropped(void **state)
     toy_send_info(toy, "H4", 0, METHOD_SET, 1, info); /* the other manager hands over */
     assert_int_equal(sm_state(toy->sm), SM_MASTER);
     toy_mark(toy);
-    while (toy->jobs < 3) /* the toy computes the old one when the new one comes */
+    while (toy->jobs < 3) /* the toy runs the old job when it gets the new one */
         toy_run(toy, TOY_LATENCY);
     toy_run(toy, TOY_MS);
     assert_int_equal(table_writes(toy), 0);
@@ -400,7 +400,7 @@ static void routes_of_an_earlier_mastership_are_dropped(void **state)
     toy_assert_up(toy);
 }
 
-static void no_routes_are_computed_while_blocks_are_under_way(void **state)
+static void no_routes_are_computed_while_blocks_are_outstanding(void **state)
 {
     struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S2-H2 S3-H3 S4-H4");
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE_ANSWER, NULL, LFT, METHOD_SET, 1});
@@ -414,7 +414,7 @@ static void no_routes_are_computed_while_blocks_are_under_way(void **state)
     toy_assert_up(toy);
 }
 
-static void tables_of_a_broken_off_distribution_are_never_in_force(void **state)
+static void tables_of_an_aborted_distribution_are_never_in_force(void **state)
 {
     struct toy *toy = toy_up(state, ring);
     uint64_t job = sm_paths(toy->sm).job;
@@ -595,8 +595,8 @@ static void new_settings_are_written_to_every_port(void **state)
 /* ---- modes ---- */
 
 /* A ring whose root moves to the other side: half of its routes change direction. */
-static struct toy *root_moves(void **state, const char *links, const char *root,
-                              struct sm_config config)
+static struct toy *up_with_moved_root(void **state, const char *links, const char *root,
+                                      struct sm_config config)
 {
     static uint64_t roots[2];
     struct toy *toy = toy_open(state, links);
@@ -632,7 +632,7 @@ static void assert_no_loop(struct toy *toy)
 
 static void ordered_distribution_never_creates_a_loop(void **state)
 {
-    struct toy *toy = root_moves(state, ring, "S3", toy_config());
+    struct toy *toy = up_with_moved_root(state, ring, "S3", toy_config());
     toy_settle_watched(toy, assert_no_loop);
     assert_true(table_writes(toy) > 0);
     toy_cut(toy, "S1", "S2");
@@ -646,7 +646,7 @@ static void naive_distribution_writes_all_tables_at_once(void **state)
 {
     struct sm_config config = toy_config();
     config.mode = SM_NAIVE;
-    struct toy *toy = root_moves(state, long_ring, "S4", config);
+    struct toy *toy = up_with_moved_root(state, long_ring, "S4", config);
     toy_settle(toy);
     assert_true(table_writes(toy) > 1);
     assert_int_equal(sent_at(toy, LFT, false), sent_at(toy, LFT, true));
@@ -655,7 +655,7 @@ static void naive_distribution_writes_all_tables_at_once(void **state)
 
 static void a_wave_waits_for_the_drain_before_it(void **state)
 {
-    struct toy *toy = root_moves(state, ring, "S3", toy_config());
+    struct toy *toy = up_with_moved_root(state, ring, "S3", toy_config());
     uint8_t info[64] = {0};
     toy_run(toy, TOY_DRAIN / 2);
     toy_send_info(toy, "H2", 0, METHOD_GET, 0, info); /* other SMPs do not shorten the drain */
@@ -666,16 +666,17 @@ static void a_wave_waits_for_the_drain_before_it(void **state)
     toy_assert_up(toy);
 }
 
-static void sources_are_stopped_while_tables_without_a_safe_order_are_written(void **state)
+static void sources_are_quiesced_while_tables_without_a_safe_order_are_written(void **state)
 {
     static const char *const adapters[] = {"H1", "H2", "H4", "H6"};
-    struct toy *toy = root_moves(state, long_ring, "S4", toy_config());
+    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     assert_true(toy_logged(toy, "sources wait"));
-    uint64_t told = toy->now;
+    uint64_t stopped_at = toy->now;
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H4", ATTRIBUTE_VL_ARBITRATION_TABLE, 0, 1});
     toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    assert_true(toy->now >= told + TOY_TIMEOUT + TOY_DRAIN); /* after the last source has stopped */
+    assert_true(toy->now >=
+                stopped_at + TOY_TIMEOUT + TOY_DRAIN); /* after the last source is quiesced */
     for (unsigned i = 0; i < 4; i++)
         assert_false(may_send(toy, adapters[i], 1));
     assert_true(toy_outstanding(toy, 0) > 1); /* all at once */
@@ -685,9 +686,9 @@ static void sources_are_stopped_while_tables_without_a_safe_order_are_written(vo
     toy_assert_up(toy);
 }
 
-static void sources_start_again_after_a_change_during_a_quiesce(void **state)
+static void sources_are_released_after_a_change_while_they_are_quiesced(void **state)
 {
-    struct toy *toy = root_moves(state, long_ring, "S4", toy_config());
+    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     toy_run(toy, TOY_DRAIN / 2);
     assert_false(may_send(toy, "H2", 1));
@@ -697,9 +698,9 @@ static void sources_start_again_after_a_change_during_a_quiesce(void **state)
     toy_assert_up(toy);
 }
 
-static void sources_start_again_if_no_routes_can_be_computed(void **state)
+static void sources_are_released_if_no_routes_can_be_computed(void **state)
 {
-    struct toy *toy = root_moves(state, long_ring, "S4", toy_config());
+    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     toy_run(toy, TOY_DRAIN / 2);
     toy->refuse_jobs = true;
@@ -709,9 +710,9 @@ static void sources_start_again_if_no_routes_can_be_computed(void **state)
     assert_true(may_send(toy, "H2", 1));
 }
 
-static void a_new_master_starts_sources_that_were_left_stopped(void **state)
+static void a_new_master_releases_quiesced_sources(void **state)
 {
-    struct toy *toy = root_moves(state, long_ring, "S4", toy_config());
+    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
     struct sm_config config = toy_config();
     toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
     toy_run(toy, TOY_DRAIN / 2);
@@ -724,8 +725,8 @@ static void a_new_master_starts_sources_that_were_left_stopped(void **state)
     assert_true(toy_delivers(toy));
 }
 
-/* At the first takeover the copy showed that no source was stopped. */
-static void a_standby_starts_sources_after_a_second_takeover(void **state)
+/* At the first takeover the copy showed no quiesced source. */
+static void a_standby_releases_quiesced_sources_after_a_second_takeover(void **state)
 {
     static uint64_t roots[2];
     struct sm_config config = toy_config(), standby = toy_config();
@@ -757,11 +758,11 @@ static void a_standby_starts_sources_after_a_second_takeover(void **state)
     assert_true(may_send(toy, "H4", 1));
 }
 
-static void entries_drop_packets_first_if_sources_cannot_be_stopped(void **state)
+static void entries_drop_packets_first_if_hold_is_off(void **state)
 {
     struct sm_config config = toy_config();
     config.hold = false;
-    struct toy *toy = root_moves(state, long_ring, "S4", config);
+    struct toy *toy = up_with_moved_root(state, long_ring, "S4", config);
     toy_settle_watched(toy, assert_no_loop);
     assert_true(toy_logged(toy, "their traffic is lost for a while (hold is off)"));
     assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, 0), 0);
@@ -781,7 +782,7 @@ static void static_distribution_stops_every_link_before_it_writes_tables(void **
 {
     struct sm_config config = toy_config();
     config.mode = SM_STATIC;
-    struct toy *toy = root_moves(state, ring, "S3", config);
+    struct toy *toy = up_with_moved_root(state, ring, "S3", config);
     assert_true(any_link_is_active(toy));
     toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
     assert_false(any_link_is_active(toy));
@@ -802,7 +803,7 @@ static void a_sweep_rebalances_links_after_repairs(void **state)
     toy_mark(toy);
     toy_run(toy, 3 * TOY_SWEEP);
     assert_true(toy_logged(toy, "links are used unevenly after repairs"));
-    assert_true(toy_logged(toy, "the tables stay as they are: no others are more even"));
+    assert_true(toy_logged(toy, "the tables stay as they are: new tables are not more even"));
     assert_int_equal(toy->jobs, 3); /* once */
     assert_int_equal(table_writes(toy), 0);
     toy_assert_up(toy);
@@ -820,7 +821,7 @@ int main(void)
         TOY_TEST(a_lost_link_is_repaired_after_its_trap),
         TOY_TEST(a_link_that_returns_is_used_again),
         TOY_TEST(a_lost_switch_is_routed_around),
-        TOY_TEST(a_switch_that_returns_blank_is_written_again_with_its_lid),
+        TOY_TEST(a_switch_that_returns_after_a_reset_is_written_again_with_its_lid),
         TOY_TEST(a_switch_that_was_reset_is_written_again),
         TOY_TEST(one_trap_suffices_to_find_a_failed_switch),
         TOY_TEST(a_switch_that_lost_its_table_is_written_again_after_a_sweep),
@@ -836,8 +837,8 @@ int main(void)
         TOY_TEST(obsolete_tables_are_not_written),
         TOY_TEST(routes_computed_for_a_former_master_are_dropped),
         TOY_TEST(routes_of_an_earlier_mastership_are_dropped),
-        TOY_TEST(no_routes_are_computed_while_blocks_are_under_way),
-        TOY_TEST(tables_of_a_broken_off_distribution_are_never_in_force),
+        TOY_TEST(no_routes_are_computed_while_blocks_are_outstanding),
+        TOY_TEST(tables_of_an_aborted_distribution_are_never_in_force),
         TOY_TEST(a_change_during_a_distribution_leads_to_correct_tables),
         TOY_TEST(old_paths_stay_in_force_during_a_distribution),
         TOY_TEST(a_refused_block_is_logged_once_and_retried_by_sweeps),
@@ -852,12 +853,12 @@ int main(void)
         TOY_TEST(ordered_distribution_never_creates_a_loop),
         TOY_TEST(naive_distribution_writes_all_tables_at_once),
         TOY_TEST(a_wave_waits_for_the_drain_before_it),
-        TOY_TEST(sources_are_stopped_while_tables_without_a_safe_order_are_written),
-        TOY_TEST(sources_start_again_after_a_change_during_a_quiesce),
-        TOY_TEST(sources_start_again_if_no_routes_can_be_computed),
-        TOY_TEST(a_new_master_starts_sources_that_were_left_stopped),
-        TOY_TEST(a_standby_starts_sources_after_a_second_takeover),
-        TOY_TEST(entries_drop_packets_first_if_sources_cannot_be_stopped),
+        TOY_TEST(sources_are_quiesced_while_tables_without_a_safe_order_are_written),
+        TOY_TEST(sources_are_released_after_a_change_while_they_are_quiesced),
+        TOY_TEST(sources_are_released_if_no_routes_can_be_computed),
+        TOY_TEST(a_new_master_releases_quiesced_sources),
+        TOY_TEST(a_standby_releases_quiesced_sources_after_a_second_takeover),
+        TOY_TEST(entries_drop_packets_first_if_hold_is_off),
         TOY_TEST(static_distribution_stops_every_link_before_it_writes_tables),
         TOY_TEST(a_sweep_rebalances_links_after_repairs),
     };

@@ -1,6 +1,6 @@
-/* Random faults, from seeded random numbers, at random times: links fail and move, nodes vanish,
- * return blank or stop answering, SMPs are lost, refused, delayed or duplicated, operators request
- * new routes. When all faults are over, the tables are correct. */
+/* Random faults at random times, from seeded random numbers: links fail and move, nodes fail,
+ * return after a reset or stop answering, SMPs are lost, refused, delayed or duplicated, operators
+ * request new routes. After the last fault, the tables are correct. */
 #include "toy.h"
 
 #include "base/rng.h"
@@ -49,7 +49,7 @@ static void pull_a_cable(struct storm *storm)
         }
 }
 
-static void touch_a_cable(struct storm *storm)
+static void pull_or_restore_a_cable(struct storm *storm)
 {
     if (storm->off)
         return;
@@ -61,7 +61,7 @@ static void touch_a_cable(struct storm *storm)
     storm->pulled[0] = NULL;
 }
 
-static void touch_a_node(struct storm *storm)
+static void switch_a_node_off_or_on(struct storm *storm)
 {
     struct toy_node *node = any_node(storm);
     if (storm->off) {
@@ -73,20 +73,19 @@ static void touch_a_node(struct storm *storm)
     }
 }
 
-/* Its agent stops answering, or answers again. */
-static void silence_a_node(struct storm *storm)
+static void mute_or_unmute_a_node(struct storm *storm)
 {
     struct toy_node *node = any_node(storm);
     if (node != storm->off && !has_manager(storm, node))
         node->mute = !node->mute;
 }
 
-static void disturb_smps(struct storm *storm)
+static void add_smp_fault(struct storm *storm)
 {
     static const unsigned attributes[] = {0, ATTRIBUTE_NODE_INFO, ATTRIBUTE_PORT_INFO,
                                           ATTRIBUTE_SWITCH_INFO, ATTRIBUTE_LINEAR_FORWARDING_TABLE};
-    static const enum toy_fate fates[] = {TOY_LOSE, TOY_LOSE_ANSWER, TOY_DELAY, TOY_REPEAT};
-    struct toy_rule rule = {.fate = storm->refuses ? TOY_REFUSE : fates[draw(storm, 4)],
+    static const enum toy_fault faults[] = {TOY_LOSE, TOY_LOSE_ANSWER, TOY_DELAY, TOY_REPEAT};
+    struct toy_rule rule = {.fault = storm->refuses ? TOY_REFUSE : faults[draw(storm, 4)],
                             .node = draw(storm, 2) ? any_node(storm)->name : NULL,
                             .attribute = attributes[draw(storm, 5)],
                             .method = draw(storm, 2) ? METHOD_SET : 0,
@@ -96,24 +95,24 @@ static void disturb_smps(struct storm *storm)
     storm->toy->rules[draw(storm, TOY_RULES)] = rule;
 }
 
-static void happen(struct storm *storm)
+static void inject_fault(struct storm *storm)
 {
     struct toy *toy = storm->toy;
     struct sm *sm = toy->managers[draw(storm, storm->managers)].sm;
     switch (draw(storm, storm->managers > 1 ? 10 : 9)) {
     case 0:
-    case 1: touch_a_cable(storm); break;
-    case 2: touch_a_node(storm); break;
+    case 1: pull_or_restore_a_cable(storm); break;
+    case 2: switch_a_node_off_or_on(storm); break;
     case 3:
-    case 4: disturb_smps(storm); break;
+    case 4: add_smp_fault(storm); break;
     case 5: toy->traps = !toy->traps; break;
     case 6: sm_reroute(sm, toy->now); break;
     case 7: sm_rediscover(sm, toy->now); break;
-    case 8: silence_a_node(storm); break;
+    case 8: mute_or_unmute_a_node(storm); break;
     case 9: sm_hand_over(sm, toy->now); break;
     default: break;
     }
-    /* Until the next SMP, the next time-out, or the next sweep. */
+    /* Pauses of the order of an SMP, a drain, a time-out or a sweep. */
     static const uint64_t pauses[] = {TOY_LATENCY, TOY_MS, TOY_DRAIN, 3 * TOY_TIMEOUT, TOY_S};
     toy_run(toy, 1 + draw(storm, pauses[draw(storm, sizeof pauses / sizeof pauses[0])]));
 }
@@ -135,7 +134,7 @@ static struct sm_config any_config(struct storm *storm)
     return config;
 }
 
-static void calm_down(struct storm *storm)
+static void end_all_faults(struct storm *storm)
 {
     struct toy *toy = storm->toy;
     memset(toy->rules, 0, sizeof toy->rules);
@@ -146,12 +145,12 @@ static void calm_down(struct storm *storm)
         toy_switch_on(toy, storm->off->name);
     else if (storm->pulled[0])
         toy_link(toy, storm->pulled[0], storm->pulled[1]);
-    toy_run(toy, 200 * TOY_S); /* nodes that were ignored for a while are read again */
+    toy_run(toy, 200 * TOY_S); /* until ignored nodes are read again */
     toy_settle(toy);
 }
 
-/* One sequence of faults; true if the subnet is up in the end. */
-static bool weathered(void **state, uint64_t seed, unsigned managers)
+/* Runs one sequence of faults; returns whether the subnet is up afterwards. */
+static bool comes_up_after_faults(void **state, uint64_t seed, unsigned managers)
 {
     static const char *const subnets[] = {
         "S1-S2 S2-S3 S3-S4 S4-S1 S1-H1 S2-H2 S3-H3 S4-H4",
@@ -159,7 +158,7 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
         "S1-S2 S1-S2 S2-S3 S1-H1 S2-H2 S3-H2 S3-H3",
         "S1-S2 S1-S3 S2-S4 S3-S4 S4-S5 S1-H1 S5-H2 S4-H3",
     };
-    static const char *const seats[TOY_MANAGERS] = {"H1", "H2", "H3"};
+    static const char *const hosts[TOY_MANAGERS] = {"H1", "H2", "H3"};
     struct storm storm = {.managers = managers};
     rng_seed(&storm.rng, seed, managers);
     storm.refuses = draw(&storm, 3) == 0;
@@ -168,11 +167,11 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
     struct sm_config config = any_config(&storm);
     for (unsigned i = 0; i < managers && i < TOY_MANAGERS; i++) {
         config.priority = (uint8_t)draw(&storm, 3);
-        toy_start_manager(storm.toy, seats[i], &config);
+        toy_start_manager(storm.toy, hosts[i], &config);
     }
     for (unsigned i = 0; i < EVENTS; i++)
-        happen(&storm);
-    calm_down(&storm);
+        inject_fault(&storm);
+    end_all_faults(&storm);
     unsigned masters = 0, standbys = 0;
     for (unsigned i = 0; i < managers; i++) {
         masters += sm_is_settled(storm.toy->managers[i].sm);
@@ -183,12 +182,12 @@ static bool weathered(void **state, uint64_t seed, unsigned managers)
            toy_delivers(storm.toy);
 }
 
-static void weather_all(void **state, unsigned fewest, unsigned most)
+static void run_all_seeds(void **state, unsigned fewest, unsigned most)
 {
     const char *only = getenv("STORM_SEED");
     for (uint64_t seed = only ? strtoull(only, NULL, 10) : 1; seed <= STORMS || only; seed++) {
-        if (!weathered(state, seed, fewest + (unsigned)seed % (most - fewest + 1)))
-            fail_msg("seed %llu: not up again", (unsigned long long)seed);
+        if (!comes_up_after_faults(state, seed, fewest + (unsigned)seed % (most - fewest + 1)))
+            fail_msg("seed %llu: the subnet is not up after the faults", (unsigned long long)seed);
         if (only || seed == STORMS)
             return;
         toy_close(state);
@@ -197,12 +196,12 @@ static void weather_all(void **state, unsigned fewest, unsigned most)
 
 static void after_random_faults_the_subnet_comes_up(void **state)
 {
-    weather_all(state, 1, 1);
+    run_all_seeds(state, 1, 1);
 }
 
 static void after_random_faults_there_is_one_master(void **state)
 {
-    weather_all(state, 2, TOY_MANAGERS);
+    run_all_seeds(state, 2, TOY_MANAGERS);
 }
 
 int main(void)

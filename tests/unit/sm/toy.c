@@ -34,7 +34,7 @@ static void reset_node(struct toy_node *node)
     memset(node->lft, PORT_NONE, sizeof node->lft);
     memset(node->switch_info, 0, sizeof node->switch_info);
     wire_set(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP, TOY_LFT);
-    wire_set(node->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 1); /* as when it is switched on */
+    wire_set(node->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 1); /* as after power-on */
 }
 
 void toy_set_manager_bit(struct toy_node *node, unsigned port)
@@ -101,7 +101,7 @@ static void refresh_port(struct toy *toy, struct toy_node *node, unsigned number
         toy_trap(toy, node->name, 128);
 }
 
-static void connect_anew(struct toy *toy, struct toy_node *a, struct toy_node *b)
+static void add_link(struct toy *toy, struct toy_node *a, struct toy_node *b)
 {
     unsigned port_a = free_port(a), port_b = free_port(b);
     connect(a, port_a, b, port_b);
@@ -111,7 +111,7 @@ static void connect_anew(struct toy *toy, struct toy_node *a, struct toy_node *b
 
 void toy_link(struct toy *toy, const char *a, const char *b)
 {
-    connect_anew(toy, toy_node(toy, a), toy_node(toy, b));
+    add_link(toy, toy_node(toy, a), toy_node(toy, b));
 }
 
 void toy_pull(struct toy *toy, const char *name, unsigned number)
@@ -171,7 +171,7 @@ struct toy *toy_open(void **state, const char *links)
     while (*links) {
         size_t first = strcspn(links, "-"), both = strcspn(links, " ");
         struct toy_node *a = find_or_add_node(toy, links, first);
-        connect_anew(toy, a, find_or_add_node(toy, links + first + 1, both - first - 1));
+        add_link(toy, a, find_or_add_node(toy, links + first + 1, both - first - 1));
         links += both + strspn(links + both, " ");
     }
     for (unsigned i = 0; i < toy->node_count; i++)
@@ -347,7 +347,7 @@ struct toy_end toy_walk(struct toy_end from, const uint8_t *path, unsigned hops,
     return at;
 }
 
-/* By the tables, from an end port: where a packet to this LID ends. */
+/* Follows the tables from an end port: returns the end where a packet to this LID arrives. */
 struct toy_end toy_forward(struct toy_end from, unsigned lid)
 {
     struct toy_end at = from.node->is_switch ? from : toy_hop(from, from.port);

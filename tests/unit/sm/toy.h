@@ -56,16 +56,16 @@ struct toy_node {
     uint8_t lft[TOY_LFT];
 };
 
-/* What happens to an SMP. */
-enum toy_fate {
-    TOY_LOSE,        /* it does not arrive */
-    TOY_LOSE_ANSWER, /* it is executed, and the answer is lost */
+/* Faults of an SMP. */
+enum toy_fault {
+    TOY_LOSE,        /* the SMP does not arrive */
+    TOY_LOSE_ANSWER, /* the agent executes the SMP; the answer is lost */
     TOY_REFUSE,      /* the answer has a status; the SMP is not executed */
     TOY_DELAY,       /* the answer arrives after the time-out */
     TOY_REPEAT,      /* the answer arrives twice at once and again after the time-out */
 };
 struct toy_rule { /* applies to the next `times` SMPs that match; 0 and NULL match everything */
-    enum toy_fate fate;
+    enum toy_fault fault;
     const char *node;
     unsigned attribute, method, times;
 };
@@ -73,7 +73,7 @@ struct toy_rule { /* applies to the next `times` SMPs that match; 0 and NULL mat
 struct toy_sent { /* an SMP of a manager */
     uint64_t at;
     unsigned manager;
-    const struct toy_node *node; /* NULL: it arrives nowhere */
+    const struct toy_node *node; /* NULL: it reaches no node */
     unsigned attribute, method, hops;
     uint32_t modifier;
     uint64_t tid;
@@ -99,10 +99,10 @@ struct toy {
     unsigned jobs;    /* created so far */
     VEC(struct toy_flight) flights;
     VEC(struct toy_sent) sent;
-    size_t mark;               /* index in `sent` where toy_count() begins */
-    unsigned most_outstanding; /* SMPs of one manager at once */
-    struct text events;        /* one a line: manager, kind and text */
-    struct sm_message told;    /* the answer for toy_send_info() */
+    size_t mark;                     /* index in `sent` where toy_count() begins */
+    unsigned most_outstanding;       /* SMPs of one manager at once */
+    struct text events;              /* one a line: manager, kind and text */
+    struct sm_message info_response; /* for toy_send_info() */
 };
 
 /* ---- set-up ---- */
@@ -130,7 +130,7 @@ void toy_link(struct toy *toy, const char *a, const char *b); /* a new cable */
 /* Removes the first cable between two nodes: ports change their states, switches set
  * PortStateChange and send traps. */
 void toy_cut(struct toy *toy, const char *a, const char *b);
-void toy_pull(struct toy *toy, const char *node, unsigned port); /* for good */
+void toy_pull(struct toy *toy, const char *node, unsigned port); /* removes the cable */
 /* All cables of a node go down or come up; a node that is switched off loses its settings. */
 void toy_switch_off(struct toy *toy, const char *node);
 void toy_switch_on(struct toy *toy, const char *node);

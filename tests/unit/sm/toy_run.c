@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_AT_MOST = 100000, TELL_TID = 0x7E11 };
+enum { STEPS_AT_MOST = 100000, SEND_INFO_TID = 0x7E11 };
 
 struct sm_config toy_config(void)
 {
@@ -24,11 +24,6 @@ struct sm_config toy_config_sweeping(uint64_t interval)
     struct sm_config config = toy_config();
     config.sweep_ns = interval;
     return config;
-}
-
-static uint64_t patience_of(const struct sm_message *message)
-{
-    return message->request_timeout_ns;
 }
 
 /* ---- managers ---- */
@@ -76,7 +71,7 @@ struct toy *toy_up(void **state, const char *links)
     return toy;
 }
 
-static struct toy_end seat_of(const struct toy *toy, unsigned manager)
+static struct toy_end manager_port(const struct toy *toy, unsigned manager)
 {
     return (struct toy_end){toy->managers[manager].node, toy->managers[manager].port};
 }
@@ -99,10 +94,10 @@ static struct toy_end destination(const struct toy *toy, unsigned manager, uint8
     uint8_t *there = wire_bytes(mad, SMP_INITIAL_PATH), *back = wire_bytes(mad, SMP_RETURN_PATH);
     uint8_t path[SMP_MAX_HOPS + 1], ignored[SMP_MAX_HOPS + 1];
     if (!mad_is_response(mad))
-        return toy_walk(seat_of(toy, manager), there, hops, back);
+        return toy_walk(manager_port(toy, manager), there, hops, back);
     for (unsigned hop = 1; hop <= hops; hop++)
         path[hop] = back[hops + 1 - hop];
-    return toy_walk(seat_of(toy, manager), path, hops, ignored);
+    return toy_walk(manager_port(toy, manager), path, hops, ignored);
 }
 
 /* TOY_TRACE=1 prints every SMP and event. */
@@ -111,7 +106,7 @@ static void trace_sent(const struct toy_sent *sent)
     if (getenv("TOY_TRACE"))
         printf("%12.3f ms manager %u: method %02x attribute %02x modifier %x to %s\n",
                (double)sent->at / (double)TOY_MS, sent->manager, sent->method, sent->attribute,
-               sent->modifier, sent->node ? sent->node->name : "nobody");
+               sent->modifier, sent->node ? sent->node->name : "no node");
 }
 
 static void take_event(struct toy *toy, unsigned manager, const struct sm_event *event)
@@ -124,9 +119,9 @@ static void take_event(struct toy *toy, unsigned manager, const struct sm_event 
 
 static void take_message(struct toy *toy, unsigned manager, const struct sm_message *message)
 {
-    uint64_t patience = patience_of(message);
+    uint64_t timeout = message->request_timeout_ns;
     struct toy_flight flight = {.at = toy->now + TOY_LATENCY,
-                                .deadline = patience ? toy->now + patience : 0,
+                                .deadline = timeout ? toy->now + timeout : 0,
                                 .manager = manager,
                                 .message = *message};
     uint8_t *mad = flight.message.mad;
@@ -141,8 +136,8 @@ static void take_message(struct toy *toy, unsigned manager, const struct sm_mess
         sent.node = destination(toy, manager, mad).node;
     vec_push(&toy->sent, sent);
     trace_sent(&sent);
-    if (sent.method == METHOD_GET_RESP && sent.tid == TELL_TID)
-        toy->told = *message;
+    if (sent.method == METHOD_GET_RESP && sent.tid == SEND_INFO_TID)
+        toy->info_response = *message;
     else if (mad_is_directed(mad))
         vec_push(&toy->flights, flight);
     unsigned outstanding = toy_outstanding(toy, manager);
@@ -164,7 +159,7 @@ static void take_job(struct toy *toy, unsigned manager, struct sm_job *job)
         run_job(toy, manager, job);
         return;
     }
-    if (toy->job) /* the host is still busy with an older one: it finishes that first */
+    if (toy->job) /* finish the older job first */
         toy_compute(toy);
     toy->job = job;
     toy->job_of = manager;
@@ -184,7 +179,7 @@ void toy_take_outputs(struct toy *toy)
     for (unsigned i = 0, steps = 0; i < TOY_MANAGERS; i++)
         while (toy->managers[i].sm && sm_next_output(toy->managers[i].sm, toy->now, &output)) {
             if (++steps > STEPS_AT_MOST)
-                fail_msg("manager %u never stops asking for things", i);
+                fail_msg("manager %u has output without end", i);
             switch (output.kind) {
             case SM_SEND: take_message(toy, i, &output.message); break;
             case SM_COMPUTE: take_job(toy, i, output.job); break;
@@ -197,7 +192,7 @@ void toy_take_outputs(struct toy *toy)
 /* ---- input of managers ---- */
 
 static bool rule_applies(struct toy *toy, const struct toy_end *end, const uint8_t *mad,
-                         enum toy_fate *fate)
+                         enum toy_fault *fault)
 {
     for (unsigned i = 0; i < TOY_RULES; i++) {
         struct toy_rule *rule = &toy->rules[i];
@@ -206,7 +201,7 @@ static bool rule_applies(struct toy *toy, const struct toy_end *end, const uint8
             (rule->method && rule->method != wire_get(mad, MAD_METHOD)))
             continue;
         rule->times--;
-        *fate = rule->fate;
+        *fault = rule->fault;
         return true;
     }
     return false;
@@ -228,21 +223,21 @@ static void receive(struct toy *toy, unsigned manager, const struct sm_message *
 
 /* Delivers an SMP to the agent of the node where it arrives. */
 static void serve(struct toy *toy, struct toy_flight flight, struct toy_end end,
-                  const enum toy_fate *fate)
+                  const enum toy_fault *fault)
 {
     struct toy_flight again = {.kind = FLIGHT_ANSWER, .manager = flight.manager};
-    if (fate && *fate == TOY_REFUSE)
+    if (fault && *fault == TOY_REFUSE)
         toy_make_answer(flight.message.mad, STATUS_BAD_VALUE);
     else
         toy_agent_answer(end.node, end.port, flight.message.mad);
     again.message = flight.message;
     again.at = flight.deadline + TOY_MS;
-    if (fate && (*fate == TOY_DELAY || *fate == TOY_REPEAT))
+    if (fault && (*fault == TOY_DELAY || *fault == TOY_REPEAT))
         vec_push(&toy->flights, again);
     again.at = toy->now;
-    if (fate && *fate == TOY_REPEAT)
+    if (fault && *fault == TOY_REPEAT)
         vec_push(&toy->flights, again);
-    if (fate && (*fate == TOY_DELAY || *fate == TOY_LOSE_ANSWER))
+    if (fault && (*fault == TOY_DELAY || *fault == TOY_LOSE_ANSWER))
         lose(toy, flight);
     else
         receive(toy, flight.manager, &flight.message);
@@ -251,21 +246,21 @@ static void serve(struct toy *toy, struct toy_flight flight, struct toy_end end,
 static void arrive(struct toy *toy, struct toy_flight flight)
 {
     uint8_t *mad = flight.message.mad;
-    enum toy_fate fate;
+    enum toy_fault fault;
     if (flight.kind == FLIGHT_ANSWER)
         receive(toy, flight.manager, &flight.message);
     if (flight.kind != FLIGHT_REQUEST)
         return;
     struct toy_end end = destination(toy, flight.manager, mad);
     unsigned other = manager_at(toy, end);
-    bool meddled = end.node && rule_applies(toy, &end, mad, &fate);
+    bool matched = end.node && rule_applies(toy, &end, mad, &fault);
     bool for_agent = end.node && (wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO ||
                                   end.node->claims_manager);
-    if (!end.node || end.node->mute || (meddled && fate == TOY_LOSE) ||
+    if (!end.node || end.node->mute || (matched && fault == TOY_LOSE) ||
         (!for_agent && other == TOY_MANAGERS))
         lose(toy, flight);
     else if (for_agent)
-        serve(toy, flight, end, meddled ? &fate : NULL);
+        serve(toy, flight, end, matched ? &fault : NULL);
     else
         receive(toy, other, &flight.message); /* its answer is among its outputs */
 }
@@ -293,8 +288,8 @@ void toy_trap(struct toy *toy, const char *name, unsigned number)
 }
 
 /* Finds a path from an end to a node, as a list of output ports, by depth-first search. */
-static bool find_way(struct toy_end from, const struct toy_node *to, uint8_t *path, unsigned hop,
-                     unsigned limit)
+static bool find_path(struct toy_end from, const struct toy_node *to, uint8_t *path, unsigned hop,
+                      unsigned limit)
 {
     if (from.node == to)
         return path[0] = (uint8_t)hop, true;
@@ -302,7 +297,7 @@ static bool find_way(struct toy_end from, const struct toy_node *to, uint8_t *pa
         struct toy_end next = toy_hop(from, port);
         path[hop + 1] = (uint8_t)port;
         if (next.node && (next.node->is_switch || next.node == to) &&
-            find_way(next, to, path, hop + 1, limit))
+            find_path(next, to, path, hop + 1, limit))
             return true;
     }
     return false;
@@ -316,7 +311,7 @@ unsigned toy_send_info(struct toy *toy, const char *from, unsigned manager, unsi
     uint8_t *mad = message.mad, *path = wire_bytes(mad, SMP_INITIAL_PATH);
     bool found = false;
     for (unsigned limit = 0; limit < 8 && !found; limit++)
-        found = find_way(end, toy->managers[manager].node, path, 0, limit);
+        found = find_path(end, toy->managers[manager].node, path, 0, limit);
     assert_true(found);
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
@@ -324,17 +319,17 @@ unsigned toy_send_info(struct toy *toy, const char *from, unsigned manager, unsi
     wire_set(mad, MAD_METHOD, method);
     wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_SM_INFO);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, control);
-    wire_set(mad, MAD_TID, TELL_TID);
+    wire_set(mad, MAD_TID, SEND_INFO_TID);
     wire_set(mad, SMP_HOP_COUNT, path[0]);
     memcpy(mad + SMP_DATA_OFFSET, info, SMP_DATA_BYTES);
     toy_walk(end, path, path[0], wire_bytes(mad, SMP_RETURN_PATH));
     path[0] = 0;
-    memset(&toy->told, 0, sizeof toy->told);
+    memset(&toy->info_response, 0, sizeof toy->info_response);
     receive(toy, manager, &message);
     toy_take_outputs(toy);
-    assert_int_equal(wire_get(toy->told.mad, MAD_METHOD), METHOD_GET_RESP);
-    memcpy(info, toy->told.mad + SMP_DATA_OFFSET, SMP_DATA_BYTES);
-    return (unsigned)wire_get(toy->told.mad, SMP_STATUS);
+    assert_int_equal(wire_get(toy->info_response.mad, MAD_METHOD), METHOD_GET_RESP);
+    memcpy(info, toy->info_response.mad + SMP_DATA_OFFSET, SMP_DATA_BYTES);
+    return (unsigned)wire_get(toy->info_response.mad, SMP_STATUS);
 }
 
 void toy_add_rule(struct toy *toy, struct toy_rule rule)
@@ -392,10 +387,10 @@ static bool step(struct toy *toy, uint64_t until)
     return true;
 }
 
-static void step_or_fail(struct toy *toy, unsigned *steps, const char *aim)
+static void step_or_fail(struct toy *toy, unsigned *steps, const char *goal)
 {
     if (++*steps > STEPS_AT_MOST || !step(toy, toy->now + 1000 * TOY_S))
-        fail_msg("%s, never; so far:\n%s", aim, toy->events.data ? toy->events.data : "");
+        fail_msg("not %s; events so far:\n%s", goal, toy->events.data ? toy->events.data : "");
 }
 
 void toy_run(struct toy *toy, uint64_t duration)
@@ -403,7 +398,7 @@ void toy_run(struct toy *toy, uint64_t duration)
     uint64_t until = toy->now + duration;
     for (unsigned steps = 0; step(toy, until);)
         if (++steps > STEPS_AT_MOST)
-            fail_msg("busy without end; so far:\n%s", toy->events.data ? toy->events.data : "");
+            fail_msg("events without end; so far:\n%s", toy->events.data ? toy->events.data : "");
 }
 
 static bool is_settled(const struct toy *toy)
@@ -510,13 +505,13 @@ unsigned toy_present(const struct toy *toy)
     return count;
 }
 
-/* The end ports that take part: port 0 of switches that are on, ports of adapters with a cable. */
+/* End ports: port 0 of switches that are on, and ports of adapters with a cable. */
 static bool is_end(const struct toy_node *node, unsigned port)
 {
     return !node->mute && (node->is_switch ? port == 0 : port && node->ports[port].peer);
 }
 
-static bool reaches_everyone(const struct toy *toy, struct toy_end from)
+static bool reaches_all_ends(const struct toy *toy, struct toy_end from)
 {
     for (unsigned i = 0; i < toy->node_count; i++)
         for (unsigned port = 0; port <= toy->nodes[i]->port_count; port++) {
@@ -539,7 +534,7 @@ bool toy_delivers(struct toy *toy)
     for (unsigned i = 0; i < toy->node_count; i++)
         for (unsigned port = 0; port <= toy->nodes[i]->port_count; port++)
             if (is_end(toy->nodes[i], port) &&
-                !reaches_everyone(toy, (struct toy_end){toy->nodes[i], port}))
+                !reaches_all_ends(toy, (struct toy_end){toy->nodes[i], port}))
                 return false;
     return true;
 }
@@ -550,7 +545,7 @@ bool toy_loops(struct toy *toy)
         for (unsigned lid = 1; lid < TOY_LFT && toy->nodes[i]->is_switch; lid++) {
             struct toy_end end = toy_forward((struct toy_end){toy->nodes[i], 0}, lid);
             if (end.node && end.node->is_switch && end.port)
-                return true; /* after so many hops the packet is in a loop */
+                return true; /* toy_forward() reached its limit of hops */
         }
     return false;
 }

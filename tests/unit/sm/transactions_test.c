@@ -22,14 +22,14 @@ static struct sm_counts counts_of(const struct toy *toy)
     return counts;
 }
 
-/* When the n-th SMP like this was sent. */
-static uint64_t when(const struct toy *toy, const char *node, unsigned attribute, unsigned n)
+/* The time at which the n-th SMP of this kind was sent. */
+static uint64_t time_sent(const struct toy *toy, const char *node, unsigned attribute, unsigned n)
 {
     for (size_t i = 0; i < toy->sent.count; i++)
         if (toy->sent.items[i].attribute == attribute && toy->sent.items[i].node &&
             strcmp(toy->sent.items[i].node->name, node) == 0 && n-- == 0)
             return toy->sent.items[i].at;
-    fail_msg("it was not sent so often");
+    fail_msg("too few SMPs of this kind were sent");
     return 0;
 }
 
@@ -39,15 +39,15 @@ static void each_retry_has_twice_the_time_out(void **state)
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 2});
     toy_settle(toy);
     assert_int_equal(toy_count(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0), 3);
-    uint64_t first = when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0);
-    assert_int_equal(when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 1), first + TOY_TIMEOUT);
-    assert_int_equal(when(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 2), first + 3 * TOY_TIMEOUT);
+    uint64_t first = time_sent(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0);
+    assert_int_equal(time_sent(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 1), first + TOY_TIMEOUT);
+    assert_int_equal(time_sent(toy, "H2", ATTRIBUTE_NODE_DESCRIPTION, 2), first + 3 * TOY_TIMEOUT);
     assert_int_equal(counts_of(toy).timeouts, 2);
     assert_int_equal(counts_of(toy).gave_up, 0);
     toy_assert_up(toy);
 }
 
-static void a_request_is_given_up_after_its_retries(void **state)
+static void a_request_fails_after_its_retries(void **state)
 {
     struct toy *toy = start(state, "S1-H1 S1-H2", 256);
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 1000});
@@ -165,7 +165,7 @@ static void answers_without_a_request_are_ignored(void **state)
     toy_assert_up(toy);
 }
 
-static void requests_without_a_path_are_given_up_at_once(void **state)
+static void requests_without_a_path_fail_at_once(void **state)
 {
     struct toy *toy = toy_up(state, "S1-S2 S1-H1 S1-H3 S2-H2");
     toy_node(toy, "S2")->mute = true;
@@ -194,7 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TOY_TEST(each_retry_has_twice_the_time_out),
-        TOY_TEST(a_request_is_given_up_after_its_retries),
+        TOY_TEST(a_request_fails_after_its_retries),
         TOY_TEST(a_lost_answer_causes_one_retry),
         TOY_TEST(no_more_than_the_window_is_ever_outstanding),
         TOY_TEST(a_loss_halves_the_window_once_in_a_time_out),
@@ -202,7 +202,7 @@ int main(void)
         TOY_TEST(an_answer_after_the_time_out_is_used_once),
         TOY_TEST(answers_to_earlier_requests_do_not_answer_later_ones),
         TOY_TEST(answers_without_a_request_are_ignored),
-        TOY_TEST(requests_without_a_path_are_given_up_at_once),
+        TOY_TEST(requests_without_a_path_fail_at_once),
         TOY_TEST(the_deadline_is_that_of_the_first_time_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

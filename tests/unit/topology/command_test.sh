@@ -1,32 +1,32 @@
 #!/bin/sh
-# What a person meets at the command line: command_test.sh PATH-OF-WEFT
+# weft topo at the command line: command_test.sh PATH-OF-WEFT
 # shellcheck disable=SC2016,SC2317 # inner shells expand; functions are called by claim
 # shellcheck source=../claim.sh
 . "$(dirname "$0")/../claim.sh"
 
-# refused WORDS...: weft topo ends with status 2, no output and one line that holds $part
+# refused WORDS...: weft topo exits with status 2, no standard output and one error line that contains $part
 refused() {
     "$weft" topo "$@" >out 2>err
     [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -qF -- "$part" err
 }
 
 same() { "$weft" topo gen "$@" >a && "$weft" topo convert a --to ibnetdiscover >b && cmp a b; }
-claim 'what gen writes is what convert writes' same irregular 16 hosts=14 --seed 7
-claim 'standard input is a net' sh -c "'$weft' topo gen clos 3 1 4 | '$weft' topo info - | grep -q 'folded Clos (3,1,4)'"
+claim 'convert to ibnetdiscover reproduces the output of gen' same irregular 16 hosts=14 --seed 7
+claim 'info - reads the network from standard input' sh -c "'$weft' topo gen clos 3 1 4 | '$weft' topo info - | grep -q 'folded Clos (3,1,4)'"
 "$weft" topo gen fattree 324 --seed=3 -o net
-claim 'info tells the kind' sh -c "'$weft' topo info net | grep -q '18-ary 2-tree'"
-claim 'info counts hypervisors, and sees the network behind them' sh -c \
+claim 'info prints the kind of the network' sh -c "'$weft' topo info net | grep -q '18-ary 2-tree'"
+claim 'info counts hypervisors and detects the kind of the network of physical switches' sh -c \
     "'$weft' topo gen kary 3 2 vfs=2 | '$weft' topo info - >info && grep -q 'XGFT(2; 3,3' info &&
     grep -q '^switches      6 ' info && grep -q 'hypervisors   9, functions 18' info"
-claim 'info --json is JSON' sh -c "'$weft' topo info net --json | python3 -c 'import json,sys; assert json.load(sys.stdin)[\"levels\"] == [18, 18]'"
-claim 'convert --to json is JSON' sh -c "'$weft' topo convert net --to json | python3 -c 'import json,sys; n = json.load(sys.stdin); assert len(n[\"nodes\"]) == 360 and len(n[\"links\"]) == 648'"
-claim 'convert --to slurm names the leaves' sh -c "'$weft' topo convert net --to slurm | grep -q 'SwitchName=L17 Nodes=H\[306-323\]'"
-claim 'hosts become hypervisors' sh -c "'$weft' topo gen ring 6 --vfs 16 | grep -c 'devid=0x7653' | grep -qx 6"
-claim 'only some of them, and of a file' sh -c "'$weft' topo gen ring 6 | '$weft' topo convert - --to ibnetdiscover --vfs 3 --hypervisors 2 | grep -c -- '^Ca.*-vf[123]\"' | grep -qx 6"
-claim 'a parameter says the same as the option' sh -c "'$weft' topo gen ring 6 --vfs 2 >a; '$weft' topo gen ring 6 vfs=2 | cmp - a"
+claim 'info --json prints valid JSON' sh -c "'$weft' topo info net --json | python3 -c 'import json,sys; assert json.load(sys.stdin)[\"levels\"] == [18, 18]'"
+claim 'convert --to json prints valid JSON' sh -c "'$weft' topo convert net --to json | python3 -c 'import json,sys; n = json.load(sys.stdin); assert len(n[\"nodes\"]) == 360 and len(n[\"links\"]) == 648'"
+claim 'convert --to slurm lists the leaf switches with their hosts' sh -c "'$weft' topo convert net --to slurm | grep -q 'SwitchName=L17 Nodes=H\[306-323\]'"
+claim 'gen --vfs makes every host a hypervisor' sh -c "'$weft' topo gen ring 6 --vfs 16 | grep -c 'devid=0x7653' | grep -qx 6"
+claim 'convert --hypervisors makes some hosts of a file hypervisors' sh -c "'$weft' topo gen ring 6 | '$weft' topo convert - --to ibnetdiscover --vfs 3 --hypervisors 2 | grep -c -- '^Ca.*-vf[123]\"' | grep -qx 6"
+claim 'vfs= is the same as --vfs' sh -c "'$weft' topo gen ring 6 --vfs 2 >a; '$weft' topo gen ring 6 vfs=2 | cmp - a"
 part='--vfs 127' claim 'too many virtual functions are refused' refused gen ring 6 --vfs 127
 part='--hypervisors' claim '--hypervisors needs --vfs' refused gen ring 6 --hypervisors 3
-part='vfs=x' claim 'vfs= wants a number' refused gen ring 6 vfs=x
+part='vfs=x' claim 'vfs= needs a number' refused gen ring 6 vfs=x
 claim '--kinds lists the kinds' sh -c "'$weft' topo --kinds | grep -q dragonfly"
 claim '--help has examples' sh -c "'$weft' topo --help | grep -q examples"
 if command -v dot >/dev/null; then

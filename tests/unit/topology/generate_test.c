@@ -143,7 +143,14 @@ static void by_the_papers_rule_a_switch_without_a_host_has_no_free_port(void **s
                                         "irregular 24 hosts=22 rule=paper",
                                         "irregular 48 rule=paper",
                                         "irregular 64 hosts=82 rule=paper"};
+    const char *const no_hosts[] = {"4", "hosts=0", "rule=paper"};
+    struct topology none;
+    struct err err = {0};
     (void)state;
+    topology_init(&none);
+    assert_true(topology_generate(&none, "irregular", no_hosts, 3, 1, &err) < 0);
+    must_generate(&none, "irregular 20000 hosts=10000 rule=paper", 1); /* within seconds */
+    topology_release(&none);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (uint64_t seed = 0; seed < 20; seed++) {
             struct topology t;
