@@ -105,7 +105,7 @@ static bool is_to_be_probed(struct sm *sm, uint32_t port)
         return false;
     if (is_switch ? p->number == 0 : port != sm->subnet.own_port)
         return false;
-    bool led_here = port_at(sm, node->first_port)->via == p->peer;
+    bool led_here = port_at(sm, node->first_port)->via == p->peer && !sm->config.probe_back;
     return p->peer == SUBNET_NONE || (sm->config.policy->probes_every_port && !led_here);
 }
 

@@ -19,6 +19,7 @@ const struct sm_policy sm_policy_paper = {
     .alone = true,
     .sequential = true,
     .no_window = true,
+    .fixed_timeouts = true,
     .probes_every_port = true,
     .ports_once = true,
     .whole_tables = true,

@@ -90,6 +90,8 @@ struct sm_config {
     const struct sm_policy *policy; /* policy.h */
     uint16_t linear_entries; /* of every switch, for a policy that does not read SwitchInfo; 0:
                                 random tables */
+    bool probe_back;         /* for a policy that probes every port: also through the port of
+                                arrival */
     bool dynamic_lids;       /* only virtual functions in use have LIDs */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
