@@ -140,8 +140,8 @@ struct sma_output {
         SMA_SEND_TRAP,
         SMA_LINK_COMMAND,
         SMA_PORT_STATE, /* a manager set Init or Active: the peer calls sma_follow_peer() */
-        SMA_FUNCTION /* a manager changed the LIDs of the function at this port; its link must
-                        follow */
+        SMA_FUNCTION    /* a manager changed the LIDs of the function at this port; its link must
+                           follow */
     } kind;
     unsigned port;
     uint16_t dlid; /* of a trap */
