@@ -128,12 +128,13 @@ void svg_put_text(struct text *out, double x, double y, const char *anchor, cons
 void svg_put_marker(struct text *out, double x, double y, const struct chart_group *group,
                     bool hollow, const char *title)
 {
-    static const char *const shapes[CHART_SHAPES] = {
+    static const char *const shapes[CHART_SHAPES + 1] = {
         "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z", /* circle */
         "m-3.3 -3.3h6.6v6.6h-6.6z",                          /* square */
         "m0 -4.4l4.2 7.4h-8.4z",                             /* triangle */
         "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",               /* diamond */
         "m0 4.4l4.2 -7.4h-8.4z",                             /* inverted triangle */
+        "m0 -7l1.8 5.2l5.2 1.8l-5.2 1.8l-1.8 5.2l-1.8 -5.2l-5.2 -1.8l5.2 -1.8z", /* star */
     };
     text_printf(out, "<path class=\"%s k%u\" d=\"M%.1f %.1f%s\"", hollow ? "hollow" : "dot",
                 group->colour, x, y, shapes[group->shape]);
@@ -406,8 +407,9 @@ static void key_add_line(struct key *key, const struct chart_group *group)
     key_advance(key, group->name, &x, &y);
     if (!key->out)
         return;
-    text_printf(key->out, "<path class=\"line k%u\" d=\"M%.1f %.1fh14\"/>\n", group->colour, x - 1,
-                y - 4);
+    if (group->style != CHART_POINTS)
+        text_printf(key->out, "<path class=\"line k%u\" d=\"M%.1f %.1fh14\"/>\n", group->colour,
+                    x - 1, y - 4);
     if (group->style == CHART_LINES_POINTS || group->style == CHART_POINTS)
         svg_put_marker(key->out, x + 6, y - 4, group, false, NULL);
     svg_put_text(key->out, x + 18, y, "start", "key", group->name);

@@ -50,7 +50,8 @@ static const char style[] =
     "tr{break-inside:avoid}thead{display:table-header-group}\n"
     "pre{margin:.7rem 0;padding:.7rem .9rem;background:#f3f5f7;border-radius:6px;overflow-x:auto;"
     "font:13px/1.45 ui-monospace,'DejaVu Sans Mono',monospace;white-space:pre-wrap}\n"
-    "nav{margin:1.1rem 0;font-size:.92rem;columns:2;column-gap:2rem}nav a{display:block}\n"
+    "nav{margin:1.1rem 0;font-size:.92rem;columns:2;column-gap:2rem}nav a{display:block}nav "
+    "a.part{margin-left:1rem}\n"
     "a{color:#0067a3;text-decoration:none}a:hover{text-decoration:underline}\n"
     "footer{margin-top:3rem;font-size:.82rem;border-top:1px solid #d5dae0;padding-top:.5rem}\n"
     "@media screen and (prefers-color-scheme:dark){body{color:#dfe3e8;background:#181c21}"
@@ -105,6 +106,17 @@ void page_section(struct page *page, const char *heading)
     markup_put(&page->body, heading);
     text_puts(&page->body, "</h2>\n");
     text_printf(&page->contents, "<a href=\"#section-%u\">", number);
+    markup_put(&page->contents, heading);
+    text_puts(&page->contents, "</a>\n");
+}
+
+void page_part(struct page *page, const char *heading)
+{
+    unsigned number = ++page->parts;
+    text_printf(&page->body, "<h3 id=\"part-%u\">", number);
+    markup_put(&page->body, heading);
+    text_puts(&page->body, "</h3>\n");
+    text_printf(&page->contents, "<a class=\"part\" href=\"#part-%u\">", number);
     markup_put(&page->contents, heading);
     text_puts(&page->contents, "</a>\n");
 }
