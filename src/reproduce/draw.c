@@ -150,6 +150,14 @@ static double find_x(const struct chart *chart, const char *x)
     return chart->categories.count || !result_is_number(x) ? NAN : strtod(x, NULL);
 }
 
+/* The legend must tell a curve without a name from the paper's points. */
+static void name_curves(struct chart *chart)
+{
+    for (size_t i = 0; i < chart->groups.count; i++)
+        if (!chart->groups.items[i].name[0])
+            chart->groups.items[i].name = "weft";
+}
+
 static void add_printed_points(const struct drawing *drawing, struct chart *chart)
 {
     for (size_t i = 0; i < drawing->recipe->points.count; i++) {
@@ -157,6 +165,7 @@ static void add_printed_points(const struct drawing *drawing, struct chart *char
         double x = find_x(chart, point->x);
         if (strcmp(point->plot, drawing->plot->name) != 0 || isnan(x))
             continue;
+        name_curves(chart);
         size_t group = 0;
         while (group < chart->groups.count &&
                (chart->groups.items[group].shape != CHART_STAR ||
@@ -290,6 +299,8 @@ static void draw_over_time(struct drawing *drawing, struct charts *charts)
     }
 }
 
+enum { PICTURE_WIDTH = 600 }; /* two side by side on a page */
+
 void draw_plot(const struct recipe *recipe, const struct plot *plot,
                const struct evidence *evidence, const char *preset, struct charts *charts)
 {
@@ -299,6 +310,8 @@ void draw_plot(const struct recipe *recipe, const struct plot *plot,
         draw_over_time(&drawing, charts);
     else
         draw_over_x(&drawing, charts);
+    for (size_t i = 0; i < charts->count; i++)
+        charts->items[i].width = PICTURE_WIDTH;
 }
 
 void charts_release(struct charts *charts)

@@ -188,6 +188,7 @@ int reproduction_write_page(const struct reproduction *reproduction, const char 
              reproduction->quick ? "A quick look: fewer sizes, fewer points. " : "",
              reproduction->seed);
     page_begin(&page, "The papers' figures, reproduced", lead);
+    page.wide = true;
     put_summary(&page, reproduction);
     for (size_t i = 0; i < reproduction->papers.items.count; i++)
         put_paper(&page, reproduction, &reproduction->papers.items.items[i]);

@@ -62,6 +62,7 @@ struct chart {
     const char *hollow_note; /* meaning of hollow points; "": not shown */
     struct chart_axis x, y;
     double height; /* of the data area; 0: default */
+    double width;  /* of the whole SVG picture, of which the first chart decides; 0: default */
     VEC(const char *) categories;
     VEC(struct chart_group) groups;
     VEC(struct chart_band) bands;

@@ -84,6 +84,11 @@ static double range_fraction(const struct chart_range *range, double value)
     return (value - range->low) / (range->high - range->low);
 }
 
+double svg_picture_width(const struct chart *first)
+{
+    return first->width > 0 ? first->width : SVG_WIDTH;
+}
+
 double frame_x(const struct frame *frame, double value)
 {
     return frame->left + range_fraction(&frame->x, value) * frame->width;
@@ -282,7 +287,7 @@ static void draw_marks(const struct frame *frames, size_t count, double flags, u
         if (!(mark->x >= frame->x.low && mark->x <= frame->x.high))
             continue;
         double x = frame_x(frame, mark->x), width = svg_text_width(mark->label) * 1.05 + 8;
-        bool flip = x + width > SVG_WIDTH - 4;
+        bool flip = x + width > svg_picture_width(frame->chart) - 4;
         double from = flip ? x - width : x;
         unsigned row = from >= end[0] ? 0 : 1;
         text_puts(frame->out, "<g><path class=\"mark\" d=\"");
@@ -365,14 +370,14 @@ static void draw_hover(const struct frame *frames, size_t count)
 
 struct key {
     struct text *out; /* NULL: only measure */
-    double x, y;
+    double x, y, width;
 };
 
 /* Advances to the position of the next entry. */
 static void key_advance(struct key *key, const char *text, double *x, double *y)
 {
     double width = svg_text_width(text) + 34;
-    if (key->x + width > SVG_WIDTH && key->x > MARGIN_LEFT) {
+    if (key->x + width > key->width && key->x > MARGIN_LEFT) {
         key->x = MARGIN_LEFT;
         key->y += SVG_LINE + 2;
     }
@@ -421,7 +426,8 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
 {
     static const struct chart_group neutral = {.colour = CHART_COLOURS - 2};
     struct chart_range x_range = chart_x_range(charts, count);
-    struct key key = {.out = out, .x = MARGIN_LEFT, .y = top + SVG_LINE};
+    struct key key = {
+        .out = out, .x = MARGIN_LEFT, .y = top + SVG_LINE, .width = svg_picture_width(&charts[0])};
     bool hollow = false;
     for (unsigned colour = 0; colour < CHART_BAND_COLOURS; colour++)
         for (size_t i = 0; i < charts[0].bands.count; i++)
@@ -511,8 +517,8 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
     assert(count > 0);
     struct layout layout = make_layout(charts, count);
     struct frame *frames = mem_zalloc(count, sizeof *frames);
-    text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\" role=\"img\">\n", SVG_WIDTH,
-                ceil(layout.height));
+    text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
+                svg_picture_width(&charts[0]), ceil(layout.height));
     text_puts(out, "<title>");
     markup_put(out, charts[0].title[0] ? charts[0].title : charts[0].y.label);
     text_puts(out, "</title>\n");
@@ -523,7 +529,7 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
         struct frame *frame = &frames[i];
         *frame = (struct frame){.chart = &charts[i], .left = MARGIN_LEFT, .out = out};
         frame->top = layout.first + (double)i * (layout.panel + layout.gap);
-        frame->width = SVG_WIDTH - MARGIN_LEFT - layout.label_room;
+        frame->width = svg_picture_width(&charts[0]) - MARGIN_LEFT - layout.label_room;
         frame->height = layout.panel;
         frame->x = chart_x_range(charts, count);
         frame->y = chart_y_range(&charts[i], &frame->x, y_ticks(frame));

@@ -29,6 +29,8 @@ static const char style[] =
     "figure{margin:.9rem 0 1.3rem;break-inside:avoid}\n"
     ".picture{text-align:center}.picture svg{max-width:100%;max-height:34rem;height:auto}\n"
     ".columns{display:flex;flex-wrap:wrap;gap:0 3rem}\n"
+    "body.wide{max-width:84rem}.wide .columns{gap:0 2rem}"
+    ".wide .columns>div{flex:1 1 35rem;max-width:48rem}\n"
     ".tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.6rem,1fr));gap:.7rem;"
     "margin:1rem 0}\n"
     ".tile{padding:.6rem .8rem;border:1px solid #d5dae0;border-radius:6px;"
@@ -294,7 +296,7 @@ void page_finish(const struct page *page, struct text *out)
     text_puts(out, "<style>\n");
     text_puts(out, style);
     chart_svg_style(out);
-    text_puts(out, "</style>\n</head>\n<body>\n");
+    text_printf(out, "</style>\n</head>\n<body%s>\n", page->wide ? " class=\"wide\"" : "");
     text_append(out, page->body.data, place);
     if (page->sections >= CONTENTS_FROM) {
         text_puts(out, "<nav>\n");

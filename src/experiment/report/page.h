@@ -13,6 +13,7 @@
 struct page {
     struct text head, contents, body;
     unsigned sections, parts;
+    bool wide;              /* for two charts side by side on a screen of 1,300 pixels */
     size_t columns, column; /* of the current table */
     unsigned numbers;       /* bit by column: right-aligned */
 };

@@ -106,6 +106,7 @@ static void printed_values_are_stars(void **state)
         struct text out = {0};
         assert_int_equal(charts.items[0].groups.count, 2);
         const struct chart_group *paper = &charts.items[0].groups.items[1];
+        assert_string_equal(charts.items[0].groups.items[0].name, "weft");
         assert_string_equal(paper->name, "paper");
         assert_int_equal(paper->style, CHART_POINTS);
         assert_int_equal(paper->shape, CHART_STAR);
