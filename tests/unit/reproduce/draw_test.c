@@ -210,6 +210,28 @@ static void counters_start_at_0_and_last_to_the_end(void **state)
     evidence_release(&evidence);
 }
 
+static void a_series_of_many_packets_is_visible(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot plot = {
+        .name = "p", .kind = PLOT_TIME, .y = {"latency"}, .y_count = 1, .to = TIME_NEVER};
+    struct text out = {0};
+    size_t dots = 0;
+    (void)state;
+    struct results *results = &evidence_add(&evidence, "")->results;
+    size_t series = results_series(results, "latency", "s");
+    for (unsigned i = 0; i < 1000; i++)
+        results_add_point(results, series, i * TIME_MS, 1 + i % 7);
+    struct charts charts = draw(&plot, &evidence, NULL);
+    chart_svg_write(charts.items, charts.count, &out);
+    for (const char *at = out.data; (at = strstr(at, "h0")); at++)
+        dots++;
+    assert_true(dots > 400);
+    text_release(&out);
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_curve_over_a_figure_keeps_the_order_of_the_sweep),
         cmocka_unit_test(bars_are_sorted_by_number),
         cmocka_unit_test(without_evidence_there_is_no_chart),
+        cmocka_unit_test(a_series_of_many_packets_is_visible),
         cmocka_unit_test(counters_start_at_0_and_last_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
