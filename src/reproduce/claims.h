@@ -107,6 +107,7 @@ struct claim_range {
     double least, most, mean, first, last;
     double least_step, most_step; /* ratios of successive values; NaN with fewer than two sizes */
     double power;        /* exponent b of the fit value = a * switches^b; NaN with one size */
+    double fit;          /* R^2 of that fit; NaN with fewer than three sizes */
     size_t count, above; /* above: number of values above 1.02 */
 };
 typedef double claim_of_size(const struct claim_case *c, const char *size, const void *context);

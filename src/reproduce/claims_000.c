@@ -70,8 +70,9 @@ static struct measured measure_share_growth(const struct claim_case *c)
 /* Of the first computation, with all switches present. "Size" is the number of switches. */
 static struct measured measure_exponent(const struct claim_case *c)
 {
-    return measured_value(
-        claim_figure_over_sizes(c, "change.1.compute.time", "change=removal").power);
+    struct claim_range range =
+        claim_figure_over_sizes(c, "change.1.compute.time", "change=removal");
+    return measured_explain(measured_value(range.power), "R^2 %.3f", range.fit);
 }
 
 static struct measured measure_entries_of_room(const struct claim_case *c)

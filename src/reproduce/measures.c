@@ -117,7 +117,7 @@ struct evidence_summary claim_ratio(const struct claim_case *c, const char *figu
 
 /* Sums for the least squares fit of log(value) over log(size). */
 struct fit {
-    double n, x, y, xx, xy;
+    double n, x, y, xx, xy, yy;
 };
 
 static void fit_add(struct fit *fit, double size, double value)
@@ -130,12 +130,21 @@ static void fit_add(struct fit *fit, double size, double value)
     fit->y += y;
     fit->xx += x * x;
     fit->xy += x * y;
+    fit->yy += y * y;
 }
 
 static double fit_slope(const struct fit *fit)
 {
     double square = fit->n * fit->xx - fit->x * fit->x;
     return fit->n < 2 || square <= 0 ? NAN : (fit->n * fit->xy - fit->x * fit->y) / square;
+}
+
+/* The coefficient of determination. */
+static double fit_quality(const struct fit *fit)
+{
+    double x = fit->n * fit->xx - fit->x * fit->x, y = fit->n * fit->yy - fit->y * fit->y;
+    double both = fit->n * fit->xy - fit->x * fit->y;
+    return fit->n < 3 || x <= 0 || y <= 0 ? NAN : both * both / (x * y);
 }
 
 struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,
@@ -168,6 +177,7 @@ struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *v
         fit_add(&fit, strtod(sizes[i], NULL), value);
     }
     range.power = fit_slope(&fit);
+    range.fit = fit_quality(&fit);
     mem_free(sizes);
     return range;
 }

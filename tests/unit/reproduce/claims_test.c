@@ -306,7 +306,10 @@ static void growth_over_sizes_has_steps_and_a_power(void **state)
     struct claim_range range = claim_figure_over_sizes(&c, "time", "");
     assert_true(range.least_step == 4 && range.most_step == 16);
     assert_true(fabs(range.power - 2) < 1e-9);
+    assert_true(fabs(range.fit - 1) < 1e-9);
     assert_true(isnan(claim_figure_over_sizes(&c, "time", "switches=8").least_step));
+    add_time(&evidence, "preset=paper switches=32", 64); /* far from the curve */
+    assert_true(claim_figure_over_sizes(&c, "time", "").fit < 0.9);
     evidence_release(&evidence);
 }
 
