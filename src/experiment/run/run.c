@@ -36,7 +36,8 @@ static int add_time(struct run_state *state, uint64_t wait, const struct word *w
 
 /* ---- actions ---- */
 
-/* The delay of an action with `within`: it depends on the seed and on the place of the statement. */
+/* The delay of an action with `within`: it depends on the seed and on the place of the statement.
+ */
 static uint64_t draw_delay(const struct run_state *state, const struct statement *statement)
 {
     enum { STREAM = 0x77697468 };
@@ -58,8 +59,7 @@ static int schedule_action(struct run_state *state, const struct statement *stat
     char text[TIME_TEXT_BYTES];
     if (action->when == ACTION_NOW)
         return apply_action(&state->setup, statement);
-    if (action->when == ACTION_AFTER &&
-        add_time(state, time, &action->when_word, &due.time) < 0)
+    if (action->when == ACTION_AFTER && add_time(state, time, &action->when_word, &due.time) < 0)
         return -EINVAL;
     if (due.time < now)
         return word_error(&state->setup.cursor, &action->when_word,
