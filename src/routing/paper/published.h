@@ -9,7 +9,8 @@
  * the port of switch x for destination y, and DEF(x) its default port.
  *
  * A step is one pass of an innermost loop: a port of a node examined, a switch considered for an
- * entry, a switch of a path compared or written. All steps have one price. */
+ * entry, a switch of a path compared or written. All steps have one price. Loops add their steps
+ * once, so that counting takes no time worth mentioning. */
 #ifndef WEFT_ROUTING_PAPER_PUBLISHED_H
 #define WEFT_ROUTING_PAPER_PUBLISHED_H
 

@@ -29,10 +29,10 @@ static void find_paths(struct search *search, uint32_t source)
     for (size_t head = 0; head < published->queue.count; head++) {
         uint32_t state = published->queue.items[head];
         const struct published_node *node = &published->nodes[state / 2];
+        published->steps += node->end_port - node->first_port;
         for (uint32_t i = node->first_port; i < node->end_port; i++) {
             const struct published_port *port = &published->ports[i];
             uint32_t next = 2 * port->to + !port->up;
-            published->steps++;
             if ((port->up && state % 2 == 1) || search->before[next] != NETWORK_NONE)
                 continue;
             search->before[next] = state;
@@ -49,17 +49,19 @@ static bool walk_path(struct search *search, uint32_t source, uint32_t destinati
                       bool write)
 {
     struct published *published = search->published;
-    uint32_t state = 2 * destination + 1;
-    for (; search->before[state] / 2 != source; state = search->before[state]) {
-        uint8_t *entry =
-            published_renamed(published, table, search->before[state] / 2, destination);
-        published->steps++;
+    uint32_t state = 2 * destination + 1, before;
+    uint64_t steps = 0;
+    bool fits = true;
+    for (; fits && (before = search->before[state]) / 2 != source; state = before) {
+        uint8_t *entry = published_renamed(published, table, before / 2, destination);
         if (write)
             *entry = search->port[state];
-        else if (*entry != PORT_NONE && *entry != search->port[state])
-            return false;
+        else
+            fits = *entry == PORT_NONE || *entry == search->port[state];
+        steps++;
     }
-    return true;
+    published->steps += steps;
+    return fits;
 }
 
 static void add_table(struct published *published)

@@ -16,11 +16,11 @@ static void visit(struct published *published, uint32_t destination, uint32_t fr
     const struct published_node *node = &published->nodes[from];
     bool *descends = published->marks;
     unsigned hops = from == destination ? 1 : node->hops[destination] + 1u;
+    published->steps += node->end_port - node->first_port;
     for (uint32_t i = node->first_port; i < node->end_port; i++) {
         const struct published_port *port = &published->ports[i];
         const struct published_node *to = &published->nodes[port->to];
         bool down = port->up; /* as seen by the visited node */
-        published->steps++;
         if (!to->table || (down && !descends[from]))
             continue;
         if (to->table[destination] != PORT_NONE &&

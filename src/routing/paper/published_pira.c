@@ -10,12 +10,12 @@
 static bool is_next(struct published *published, uint32_t x)
 {
     const struct published_node *node = &published->nodes[x];
-    for (uint32_t i = node->first_port; i < node->end_port; i++) {
-        published->steps++;
-        if (published->ports[i].up && !published->marks[published->ports[i].to])
-            return false;
-    }
-    return true;
+    uint32_t i = node->first_port;
+    while (i < node->end_port &&
+           (!published->ports[i].up || published->marks[published->ports[i].to]))
+        i++;
+    published->steps += i - node->first_port + (i < node->end_port);
+    return i == node->end_port;
 }
 
 /* The default port of x, and the entries of x and its neighbours in PREV(x) for each other. Returns
@@ -24,9 +24,9 @@ static uint32_t connect_node(struct published *published, uint32_t x)
 {
     struct published_node *node = &published->nodes[x];
     uint32_t father = NETWORK_NONE;
+    published->steps += 2 * (node->end_port - node->first_port);
     for (uint32_t i = node->first_port; i < node->end_port; i++) {
         const struct published_port *port = &published->ports[i];
-        published->steps++;
         if (port->up && (father == NETWORK_NONE || port->to > father)) {
             father = port->to;
             node->default_port = port->number;
@@ -34,7 +34,6 @@ static uint32_t connect_node(struct published *published, uint32_t x)
     }
     for (uint32_t i = node->first_port; i < node->end_port; i++) {
         const struct published_port *port = &published->ports[i];
-        published->steps++;
         if (!port->up)
             continue;
         if (node->table && port->to != father && node->table[port->to] == PORT_NONE)
@@ -58,9 +57,9 @@ void published_pira(struct published *published)
             x++;
         nodes[x].default_port = PORT_NONE;
         uint32_t father = connect_node(published, x);
+        published->steps += father == NETWORK_NONE ? 0 : published->queue.count;
         for (size_t i = 0; father != NETWORK_NONE && i < published->queue.count; i++) {
             uint8_t *table = nodes[published->queue.items[i]].table;
-            published->steps++;
             if (table[x] == PORT_NONE)
                 table[x] = table[father];
         }
