@@ -71,7 +71,7 @@ int evidence_read(struct evidence *evidence, const struct recipe *recipe, const 
                   bool quick, struct err *err)
 {
     int status = 0;
-    *evidence = (struct evidence){.quick = quick};
+    *evidence = (struct evidence){0};
     for (size_t i = 0; i < recipe->sweeps.count && status == 0; i++) {
         const struct recipe_sweep *sweep = &recipe->sweeps.items[i];
         const char *path = arena_printf(&evidence->arena, "%s/%s.db", folder, sweep->store);

@@ -21,7 +21,6 @@ struct observation {
 struct evidence {
     VEC(struct observation) items;
     size_t failed, broken; /* failed runs, and runs whose checks do not hold */
-    bool quick;            /* computations take fewer networks */
     struct arena arena;
 };
 
