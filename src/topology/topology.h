@@ -52,8 +52,9 @@ struct topology_port {
     uint32_t length_mm; /* of the cable; default 20 m */
     uint16_t lid;       /* 0: not given. The LID of a switch is at port 0 */
     uint8_t lmc;
-    uint8_t width; /* enum link_width */
-    uint8_t speed; /* enum link_speed */
+    uint8_t width;                     /* enum link_width */
+    uint8_t speed;                     /* enum link_speed */
+    bool width_assumed, speed_assumed; /* a default: the file that was read does not state it */
 };
 
 struct topology_node {

@@ -98,6 +98,8 @@ static void link_like(struct topology *topology, uint32_t a, uint32_t b, uint32_
         struct topology_port *port = &topology->ports.items[ends[i]];
         port->width = like->width;
         port->speed = like->speed;
+        port->width_assumed = like->width_assumed;
+        port->speed_assumed = like->speed_assumed;
         port->length_mm = length_mm;
     }
 }
@@ -176,9 +178,11 @@ void topology_without_functions(struct topology *plain, const struct topology *t
         counts->hypervisors += is_vswitch;
         counts->functions += is_function;
         moved[node] = TOPOLOGY_NONE;
-        if (!is_vswitch && !is_function)
-            topology_add_bare_node(plain, at->kind, at->name, at->port_count, at->guid,
-                                   &moved[node], NULL);
+        if (is_vswitch || is_function)
+            continue;
+        topology_add_bare_node(plain, at->kind, at->name, at->port_count, at->guid, &moved[node],
+                               NULL);
+        topology_set_description(plain, moved[node], at->description, strlen(at->description));
     }
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         uint32_t peer = real_peer(topology, port);
