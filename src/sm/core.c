@@ -356,6 +356,16 @@ void sm_rediscover(struct sm *sm, uint64_t now)
     discovery_restart(sm);
 }
 
+void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
+{
+    sm->now = now;
+    mastership_list_problems(sm, problems);
+    if (sm_state(sm) != SM_MASTER)
+        return;
+    faults_list_problems(sm, problems);
+    program_list_problems(sm, problems);
+}
+
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 {
     /* Lists (user routes, roots, order, weights) are in the owner's memory and not compared: any

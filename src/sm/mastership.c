@@ -5,6 +5,7 @@
  * A standby that yielded sets a mark in the upper bits of its ActCount, which are unused in a
  * standby. A master that reads the mark does not hand back to it for its GUID alone. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 
 #include <string.h>
 
@@ -547,6 +548,29 @@ enum sm_state sm_state(const struct sm *sm)
 void mastership_forget_rival(struct sm *sm, uint32_t port)
 {
     port_at(sm, port)->rival = false;
+}
+
+/* Another master in the subnet of a master, or a master that is no weft SM. */
+void mastership_list_problems(struct sm *sm, struct problems *problems)
+{
+    uint32_t master = sm->mastership->master_port;
+    bool weft = false;
+    if (sm_state(sm) == SM_STANDBY && master != SUBNET_NONE &&
+        standby_copy_master_answered(sm, &weft) && !weft)
+        problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_link_name(&sm->subnet, master).text,
+                     "the master at this port is no weft SM (priority %u, GUID 0x%016llx); this "
+                     "manager is standby",
+                     port_at(sm, master)->manager_priority,
+                     (unsigned long long)port_at(sm, master)->guid);
+    for (uint32_t port = 0; sm_state(sm) == SM_MASTER && port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (p->manager && p->rival && node_at(sm, p->node)->present)
+            problems_add(problems, PROBLEM_FOREIGN_MANAGER,
+                         subnet_link_name(&sm->subnet, port).text,
+                         "a second manager at this port is master, too (priority %u, GUID "
+                         "0x%016llx)",
+                         p->manager_priority, (unsigned long long)p->guid);
+    }
 }
 
 uint32_t mastership_number(const struct sm *sm)

@@ -44,6 +44,7 @@
 #include "routing/update/make_plan.h"
 #include "subnet/groups.h"
 #include "subnet/partitions.h"
+#include "subnet/problems.h"
 #include "subnet/qos.h"
 #include "subnet/subnet.h"
 
@@ -150,13 +151,14 @@ enum sm_event_kind {
     SM_EVENT_NODE_OUT, /* a node vanished */
     SM_EVENT_CHANGE,   /* the cause of a change that begins */
     SM_EVENT_UP,       /* the summary of a change that ended */
+    SM_EVENT_LINK,     /* a link went down or came up, a node stopped answering */
     SM_EVENT_TRAP,
     SM_EVENT_WARNING,
     SM_EVENT_ERROR,
 };
 struct sm_event {
     enum sm_event_kind kind;
-    char text[256];
+    char text[512];
 };
 
 struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
@@ -278,5 +280,8 @@ struct sm_counts {
         other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
+
+/* Appends what the manager knows to be wrong now (subnet/problems.h). */
+void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);
 
 #endif

@@ -12,6 +12,7 @@
 #include "host/daemon/daemon.h"
 
 #include "base/time.h"
+#include "host/daemon/cabling.h"
 #include "host/daemon/device_port.h"
 #include "host/daemon/dumps.h"
 #include "host/daemon/event_log.h"
@@ -32,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,7 +66,10 @@ struct daemon {
     bool lids_due, dump_due, ready;
     bool files_failed;       /* the last time; it was logged */
     uint64_t files_again_at; /* the time of the next attempt, after a failure */
+    struct err files_error;  /* the reason of that failure */
     bool refused;            /* the last job computed no routes */
+    struct err refusal;      /* the reason of that */
+    struct cabling cabling;
     bool ending;
     int status; /* exit status */
     uint64_t stop_at;
@@ -112,6 +117,7 @@ static void finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon->refused = task->status < 0;
+        daemon->refusal = task->err;
         sm_computed(daemon->sm, clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
@@ -132,6 +138,7 @@ static void finish_file_tasks(struct daemon *daemon, uint64_t now)
         else if (!failed && daemon->files_failed)
             event_log_write(&daemon->log, "files", "all files are written again");
         daemon->files_failed = failed;
+        daemon->files_error = task->err;
         daemon->files_again_at = failed ? now + file_retry_interval : 0;
         daemon->dump_due |= task->dump_failed;
         daemon->lids_due |= task->lids_failed;
@@ -204,14 +211,16 @@ static void log_up(struct daemon *daemon, const struct sm_event *event)
                             sizeof figures / sizeof *figures);
     daemon->counted = now;
     daemon->dump_due = true;
+    if (daemon->config->has_plan)
+        cabling_log(&daemon->cabling, &daemon->config->plan, sm_subnet(daemon->sm), &daemon->log);
 }
 
 static void log_event(struct daemon *daemon, const struct sm_event *event)
 {
     static const char *const words[] = {
-        [SM_EVENT_STATE] = "state",     [SM_EVENT_NODE_IN] = "in",  [SM_EVENT_NODE_OUT] = "out",
-        [SM_EVENT_CHANGE] = "change",   [SM_EVENT_UP] = "up",       [SM_EVENT_TRAP] = "trap",
-        [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
+        [SM_EVENT_STATE] = "state",   [SM_EVENT_NODE_IN] = "in",      [SM_EVENT_NODE_OUT] = "out",
+        [SM_EVENT_CHANGE] = "change", [SM_EVENT_UP] = "up",           [SM_EVENT_TRAP] = "trap",
+        [SM_EVENT_LINK] = "link",     [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
     };
     if (daemon->control)
         manager_control_note(daemon->control, words[event->kind], event->text);
@@ -502,6 +511,50 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
+/* A directory or file of the daemon on a full or read-only file system: writing will fail. */
+static void list_full_disk(const char *path, struct problems *problems)
+{
+    enum { LEAST_BYTES = 64 * 1024 };
+    struct statvfs status;
+    if (!path || statvfs(path, &status) < 0)
+        return;
+    if (status.f_flag & ST_RDONLY)
+        problems_add(problems, PROBLEM_FILES, path, "the file system is read-only");
+    else if ((uint64_t)status.f_bavail * status.f_frsize < LEAST_BYTES)
+        problems_add(problems, PROBLEM_FILES, path, "the file system is full");
+}
+
+/* What is wrong now, as the manager and the daemon know it. */
+static void list_problems(void *context, uint64_t now, struct problems *problems)
+{
+    struct daemon *daemon = context;
+    sm_problems(daemon->sm, now, problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
+        cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
+        problems_add(problems, PROBLEM_NO_ROUTES, "", "%.200s", daemon->refusal.message);
+    if (daemon->files_failed)
+        problems_add(problems, PROBLEM_FILES, daemon->files_error.file, "%s; it is tried again",
+                     daemon->files_error.message);
+    list_full_disk(daemon->config->state, problems);
+    list_full_disk(daemon->config->dump, problems);
+    list_full_disk(daemon->config->log, problems);
+}
+
+static void serve_control(struct daemon *daemon, uint64_t now)
+{
+    const struct manager_access access = {
+        .sm = daemon->sm,
+        .machines = daemon->machines,
+        .engine = daemon->config->sm.engine->name,
+        .place = device_port_name(daemon->port),
+        .can_dump = daemon->config->dump != NULL,
+        .list_problems = list_problems,
+        .daemon = daemon,
+    };
+    daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
+}
+
 static void run_loop(struct daemon *daemon)
 {
     sm_start(daemon->sm, clock_ns());
@@ -518,9 +571,7 @@ static void run_loop(struct daemon *daemon)
         }
         if (daemon->watched[WATCH_CONTROL].revents) {
             daemon->watched[WATCH_CONTROL].revents = 0;
-            daemon->dump_due |= manager_control_serve(
-                daemon->control, now, daemon->sm, daemon->machines, daemon->config->sm.engine->name,
-                device_port_name(daemon->port), daemon->config->dump != NULL);
+            serve_control(daemon, now);
         }
         finish_jobs(daemon);
         finish_file_tasks(daemon, now);
@@ -618,6 +669,7 @@ static void close_all(struct daemon *daemon)
     device_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
+    cabling_release(&daemon->cabling);
     mem_on_failure(NULL);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);
