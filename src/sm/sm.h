@@ -237,6 +237,9 @@ bool sm_is_settled(const struct sm *sm); /* master, and no change is under way *
 void sm_reroute(struct sm *sm, uint64_t now);
 /* Hands over to a standby and keeps priority 0 from then on; false: there is no standby. */
 bool sm_hand_over(struct sm *sm, uint64_t now);
+enum sm_handover { SM_HANDOVER_NONE, SM_HANDOVER_PENDING, SM_HANDOVER_DONE };
+/* The state of the last sm_hand_over(), as a sentence too. */
+enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size);
 void sm_rediscover(struct sm *sm, uint64_t now); /* restarts discovery from scratch */
 /* New settings for a running manager; keys and LMC must not change. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);

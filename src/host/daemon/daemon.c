@@ -24,10 +24,13 @@
 #include "host/daemon/worker.h"
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
+#include "host/socket/listener.h"
+#include "host/socket/protocol.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -604,6 +607,26 @@ static void end_without_memory(void)
     _exit(2);
 }
 
+/* Without the default socket the manager runs as well: another manager may use it. */
+static int open_control(struct daemon *daemon, struct err *err)
+{
+    const char *path = daemon->config->control;
+    const char *service = getenv("RUNTIME_DIRECTORY"); /* systemd's */
+    char standard[PATH_MAX];
+    struct err reason;
+    if (!path || (daemon->options->once && strcmp(path, CONFIG_CONTROL_AUTO) == 0))
+        return 0;
+    if (strcmp(path, CONFIG_CONTROL_AUTO) != 0)
+        return manager_control_open(&daemon->control, path, err);
+    protocol_manager_path(standard, sizeof standard);
+    if (service && *service && !getenv(WEFT_SOCKET_VARIABLE) && !getenv(WEFT_MANAGER_VARIABLE))
+        snprintf(standard, sizeof standard, "%s/sm.sock", service);
+    bool made = getenv(WEFT_SOCKET_VARIABLE) || listener_make_directory(standard, &reason) == 0;
+    if (!made || manager_control_open(&daemon->control, standard, &reason) < 0)
+        event_log_write(&daemon->log, "control", "no control socket: %s", reason.message);
+    return 0;
+}
+
 static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
@@ -615,8 +638,8 @@ static int open_all(struct daemon *daemon, struct err *err)
     }
     if (status == 0 && config->state)
         status = store_open(&daemon->store, config->state, err);
-    if (status == 0 && config->control)
-        status = manager_control_open(&daemon->control, config->control, err);
+    if (status == 0)
+        status = open_control(daemon, err);
     if (status == 0)
         status = device_port_open(&daemon->port, &config->port, err);
     if (status < 0)

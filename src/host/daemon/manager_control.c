@@ -201,12 +201,31 @@ static int refuse_command(struct text *out, const char *why)
     return -EINVAL;
 }
 
+/* The client asks again ("handover status") until the handover is done. */
+static int answer_handover(const struct call *call, struct text *out)
+{
+    char text[512];
+    enum sm_handover state = sm_handover_state(call->sm, text, sizeof text);
+    struct record record = record_to(out, call->json, false);
+    record_begin(&record, NULL);
+    record_string(&record, "handover", NULL,
+                  state == SM_HANDOVER_DONE      ? "done"
+                  : state == SM_HANDOVER_PENDING ? "pending"
+                                                 : "none");
+    record_string(&record, "text", "%s\n", text);
+    record_end(&record);
+    return state == SM_HANDOVER_PENDING ? CTL_PENDING : 0;
+}
+
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
     if (strcmp(command, "vm") == 0)
         return machine_control_answer(call->access->machines, call->sm, call->now, call->words + 1,
                                       call->count - 1, call->json, out);
+    if (call->count == 2 && strcmp(command, "handover") == 0 &&
+        strcmp(call->words[1], "status") == 0)
+        return answer_handover(call, out);
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
@@ -237,6 +256,7 @@ static int run_command(struct call *call, struct text *out)
     } else if (strcmp(command, "handover") == 0) {
         if (!sm_hand_over(call->sm, call->now))
             return refuse_command(out, "there is no standby to hand over to");
+        return answer_handover(call, out);
     } else {
         return refuse_command(
             out, "no such command: status, problems, topology, routes, events, reroute, "

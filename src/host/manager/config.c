@@ -299,7 +299,7 @@ static const struct key keys[] = {
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
     {OTHER_KEY("topology_plan", set_topology_plan, LIVE, "none")},
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
-    {PATH_KEY("control", control, FIXED, "none")},
+    {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
     {PATH_KEY("dump", dump, LIVE, "none")},
     {PATH_KEY("log", log, LIVE, "none")},
     {FLAG_KEY("json", json, "no")},
@@ -354,6 +354,7 @@ void config_init(struct config *config)
     qos_init(&config->qos);
     topology_init(&config->plan);
     config->qos_wanted = -1;
+    config->control = CONFIG_CONTROL_AUTO;
     config->sm.sm_key = OPENSM_SM_KEY;
     config->sm.window = WINDOW;
 }

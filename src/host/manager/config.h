@@ -11,6 +11,7 @@
 
 enum { CONFIG_KEYS = 96 }; /* at least the length of the table of keys */
 enum { PORT_ANY = -1 };
+#define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
 /* The port of this machine that a manager uses. */
 struct port_choice {
