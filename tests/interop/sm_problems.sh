@@ -79,5 +79,11 @@ claim "a dead agent is listed" dead_agent
 claim "a host that is cut off is listed" cut_host
 claim "a duplicate GUID is listed with both places" duplicate
 claim "a state directory that cannot be written is listed" full_disk
+active_faults() {
+    "$WEFT" ctl status >status.out && contains 'L6 port 1 <-> H24 port 1: the cable is disconnected' status.out &&
+        contains '(^faults +| {10})H20: the agent does not answer' status.out &&
+        contains 'H40: the GUID is 0x0000000000100002' status.out && [ "$(grep -cE '^(faults|          ).*: the ' status.out)" = 3 ]
+}
+claim "the fabric lists its active faults" active_faults
 claim "problems are also printed as JSON, and by status" as_json
 if command -v opensm >/dev/null; then claim "a foreign master is listed" foreign; fi
