@@ -43,6 +43,7 @@ static const char help[] =
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
     "  reroute | sweep                  compute all routes again; discover the whole\n"
     "                                   subnet again\n"
+    "  port disable|enable NODE PORT    disable a link at its switch, enable it again\n"
     "  handover                         hand mastership over to a standby, and wait\n"
     "                                   until it is done (at most --timeout, 60s)\n"
     "  dump                             write the files of --dump now\n"

@@ -105,6 +105,7 @@ void change_sweep(struct sm *sm)
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
     mastership_handle(sm, ON_SWEEP_BEGINS);
+    faults_retry_disabled(sm);
     bool full = sm->config.full_every && ++sm->sweeps->light >= sm->config.full_every;
     if (audit_begin(sm))
         full = true;

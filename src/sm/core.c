@@ -35,6 +35,7 @@ void sm_config_init(struct sm_config *config)
         .hold = true,
         .repair = true,
         .rebalance = 150,
+        .isolate_ns = 600 * NS_PER_S,
         .part_enforce = SM_ENFORCE_BOTH,
         .policy = &sm_policy_default,
     };

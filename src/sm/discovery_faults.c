@@ -5,7 +5,10 @@
 #include "subnet/link_rate.h"
 #include "subnet/names.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Losses and errors of a link are counted for this long. */
 enum { HISTORY_MIN = 10 };
@@ -26,6 +29,7 @@ struct port_faults {
     uint64_t flaps_since, damped_until;
     struct history losses, errors; /* of the link; kept at the lower of its two ports */
     uint8_t error_trap;            /* the last one: 129, 130 or 131 */
+    uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
     uint64_t excluded;             /* duplicate GUID of the node behind it; logged; 0: none */
     uint32_t claimant;             /* another port with the same node behind it; 0: none */
 };
@@ -210,6 +214,8 @@ static const char *ordinal_suffix(unsigned n)
     return last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
 }
 
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count);
+
 /* Logs that a link went down, and how often it did so recently. */
 void faults_report_link(struct sm *sm, uint32_t port, bool down)
 {
@@ -221,6 +227,7 @@ void faults_report_link(struct sm *sm, uint32_t port, bool down)
                  ordinal_suffix(losses->count), HISTORY_MIN);
     report_loss(sm, "link %s: %s%s", down ? "down" : "was down",
                 subnet_link_name(&sm->subnet, port).text, times);
+    isolate(sm, port, SM_ISOLATE_FLAPPING, losses->count);
 }
 
 /* Damps both ports of a link that flaps, twice as long each time. */
@@ -248,7 +255,137 @@ void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
 {
     link_faults(sm, port)->error_trap = (uint8_t)trap;
     history_add(&link_faults(sm, port)->errors, sm->now);
+    isolate(sm, port, SM_ISOLATE_ERRORS, link_faults(sm, port)->errors.count);
 }
+
+/* ---- isolation ---- */
+
+/* The port of a switch at the link of this port, also of the last link; SUBNET_NONE: none. */
+static uint32_t switch_side(const struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->last_peer;
+    if (node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH)
+        return port;
+    return peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH
+               ? peer
+               : SUBNET_NONE;
+}
+
+/* Whether every present switch is connected to the manager without the link at this port. */
+static bool is_dispensable(struct sm *sm, uint32_t port)
+{
+    const struct subnet *subnet = &sm->subnet;
+    uint32_t peer = port_at(sm, port)->peer;
+    VEC(uint32_t) queue = {0};
+    VEC(bool) seen = {0};
+    uint32_t reached = 0, switches = 0;
+    if (peer == SUBNET_NONE || port == subnet->own_port || peer == subnet->own_port)
+        return false;
+    for (uint32_t i = 0; i < subnet->nodes.count; i++)
+        switches += node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH;
+    vec_push(&queue, port_at(sm, subnet->own_port)->node);
+    *vec_at(&seen, queue.items[0]) = true;
+    for (size_t head = 0; head < queue.count; head++) {
+        const struct subnet_node *node = node_at(sm, queue.items[head]);
+        reached += node->kind == SUBNET_SWITCH;
+        for (unsigned n = 1; n <= node->port_count; n++) {
+            uint32_t at = node->first_port + n, far = port_at(sm, at)->peer;
+            if (far == SUBNET_NONE || at == port || at == peer)
+                continue;
+            uint32_t next = port_at(sm, far)->node;
+            if (node_at(sm, next)->kind != SUBNET_SWITCH || *vec_at(&seen, next))
+                continue;
+            *vec_at(&seen, next) = true;
+            vec_push(&queue, next);
+        }
+    }
+    vec_release(&queue);
+    vec_release(&seen);
+    return reached == switches;
+}
+
+/* Disables a link that went down or reported errors too often, if so configured. */
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count)
+{
+    enum { LOSSES_ALLOWED = 4, ERRORS_ALLOWED = 2 };
+    unsigned allowed = reason == SM_ISOLATE_FLAPPING ? LOSSES_ALLOWED : ERRORS_ALLOWED;
+    uint32_t at = switch_side(sm, port);
+    if (!(sm->config.isolate & reason) || count <= allowed || at == SUBNET_NONE ||
+        sm_state(sm) != SM_MASTER || faults_at(sm, at)->disabled_until)
+        return;
+    struct subnet_name link = subnet_link_name(&sm->subnet, at);
+    if (!is_dispensable(sm, at)) {
+        sm_log(sm, SM_EVENT_WARNING, "not isolated: %s: a switch or the manager has no other path",
+               link.text);
+        return;
+    }
+    faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
+    sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
+           link.text, reason == SM_ISOLATE_FLAPPING ? "flaps" : "reports link errors",
+           (unsigned)(sm->config.isolate_ns / NS_PER_S));
+    program_enable_port(sm, at, false);
+}
+
+static void enable_again(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->disabled_until = faults_at(sm, port)->damped_until = 0;
+    link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct history){0};
+    sm_log(sm, SM_EVENT_LINK, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
+    program_enable_port(sm, port, true);
+}
+
+void faults_retry_disabled(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->faults->ports.count; port++) {
+        uint64_t until = sm->faults->ports.items[port].disabled_until;
+        if (until && until <= sm->now && node_at(sm, port_at(sm, port)->node)->present)
+            enable_again(sm, port);
+    }
+}
+
+/* A node that is or was present, by description or GUID; SUBNET_NONE: none, or several. */
+static uint32_t find_node(const struct sm *sm, const char *name)
+{
+    uint32_t found = SUBNET_NONE;
+    char *end;
+    uint64_t guid = strtoull(name, &end, 16);
+    if (strncmp(name, "0x", 2) == 0 && !*end)
+        return map_get(&sm->subnet.by_guid, guid);
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        if (strcmp(node_at(sm, i)->description, name) != 0)
+            continue;
+        if (found != SUBNET_NONE)
+            return SUBNET_NONE;
+        found = i;
+    }
+    return found;
+}
+
+int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, bool enable,
+                struct err *err)
+{
+    sm->now = now;
+    uint32_t node = find_node(sm, name);
+    if (node == SUBNET_NONE)
+        return err_set(err, EINVAL, "no single node of the subnet is called '%s'", name);
+    if (!number || number > node_at(sm, node)->port_count)
+        return err_set(err, EINVAL, "%s has ports 1 to %u", name, node_at(sm, node)->port_count);
+    uint32_t at = switch_side(sm, node_at(sm, node)->first_port + number);
+    if (at == SUBNET_NONE || !node_at(sm, port_at(sm, at)->node)->present)
+        return err_set(err, EINVAL, "no switch is at this link");
+    if (port_at(sm, at)->peer != SUBNET_NONE && port_at(sm, at)->peer == sm->subnet.own_port)
+        return err_set(err, EINVAL, "this is the link of the manager");
+    if (enable) {
+        enable_again(sm, at);
+        return 0;
+    }
+    faults_at(sm, at)->disabled_until = TIME_NEVER;
+    sm_log(sm, SM_EVENT_LINK, "disabled on request: %s", subnet_link_name(&sm->subnet, at).text);
+    program_enable_port(sm, at, false);
+    return 0;
+}
+
+/* ---- links ---- */
 
 /* Whether a link runs below the width or speed of both ends; `text`: "1X SDR; both ends support 4X
  * HDR". */
@@ -450,6 +587,25 @@ static void list_open_end(struct sm *sm, uint32_t port, struct problems *problem
                      subnet_port_name(&sm->subnet, port).text);
 }
 
+/* A port may also have been disabled by another manager or by ibportstate. */
+static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    uint64_t until = faults_at(sm, port)->disabled_until;
+    if (!node_at(sm, p->node)->present || !p->known || !p->number ||
+        wire_get(p->info, PORT_INFO_PORT_PHYSICAL_STATE) != PHYSICAL_DISABLED)
+        return;
+    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    if (until && until != TIME_NEVER)
+        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+                     "the manager isolated this link; it tries it again in %u s",
+                     (unsigned)(until > sm->now ? (until - sm->now) / NS_PER_S : 0));
+    else
+        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+                     "the port is disabled%s: 'weft ctl port enable' enables it",
+                     until ? " on request" : "");
+}
+
 /* A node that was in the subnet, unless its place has another node now or is listed itself. */
 static void list_gone_node(struct sm *sm, uint32_t index, struct problems *problems)
 {
@@ -462,8 +618,11 @@ static void list_gone_node(struct sm *sm, uint32_t index, struct problems *probl
         uint32_t at = port_at(sm, port)->last_peer;
         if (at == SUBNET_NONE || port_at(sm, at)->last_peer != port)
             continue;
-        if (node->kind != SUBNET_SWITCH && is_open_end(sm, at))
-            return;
+        bool disabled =
+            port_at(sm, at)->known &&
+            wire_get(port_at(sm, at)->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
+        if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || disabled))
+            return; /* the port is listed */
         problems_add(problems, PROBLEM_NODE_GONE, subnet_link_name(&sm->subnet, port).text,
                      "%s %.180s is gone: %s", subnet_kind_name(node),
                      subnet_node_name(&sm->subnet, index).text,
@@ -479,6 +638,7 @@ void faults_list_problems(struct sm *sm, struct problems *problems)
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         list_link(sm, port, problems);
         list_open_end(sm, port, problems);
+        list_disabled_port(sm, port, problems);
     }
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         list_gone_node(sm, node, problems);

@@ -105,6 +105,7 @@ void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *info);
 /* A port reported trap 129, 130 or 131. */
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
+void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
 void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
 
@@ -214,8 +215,9 @@ void program_list_problems(struct sm *sm, struct problems *problems);
 /* program_ports.c */
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
-void program_link(struct sm *sm, uint32_t port);       /* both ends */
-void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
+void program_link(struct sm *sm, uint32_t port);                     /* both ends */
+void program_node_ports(struct sm *sm, uint32_t node);               /* all links of a node */
+void program_enable_port(struct sm *sm, uint32_t port, bool enable); /* of a switch */
 bool program_links_rise(struct sm *sm); /* a link between switches is not Active yet */
 /* Writes an end port once, when it is first read (sm_policy.ports_once). */
 void program_end_port_once(struct sm *sm, uint32_t port);

@@ -4,6 +4,7 @@
  * tables of its switch are confirmed and the other end is at least Armed. While traffic runs, links
  * between switches become Active before new tables use them. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 
 #include <string.h>
 
@@ -142,6 +143,40 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     sm->port_writer->sent++;
     sm_send(sm, &set_port, (union request_subject){.port = port},
             subnet_end_port(&sm->subnet, port), port_at(sm, port)->number, wanted);
+}
+
+static request_outcome physical_changed, physical_refused;
+static const struct request_kind set_physical = {
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .writes = true,
+    .answered = physical_changed,
+    .refused = physical_refused,
+    .loses_contact = true,
+};
+
+void program_enable_port(struct sm *sm, uint32_t port, bool enable)
+{
+    uint8_t wanted[SMP_DATA_BYTES] = {0};
+    memcpy(wanted, port_at(sm, port)->info, sizeof port_at(sm, port)->info);
+    wire_set(wanted, PORT_INFO_PORT_STATE, PORT_STATE_NO_CHANGE);
+    wire_set(wanted, PORT_INFO_PORT_PHYSICAL_STATE, enable ? PHYSICAL_POLLING : PHYSICAL_DISABLED);
+    wire_set(wanted, PORT_INFO_LINK_WIDTH_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
+    sm_send(sm, &set_physical, (union request_subject){.port = port},
+            subnet_end_port(&sm->subnet, port), port_at(sm, port)->number, wanted);
+}
+
+static void physical_changed(struct sm *sm, const struct request *request)
+{
+    discovery_read_port(sm, request->about.port);
+}
+
+static void physical_refused(struct sm *sm, const struct request *request)
+{
+    sm_log(sm, SM_EVENT_WARNING, "%s refuses to be disabled or enabled (status 0x%x)",
+           subnet_port_name(&sm->subnet, request->about.port).text, request->status);
 }
 
 /* distribute.c makes switch ports Active. */

@@ -52,6 +52,8 @@ enum sm_state { SM_NOT_ACTIVE, SM_DISCOVERING, SM_STANDBY, SM_MASTER }; /* as in
 enum sm_mode { SM_ORDERED, SM_STATIC, SM_NAIVE }; /* of distribution: see distribute.c */
 /* In which direction a switch port with an adapter behind it checks P_Keys. */
 enum sm_enforcement { SM_ENFORCE_NOT, SM_ENFORCE_IN, SM_ENFORCE_OUT, SM_ENFORCE_BOTH };
+/* Links that the manager disables for a while. */
+enum sm_isolate { SM_ISOLATE_NONE, SM_ISOLATE_FLAPPING, SM_ISOLATE_ERRORS, SM_ISOLATE_ALL };
 enum sm_order { SM_ORDER_PROPAGATION, SM_ORDER_BREADTH, SM_ORDER_DEPTH };
 
 struct sm_config {
@@ -93,7 +95,9 @@ struct sm_config {
                                 random tables */
     bool probe_back;         /* for a policy that probes every port: also through the port of
                                 arrival */
-    bool dynamic_lids;       /* only virtual functions in use have LIDs */
+    enum sm_isolate isolate;
+    uint64_t isolate_ns; /* a disabled port is tried again after this time */
+    bool dynamic_lids;   /* only virtual functions in use have LIDs */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 
@@ -283,6 +287,11 @@ struct sm_counts {
         other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
+
+/* Disables the link at a port, or enables it again: at the port of a switch, so that it can be
+ * enabled. `node` is a description or a GUID (0x…). -errno if this is not possible. */
+int sm_set_port(struct sm *sm, uint64_t now, const char *node, unsigned port, bool enable,
+                struct err *err);
 
 /* Appends what the manager knows to be wrong now (subnet/problems.h). */
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);

@@ -18,7 +18,7 @@ open(sys.argv[2], "w").write(text)
 END
 }
 swap || exit
-printf '%s\n' "topology_plan $work/plan" 'full_sweep_every 3' >sm.conf
+printf '%s\n' "topology_plan $work/plan" 'full_sweep_every 3' 'isolate all' 'isolate_time 4s' >sm.conf
 weft_start net --set S1:linear_entries=64 || exit
 fault() { "$WEFT" ctl "$@"; }
 mkdir state && fault link down L9 2 || exit
@@ -28,9 +28,27 @@ problems() { "$WEFT" ctl --socket "$work/sm.socket" problems >problems.out 2>&1;
 has_problem() { problems && grep -qE -- "$1" problems.out; }
 lists() { wait_until 20 has_problem "$1" || { cat problems.out && tail -n 20 manager.log && return 1; }; }
 logs() { wait_until 20 grep -qE -- "$1" manager.log || { tail -n 20 manager.log && return 1; }; }
+ctl() { "$WEFT" ctl --socket "$work/sm.socket" "$@"; }
+is_settled() { ctl status | grep -q 'nothing to do'; }
+flaps_once() { # SWITCH PORT: its link is up again, and the manager has nothing left to do
+    happens "link up: $1 port $2 <->" fault flap "$1" "$2" && wait_until 20 is_settled
+}
+isolates() {
+    local link='L12 port 1 <-> H48 port 1'
+    flaps_once L12 1 && flaps_once L12 1 && flaps_once L12 1 && flaps_once L12 1 &&
+        happens "isolated: $link flaps; it is disabled and tried again in 4 s" fault flap L12 1 &&
+        lists "^disabled port: $link: the manager isolated this link" && logs "enabled: $link" &&
+        wait_until 20 lacks_problem "disabled port: $link" && lacks_problem 'node gone: H48'
+}
+lacks_problem() { problems && ! grep -q "$1" problems.out; }
+by_hand() {
+    local link='L13 port 1 <-> H52 port 1'
+    happens "link down: $link" ctl port disable H52 1 && lists "^disabled port: $link: the port is disabled on request" &&
+        sleep 6 && lists "^disabled port: $link" && happens "link up: $link" ctl port enable L13 1 && lacks_problem "$link: the port"
+}
+refuses_port() { exits_with 2 ctl port disable "$@" >refused.out 2>&1; }
 flaps() {
-    local pattern='link up: L2 port 1 <-> H8 port 1'
-    happens "$pattern" fault flap L2 1 && happens "$pattern" fault flap L2 1 && happens "$pattern" fault flap L2 1 &&
+    flaps_once L2 1 && flaps_once L2 1 && flaps_once L2 1 &&
         logs 'L2 port 1 <-> H8 port 1 \(3rd time in 10 min\)' &&
         lists '^flapping link: L2 port 1 <-> H8 port 1: the link went down 3 times in 10 min'
 }
@@ -75,6 +93,8 @@ claim "swapped cables are logged" logs 'warning +swapped cables: L1 port 2 <-> H
 claim "a flapping link is logged and listed" flaps
 claim "a link with errors is listed" bad_cable
 claim "a slow link is listed" slow_link
+claim "a link that flaps five times is isolated and tried again" isolates
+claim "a port is disabled and enabled by hand" by_hand
 claim "a dead agent is listed" dead_agent
 claim "a host that is cut off is listed" cut_host
 claim "a duplicate GUID is listed with both places" duplicate
@@ -84,6 +104,8 @@ active_faults() {
         contains '(^faults +| {10})H20: the agent does not answer' status.out &&
         contains 'H40: the GUID is 0x0000000000100002' status.out && [ "$(grep -cE '^(faults|          ).*: the ' status.out)" = 3 ]
 }
+claim "the link of the manager cannot be disabled" refuses_port H0 1
+claim "a port that does not exist is refused" refuses_port L1 99
 claim "the fabric lists its active faults" active_faults
 claim "problems are also printed as JSON, and by status" as_json
 if command -v opensm >/dev/null; then claim "a foreign master is listed" foreign; fi

@@ -1,5 +1,6 @@
 #include "host/daemon/manager_control.h"
 
+#include "base/parse.h"
 #include "base/record.h"
 
 #include "base/time.h"
@@ -217,19 +218,36 @@ static int answer_handover(const struct call *call, struct text *out)
     return state == SM_HANDOVER_PENDING ? CTL_PENDING : 0;
 }
 
+/* port disable|enable NODE PORT */
+static int answer_port(const struct call *call, struct text *out)
+{
+    struct err err = {0};
+    uint64_t number = 0;
+    bool enable = call->count == 4 && strcmp(call->words[1], "enable") == 0;
+    if (call->count != 4 || (!enable && strcmp(call->words[1], "disable") != 0) ||
+        !parse_bounded(call->words[3], 1, 254, &number))
+        return refuse_command(out, "expected: port disable|enable NODE PORT");
+    if (sm_state(call->sm) != SM_MASTER)
+        return refuse_command(out, "only the master can do that; this manager is not master");
+    int status = sm_set_port(call->sm, call->now, call->words[2], (unsigned)number, enable, &err);
+    return status < 0 ? refuse_command(out, err.message) : 0;
+}
+
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
     if (strcmp(command, "vm") == 0)
         return machine_control_answer(call->access->machines, call->sm, call->now, call->words + 1,
                                       call->count - 1, call->json, out);
+    if (strcmp(command, "port") == 0)
+        return answer_port(call, out);
     if (call->count == 2 && strcmp(command, "handover") == 0 &&
         strcmp(call->words[1], "status") == 0)
         return answer_handover(call, out);
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
-                 "routes, events, reroute, sweep, handover, dump; and vm ...");
+                 "routes, events, reroute, sweep, handover, dump; and port ..., vm ...");
     bool master = sm_state(call->sm) == SM_MASTER;
     if (strcmp(command, "status") == 0) {
         answer_status(call, out);
@@ -260,7 +278,7 @@ static int run_command(struct call *call, struct text *out)
     } else {
         return refuse_command(
             out, "no such command: status, problems, topology, routes, events, reroute, "
-                 "sweep, handover, dump, vm");
+                 "sweep, handover, dump, port, vm");
     }
     return 0;
 }

@@ -237,6 +237,11 @@ static const char *const enforcements[] = {[SM_ENFORCE_NOT] = "off",
                                            [SM_ENFORCE_OUT] = "out",
                                            [SM_ENFORCE_BOTH] = "both",
                                            NULL};
+static const char *const isolations[] = {[SM_ISOLATE_NONE] = "none",
+                                         [SM_ISOLATE_FLAPPING] = "flapping",
+                                         [SM_ISOLATE_ERRORS] = "errors",
+                                         [SM_ISOLATE_ALL] = "all",
+                                         NULL};
 static const char *const orders[] = {"propagation", "breadth", "depth", NULL};
 static const char *const scopes[] = {"changed", "full", NULL};
 static const char *const modes[] = {
@@ -297,6 +302,8 @@ static const struct key keys[] = {
     {FLAG_KEY("hold", sm.hold, "yes")},
     {FLAG_KEY("repair", sm.repair, "yes")},
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
+    {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
+    {TIME_KEY("isolate_time", sm.isolate_ns, "600s")},
     {OTHER_KEY("topology_plan", set_topology_plan, LIVE, "none")},
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
