@@ -261,7 +261,7 @@ static const char whole[] = "rate=2000 whole=yes";
 
 static struct measured explain_whole(const struct claim_case *c, struct measured measured)
 {
-    return measured_explain(measured, "%zu of %zu networks; the others were cut in two",
+    return measured_explain(measured, "%zu of %zu networks stay whole",
                             claim_summary(c, "fault.time", whole).networks,
                             claim_summary(c, "fault.time", "rate=2000").networks);
 }
