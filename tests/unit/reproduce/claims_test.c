@@ -193,7 +193,8 @@ static void the_list_of_claims_has_every_field_in_80_columns(void **state)
     for (size_t i = 0; i < recipes.count; i++)
         chosen[i] = strcmp(recipes.items[i].name, "001-fig26") == 0;
     claims_write_list(&recipes, chosen, false, &out);
-    assert_non_null(strstr(out.data, "001-fig26/distribution-smps: requests to distribute tables\n"));
+    assert_non_null(strstr(
+        out.data, "001-fig26/distribution-smps: requests to distribute tables, each network\n"));
     assert_non_null(strstr(out.data, "paper: 360 (V-D, text on Fig. 26)"));
     assert_non_null(strstr(out.data, "holds: exactly 360 SMPs; a count"));
     assert_null(strstr(out.data, "001-fig27"));
@@ -245,6 +246,73 @@ static void a_claim_uses_observations_of_its_preset(void **state)
     finding = claim_evaluate(claim, &evidence, PRESET_TODAY);
     assert_int_equal(finding.outcome, OUTCOME_HOLDS);
     evidence_release(&evidence);
+}
+
+static void add_load(struct evidence *evidence, const char *rate, double offered, double accepted)
+{
+    char where[64];
+    snprintf(where, sizeof where, "preset=paper rate=%s", rate);
+    struct results *results = &evidence_add(evidence, where)->results;
+    results_set(results, "offered", offered, "packets/s");
+    results_set(results, "accepted", accepted, "packets/s");
+    results_set(results, "offered.node.bits", strtod(rate, NULL), "bits/s");
+}
+
+static void the_knee_lies_between_two_loads(void **state)
+{
+    struct evidence evidence = {0};
+    const struct claim *knee = find("001-fig06/knee"), *delivery = find("001-fig06/delivery");
+    (void)state;
+    add_load(&evidence, "100e6", 3, 3);
+    add_load(&evidence, "320e6", 10, 10);
+    assert_int_equal(claim_evaluate(knee, &evidence, PRESET_PAPER).outcome, OUTCOME_UNKNOWN);
+    add_load(&evidence, "340e6", 11, 10);
+    assert_int_equal(claim_evaluate(knee, &evidence, PRESET_PAPER).outcome, OUTCOME_HOLDS);
+    assert_int_equal(claim_evaluate(delivery, &evidence, PRESET_PAPER).outcome, OUTCOME_HOLDS);
+    add_load(&evidence, "200e6", 6, 5); /* a load below the knee that does not pass */
+    assert_int_equal(claim_evaluate(knee, &evidence, PRESET_PAPER).outcome, OUTCOME_DIFFERS);
+    assert_int_equal(claim_evaluate(delivery, &evidence, PRESET_PAPER).outcome, OUTCOME_DIFFERS);
+    evidence_release(&evidence);
+}
+
+/* Tables are updated from 61.000 to 61.004 s; a packet arrives at that time. */
+static enum outcome gap_with_packet_at(uint64_t ps)
+{
+    struct evidence evidence = {0};
+    struct results *results = &evidence_add(&evidence, "preset=paper rate=2000 whole=yes")->results;
+    size_t updated = results_series(results, "fault.updated", "share");
+    results_add_point(results, updated, UINT64_C(61000000000000), 0.5);
+    results_add_point(results, updated, UINT64_C(61004000000000), 1);
+    results_add_point(results, results_series(results, "packets", "s"), ps, 3e-6);
+    enum outcome outcome = claim_evaluate(find("001-fig26/gap"), &evidence, PRESET_PAPER).outcome;
+    evidence_release(&evidence);
+    return outcome;
+}
+
+static void a_packet_in_the_gap_fails_the_claim(void **state)
+{
+    (void)state;
+    assert_int_equal(gap_with_packet_at(UINT64_C(60999000000000)), OUTCOME_HOLDS);
+    assert_int_equal(gap_with_packet_at(UINT64_C(61001000000000)), OUTCOME_DIFFERS);
+}
+
+static void losses_must_be_proportional_to_the_load(void **state)
+{
+    static const double powers[] = {1, 2};
+    static const char *const rates[] = {"500", "1000", "4000"};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct evidence evidence = {0};
+        for (unsigned r = 0; r < 3; r++) {
+            char where[64];
+            snprintf(where, sizeof where, "preset=paper rate=%s whole=yes", rates[r]);
+            results_set(&evidence_add(&evidence, where)->results, "lost",
+                        pow(strtod(rates[r], NULL), powers[i]), "packets");
+        }
+        assert_int_equal(claim_evaluate(find("001-fig26/load"), &evidence, PRESET_PAPER).outcome,
+                         powers[i] == 1 ? OUTCOME_HOLDS : OUTCOME_DIFFERS);
+        evidence_release(&evidence);
+    }
 }
 
 static void add_sizes(struct evidence *evidence, double ratio)
@@ -395,6 +463,9 @@ int main(void)
         cmocka_unit_test(the_list_of_claims_has_every_field_in_80_columns),
         cmocka_unit_test(a_rate_above_the_link_rate_fails_the_claim),
         cmocka_unit_test(a_claim_uses_observations_of_its_preset),
+        cmocka_unit_test(the_knee_lies_between_two_loads),
+        cmocka_unit_test(a_packet_in_the_gap_fails_the_claim),
+        cmocka_unit_test(losses_must_be_proportional_to_the_load),
         cmocka_unit_test(one_differing_size_fails_the_claim),
         cmocka_unit_test(ratios_are_formed_in_each_network),
         cmocka_unit_test(growth_over_sizes_has_steps_and_a_power),
