@@ -312,10 +312,11 @@ static struct measured measure_faster(const struct claim_case *c)
 /* The number of points of a series from one time (s) to another. */
 static size_t count_points(const struct series *series, double from, double to)
 {
+    const double rounding = 1e-9; /* figures are numbers of seconds, points of ps */
     size_t count = 0;
     for (size_t i = 0; i < series->points.count; i++) {
         double time = (double)series->points.items[i].time * 1e-12;
-        count += time >= from && time <= to;
+        count += time >= from - rounding && time <= to + rounding;
     }
     return count;
 }

@@ -252,12 +252,13 @@ static void add_series_points(struct chart *chart, size_t group, const struct pl
 {
     bool counted = !strstr(series->unit, "/s") && strcmp(series->unit, "s") != 0;
     double last = 0;
+    size_t i = 0;
+    for (; i < series->points.count && series->points.items[i].time < plot->from; i++)
+        last = series->points.items[i].value;
     if (counted)
-        chart_add_point(chart, group, time_seconds(plot->from), 0);
-    for (size_t i = 0; i < series->points.count; i++) {
+        chart_add_point(chart, group, time_seconds(plot->from), last);
+    for (; i < series->points.count && series->points.items[i].time <= plot->to; i++) {
         const struct point *point = &series->points.items[i];
-        if (point->time < plot->from || point->time > plot->to)
-            continue;
         chart_add_point(chart, group, time_seconds(point->time), point->value);
         last = point->value;
     }
