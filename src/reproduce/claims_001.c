@@ -381,10 +381,12 @@ static struct measured measure_updated(const struct claim_case *c)
     return measured_value(sum.runs ? sum.sum / (double)sum.runs : NAN);
 }
 
+/* NaN if some networks lost nothing: the mean would be that of the others. */
 static double lost_at_rate(const struct claim_case *c, const char *rate, const void *context)
 {
+    struct evidence_summary lost = claim_summary(c, "lost", "rate=%s whole=yes", rate);
     (void)context;
-    return claim_mean(c, "lost", "rate=%s whole=yes", rate);
+    return lost.least > 0 ? lost.mean : NAN;
 }
 
 /* The exponent of a growth; not measured if the values do not follow a power law. */
