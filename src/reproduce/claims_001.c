@@ -3,6 +3,7 @@
 #include "reproduce/claims.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,16 +66,34 @@ static struct measured measure_saturated(const struct claim_case *c)
     return measured_value(largest);
 }
 
-/* Peak throughput of the first curve over that of the second. */
-static double peaks_of_network(const struct claim_case *c, const void *context)
+enum { SATURATED_PERCENT = 97 }; /* of the traffic sent, received at most */
+
+/* The peak throughput, if the highest load saturates the network; else NaN. */
+static double saturation(const struct claim_case *c, const char *curve)
+{
+    const char **rates;
+    size_t count = claim_values(c, "rate", &rates, curve);
+    bool saturated =
+        count > 0 && share_received(c, curve, rates[count - 1]) * 100 <= SATURATED_PERCENT;
+    mem_free(rates);
+    return saturated ? peak(c, curve) : NAN;
+}
+
+static double saturation_of_network(const struct claim_case *c, const void *context)
+{
+    return saturation(c, context);
+}
+
+/* That of the first curve over that of the second. */
+static double gain_of_network(const struct claim_case *c, const void *context)
 {
     const char *const *curves = context;
-    return peak(c, curves[0]) / peak(c, curves[1]);
+    return saturation(c, curves[0]) / saturation(c, curves[1]);
 }
 
 static struct measured measure_gain(const struct claim_case *c)
 {
-    struct evidence_summary gain = claim_over_networks(c, peaks_of_network, c->detail);
+    struct evidence_summary gain = claim_over_networks(c, gain_of_network, c->detail);
     gain.mean--;
     return measured_mean(gain);
 }
@@ -163,27 +182,22 @@ static struct measured measure_monotone(const struct claim_case *c)
 
 /* ---- Fig. 23 ---- */
 
-static double peak_of_network(const struct claim_case *c, const void *context)
-{
-    return peak(c, context);
-}
-
 static struct measured measure_throughput(const struct claim_case *c)
 {
-    struct evidence_summary peaks = claim_over_networks(c, peak_of_network, "vls=2");
+    struct evidence_summary peaks = claim_over_networks(c, saturation_of_network, "vls=2");
     return measured_explain(measured_mean(peaks), "%zu networks, %.2f to %.2f million",
                             peaks.networks, peaks.least * 1e-6, peaks.most * 1e-6);
 }
 
 static struct measured measure_lanes(const struct claim_case *c)
 {
-    struct evidence_summary ratio = claim_over_networks(c, peaks_of_network, lanes);
+    struct evidence_summary ratio = claim_over_networks(c, gain_of_network, lanes);
     return measured_explain(measured_mean(ratio), "%zu networks", ratio.networks);
 }
 
 static struct measured measure_every_network(const struct claim_case *c)
 {
-    struct evidence_summary ratio = claim_over_networks(c, peaks_of_network, lanes);
+    struct evidence_summary ratio = claim_over_networks(c, gain_of_network, lanes);
     return measured_range(ratio.least, ratio.most);
 }
 
@@ -223,15 +237,18 @@ static struct measured measure_greatest_delay(const struct claim_case *c)
 
 /* ---- Figs. 24 and 25 ---- */
 
-static double peak_of_buffer(const struct claim_case *c, const char *buffer, const void *context)
+static double saturation_of_buffer(const struct claim_case *c, const char *buffer,
+                                   const void *context)
 {
+    char curve[64];
     (void)context;
-    return claim_summary(c, "accepted", "network=clos buffer=%s", buffer).most;
+    snprintf(curve, sizeof curve, "network=clos buffer=%s", buffer);
+    return saturation(c, curve);
 }
 
 static struct measured measure_buffer_steps(const struct claim_case *c)
 {
-    struct claim_range range = claim_over_values(c, "buffer", peak_of_buffer, NULL);
+    struct claim_range range = claim_over_values(c, "buffer", saturation_of_buffer, NULL);
     return measured_range(range.least_step, range.most_step);
 }
 
@@ -240,8 +257,8 @@ static const char *const irregular_lanes[] = {"network=irregular vls=2", "networ
 
 static struct measured measure_buffers_and_lanes(const struct claim_case *c)
 {
-    double buffer_gain = claim_over_networks(c, peaks_of_network, clos_buffers).mean - 1;
-    double lane_gain = claim_over_networks(c, peaks_of_network, irregular_lanes).mean - 1;
+    double buffer_gain = claim_over_networks(c, gain_of_network, clos_buffers).mean - 1;
+    double lane_gain = claim_over_networks(c, gain_of_network, irregular_lanes).mean - 1;
     return measured_explain(measured_value(buffer_gain / lane_gain), "%.1f and %.1f %%",
                             buffer_gain * 100, lane_gain * 100);
 }
@@ -250,8 +267,8 @@ static struct measured measure_internal(const struct claim_case *c)
 {
     const char *const half[] = {internals[1], internals[0]};
     const char *const twice[] = {internals[2], internals[0]};
-    return measured_range(claim_over_networks(c, peaks_of_network, half).mean,
-                          claim_over_networks(c, peaks_of_network, twice).mean);
+    return measured_range(claim_over_networks(c, gain_of_network, half).mean,
+                          claim_over_networks(c, gain_of_network, twice).mean);
 }
 
 /* ---- Fig. 26 ---- */
