@@ -89,6 +89,11 @@ static void several_networks_have_a_confidence_interval(void **state)
     struct charts charts = draw(&over_figure, &evidence, NULL);
     assert_int_equal(charts.items[0].groups.items[0].points.count, 2); /* switch=1, switch=2 */
     charts_release(&charts);
+    add(&evidence, "size=9 switch=3 repetition=1", 1, 10);
+    add(&evidence, "size=9 switch=3 repetition=2", 1, 10);
+    charts = draw(&over_figure, &evidence, NULL);
+    assert_int_equal(charts.items[0].groups.items[0].points.count, 3); /* and switch=3 */
+    charts_release(&charts);
     evidence_release(&evidence);
 }
 
