@@ -318,6 +318,16 @@ void machines_done(struct setup *setup, const struct machine_order *order,
     record_order(setup, order, result);
 }
 
+/* A step of an order of a named machine, for the timeline. */
+static void record_step(struct setup *setup, const struct machine *machine, const char *step,
+                        uint32_t port)
+{
+    if (machine->named && machine->vm != TOPOLOGY_NONE && port != TOPOLOGY_NONE)
+        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), machine->name,
+                             "%s %s", step,
+                             node_label(&setup->topology, setup->topology.ports.items[port].node));
+}
+
 /* Moves the machine as soon as its function at the target is up, before all switches route to it.
  */
 static void resume_machine(struct setup *setup, struct machine_order *order)
@@ -330,6 +340,7 @@ static void resume_machine(struct setup *setup, struct machine_order *order)
         fabric_port_guid(setup->fabric, port, 0) != machine->guid)
         return;
     move_vm(setup, machine, port);
+    record_step(setup, machine, "attached to", port);
     order->resumed = true;
 }
 
@@ -352,8 +363,10 @@ static bool advance_order(struct setup *setup, struct machine_order *order)
     if (result->began_ns && !order->begun) {
         order->begun = true;
         order->from = find_port(setup, order->manager, machine->guid);
-        if (order->verb != VSWITCH_CREATE)
+        if (order->verb != VSWITCH_CREATE) {
             move_vm(setup, machine, TOPOLOGY_NONE);
+            record_step(setup, machine, "detached from", order->from);
+        }
     }
     if (result->state == VSWITCH_PENDING) {
         resume_machine(setup, order);

@@ -60,6 +60,54 @@ static void functions_without_machines_have_no_lid_when_lids_are_dynamic(void **
     check_world(world, manager);
 }
 
+/* The attributes that a manager sets, in the order of SMPs. */
+struct order {
+    unsigned functions, tables, early; /* early: tables before the last function */
+};
+
+static void note_set(void *context, uint64_t now, unsigned manager,
+                     const struct sm_message *message)
+{
+    struct order *order = context;
+    (void)now, (void)manager;
+    if (wire_get(message->mad, MAD_METHOD) != METHOD_SET)
+        return;
+    uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
+    order->tables += attribute == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
+    order->functions += attribute == ATTRIBUTE_VIRTUAL_FUNCTION;
+    if (attribute == ATTRIBUTE_VIRTUAL_FUNCTION)
+        order->early = order->tables;
+}
+
+/* Steps a and b of section V-C of paper 004: one SMP to each hypervisor, then those to switches. */
+static void hypervisors_are_written_before_switches(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct world world;
+        struct order start = {0}, move = {0}, stop = {0};
+        world_open(&world, "today", "kary 4 2 vfs=3");
+        struct sm_config config = default_config();
+        config.dynamic_lids = dynamic;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        sim_set_listener(world.sim, &(struct sim_listener){.context = &start, .sent = note_set});
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+        sim_set_listener(world.sim, &(struct sim_listener){.context = &move, .sent = note_set});
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H15", VSWITCH_BALANCED);
+        sim_set_listener(world.sim, &(struct sim_listener){.context = &stop, .sent = note_set});
+        must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+        sim_set_listener(world.sim, &(struct sim_listener){0});
+        assert_int_equal(start.functions, 1);
+        assert_int_equal(move.functions, 2);
+        assert_int_equal(stop.functions, 1);
+        assert_int_equal(start.early + move.early + stop.early, 0);
+        assert_true(move.tables >= 1);
+        assert_int_equal(start.tables, dynamic ? world_switches(&world) : 0);
+        assert_int_equal(stop.tables, 0);
+        world_close(&world);
+    }
+}
+
 static void run_life_cycle(bool dynamic, enum vswitch_mode mode)
 {
     struct world world;
@@ -494,6 +542,7 @@ int main(void)
         WORLD_TEST(functions_have_lids_and_routes_from_the_start),
         WORLD_TEST(a_vswitch_shares_the_lid_of_its_physical_function),
         WORLD_TEST(functions_without_machines_have_no_lid_when_lids_are_dynamic),
+        cmocka_unit_test(hypervisors_are_written_before_switches),
         cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_prepopulated_lids),
         cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),
