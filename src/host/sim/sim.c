@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 #include "routing/check/verify.h"
-#include "routing/paper/paper_cost.h"
+#include "routing/paper/published.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -255,7 +255,7 @@ static void begin_job(struct sim *sim, struct instance *instance, struct sm_job 
     if (options->paper_compute) /* a new master that keeps the existing tables computes none */
         operations = job->adopt && !job->has_before
                          ? 0
-                         : paper_steps(&job->network, job->engine, &job->options);
+                         : published_steps(&job->network, job->engine, &job->options);
     uint64_t begin = before ? instance->jobs.items[before - 1].done.end : sim_now(sim);
     uint64_t price = options->compute_ps;
     pending_job.done.operations = operations;
@@ -331,10 +331,12 @@ static void deliver_packet(struct sim *sim, const struct fabric_delivery *delive
         mad_layer_deliver(sim->mads, sim_now(sim), delivery);
         return;
     }
+    bool is_managers = false;
     for (size_t i = 0; i < sim->instances.count; i++) {
         struct instance *instance = &sim->instances.items[i];
         if (!instance->sm || instance->port != delivery->port)
             continue;
+        is_managers = true;
         struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
         memcpy(message.mad, delivery->mad, MAD_BYTES);
         if (!is_blocked(sim, instance))
@@ -342,6 +344,8 @@ static void deliver_packet(struct sim *sim, const struct fabric_delivery *delive
         else if (instance->inbox.count < INBOX_LIMIT)
             vec_push(&instance->inbox, message);
     }
+    if (sim->mads && !is_managers && mad_is_response(delivery->mad)) /* to an SMP of a host */
+        mad_layer_deliver(sim->mads, sim_now(sim), delivery);
 }
 
 /* ---- time ---- */
