@@ -175,6 +175,7 @@ void link_try_training(struct fabric *fabric, uint32_t port);
 void link_trained(struct fabric *fabric, uint32_t port);
 void link_drop(struct fabric *fabric, uint32_t port, unsigned physical_state);
 void link_command(struct fabric *fabric, uint32_t port, unsigned physical_state);
+void link_follow_state(struct fabric *fabric, uint32_t port);
 /* Raises or drops the link inside a device, at this port of its virtual switch, as the LID of the
  * function requires. */
 void link_follow_function(struct fabric *fabric, uint32_t port);

@@ -272,6 +272,18 @@ void link_command(struct fabric *fabric, uint32_t index, unsigned state)
     link_try_training(fabric, index);
 }
 
+/* With port_follows: the other end of the link takes the state that a manager set at this one. */
+void link_follow_state(struct fabric *fabric, uint32_t index)
+{
+    uint32_t peer = fabric->ports[index].peer;
+    if (peer == NONE || !fabric->ports[peer].up)
+        return;
+    sma_follow_peer(&node_of(fabric, peer)->sma, fabric->ports[peer].number,
+                    sma_port_state(&node_of(fabric, index)->sma, fabric->ports[index].number));
+    if (fabric->data)
+        data_port_refresh(fabric, peer);
+}
+
 void link_follow_function(struct fabric *fabric, uint32_t index)
 {
     assert(fabric->ports[index].peer != NONE);

@@ -77,11 +77,17 @@ static bool accepts_keys(struct fabric *fabric, struct node *node, const struct 
     return false;
 }
 
+/* An agent answers a request at the latest after its response time, 4.096 us * 2^value. */
 static void start_agent(struct fabric *fabric, struct node *node)
 {
+    uint64_t longest = (4096 * TIME_NS) << node->options.agent.response_time, work = fabric->sma_ps;
+    if (wire_get(packet_at(fabric, node->requests.head)->mad, MAD_METHOD) == METHOD_SET)
+        work += fabric->options.sma_set_ps;
+    if (work > longest)
+        work = longest;
     node->agent_busy = true;
     uint64_t fault = node->agent_delay_ps == TIME_NEVER ? 0 : node->agent_delay_ps;
-    des_schedule(fabric->network, des_now(fabric->network) + fabric->sma_ps + fault,
+    des_schedule(fabric->network, des_now(fabric->network) + work + fault,
                  (struct event){EVENT_AGENT, (uint32_t)(node - fabric->nodes), node->life});
 }
 
@@ -421,6 +427,8 @@ void node_service_agent(struct fabric *fabric, uint32_t index)
             node_inject(fabric, port, number);
         } else if (output.kind == SMA_FUNCTION) {
             link_follow_function(fabric, port);
+        } else if (output.kind == SMA_PORT_STATE) {
+            link_follow_state(fabric, port);
         } else {
             des_schedule(fabric->network,
                          des_now(fabric->network) + LINK_COMMAND_DELAY_US * TIME_US,

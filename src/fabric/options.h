@@ -35,6 +35,7 @@ struct fabric_options {
     struct node_options node;
     struct cost smi;             /* one directed-route hop through a switch */
     struct cost sma;             /* one request in an agent */
+    uint64_t sma_set_ps;         /* added for a Set: the agent applies it */
     struct cost routing;         /* one LFT look-up */
     uint64_t vswitch_routing_ps; /* one LFT look-up in a virtual switch */
     struct cost manager;         /* one SMP in a simulated manager, in or out */

@@ -12,6 +12,7 @@ struct trap_source {
     uint64_t since; /* start of the window */
     uint32_t traps; /* received in the window */
     bool ignored;   /* a storm was logged */
+    bool swept;     /* a sweep has read SwitchInfo of this switch since it is present */
 };
 
 struct sweeps {
@@ -77,6 +78,8 @@ void change_sweep(struct sm *sm)
         sm->sweeps->light = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
+        if (!node->present)
+            vec_at(&sm->sweeps->sources, i)->swept = false;
         if (full && node->present)
             discovery_read_node(sm, i);
         if (full || !node->present || node->kind != SUBNET_SWITCH)
@@ -110,9 +113,18 @@ static void explore(struct sm *sm, uint32_t node)
 static void sweep_answered(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
+    struct trap_source *source = vec_at(&sm->sweeps->sources, node);
+    bool first = !source->swept && !sm->config.policy->reads_whole_nodes;
+    source->swept = true;
     discovery_learn_switch(sm, node, request->answer);
     if (!wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
+    /* The bit is set since the switch started: discovery did not read it. Only a port in another
+     * state than discovery found begins a change. */
+    if (first) {
+        discovery_refresh_switch(sm, node);
+        return;
+    }
     sm_begin_change(sm, "switch 0x%016llx reports a port change (sweep)",
                     (unsigned long long)node_at(sm, node)->guid);
     explore(sm, node);

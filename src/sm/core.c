@@ -23,6 +23,7 @@ void sm_config_init(struct sm_config *config)
         .subnet_prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .window = 256,
+        .linear_entries = 1024,
         .timeout_ns = 200 * NS_PER_MS,
         .retries = 3,
         .sweep_ns = 10 * NS_PER_S,

@@ -12,8 +12,13 @@ static void read_new_node(struct sm *sm, uint32_t node, uint32_t arrival)
     bool is_switch = known->kind == SUBNET_SWITCH;
     standby_copy_node_reading(sm, node);
     discovery_read_description(sm, node, subnet_end_port(&sm->subnet, arrival));
-    if (is_switch && sm->config.policy->reads_whole_nodes)
+    /* A random table has a default port, which is part of SwitchInfo. */
+    if (is_switch && (sm->config.policy->reads_whole_nodes || !sm->config.linear_entries))
         discovery_read_switch(sm, node);
+    if (is_switch && !sm->config.policy->reads_whole_nodes && sm->config.linear_entries) {
+        wire_set(known->switch_info, SWITCH_INFO_LINEAR_FDB_CAP, sm->config.linear_entries);
+        wire_set(known->switch_info, SWITCH_INFO_LINEAR_FDB_TOP, sm->config.linear_entries - 1u);
+    }
     if (is_switch)
         discovery_read_ports(sm, node);
     else
@@ -78,14 +83,9 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     }
     if (!present && known != MAP_NONE)
         sm_begin_change(sm, "node 0x%016llx is back", (unsigned long long)guid);
-    /* Its SwitchInfo is not read. PortStateChange reports what this discovery reads anyway. */
-    if (!present && known != MAP_NONE && !sm->config.policy->reads_whole_nodes &&
-        kind == SUBNET_SWITCH &&
-        wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_CAP))
-        discovery_refresh_switch(sm, node);
     if (!present || new_port)
         read_new_node(sm, node, arrival);
-    else if (new_link && sm_state(sm) == SM_MASTER)
+    else if (new_link && sm_state(sm) == SM_MASTER && sm->config.policy->reads_whole_nodes)
         discovery_read_node(sm, node); /* it may have been reset */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
         discovery_probe(sm, arrival); /* both ends must agree */
@@ -105,7 +105,7 @@ static bool is_to_be_probed(struct sm *sm, uint32_t port)
         return false;
     if (is_switch ? p->number == 0 : port != sm->subnet.own_port)
         return false;
-    bool led_here = port_at(sm, node->first_port)->via == p->peer;
+    bool led_here = port_at(sm, node->first_port)->via == p->peer && !sm->config.probe_back;
     return p->peer == SUBNET_NONE || (sm->config.policy->probes_every_port && !led_here);
 }
 

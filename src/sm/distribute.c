@@ -222,7 +222,7 @@ enum reconfigure_event distribute_write_all(struct sm *sm)
         memcpy(tables->wanted, routes_row(routes, at), length);
         tables->wanted_top = routes->top_lid;
     }
-    bool all = sm->config.policy->fixed_blocks && plan_current(sm)->mode == SM_STATIC;
+    bool all = sm->config.policy->whole_tables && plan_current(sm)->mode == SM_STATIC;
     for (uint32_t node = 0; all && node < sm->subnet.nodes.count; node++)
         discovery_forget_tables(sm, node); /* every block is written */
     return distribute_write_wanted(sm);

@@ -18,7 +18,9 @@ const struct sm_policy sm_policy_paper = {
     .limit = limit_to_papers,
     .alone = true,
     .sequential = true,
+    .no_window = true,
+    .fixed_timeouts = true,
     .probes_every_port = true,
     .ports_once = true,
-    .fixed_blocks = 16,
+    .whole_tables = true,
 };

@@ -13,10 +13,13 @@ struct sm_policy {
     void (*limit)(struct sm_config *config);
 
     /* Sequencing. */
-    bool alone;         /* there is no other manager: this one starts as master */
-    bool sequential;    /* sweeps and traps wait for the end of a change, routes for all LIDs */
-    bool chases_losses; /* time-outs and lost links are examined before discovery is complete */
-    bool short_drains;  /* a drain lasts as long as the longest affected path, not of all */
+    bool alone;          /* there is no other manager: this one starts as master */
+    bool sequential;     /* sweeps and traps wait for the end of a change, routes for all LIDs */
+    bool no_window;      /* an SMP is sent when it is due, however many are outstanding */
+    bool fixed_timeouts; /* the time-out is at least the response time of the agent, for each
+                            repetition the same; else it doubles with each repetition */
+    bool chases_losses;  /* time-outs and lost links are examined before discovery is complete */
+    bool short_drains;   /* a drain lasts as long as the longest affected path, not of all */
 
     /* What is read. */
     bool reads_whole_nodes; /* NodeDescription and SwitchInfo, not only NodeInfo and PortInfo */
@@ -26,8 +29,8 @@ struct sm_policy {
     bool services;          /* partitions, levels of service, multicast trees */
     bool ports_once;        /* an end port is written when it is first read, a switch port by static
                                distribution; else any port whose settings differ, at any time */
-    unsigned fixed_blocks;  /* number of table blocks, all of which are written each time, without
-                               SwitchInfo; 0: blocks that differ, up to the top LID */
+    bool whole_tables;      /* all blocks of a linear table are written each time; else blocks that
+                               differ, up to the top LID */
     bool keeps_old_entries; /* the order of updates includes entries of LIDs that are gone */
 };
 

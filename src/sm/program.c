@@ -299,8 +299,8 @@ void program_switch(struct sm *sm, uint32_t node)
         phase == PHASE_STOP || phase == PHASE_COMPUTE)
         return; /* traffic is not stopped yet, or the wanted tables are about to change */
     review_refusals(sm, node);
-    unsigned fixed = sm->config.policy->fixed_blocks;
-    if (!fixed)
+    bool whole = sm->config.policy->whole_tables;
+    if (!whole || random_table_is_used(n))
         program_switch_info(sm, node);
     if (switch_settings(sm, node)->writing_tables || !n->tables)
         return; /* program_block_done() continues; a vSwitch has no table to write */
@@ -308,7 +308,8 @@ void program_switch(struct sm *sm, uint32_t node)
         random_table_program(sm, node);
         return;
     }
-    unsigned last = fixed ? fixed - 1 : last_block(sm, node);
+    unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
+    unsigned last = whole && capacity ? (capacity - 1) / LFT_BLOCK : last_block(sm, node);
     for (unsigned block = 0; block <= last; block++)
         if (is_to_be_written(sm, node, block))
             write_block(sm, node, block);

@@ -134,7 +134,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
-    if (state == PORT_STATE_NO_CHANGE &&
+    if (state == PORT_STATE_NO_CHANGE && !sm->config.policy->ports_once &&
         port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
         return; /* the agent ignores them */
     assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);

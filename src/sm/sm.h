@@ -88,7 +88,11 @@ struct sm_config {
     enum sm_enforcement part_enforce;
     const struct qos *qos;          /* service levels; copied; NULL: none */
     const struct sm_policy *policy; /* policy.h */
-    bool dynamic_lids;              /* only virtual functions in use have LIDs */
+    uint16_t linear_entries; /* of every switch, for a policy that does not read SwitchInfo; 0:
+                                random tables */
+    bool probe_back;         /* for a policy that probes every port: also through the port of
+                                arrival */
+    bool dynamic_lids;       /* only virtual functions in use have LIDs */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 

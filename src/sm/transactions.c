@@ -207,7 +207,8 @@ static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
-    if (slot != SUBNET_NONE || t->in_flight.count >= t->window_256 / WINDOW_UNIT)
+    if (slot != SUBNET_NONE ||
+        (t->in_flight.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
@@ -215,10 +216,24 @@ static uint32_t next_slot(struct sm *sm)
     return slot;
 }
 
+/* The configured time-out, or the response time that the agent's PortInfo contains if this is
+ * longer: 4.096 us * 2^value. */
+static uint64_t fixed_timeout(const struct sm *sm, const struct request *request)
+{
+    enum { LONGEST = 20 };
+    if (request->target == SUBNET_NONE)
+        return sm->config.timeout_ns;
+    uint64_t value = wire_get(port_at(sm, request->target)->info, PORT_INFO_RESP_TIME_VALUE);
+    uint64_t response_ns = UINT64_C(4096) << (value < LONGEST ? value : LONGEST);
+    return response_ns > sm->config.timeout_ns ? response_ns : sm->config.timeout_ns;
+}
+
 static struct request_effort effort_of(const struct sm *sm, const struct request *request)
 {
+    bool fixed = sm->config.policy->fixed_timeouts;
     struct request_effort effort = {.retries = sm->config.retries,
-                                    .timeout_ns = sm->config.timeout_ns << request->tries};
+                                    .timeout_ns = fixed ? fixed_timeout(sm, request)
+                                                        : sm->config.timeout_ns << request->tries};
     if (request->kind->effort)
         request->kind->effort(sm, request, &effort);
     return effort;

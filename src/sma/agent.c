@@ -226,7 +226,8 @@ static bool next_link_command(struct sma *sma, struct sma_output *output)
         unsigned port = word * 32 + (unsigned)__builtin_ctz(sma->link_commands[word]);
         sma->link_commands[word] &= sma->link_commands[word] - 1;
         assert(port <= sma->port_count);
-        *output = (struct sma_output){.kind = SMA_LINK_COMMAND,
+        bool down = sma_port_state(sma, port) == PORT_STATE_DOWN;
+        *output = (struct sma_output){.kind = down ? SMA_LINK_COMMAND : SMA_PORT_STATE,
                                       .port = port,
                                       .physical_state = (unsigned)wire_get(
                                           sma->ports[port].info, PORT_INFO_PORT_PHYSICAL_STATE)};

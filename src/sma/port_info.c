@@ -254,7 +254,21 @@ static void apply_state(struct sma *sma, unsigned port, const uint8_t *data)
         command_link(sma, port);
     } else if (state != PORT_STATE_NO_CHANGE) {
         wire_set(info, PORT_INFO_PORT_STATE, state);
+        sma->ports[port].follows = false;
+        if (sma->options.port_follows)
+            command_link(sma, port);
     }
+}
+
+/* The papers' agents update the state of a port when its neighbour changes. */
+void sma_follow_peer(struct sma *sma, unsigned port, unsigned peer_state)
+{
+    assert(port && port <= sma->port_count);
+    bool closes = peer_state == PORT_STATE_INIT && sma_port_state(sma, port) == PORT_STATE_ACTIVE;
+    bool opens = peer_state == PORT_STATE_ACTIVE && sma->ports[port].follows;
+    if (closes || opens)
+        wire_set(sma->ports[port].info, PORT_INFO_PORT_STATE, peer_state);
+    sma->ports[port].follows = closes || (sma->ports[port].follows && !opens);
 }
 
 uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
@@ -328,7 +342,7 @@ void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state)
     wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 0);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, 0);
-    sma->ports[port].fdr10_active = false;
+    sma->ports[port].fdr10_active = sma->ports[port].follows = false;
     if (commanded)
         return;
     sma_count(sma, port, COUNTER_LINK_DOWNED, 1);

@@ -33,6 +33,7 @@ struct sma_options {
     uint8_t queue_life;
     bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
                        papers */
+    bool port_follows; /* a Set of Init or Active at one end of a link holds for both ends */
 };
 
 enum sma_counter {
@@ -71,6 +72,7 @@ struct sma_port {
     uint8_t vl_arbitration[4][64];
     uint8_t link_widths, link_speeds, link_speeds_ext; /* supported, as bit masks */
     bool fdr10, fdr10_active;
+    bool follows; /* closed with its peer, with which it becomes Active again (port_follows) */
     uint16_t *p_keys;
     uint64_t *guids;
     uint64_t lease_end; /* end of the M_Key lease; TIME_NEVER if none runs */
@@ -137,8 +139,9 @@ struct sma_output {
     enum {
         SMA_SEND_TRAP,
         SMA_LINK_COMMAND,
-        SMA_FUNCTION /* a manager changed the LIDs of the function at this port; its link must
-                        follow */
+        SMA_PORT_STATE, /* a manager set Init or Active: the peer calls sma_follow_peer() */
+        SMA_FUNCTION    /* a manager changed the LIDs of the function at this port; its link must
+                           follow */
     } kind;
     unsigned port;
     uint16_t dlid; /* of a trap */
@@ -154,6 +157,8 @@ bool sma_next_output(struct sma *sma, uint64_t now, struct sma_output *output);
 void sma_link_up(struct sma *sma, unsigned port, unsigned width, unsigned speed, unsigned speed_ext,
                  bool fdr10);
 void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state);
+/* With port_follows, a manager set the state of the port at the other end of the link. */
+void sma_follow_peer(struct sma *sma, unsigned port, unsigned peer_state);
 /* The same for either end of a link within a device: it becomes Active without a trap. */
 void sma_function_up(struct sma *sma, unsigned port, unsigned width, unsigned speed,
                      unsigned speed_ext, bool fdr10);

@@ -36,6 +36,13 @@ static bool holds_master(const struct setup *setup, const struct check_statement
                     node_label(&setup->topology, check->node), sm ? "not master" : "not running");
 }
 
+static uint64_t lid_of_node(const struct setup *setup, uint32_t index)
+{
+    unsigned number = setup->topology.nodes.items[index].kind == NODE_SWITCH ? 0 : 1;
+    uint32_t port = topology_port_index(&setup->topology, index, number);
+    return wire_get(fabric_port_info(setup->fabric, port), PORT_INFO_LID);
+}
+
 /* True if there is a deadlock or there was one; the complaint has part of the cycle. */
 static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
 {
@@ -93,6 +100,10 @@ bool check_evaluate(struct setup *setup, const struct check_statement *check,
     case CHECK_STATEMENT_IN_ORDER: return check_in_order(&view, complaint);
     case CHECK_STATEMENT_MASTER: return holds_master(setup, check, complaint);
     case CHECK_STATEMENT_TIME: return holds_time(setup, check, complaint);
+    case CHECK_STATEMENT_LID:
+        count = lid_of_node(setup, check->node);
+        complain(complaint, "%" PRIu64, count);
+        return check_statement_compare(check, count);
     case CHECK_STATEMENT_SMPS:
         count = change_log_sent(setup, check->method, check->attribute);
         complain(complaint, "%" PRIu64, count);

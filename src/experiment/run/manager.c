@@ -6,65 +6,48 @@
 
 /* Keys of weft-sm.conf(5) except those for ports and files of a real host. */
 const char *const manager_keys[] = {
-    "allow_cycles",
-    "drain",
-    "engine",
-    "full_sweep_every",
-    "hold",
-    "lid_route",
-    "lmc",
-    "rebalance",
-    "repair",
-    "m_key",
-    "m_key_lease",
-    "m_key_protect",
-    "mode",
-    "order",
-    "paper",
-    "part_enforce",
-    "partitions",
-    "poll",
-    "poll_retries",
-    "priority",
-    "retries",
-    "reversible",
-    "root",
-    "scope",
-    "seed_balance",
-    "sm_key",
-    "subnet_timeout",
-    "sweep",
-    "timeout",
-    "user_routes",
-    "vswitch_lids",
-    "window",
-    NULL,
+    "allow_cycles", "drain",        "engine",       "full_sweep_every",
+    "hold",         "lid_route",    "lmc",          "rebalance",
+    "repair",       "m_key",        "m_key_lease",  "m_key_protect",
+    "mode",         "order",        "paper",        "part_enforce",
+    "partitions",   "poll",         "poll_retries", "priority",
+    "probe_back",   "retries",      "reversible",   "root",
+    "scope",        "seed_balance", "sm_key",       "subnet_timeout",
+    "sweep",        "timeout",      "user_routes",  "vswitch_lids",
+    "window",       NULL,
 };
 enum { KEYS = sizeof manager_keys / sizeof manager_keys[0] - 1 };
 
-/* One SMP at a time, all tables recomputed, traffic stopped while tables are written; ten light
- * sweeps a second and no full ones (papers 000 and 001). */
+/* "Several": enough to discover 16 switches while each link loses a tenth of all SMPs. */
+enum { PAPER_RETRIES = 40 };
+
+/* The management mechanism of papers 000 and 001: tasks one after the other, everything from
+ * scratch, traffic stopped for new tables, ten light sweeps a second and no full ones. */
 void manager_preset(struct config *config, const char *preset)
 {
     if (strcmp(preset, "paper") != 0)
         return;
     config->sm.policy = &sm_policy_paper;
     config->sm.scope_full = true;
-    config->sm.window = 1;
+    config->sm.retries = PAPER_RETRIES;
     config->sm.mode = SM_STATIC;
     config->sm.engine = &engine_fera;
     config->sm.sweep_ns = 100 * NS_PER_MS;
     config->sm.full_every = 0;
 }
 
-/* The one key that only scenarios have. */
-static int set_paper(struct config *config, const struct word *value, struct cursor *cursor)
+/* `paper` and `probe_back`: the keys that only scenarios have. */
+static int set_paper(struct config *config, const struct word *key, const struct word *value,
+                     struct cursor *cursor)
 {
     static const char *const names[] = {"yes", "no"};
-    bool paper = strcmp(value->text, "yes") == 0;
-    config->sm.policy = paper ? &sm_policy_paper : &sm_policy_default;
-    if (!paper && strcmp(value->text, "no") != 0)
+    bool yes = strcmp(value->text, "yes") == 0;
+    if (!yes && strcmp(value->text, "no") != 0)
         return word_unknown(cursor, value, "answer", names, 2);
+    if (strcmp(key->text, "paper") == 0)
+        config->sm.policy = yes ? &sm_policy_paper : &sm_policy_default;
+    else
+        config->sm.probe_back = yes;
     return 0;
 }
 
@@ -73,8 +56,8 @@ int manager_set(struct config *config, const struct word *key, const struct word
 {
     struct err reason = {0};
     unsigned i = 0;
-    if (strcmp(key->text, "paper") == 0)
-        return set_paper(config, value, cursor);
+    if (strcmp(key->text, "paper") == 0 || strcmp(key->text, "probe_back") == 0)
+        return set_paper(config, key, value, cursor);
     while (i < KEYS && strcmp(manager_keys[i], key->text) != 0)
         i++;
     if (i == KEYS)

@@ -163,6 +163,7 @@ static int configure_manager(struct setup *setup, struct setup_instance *instanc
 {
     struct err reason = {0};
     manager_preset(&instance->config, preset);
+    instance->config.sm.linear_entries = setup->options.node.agent.linear_entries;
     int status = set_managers(setup, instance, true);
     for (size_t i = 1; i + 1 < statement->word_count && status == 0; i += 2)
         status = manager_set(&instance->config, &statement->words[i], &statement->words[i + 1],

@@ -20,6 +20,7 @@ static const struct {
     {"one-master", CHECK_STATEMENT_FABRIC, CHECK_ONE_MASTER},
     {"in-order", CHECK_STATEMENT_IN_ORDER, 0},
     {"master", CHECK_STATEMENT_MASTER, 0},
+    {"lid", CHECK_STATEMENT_LID, 0},
     {"smps", CHECK_STATEMENT_SMPS, 0},
     {"time-to-settle", CHECK_STATEMENT_TIME, 0},
     {"event", CHECK_STATEMENT_EVENT, 0},
@@ -140,8 +141,12 @@ static void read_details(struct check_statement *check, struct cursor *cursor)
     unsigned group;
     switch (check->kind) {
     case CHECK_STATEMENT_MASTER: cursor_take(cursor, "a node", &check->node_word); break;
+    case CHECK_STATEMENT_LID:
     case CHECK_STATEMENT_SMPS:
-        read_what(check, cursor);
+        if (check->kind == CHECK_STATEMENT_LID)
+            cursor_take(cursor, "a node", &check->node_word);
+        else
+            read_what(check, cursor);
         read_comparison(check, cursor);
         cursor_take_number(cursor, "a number", 0, UINT64_MAX, &check->value);
         break;

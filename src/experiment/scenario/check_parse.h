@@ -21,6 +21,7 @@ enum check_statement_kind {
     CHECK_STATEMENT_FABRIC,   /* one of checks.h */
     CHECK_STATEMENT_IN_ORDER, /* all of them */
     CHECK_STATEMENT_MASTER,   /* the manager at `node` is the only master */
+    CHECK_STATEMENT_LID,      /* the LID of the first end port of `node` */
     CHECK_STATEMENT_SMPS,     /* the number of SMPs that managers sent during the last run */
     CHECK_STATEMENT_TIME,  /* the time from the last action to the end of the change that it caused
                             */

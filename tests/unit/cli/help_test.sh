@@ -68,7 +68,7 @@ mapfile -t words < <(commands | sed 's/.*/.RB ( weft-& (1))/')
 claim 'weft(1) has every command' names_all "${words[@]}" < <(part weft.1 '.SH COMMANDS' .SH)
 mapfile -t words < <(pages)
 claim 'weft(1) refers to every page' names_all "${words[@]}" < <(part weft.1 '.SH SEE ALSO' .SH)
-mapfile -t words < <(sm_keys | grep -vx paper | sed 's/.*/.BR & /') # the page describes paper elsewhere
+mapfile -t words < <(sm_keys | grep -vx -e paper -e probe_back | sed 's/.*/.BR & /') # the page describes these elsewhere
 [ "${#words[@]}" -ge 20 ] || { echo 'not ok - keys of sm' && exit 1; }
 claim 'weft-scenario(5) has every key of sm' names_all "${words[@]}" < <(part weft-scenario.5 '.BI sm ' .SH)
 claim 'weft ctl --help has every vm command' help_names ctl \

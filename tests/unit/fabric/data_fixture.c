@@ -15,6 +15,8 @@ void net_init(struct net *net)
     memset(net, 0, sizeof *net);
     topology_init(&net->topology);
     assert_int_equal(fabric_options_preset(&net->options, "paper", NULL), 0);
+    net->options.node.agent.port_follows = false; /* tests close one end of a link */
+    net->options.sma_set_ps = 0;
     net->lost_at = net->multicast_for = TOPOLOGY_NONE;
 }
 

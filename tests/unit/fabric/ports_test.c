@@ -124,6 +124,33 @@ static void a_port_in_init_drops_data_packets(void **state)
     world_end(&trio.world);
 }
 
+/* The papers close every port of the subnet with Sets to switches alone. */
+static void a_port_is_closed_and_opened_with_its_peer(void **state)
+{
+    (void)state;
+    struct trio trio;
+    trio_build(&trio);
+    trio.world.options.node.agent.port_init = trio.world.options.node.agent.port_follows = true;
+    world_begin(&trio.world, 1);
+    world_bring_up(&trio.world, world_port(&trio.world, trio.manager, 1));
+    assert_int_equal(world_state(&trio.world, trio.target, 1), PORT_STATE_ACTIVE);
+    set_state(&trio, trio.middle, 2, PORT_STATE_INIT);
+    assert_int_equal(world_state(&trio.world, trio.target, 1), PORT_STATE_INIT);
+    assert_true(smp_answers(&trio));
+    assert_false(gmp_answers(&trio));
+    set_state(&trio, trio.middle, 2, PORT_STATE_ACTIVE);
+    assert_int_equal(world_state(&trio.world, trio.target, 1), PORT_STATE_ACTIVE);
+    assert_true(gmp_answers(&trio));
+
+    /* A port that its own manager closed stays closed. */
+    set_state(&trio, trio.target, 1, PORT_STATE_INIT);
+    set_state(&trio, trio.target, 1, PORT_STATE_INIT);
+    set_state(&trio, trio.middle, 2, PORT_STATE_INIT);
+    set_state(&trio, trio.middle, 2, PORT_STATE_ACTIVE);
+    assert_int_equal(world_state(&trio.world, trio.target, 1), PORT_STATE_INIT);
+    world_end(&trio.world);
+}
+
 static void the_response_to_set_down_leaves_before_the_link_goes_down(void **state)
 {
     (void)state;
@@ -387,6 +414,7 @@ int main(void)
         cmocka_unit_test(smps_pass_in_init_and_others_only_when_active),
         cmocka_unit_test(an_armed_port_becomes_active_with_the_first_data_packet),
         cmocka_unit_test(a_port_in_init_drops_data_packets),
+        cmocka_unit_test(a_port_is_closed_and_opened_with_its_peer),
         cmocka_unit_test(the_response_to_set_down_leaves_before_the_link_goes_down),
         cmocka_unit_test(a_disabled_port_stays_down_until_it_is_set_to_polling),
         cmocka_unit_test(the_last_of_several_commands_wins),
