@@ -27,7 +27,11 @@ static const char help[] =
     "  --out DIR          for stores, plots and index.html (default: reproduce-out)\n"
     "  -j, --jobs N       number of parallel runs (default: one for each processor)\n"
     "  --retry            repeat runs that failed earlier\n"
+    "  --seed N           seed of networks and traffic (default: 1); each seed has its\n"
+    "                     own stores\n"
     "  --list             list the experiments; run none\n"
+    "  --claims           list the claims: the printed value, its place in the paper\n"
+    "                     and the tolerance; run none\n"
     "  --experiments DIR  directory of the experiments (default: ./experiments, else\n"
     "                     the one next to the program, else the installed one)\n"
     "  --json             print one JSON object instead of text\n"
@@ -37,6 +41,7 @@ static const char help[] =
     "\n"
     "examples:\n"
     "  weft reproduce --quick\n"
+    "  weft reproduce --claims 001-fig26\n"
     "  weft reproduce 001-fig26 --out tasks && xdg-open tasks/index.html\n"
     "  weft reproduce 000 002 -j 8\n";
 
@@ -44,8 +49,8 @@ enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130, TITLE_BYTES = 256 };
 
 struct reproduce_arguments {
     const char *experiments, *out;
-    uint64_t jobs;
-    bool quick, retry, list_experiments, json;
+    uint64_t jobs, seed;
+    bool quick, retry, list_experiments, list_claims, json;
     char path[4096]; /* of the experiments, if not given */
 };
 
@@ -78,11 +83,14 @@ static int parse_reproduce_arguments(struct reproduce_arguments *arguments, int 
         {.name = "out", .value = &arguments->out},
         {.name = "jobs", .letter = 'j', .number = &arguments->jobs, .low = 1, .high = MOST_JOBS},
         {.name = "retry", .flag = &arguments->retry},
+        {.name = "seed", .number = &arguments->seed, .low = 1, .high = UINT32_MAX},
+        {.name = "claims", .flag = &arguments->list_claims},
         {.name = "list", .flag = &arguments->list_experiments},
         {.name = "json", .flag = &arguments->json},
         {.name = "experiments", .value = &arguments->experiments},
         {0}};
     arguments->jobs = count_processors();
+    arguments->seed = 1;
     argc = command_options("reproduce", argc, argv, specs);
     if (argc < 0)
         return -1;
@@ -93,22 +101,15 @@ static int parse_reproduce_arguments(struct reproduce_arguments *arguments, int 
     return argc;
 }
 
-/* ---- the list ---- */
+/* ---- the lists ---- */
 
-static int list_experiments(const struct reproduce_arguments *arguments, const char *const *names,
-                            size_t count, struct err *err)
+static void put_experiments(const struct recipes *recipes, const bool *chosen, bool json,
+                            struct text *out)
 {
-    struct recipes recipes = {0};
-    struct text out = {0};
-    int status = recipes_read(&recipes, arguments->experiments, err);
-    if (status)
-        return status;
-    bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
-    status = reproduce_choose(&recipes, names, count, chosen, err);
-    struct record record = record_to(&out, arguments->json, true);
+    struct record record = record_to(out, json, true);
     record_begin_list(&record, NULL);
-    for (size_t i = 0; status == 0 && i < recipes.count; i++) {
-        const struct recipe *recipe = &recipes.items[i];
+    for (size_t i = 0; i < recipes->count; i++) {
+        const struct recipe *recipe = &recipes->items[i];
         if (!chosen[i])
             continue;
         record_begin(&record, NULL);
@@ -118,9 +119,26 @@ static int list_experiments(const struct reproduce_arguments *arguments, const c
         record_end(&record);
     }
     record_end_list(&record);
+    if (json)
+        text_putc(out, '\n');
+}
+
+/* Experiments, or with --claims their claims. */
+static int print_list(const struct reproduce_arguments *arguments, const char *const *names,
+                      size_t count, struct err *err)
+{
+    struct recipes recipes = {0};
+    struct text out = {0};
+    int status = reproduce_read_recipes(&recipes, arguments->experiments, err);
+    if (status)
+        return status;
+    bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
+    status = reproduce_choose(&recipes, names, count, chosen, err);
     if (status == 0) {
-        if (arguments->json)
-            text_putc(&out, '\n');
+        if (arguments->list_claims)
+            claims_write_list(&recipes, chosen, arguments->json, &out);
+        else
+            put_experiments(&recipes, chosen, arguments->json, &out);
         command_print("reproduce", &out);
     }
     text_release(&out);
@@ -202,6 +220,7 @@ static int run_experiments(const struct reproduce_arguments *arguments, const ch
                                         .name_count = count,
                                         .quick = arguments->quick,
                                         .retry = arguments->retry,
+                                        .seed = arguments->seed,
                                         .jobs = (unsigned)arguments->jobs,
                                         .begin = begin_sweep,
                                         .progress = show_sweep_progress,
@@ -225,8 +244,9 @@ static int run_reproduce(int argc, char **argv)
         return EXIT_USAGE;
     const char *const *names = (const char *const *)argv + 1;
     size_t count = (size_t)argc - 1;
-    int status = arguments.list_experiments ? list_experiments(&arguments, names, count, &err)
-                                            : run_experiments(&arguments, names, count, &err);
+    int status = arguments.list_experiments || arguments.list_claims
+                     ? print_list(&arguments, names, count, &err)
+                     : run_experiments(&arguments, names, count, &err);
     fflush(stdout);
     return status < 0 ? command_error("reproduce", &err) : status;
 }

@@ -1,129 +1,176 @@
 #include "reproduce/claims.h"
 
+#include "base/text.h"
+
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const outcome_names[] = {"unknown", "holds", "differs"};
 const char *const claim_preset_names[CLAIM_PRESETS] = {"paper", "today"};
 
-const struct claim *claim_at(size_t index)
+/* ---- measures and claims ---- */
+
+const struct measure *measure_at(size_t index)
 {
-    static const struct claim *const papers[] = {claims_000, claims_001, claims_002, claims_004};
+    static const struct measure *const papers[] = {measures_000, measures_001, measures_002,
+                                                   measures_004};
     for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++)
-        for (const struct claim *claim = papers[i]; claim->name; claim++)
+        for (const struct measure *measure = papers[i]; measure->name; measure++)
             if (index-- == 0)
-                return claim;
+                return measure;
     return NULL;
+}
+
+static const struct measure *measure_of(const struct claim *claim)
+{
+    const struct measure *measure;
+    for (size_t i = 0; (measure = measure_at(i)); i++)
+        if (strcmp(measure->experiment, claim->experiment) == 0 &&
+            strcmp(measure->name, claim->name) == 0)
+            return measure;
+    return NULL;
+}
+
+static int check_claims_of(const struct recipe *recipe, struct err *err)
+{
+    const struct measure *measure;
+    for (size_t i = 0; i < recipe->claims.count; i++)
+        if (!measure_of(&recipe->claims.items[i]))
+            return err_at(err, EINVAL, recipe->claims.items[i].file, recipe->claims.items[i].line,
+                          "no function measures the claim '%.80s'", recipe->claims.items[i].name);
+    for (size_t i = 0; (measure = measure_at(i)); i++) {
+        bool stated = strcmp(measure->experiment, recipe->name) != 0;
+        for (size_t c = 0; c < recipe->claims.count && !stated; c++)
+            stated = strcmp(recipe->claims.items[c].name, measure->name) == 0;
+        if (!stated)
+            return err_at(err, EINVAL, recipe->folder, 0,
+                          "figure: no 'claim %s', which a function measures", measure->name);
+    }
+    return 0;
+}
+
+int claims_check(const struct recipes *recipes, struct err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < recipes->count && status == 0; i++)
+        status = check_claims_of(&recipes->items[i], err);
+    return status;
+}
+
+/* ---- outcome and text ---- */
+
+/* 0.006 is within "to 6 ms", whatever the rounding of the division. */
+static const double slack = 1e-9;
+
+/* "12,345", "4.92", "0.05": that many significant digits, without decimals from 1,000 up. */
+static const char *number_text(double value, unsigned digits, char buffer[QUANTITY_BYTES])
+{
+    int decimals = 0;
+    if (value != 0 && fabs(value) < 999.5)
+        decimals = (int)fmin(fmax(digits - 1 - floor(log10(fabs(value))), 0), 12);
+    else if (fabs(value) < 1e6 && digits > 6)
+        decimals = (int)digits - 6;
+    quantity_number(value, (unsigned)decimals, buffer);
+    size_t length = strlen(buffer);
+    if (strchr(buffer, '.')) {
+        while (buffer[length - 1] == '0')
+            length--;
+        length -= buffer[length - 1] == '.';
+        buffer[length] = 0;
+    }
+    return buffer;
+}
+
+enum { DIGITS = 3, BOUND_DIGITS = 9 };
+
+/* Three digits, or as many as it takes to tell the value from a bound: 1.0004 is "more than 1". */
+static const char *value_text(const struct claim *claim, double value, char buffer[QUANTITY_BYTES])
+{
+    const double bounds[] = {claim->low.value, claim->high.value};
+    unsigned digits = DIGITS;
+    for (unsigned i = 0; i < 2; i++) {
+        char bound[QUANTITY_BYTES];
+        if (isnan(bounds[i]) || fabs(value - bounds[i]) <= slack * fabs(bounds[i]))
+            continue;
+        number_text(bounds[i], BOUND_DIGITS, bound);
+        while (digits < BOUND_DIGITS && strcmp(number_text(value, digits, buffer), bound) == 0)
+            digits++;
+    }
+    return number_text(value, digits, buffer);
+}
+
+static bool is_within(const struct claim *claim, double value)
+{
+    double shown = value / claim->unit->factor;
+    double low = claim->low.value, high = claim->high.value; /* NaN: no bound */
+    bool too_low = claim->low.excluded ? shown <= low : shown < low - slack * fabs(low);
+    bool too_high = claim->high.excluded ? shown >= high : shown > high + slack * fabs(high);
+    return !too_low && !too_high;
+}
+
+struct finding claim_judge(const struct claim *claim, const struct measured *measured)
+{
+    struct finding finding = {.measured = *measured, .shown = "not measured"};
+    char least[QUANTITY_BYTES], most[QUANTITY_BYTES], half[QUANTITY_BYTES];
+    double factor = claim->unit->factor;
+    if (isnan(measured->least) || isnan(measured->most))
+        return finding;
+    finding.outcome = is_within(claim, measured->least) && is_within(claim, measured->most)
+                          ? OUTCOME_HOLDS
+                          : OUTCOME_DIFFERS;
+    value_text(claim, measured->least / factor, least);
+    value_text(claim, measured->most / factor, most);
+    bool range = strcmp(least, most) != 0, mean = !range && isfinite(measured->half_width);
+    if (mean)
+        number_text(measured->half_width / factor, 2, half);
+    struct text shown = {0};
+    text_puts(&shown, least);
+    if (range || mean)
+        text_printf(&shown, "%s%s", range ? " to " : " ± ", range ? most : half);
+    if (claim->unit->name[0])
+        text_printf(&shown, " %s", claim->unit->name);
+    if (measured->text[0])
+        text_printf(&shown, " (%s)", measured->text);
+    snprintf(finding.shown, sizeof finding.shown, "%s", shown.data);
+    text_release(&shown);
+    return finding;
+}
+
+const char *claim_tolerance(const struct claim *claim, char buffer[TOLERANCE_BYTES])
+{
+    char low[QUANTITY_BYTES], high[QUANTITY_BYTES];
+    bool has_low = !isnan(claim->low.value), has_high = !isnan(claim->high.value);
+    const char *blank = claim->unit->name[0] ? " " : "", *unit = claim->unit->name;
+    number_text(claim->low.value, BOUND_DIGITS, low);
+    number_text(claim->high.value, BOUND_DIGITS, high);
+    if (has_low && has_high && claim->low.value == claim->high.value)
+        snprintf(buffer, TOLERANCE_BYTES, "exactly %s%s%s", low, blank, unit);
+    else if (has_low && has_high)
+        snprintf(buffer, TOLERANCE_BYTES, "%s %s %s %s%s%s",
+                 claim->low.excluded ? "more than" : "from", low,
+                 claim->high.excluded ? "to less than" : "to", high, blank, unit);
+    else if (has_low)
+        snprintf(buffer, TOLERANCE_BYTES, "%s %s%s%s",
+                 claim->low.excluded ? "more than" : "at least", low, blank, unit);
+    else
+        snprintf(buffer, TOLERANCE_BYTES, "%s %s%s%s",
+                 claim->high.excluded ? "less than" : "at most", high, blank, unit);
+    return buffer;
 }
 
 struct finding claim_evaluate(const struct claim *claim, const struct evidence *evidence,
                               enum claim_preset preset)
 {
     assert(preset < CLAIM_PRESETS);
-    struct finding finding = {.measured = "not measured"};
-    claim->measure(
-        &(struct claim_case){evidence, claim_preset_names[preset], claim->detail, &finding});
-    return finding;
-}
-
-enum { WHERE_BYTES = 256 };
-
-struct evidence_summary claim_summary(const struct claim_case *c, const char *figure,
-                                      const char *where, ...)
-{
-    char all[WHERE_BYTES];
-    int length = snprintf(all, sizeof all, "preset=%s ", c->preset);
-    va_list arguments;
-    va_start(arguments, where);
-    vsnprintf(all + length, sizeof all - (size_t)length, where, arguments);
-    va_end(arguments);
-    return evidence_summarize(c->evidence, all, figure);
-}
-
-size_t claim_values(const struct claim_case *c, const char *parameter, const char ***values,
-                    const char *where)
-{
-    char all[WHERE_BYTES];
-    snprintf(all, sizeof all, "preset=%s %s", c->preset, where);
-    return evidence_values(c->evidence, all, parameter, values);
-}
-
-struct claim_range claim_over_sizes(const struct claim_case *c,
-                                    double (*value_of)(const struct claim_case *c, const char *size,
-                                                       const void *context),
-                                    const void *context)
-{
-    struct claim_range range = {
-        .least = NAN, .most = NAN, .mean = NAN, .first = NAN, .last = NAN, .rising = true};
-    const char **sizes;
-    double sum = 0;
-    range.count = claim_values(c, "switches", &sizes, "");
-    for (size_t i = 0; i < range.count; i++) {
-        double value = value_of(c, sizes[i], context);
-        range.least = fmin(range.least, value); /* ignores NaN */
-        range.most = fmax(range.most, value);
-        range.first = i == 0 ? value : range.first;
-        range.rising &= i == 0 || value > range.last;
-        range.last = value;
-        range.above += value > 1.02;
-        sum += value;
-        range.mean = sum / (double)(i + 1);
-    }
-    mem_free(sizes);
-    return range;
-}
-
-double claim_figure_of_size(const struct claim_case *c, const char *size, const void *figure)
-{
-    return claim_mean(c, figure, "switches=%s", size);
-}
-
-struct ratio {
-    const char *figure, *over, *under;
-};
-
-static double ratio_of_size(const struct claim_case *c, const char *size, const void *context)
-{
-    const struct ratio *ratio = context;
-    double over = claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->over);
-    double under = claim_mean(c, ratio->figure, "switches=%s %s", size, ratio->under);
-    return over == 0 && under == 0 ? 1 : over / under;
-}
-
-struct claim_range claim_compare(const struct claim_case *c, const char *figure, const char *over,
-                                 const char *under)
-{
-    return claim_over_sizes(c, ratio_of_size, &(struct ratio){figure, over, under});
-}
-
-void claim_finds(const struct claim_case *c, bool holds, const char *format, ...)
-{
-    struct finding *finding = c->finding;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(finding->measured, sizeof finding->measured, format, arguments);
-    va_end(arguments);
-    finding->outcome = holds ? OUTCOME_HOLDS : OUTCOME_DIFFERS;
-    /* printf() writes NaN as "nan": a value was not measured. */
-    if (strstr(finding->measured, "nan"))
-        *finding = (struct finding){.measured = "not measured"};
-}
-
-bool claim_near(double measured, double value, double share)
-{
-    return fabs(measured - value) <= share * fabs(value);
-}
-
-void claim_measure_bounds(const struct claim_case *c)
-{
-    const struct claim_bounds *bounds = c->detail;
-    double value = claim_mean(c, bounds->figure, CLAIM_ALL);
-    bool holds = value > bounds->above && value < bounds->below;
-    if (bounds->is_time)
-        claim_finds(c, holds, "%.3g ms", value * 1e3);
-    else
-        claim_finds(c, holds, "%.0f", value);
+    const struct measure *measure = measure_of(claim);
+    struct measured measured = measured_value(NAN);
+    if (measure)
+        measured = measure->measure(&(struct claim_case){
+            .evidence = evidence, .preset = claim_preset_names[preset], .detail = measure->detail});
+    return claim_judge(claim, &measured);
 }

@@ -96,13 +96,13 @@ static void count_entries(struct match *match, const struct network *network,
 }
 
 static int compute_printed_tables(struct evidence *evidence, const struct recipe *recipe,
-                                  const char *engine, struct err *err)
+                                  const char *engine, uint64_t seed, struct err *err)
 {
     struct network network;
     struct routes routes;
     struct match match = {0};
     struct results found = {0};
-    int status = make_network(&network, "figure1", NULL, 0, 1, err);
+    int status = make_network(&network, "figure1", NULL, 0, seed, err);
     if (status)
         return status;
     status = compute_routes(&network, engine, &routes, err);
@@ -218,7 +218,7 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
 
 /* The networks of the removal experiments: same generator, parameters and seed. */
 static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
-                                   const char *engine, struct err *err)
+                                   const char *engine, uint64_t seed, struct err *err)
 {
     static const char *const sizes[][2] = {{"switches=8", "hosts=7"},
                                            {"switches=16", "hosts=14"},
@@ -229,7 +229,7 @@ static int compute_changed_entries(struct evidence *evidence, const struct recip
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == 0; i++) {
         struct network whole;
         struct routes before;
-        status = make_network(&whole, "irregular", sizes[i], 2, 1, err);
+        status = make_network(&whole, "irregular", sizes[i], 2, seed, err);
         if (status)
             break;
         status = compute_routes(&whole, engine, &before, err);
@@ -314,12 +314,12 @@ static void set_migration(struct results *results, const struct migration *migra
     results_set(results, "computed", 0, "paths");
 }
 
-static void count_moves(const struct network *network, const struct routes *routes,
+static void count_moves(const struct network *network, const struct routes *routes, uint64_t seed,
                         struct migration *migration)
 {
     struct rng rng;
     uint32_t count = (uint32_t)network->terminals.count;
-    rng_seed(&rng, 1, 0);
+    rng_seed(&rng, seed, 0);
     for (int i = 0; i < MIGRATIONS; i++) {
         uint32_t from = (uint32_t)rng_below(&rng, count), to = (uint32_t)rng_below(&rng, count - 1);
         count_move(network, routes, from, to + (to >= from), migration);
@@ -329,7 +329,7 @@ static void count_moves(const struct network *network, const struct routes *rout
 }
 
 static int compute_migration_blocks(struct evidence *evidence, const struct recipe *recipe,
-                                    const char *engine, struct err *err)
+                                    const char *engine, uint64_t seed, struct err *err)
 {
     static const char *const sizes[] = {"324", "648", "5832", "11664"};
     int status = 0;
@@ -339,13 +339,13 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         struct network network;
         struct routes routes;
         struct results found = {0};
-        status = make_network(&network, "fattree", &sizes[i], 1, 1, err);
+        status = make_network(&network, "fattree", &sizes[i], 1, seed, err);
         if (status)
             break;
         status = compute_routes(&network, engine, &routes, err);
         if (status == 0) {
             count_full(&network, &routes, &migration);
-            count_moves(&network, &routes, &migration);
+            count_moves(&network, &routes, seed, &migration);
             set_migration(&found, &migration);
             add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
             routes_release(&routes);
@@ -360,7 +360,7 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
 static const struct {
     const char *name, *engine;
     int (*compute)(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                   struct err *err);
+                   uint64_t seed, struct err *err);
 } computations[] = {
     {"printed-fera", "fera", compute_printed_tables},
     {"printed-pira", "pira", compute_printed_tables},
@@ -369,10 +369,10 @@ static const struct {
 };
 
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
-                     struct err *err)
+                     uint64_t seed, struct err *err)
 {
     for (size_t i = 0; i < sizeof computations / sizeof computations[0]; i++)
         if (strcmp(computations[i].name, name) == 0)
-            return computations[i].compute(evidence, recipe, computations[i].engine, err);
+            return computations[i].compute(evidence, recipe, computations[i].engine, seed, err);
     return err_at(err, EINVAL, recipe->folder, 0, "figure: there is no computation '%.80s'", name);
 }

@@ -1,9 +1,12 @@
 /* Draws plots: curves and bars over parameters or figures, and series over time.
  *
- * Observations with the same group and x become one point, their mean. If x is a parameter, x is
- * its value, so that a plot can average over other parameters; if x is a figure, the observations
- * must have the same parameters, and a point is hollow if most of its runs were saturated. Only
- * repetitions of the same run have error bars.
+ * Observations with the same group and x become one point: the mean of the networks' means, with
+ * its 95 % confidence interval as error bar. One network has no error bar. If x is a parameter, x
+ * is its value, so that a plot can average over other parameters; if x is a figure, the
+ * observations must have the same parameters, and a point is hollow if most of its runs were
+ * saturated.
+ *
+ * Values that the paper prints are stars.
  *
  * A plot over time shows the series of one run, one panel each, with the phases of the manager as
  * bands. */
@@ -15,13 +18,22 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* The observations of one network with the same group and x. */
+struct place {
+    const char *group, *key, *network;
+    double x, y; /* sums */
+    size_t count, saturated;
+};
 
 struct drawing {
     const struct recipe *recipe;
     const struct plot *plot;
     const struct evidence *evidence;
     const char *preset;
+    VEC(struct place) places;
     struct arena arena;
 };
 
@@ -65,27 +77,107 @@ static enum chart_style style_of(const struct plot *plot)
     }
 }
 
+/* The parameters of a run, without those that select the network. */
+static const char *name_run(struct drawing *drawing, const struct observation *observation)
+{
+    struct text point = {0};
+    struct result_parameter *kept =
+        arena_alloc(&drawing->arena, (observation->parameter_count + 1) * sizeof *kept);
+    size_t count = 0;
+    for (size_t i = 0; i < observation->parameter_count; i++)
+        if (strcmp(observation->parameters[i].name, "seed") != 0)
+            kept[count++] = observation->parameters[i];
+    result_point(kept, count, &point);
+    const char *name = arena_strdup(&drawing->arena, point.data ? point.data : "");
+    text_release(&point);
+    return name;
+}
+
+static struct place *find_place(struct drawing *drawing, const char *group, const char *key,
+                                const char *network)
+{
+    for (size_t i = 0; i < drawing->places.count; i++) {
+        struct place *place = &drawing->places.items[i];
+        if (strcmp(place->group, group) == 0 && strcmp(place->key, key) == 0 &&
+            strcmp(place->network, network) == 0)
+            return place;
+    }
+    vec_push(&drawing->places, ((struct place){.group = group, .key = key, .network = network}));
+    return &drawing->places.items[drawing->places.count - 1];
+}
+
 static void add_observation(struct drawing *drawing, const struct observation *observation,
-                            struct curves *curves)
+                            bool x_is_figure)
 {
     const struct plot *plot = drawing->plot;
-    struct text point = {0};
-    result_point(observation->parameters, observation->parameter_count, &point);
-    const char *run = arena_strdup(&drawing->arena, point.data);
-    text_release(&point);
+    const char *key =
+        x_is_figure ? name_run(drawing, observation) : observation_value(observation, plot->x);
     for (size_t i = 0; i < plot->y_count; i++) {
         double y = observation_figure(observation, plot->y[i]);
         if (isnan(y))
             continue;
-        curves_add(curves, group_name(drawing, observation, plot->y[i]),
-                   &(struct curve_value){
-                       .key = curves->x_is_figure ? run : observation_value(observation, plot->x),
-                       .run = run,
-                       .x = observation_figure(observation, plot->x),
-                       .y = y,
-                       .saturated = curves->x_is_figure && observation_is_saturated(observation)});
+        struct place *place = find_place(drawing, group_name(drawing, observation, plot->y[i]), key,
+                                         observation->network);
+        place->x += observation_figure(observation, plot->x);
+        place->y += y;
+        place->count++;
+        place->saturated += x_is_figure && observation_is_saturated(observation);
     }
 }
+
+static void add_means(const struct drawing *drawing, struct curves *curves)
+{
+    for (size_t i = 0; i < drawing->places.count; i++) {
+        const struct place *place = &drawing->places.items[i];
+        double count = (double)place->count;
+        curves_add(curves, place->group,
+                   &(struct curve_value){.key = place->key,
+                                         .run = "",
+                                         .x = place->x / count,
+                                         .y = place->y / count,
+                                         .saturated = 2 * place->saturated > place->count});
+    }
+}
+
+/* ---- printed values ---- */
+
+/* The position of a value of x; NaN if the chart has no such category. */
+static double find_x(const struct chart *chart, const char *x)
+{
+    for (size_t i = 0; i < chart->categories.count; i++)
+        if (strcmp(chart->categories.items[i], x) == 0)
+            return (double)i;
+    return chart->categories.count || !result_is_number(x) ? NAN : strtod(x, NULL);
+}
+
+/* The legend must tell a curve without a name from the paper's points. */
+static void name_curves(struct chart *chart)
+{
+    for (size_t i = 0; i < chart->groups.count; i++)
+        if (!chart->groups.items[i].name[0])
+            chart->groups.items[i].name = "weft";
+}
+
+static void add_printed_points(const struct drawing *drawing, struct chart *chart)
+{
+    for (size_t i = 0; i < drawing->recipe->points.count; i++) {
+        const struct printed_point *point = &drawing->recipe->points.items[i];
+        double x = find_x(chart, point->x);
+        if (strcmp(point->plot, drawing->plot->name) != 0 || isnan(x))
+            continue;
+        name_curves(chart);
+        size_t group = 0;
+        while (group < chart->groups.count &&
+               (chart->groups.items[group].shape != CHART_STAR ||
+                strcmp(chart->groups.items[group].name, point->text) != 0))
+            group++;
+        if (group == chart->groups.count)
+            chart_add_reference(chart, point->text);
+        chart_add_point(chart, group, x, point->y);
+    }
+}
+
+/* ---- charts ---- */
 
 /* The unit of a figure; "" for parameters. */
 static const char *unit_of(const struct drawing *drawing, const char *figure)
@@ -121,15 +213,19 @@ static void draw_over_x(struct drawing *drawing, struct charts *charts)
     chart_init(&chart, "");
     for (size_t i = 0; i < drawing->evidence->items.count; i++)
         if (belongs(drawing, &drawing->evidence->items.items[i]))
-            add_observation(drawing, &drawing->evidence->items.items[i], &curves);
+            add_observation(drawing, &drawing->evidence->items.items[i], curves.x_is_figure);
+    add_means(drawing, &curves);
     name_axes(drawing, &chart);
     bool any = curves.places.count > 0;
     curves_finish(&curves, kind == PLOT_BARS || kind == PLOT_STACKED ||
                                (!curves.x_is_figure && !curves_have_numbers(&curves)));
-    if (any)
+    if (any) {
+        add_printed_points(drawing, &chart);
         vec_push(charts, chart);
-    else
+    } else {
         chart_release(&chart);
+    }
+    vec_release(&drawing->places);
     arena_release(&drawing->arena);
 }
 
@@ -203,6 +299,8 @@ static void draw_over_time(struct drawing *drawing, struct charts *charts)
     }
 }
 
+enum { PICTURE_WIDTH = 600 }; /* two side by side on a page */
+
 void draw_plot(const struct recipe *recipe, const struct plot *plot,
                const struct evidence *evidence, const char *preset, struct charts *charts)
 {
@@ -212,6 +310,8 @@ void draw_plot(const struct recipe *recipe, const struct plot *plot,
         draw_over_time(&drawing, charts);
     else
         draw_over_x(&drawing, charts);
+    for (size_t i = 0; i < charts->count; i++)
+        charts->items[i].width = PICTURE_WIDTH;
 }
 
 void charts_release(struct charts *charts)

@@ -1,6 +1,8 @@
 #include "reproduce/evidence.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -21,12 +23,14 @@ static void copy_parameters(struct evidence *evidence, struct observation *obser
                                       arena_strdup(&evidence->arena, as->items[i].values[0])};
     observation->parameters = copy;
     observation->parameter_count = count;
+    observation->network = arena_printf(&evidence->arena, "%s#%" PRIu32,
+                                        observation_value(observation, "seed"), run->repetition);
 }
 
 static int read_run(struct evidence *evidence, struct result_store *store,
                     const struct result_run *run, const struct conditions *as, struct err *err)
 {
-    struct observation observation = {.repetition = run->repetition};
+    struct observation observation = {0};
     if (run->failed) {
         evidence->failed++;
         return 0;
@@ -93,9 +97,9 @@ void evidence_release(struct evidence *evidence)
 struct observation *evidence_add(struct evidence *evidence, const char *parameters)
 {
     struct conditions parsed = {0};
-    struct observation observation = {.repetition = 1};
+    struct observation observation = {0};
     conditions_parse(&parsed, parameters, &evidence->arena);
-    copy_parameters(evidence, &observation, &(struct result_run){0}, &parsed);
+    copy_parameters(evidence, &observation, &(struct result_run){.repetition = 1}, &parsed);
     conditions_release(&parsed);
     vec_push(&evidence->items, observation);
     return &evidence->items.items[evidence->items.count - 1];
@@ -129,31 +133,74 @@ static bool matches_conditions(const struct observation *observation,
     return conditions_fit(where, observation->parameters, observation->parameter_count, false);
 }
 
+/* The sum of the values of one network. */
+struct network_sum {
+    const char *network;
+    double sum;
+    size_t count;
+};
+struct network_sums {
+    VEC(struct network_sum);
+};
+
+static void add_to_network(struct network_sums *sums, const char *network, double value)
+{
+    size_t i = 0;
+    while (i < sums->count && strcmp(sums->items[i].network, network) != 0)
+        i++;
+    if (i == sums->count)
+        vec_push(sums, (struct network_sum){.network = network});
+    sums->items[i].sum += value;
+    sums->items[i].count++;
+}
+
+static struct quantity_mean mean_of_networks(const struct network_sums *sums)
+{
+    VEC(double) means = {0};
+    for (size_t i = 0; i < sums->count; i++)
+        vec_push(&means, sums->items[i].sum / (double)sums->items[i].count);
+    struct quantity_mean mean = quantity_mean(means.items, means.count);
+    vec_release(&means);
+    return mean;
+}
+
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
-                                           const char *figure)
+                                           const char *network, const char *figure)
 {
     struct evidence_summary summary = {.least = NAN, .most = NAN};
     struct conditions conditions = {0};
     struct arena arena = {0};
-    VEC(double) values = {0};
+    struct network_sums sums = {0};
     conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
-        double value = observation_figure(&evidence->items.items[i], figure);
-        if (isnan(value) || !matches_conditions(&evidence->items.items[i], &conditions))
+        const struct observation *observation = &evidence->items.items[i];
+        double value = observation_figure(observation, figure);
+        if (isnan(value) || !matches_conditions(observation, &conditions) ||
+            (network && strcmp(observation->network, network) != 0))
             continue;
-        vec_push(&values, value);
+        add_to_network(&sums, observation->network, value);
+        summary.count++;
         summary.sum += value;
         summary.least = fmin(summary.least, value); /* ignores NaN */
         summary.most = fmax(summary.most, value);
     }
-    struct quantity_mean mean = quantity_mean(values.items, values.count);
-    summary.count = values.count;
+    struct quantity_mean mean = mean_of_networks(&sums);
+    summary.networks = sums.count;
     summary.mean = mean.mean;
     summary.half_width = mean.half_width;
-    vec_release(&values);
+    vec_release(&sums);
     conditions_release(&conditions);
     arena_release(&arena);
     return summary;
+}
+
+size_t evidence_networks(const struct evidence *evidence, const char ***networks)
+{
+    VEC(const char *) found = {0};
+    for (size_t i = 0; i < evidence->items.count; i++)
+        vec_push(&found, evidence->items.items[i].network);
+    *networks = found.items;
+    return result_sort_values(found.items, found.count);
 }
 
 size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,

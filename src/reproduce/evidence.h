@@ -14,7 +14,9 @@
 struct observation {
     const struct result_parameter *parameters;
     size_t parameter_count;
-    uint32_t repetition;
+    /* Observations of the same network have the same text: the repetition, and the parameter `seed`
+     * if there is one. */
+    const char *network;
     struct results results;
 };
 
@@ -40,14 +42,18 @@ double observation_figure(const struct observation *observation, const char *fig
 /* Saturated or not steady: the latency depends on the length of the measurement. */
 bool observation_is_saturated(const struct observation *observation);
 
-/* Mean, confidence interval, extremes and sum of a figure over the matching observations
- * ("switches=8 change=removal") that have it; NaN if none has. */
+/* A figure over the matching observations ("switches=8 change=removal") that have it, of one
+ * network or (NULL) of all. The mean is the mean of the networks' means, and the half width is that
+ * of its 95 % confidence interval; NaN for fewer than two networks. Extremes and sum are those of
+ * observations. All are NaN if there are none. */
 struct evidence_summary {
-    size_t count;
+    size_t count, networks;
     double mean, half_width, least, most, sum;
 };
 struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
-                                           const char *figure);
+                                           const char *network, const char *figure);
+/* The different networks of the observations. The caller frees the array. */
+size_t evidence_networks(const struct evidence *evidence, const char ***networks);
 
 /* The different values of a parameter among the matching observations, sorted. The caller frees the
  * array. */
@@ -56,8 +62,8 @@ size_t evidence_values(const struct evidence *evidence, const char *where, const
 
 /* Adds the derived figures (derive.c). */
 void derive_figures(struct observation *observation);
-/* Adds the results of the computation of that name (computations.c). */
+/* Adds the results of the computation of that name (computations.c), on the networks of a seed. */
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
-                     struct err *err);
+                     uint64_t seed, struct err *err);
 
 #endif

@@ -5,30 +5,17 @@
 #include "base/line_reader.h"
 #include "reproduce/claims.h"
 
-#include <string.h>
-
 enum { FILE_LIMIT = 256 * 1024 };
 
-static const struct claim *find_claim(const char *text)
-{
-    const struct claim *claim;
-    const char *slash = strchr(text, '/');
-    size_t length = slash ? (size_t)(slash - text) : 0;
-    for (size_t i = 0; slash && (claim = claim_at(i)); i++)
-        if (strlen(claim->experiment) == length && strncmp(claim->experiment, text, length) == 0 &&
-            strcmp(claim->name, slash + 1) == 0)
-            return claim;
-    return NULL;
-}
-
-static int read_line(struct expectations *expectations, struct cursor *cursor)
+static int read_line(struct expectations *expectations, const struct recipes *recipes,
+                     struct cursor *cursor)
 {
     struct expectation expectation = {.quick = true, .full = true};
     struct word name, reason;
     unsigned preset, outcome;
     cursor_take(cursor, "a claim", &name);
-    const struct claim *claim = find_claim(name.text);
-    if (!claim)
+    expectation.claim = recipes_find_claim(recipes, name.text);
+    if (!expectation.claim)
         return word_error(cursor, &name, "there is no claim '%.80s'", name.text);
     cursor_take_choice(cursor, "preset", claim_preset_names, CLAIM_PRESETS, &preset);
     cursor_take_choice(cursor, "outcome", outcome_names, 3, &outcome);
@@ -37,8 +24,6 @@ static int read_line(struct expectations *expectations, struct cursor *cursor)
     else if (cursor_accept(cursor, "full"))
         expectation.quick = false;
     cursor_take(cursor, "a reason", &reason);
-    expectation.experiment = claim->experiment;
-    expectation.name = claim->name;
     expectation.preset = (enum claim_preset)preset;
     expectation.outcome = (enum outcome)outcome;
     expectation.reason = reason.text;
@@ -46,7 +31,8 @@ static int read_line(struct expectations *expectations, struct cursor *cursor)
     return cursor_take_end(cursor);
 }
 
-int expectations_read(struct expectations *expectations, const char *path, struct err *err)
+int expectations_read(struct expectations *expectations, const struct recipes *recipes,
+                      const char *path, struct err *err)
 {
     struct line_reader *reader = from_file(path, err);
     struct cursor cursor;
@@ -54,7 +40,7 @@ int expectations_read(struct expectations *expectations, const char *path, struc
     reader->limit = FILE_LIMIT;
     reader->arena = &expectations->arena;
     while (line_reader_next(reader, &cursor))
-        reader->status = read_line(expectations, &cursor);
+        reader->status = read_line(expectations, recipes, &cursor);
     if (reader->status)
         expectations_release(expectations);
     return reader->status;
@@ -72,8 +58,7 @@ const struct expectation *expectation_find(const struct expectations *expectatio
 {
     for (size_t i = 0; i < expectations->items.count; i++) {
         const struct expectation *expectation = &expectations->items.items[i];
-        if (strcmp(expectation->experiment, claim->experiment) == 0 &&
-            strcmp(expectation->name, claim->name) == 0 && expectation->preset == preset &&
+        if (expectation->claim == claim && expectation->preset == preset &&
             (quick ? expectation->quick : expectation->full))
             return expectation;
     }

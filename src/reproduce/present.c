@@ -2,6 +2,7 @@
 #include "reproduce/reproduce.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,8 +138,8 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
         for (size_t i = 0; i < experiment->verdicts.count; i++) {
             const struct verdict *verdict = &experiment->verdicts.items[i];
             put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
-                                                      verdict->findings[PRESET_PAPER].measured,
-                                                      verdict->findings[PRESET_TODAY].measured,
+                                                      verdict->findings[PRESET_PAPER].shown,
+                                                      verdict->findings[PRESET_TODAY].shown,
                                                       holds_text(verdict)});
             put_reasons(out, experiment, verdict);
         }
@@ -153,18 +154,82 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
                 reproduction->quick ? " (a quick look)" : "");
 }
 
+/* ---- one sentence for a figure ---- */
+
+static size_t count_outcomes(const struct experiment *experiment, enum claim_preset preset,
+                             enum outcome outcome)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < experiment->verdicts.count; i++)
+        count += experiment->verdicts.items[i].findings[preset].outcome == outcome;
+    return count;
+}
+
+static void put_exceptions(struct text *out, const struct experiment *experiment,
+                           enum claim_preset preset)
+{
+    const char *separator = "; not: ";
+    for (size_t i = 0; i < experiment->verdicts.count; i++) {
+        const struct verdict *verdict = &experiment->verdicts.items[i];
+        const char *reason = verdict_reason(verdict, preset);
+        if (verdict->findings[preset].outcome == OUTCOME_HOLDS)
+            continue;
+        text_printf(out, "%s%s (%s%s%s)", separator, verdict->claim->text,
+                    verdict->findings[preset].shown, reason ? ": " : "", reason ? reason : "");
+        separator = "; ";
+    }
+}
+
+void experiment_write_sentence(const struct experiment *experiment, struct text *out)
+{
+    size_t claims = experiment->verdicts.count;
+    enum claim_preset preset = PRESET_PAPER;
+    if (claims == 0)
+        return;
+    if (count_outcomes(experiment, PRESET_PAPER, OUTCOME_UNKNOWN) == claims)
+        preset = PRESET_TODAY; /* an experiment that the other preset cannot run */
+    size_t holds = count_outcomes(experiment, preset, OUTCOME_HOLDS);
+    if (holds == claims && claims == 1)
+        text_puts(out, "The claim holds");
+    else if (holds == claims)
+        text_printf(out, "All %zu claims hold", claims);
+    else
+        text_printf(out, "%zu of %zu claims hold", holds, claims);
+    text_printf(out, " with preset %s: a reader would %s", claim_preset_names[preset],
+                holds == claims ? "recognise the figure"
+                : holds == 0    ? "not recognise the figure"
+                                : "recognise the figure in part");
+    put_exceptions(out, experiment, preset);
+    text_putc(out, '.');
+}
+
 /* ---- JSON ---- */
+
+static void write_measured(struct json *json, const struct finding *finding, double factor)
+{
+    const struct measured *measured = &finding->measured;
+    json_string(json, "measured", finding->shown);
+    if (isfinite(measured->least) && isfinite(measured->most)) {
+        json_double(json, "least", measured->least / factor);
+        json_double(json, "most", measured->most / factor);
+    }
+    if (isfinite(measured->half_width))
+        json_double(json, "half_width", measured->half_width / factor);
+}
 
 static void write_verdict(struct json *json, const struct verdict *verdict)
 {
+    char tolerance[TOLERANCE_BYTES];
     json_begin_object(json, NULL);
     json_string(json, "name", verdict->claim->name);
     json_string(json, "claim", verdict->claim->text);
     json_string(json, "paper", verdict->claim->paper);
+    json_string(json, "place", verdict->claim->place);
+    json_string(json, "tolerance", claim_tolerance(verdict->claim, tolerance));
     for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
         const struct expectation *expected = verdict->expected[p];
         json_begin_object(json, p == PRESET_PAPER ? "preset_paper" : "preset_today");
-        json_string(json, "measured", verdict->findings[p].measured);
+        write_measured(json, &verdict->findings[p], verdict->claim->unit->factor);
         json_string(json, "outcome", outcome_names[verdict->findings[p].outcome]);
         json_string(json, "expected", outcome_names[expected ? expected->outcome : OUTCOME_HOLDS]);
         if (expected)
@@ -176,9 +241,13 @@ static void write_verdict(struct json *json, const struct verdict *verdict)
 
 static void write_experiment(struct json *json, const struct experiment *experiment)
 {
+    struct text sentence = {0};
     json_begin_object(json, NULL);
     json_string(json, "name", experiment->recipe->name);
     json_string(json, "title", experiment->recipe->title);
+    experiment_write_sentence(experiment, &sentence);
+    json_string(json, "summary", sentence.data ? sentence.data : "");
+    text_release(&sentence);
     json_unsigned(json, "observations", experiment->observations);
     json_unsigned(json, "failed", experiment->failed);
     json_unsigned(json, "checks_do_not_hold", experiment->broken);
@@ -200,6 +269,7 @@ void reproduction_write_json(const struct reproduction *reproduction, struct tex
     struct tally tally = reproduction_count(reproduction);
     json_begin_object(&json, NULL);
     json_bool(&json, "quick", reproduction->quick);
+    json_unsigned(&json, "seed", reproduction->seed);
     json_unsigned(&json, "runs", reproduction->runs);
     json_unsigned(&json, "there", reproduction->there);
     json_unsigned(&json, "failed", reproduction->failed);

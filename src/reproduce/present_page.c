@@ -1,27 +1,32 @@
-/* The page: claims of the papers and outcomes, then every figure with its description.
+/* The page: a section for each paper, with a part for each of its figures: the description, the
+ * plots, one sentence on whether a reader would recognise the figure, and the claims.
  *
  * The description is the README.md of the experiment: paragraphs without headings. */
 #include "base/line_reader.h"
 #include "experiment/report/page.h"
 #include "reproduce/reproduce.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static void put_claims(struct page *page, const struct experiment *experiment)
 {
-    static const char *const headings[] = {
-        "claim", "paper", "weft, preset paper", "", "weft, preset today", ""};
+    static const char *const headings[] = {"claim",        "place", "paper",        "tolerance",
+                                           "preset paper", "",      "preset today", ""};
+    char tolerance[TOLERANCE_BYTES];
     if (experiment->verdicts.count == 0)
         return;
-    page_begin_table(page, headings, 6);
+    page_begin_table(page, headings, 8);
     for (size_t i = 0; i < experiment->verdicts.count; i++) {
         const struct verdict *verdict = &experiment->verdicts.items[i];
         page_cell(page, "%s", verdict->claim->text);
+        page_cell(page, "%s", verdict->claim->place);
         page_cell(page, "%s", verdict->claim->paper);
+        page_cell(page, "%s", claim_tolerance(verdict->claim, tolerance));
         for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
             enum outcome outcome = verdict->findings[p].outcome;
-            page_cell(page, "%s", verdict->findings[p].measured);
+            page_cell(page, "%s", verdict->findings[p].shown);
             page_toned_cell(page,
                             !verdict_is_expected(verdict, (enum claim_preset)p) ? PAGE_BAD
                             : outcome == OUTCOME_HOLDS                          ? PAGE_GOOD
@@ -106,20 +111,50 @@ static void put_pictures(struct page *page, const struct experiment *experiment)
     }
 }
 
+static void put_sentence(struct page *page, const struct experiment *experiment)
+{
+    struct text sentence = {0};
+    experiment_write_sentence(experiment, &sentence);
+    if (sentence.length)
+        page_paragraph(page, "%s", sentence.data);
+    text_release(&sentence);
+}
+
 static void put_experiment(struct page *page, const struct experiment *experiment)
 {
     char heading[256];
     snprintf(heading, sizeof heading, "%s: %s", experiment->recipe->name,
              experiment->recipe->title);
-    page_section(page, heading);
+    page_part(page, heading);
     put_readme(page, experiment->recipe);
+    put_pictures(page, experiment);
+    put_sentence(page, experiment);
     put_claims(page, experiment);
     put_reasons(page, experiment);
-    put_pictures(page, experiment);
     if (experiment->failed || experiment->broken)
         page_note(page,
                   "Of this experiment's runs %zu failed, and %zu have checks that do not hold.",
                   experiment->failed, experiment->broken);
+}
+
+/* The experiments of one paper; NULL: those of none. */
+static void put_paper(struct page *page, const struct reproduction *reproduction,
+                      const struct paper *paper)
+{
+    bool headed = false;
+    for (size_t e = 0; e < reproduction->experiments.count; e++) {
+        const struct experiment *experiment = &reproduction->experiments.items[e];
+        if (papers_find(&reproduction->papers, experiment->recipe->name) != paper)
+            continue;
+        if (!headed) {
+            page_section(page, paper ? paper->title : "Other experiments");
+            if (paper)
+                page_paragraph(page, "%s. %s, %" PRIu64 ".", paper->authors, paper->venue,
+                               paper->year);
+        }
+        headed = true;
+        put_experiment(page, experiment);
+    }
 }
 
 static void put_summary(struct page *page, const struct reproduction *reproduction)
@@ -148,11 +183,16 @@ int reproduction_write_page(const struct reproduction *reproduction, const char 
                             struct err *err)
 {
     struct page page;
-    page_begin(&page, "The papers' figures, reproduced",
-               reproduction->quick ? "A quick look: fewer sizes, fewer points" : "");
+    char lead[128];
+    snprintf(lead, sizeof lead, "%sSeed %" PRIu64 " of the networks and of the traffic",
+             reproduction->quick ? "A quick look: fewer sizes, fewer points. " : "",
+             reproduction->seed);
+    page_begin(&page, "The papers' figures, reproduced", lead);
+    page.wide = true;
     put_summary(&page, reproduction);
-    for (size_t e = 0; e < reproduction->experiments.count; e++)
-        put_experiment(&page, &reproduction->experiments.items[e]);
+    for (size_t i = 0; i < reproduction->papers.items.count; i++)
+        put_paper(&page, reproduction, &reproduction->papers.items.items[i]);
+    put_paper(&page, reproduction, NULL);
     int status = page_write(&page, path, err);
     page_release(&page);
     return status;

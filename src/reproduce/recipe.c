@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,13 +141,130 @@ static void read_label(struct recipe *recipe, struct cursor *cursor)
     vec_push(&recipe->labels, ((struct recipe_label){name.text, text.text}));
 }
 
+/* ---- claims ---- */
+
+static const struct claim_unit units[] = {
+    {"", 1},          {"s", 1},        {"ms", 1e-3},    {"us", 1e-6},  {"%", 0.01},
+    {"bit/s", 1},     {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"times", 1},  {"packets", 1},
+    {"packets/s", 1}, {"SMPs", 1},     {"LIDs", 1},     {"blocks", 1}, {"entries", 1},
+    {"ports", 1},     {"switches", 1}, {"links", 1},    {"hosts", 1},  {"functions", 1},
+    {"requests", 1},  {"runs", 1},     {"a minute", 1},
+};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+/* A number of any sign, decimals allowed. */
+static void take_real(struct cursor *cursor, const char *what, double *value)
+{
+    struct word word;
+    char *end;
+    if (cursor_take(cursor, what, &word) != 0)
+        return;
+    *value = strtod(word.text, &end);
+    if (end == word.text || *end || !isfinite(*value))
+        word_error(cursor, &word, "'%.80s': expected %s", word.text, what);
+}
+
+static void read_claim_unit(struct claim *claim, struct cursor *cursor)
+{
+    const char *names[UNITS];
+    unsigned which;
+    for (unsigned i = 0; i < UNITS; i++)
+        names[i] = units[i].name;
+    if (cursor_take_choice(cursor, "unit", names + 1, UNITS - 1, &which) == 0)
+        claim->unit = &units[which + 1];
+}
+
+static void read_claim_bound(struct claim *claim, struct cursor *cursor, bool is_low, bool excluded)
+{
+    struct claim_bound *bound = is_low ? &claim->low : &claim->high;
+    if (!isnan(bound->value))
+        word_error(cursor, &cursor->words[cursor->at - 1], "a second %s bound",
+                   is_low ? "lower" : "upper");
+    take_real(cursor, "a number", &bound->value);
+    bound->excluded = excluded;
+}
+
+static void read_claim_parts(struct claim *claim, struct cursor *cursor)
+{
+    static const char *const parts[] = {"unit", "from", "above", "to", "below", "because"};
+    enum { UNIT, FROM, ABOVE, TO, BELOW, BECAUSE };
+    unsigned which = UNIT;
+    struct word word = {0};
+    while (which != BECAUSE &&
+           cursor_take_choice(cursor, "part of a claim", parts, BECAUSE + 1, &which) == 0)
+        if (which == UNIT)
+            read_claim_unit(claim, cursor);
+        else if (which != BECAUSE)
+            read_claim_bound(claim, cursor, which <= ABOVE, which == ABOVE || which == BELOW);
+    cursor_take(cursor, "the reason for the tolerance", &word);
+    claim->why = word.text;
+}
+
+static void read_claim(struct recipe *recipe, struct cursor *cursor)
+{
+    struct claim claim = {.experiment = recipe->name,
+                          .unit = &units[0],
+                          .low.value = NAN,
+                          .high.value = NAN,
+                          .file = cursor->file,
+                          .line = cursor->words[0].line};
+    struct word name, text, paper, place;
+    cursor_take(cursor, "the claim's name", &name);
+    cursor_take(cursor, "the claim", &text);
+    cursor_take_exact(cursor, "paper");
+    cursor_take(cursor, "the value as printed", &paper);
+    cursor_take_exact(cursor, "at");
+    cursor_take(cursor, "a place in the paper", &place);
+    read_claim_parts(&claim, cursor);
+    if (cursor->status)
+        return;
+    claim.name = name.text;
+    claim.text = text.text;
+    claim.paper = paper.text;
+    claim.place = place.text;
+    for (size_t i = 0; i < recipe->claims.count; i++)
+        if (strcmp(recipe->claims.items[i].name, claim.name) == 0)
+            word_error(cursor, &name, "a second claim '%.80s'", claim.name);
+    if (isnan(claim.low.value) && isnan(claim.high.value))
+        word_error(cursor, &cursor->words[0], "a claim needs a bound: from, above, to or below");
+    if (claim.low.value > claim.high.value ||
+        (claim.low.value == claim.high.value && (claim.low.excluded || claim.high.excluded)))
+        word_error(cursor, &cursor->words[0], "no value is within these bounds");
+    vec_push(&recipe->claims, claim);
+}
+
+static void read_point(struct recipe *recipe, struct cursor *cursor)
+{
+    struct word plot, x, text = {.text = "paper"};
+    struct printed_point point = {0};
+    cursor_take(cursor, "the plot's name", &plot);
+    cursor_take(cursor, "a value of x", &x);
+    take_real(cursor, "a value of y", &point.y);
+    if (!cursor_is_done(cursor))
+        cursor_take(cursor, "a name in the legend", &text);
+    if (cursor->status)
+        return;
+    point.plot = plot.text;
+    point.x = x.text;
+    point.text = text.text;
+    for (size_t i = 0; i < recipe->plots.count; i++)
+        if (strcmp(recipe->plots.items[i].name, point.plot) == 0) {
+            if (recipe->plots.items[i].kind == PLOT_TIME)
+                word_error(cursor, &plot, "a plot over time has no points");
+            vec_push(&recipe->points, point);
+            return;
+        }
+    word_error(cursor, &plot, "there is no plot '%.80s' above", point.plot);
+}
+
 /* ---- the file ---- */
 
 static int read_line(struct recipe *recipe, struct cursor *cursor)
 {
-    static const char *const names[] = {"title", "sweep", "compute", "plot", "label"};
+    static const char *const names[] = {"title", "sweep", "compute", "plot",
+                                        "label", "point", "claim"};
     static void (*const readers[])(struct recipe *, struct cursor *) = {
-        read_title, read_sweep, read_compute, read_plot, read_label};
+        read_title, read_sweep, read_compute, read_plot, read_label, read_point, read_claim};
     unsigned index;
     if (cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index) == 0)
         readers[index](recipe, cursor);
@@ -185,6 +303,8 @@ void recipe_release(struct recipe *recipe)
     vec_release(&recipe->computations);
     vec_release(&recipe->plots);
     vec_release(&recipe->labels);
+    vec_release(&recipe->points);
+    vec_release(&recipe->claims);
     arena_release(&recipe->arena);
 }
 
@@ -242,4 +362,19 @@ void recipes_release(struct recipes *recipes)
     for (size_t i = 0; i < recipes->count; i++)
         recipe_release(&recipes->items[i]);
     vec_release(recipes);
+}
+
+const struct claim *recipes_find_claim(const struct recipes *recipes, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t length = slash ? (size_t)(slash - name) : 0;
+    for (size_t i = 0; slash && i < recipes->count; i++) {
+        const struct recipe *recipe = &recipes->items[i];
+        if (strlen(recipe->name) != length || strncmp(recipe->name, name, length) != 0)
+            continue;
+        for (size_t c = 0; c < recipe->claims.count; c++)
+            if (strcmp(recipe->claims.items[c].name, slash + 1) == 0)
+                return &recipe->claims.items[c];
+    }
+    return NULL;
 }

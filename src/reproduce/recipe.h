@@ -8,8 +8,12 @@
  *   compute NAME
  *   plot   NAME KIND "TITLE" [x NAME] [y NAME ...] [by NAME] [where NAME=VALUE ...] [from T to T]
  *   label  NAME "WORDS"
+ *   point  PLOT X Y ["TEXT"]
+ *   claim  NAME "TEXT" paper "VALUE AS PRINTED" at "PLACE" [unit UNIT] [from N | above N]
+ *          [to N | below N] because "WHY THIS TOLERANCE"
  *
- * The claims about a figure are C functions (claims.h). */
+ * A claim states what the paper prints and which values count as the same. C functions measure the
+ * value (claims.h). */
 #ifndef WEFT_REPRODUCE_RECIPE_H
 #define WEFT_REPRODUCE_RECIPE_H
 
@@ -45,6 +49,37 @@ struct plot {
     uint64_t from, to; /* of PLOT_TIME, and of the x axis there */
 };
 
+/* A value that the paper prints, to be drawn in a plot. */
+struct printed_point {
+    const char *plot;
+    const char *x; /* a number, or the name of a category */
+    double y;
+    const char *text; /* in the legend; "paper" by default */
+};
+
+/* The unit of a claim's bounds and of its shown value. Figures are in seconds, shares and bits/s;
+ * `factor` is the value of one unit in those. */
+struct claim_unit {
+    const char *name; /* "": none */
+    double factor;
+};
+
+struct claim_bound {
+    double value; /* in the claim's unit; NaN: no bound */
+    bool excluded;
+};
+
+struct claim {
+    const char *experiment, *name; /* identified as EXPERIMENT/NAME */
+    const char *text, *paper;      /* the claim in one line, and the value as printed */
+    const char *place;             /* section or figure of the paper */
+    const char *why;               /* the reason for the tolerance */
+    const struct claim_unit *unit;
+    struct claim_bound low, high;
+    const char *file; /* of the statement */
+    unsigned line;
+};
+
 struct recipe_label {
     const char *name, *text;
 };
@@ -57,6 +92,8 @@ struct recipe {
     VEC(const char *) computations;
     VEC(struct plot) plots;
     VEC(struct recipe_label) labels;
+    VEC(struct printed_point) points;
+    VEC(struct claim) claims;
     struct arena arena;
 };
 
@@ -72,5 +109,7 @@ struct recipes {
 };
 int recipes_read(struct recipes *recipes, const char *path, struct err *err);
 void recipes_release(struct recipes *recipes);
+/* The claim EXPERIMENT/NAME of that name, or NULL. */
+const struct claim *recipes_find_claim(const struct recipes *recipes, const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <string.h>
 
 const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
@@ -46,7 +47,28 @@ int reproduce_choose(const struct recipes *recipes, const char *const *names, si
     return 0;
 }
 
+int reproduce_read_recipes(struct recipes *recipes, const char *path, struct err *err)
+{
+    int status = recipes_read(recipes, path, err);
+    if (status)
+        return status;
+    status = claims_check(recipes, err);
+    if (status)
+        recipes_release(recipes);
+    return status;
+}
+
 /* ---- runs ---- */
+
+/* Stores of different seeds are separate. */
+static const char *store_folder(const struct reproduce_options *options,
+                                struct reproduction *reproduction)
+{
+    if (options->seed == 1)
+        return arena_printf(&reproduction->arena, "%s/stores", options->out);
+    return arena_printf(&reproduction->arena, "%s/stores/seed-%" PRIu64, options->out,
+                        options->seed);
+}
 
 struct sweep_context {
     const struct reproduce_options *options;
@@ -128,12 +150,13 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
     int status = sweep_read(&sweep, from_file(which->path, err));
     if (status)
         return status;
+    sweep.seed += options->seed - 1;
     status = sweep_plan_make(&plan, &sweep, &(struct sweep_choice){0}, err);
     if (status == 0) {
         if (options->quick)
             keep_quick_runs(&plan, &sweep, &which->quick);
-        const char *store =
-            arena_printf(&reproduction->arena, "%s/stores/%s.db", options->out, which->store);
+        const char *store = arena_printf(&reproduction->arena, "%s/%s.db",
+                                         store_folder(options, reproduction), which->store);
         status = run_plan(options, reproduction, &sweep, &plan, store, err);
         sweep_plan_release(&plan);
     }
@@ -146,11 +169,9 @@ static int run_sweep(const struct reproduce_options *options, struct reproductio
 static void evaluate_claims(struct experiment *experiment, const struct evidence *evidence,
                             const struct expectations *expectations, bool quick)
 {
-    const struct claim *claim;
-    for (size_t i = 0; (claim = claim_at(i)); i++) {
+    for (size_t i = 0; i < experiment->recipe->claims.count; i++) {
+        const struct claim *claim = &experiment->recipe->claims.items[i];
         struct verdict verdict = {.claim = claim};
-        if (strcmp(claim->experiment, experiment->recipe->name) != 0)
-            continue;
         for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
             verdict.findings[p] = claim_evaluate(claim, evidence, (enum claim_preset)p);
             verdict.expected[p] =
@@ -189,12 +210,13 @@ static int evaluate_experiment(const struct reproduce_options *options,
 {
     struct experiment experiment = {.recipe = recipe};
     struct evidence evidence;
-    const char *stores = arena_printf(&reproduction->arena, "%s/stores", options->out);
-    int status = evidence_read(&evidence, recipe, stores, options->quick, err);
+    int status =
+        evidence_read(&evidence, recipe, store_folder(options, reproduction), options->quick, err);
     if (status)
         return status;
     for (size_t i = 0; i < recipe->computations.count && status == 0; i++)
-        status = compute_evidence(&evidence, recipe->computations.items[i], recipe, err);
+        status =
+            compute_evidence(&evidence, recipe->computations.items[i], recipe, options->seed, err);
     if (status == 0) {
         evaluate_claims(&experiment, &evidence, &reproduction->expectations, options->quick);
         draw_plots(&experiment, &evidence);
@@ -260,14 +282,20 @@ static int read_inputs(const struct reproduce_options *options, struct reproduct
                        struct err *err)
 {
     const char *expected = arena_printf(&reproduction->arena, "%s/expected", options->experiments);
-    int status = recipes_read(&reproduction->recipes, options->experiments, err);
+    const char *papers = arena_printf(&reproduction->arena, "%s/papers", options->experiments);
+    int status = reproduce_read_recipes(&reproduction->recipes, options->experiments, err);
     if (status == 0)
-        status = expectations_read(&reproduction->expectations, expected, err);
+        status = papers_read(&reproduction->papers, papers, err);
+    if (status == 0)
+        status =
+            expectations_read(&reproduction->expectations, &reproduction->recipes, expected, err);
     if (status == 0)
         status = run_folder_make(options->out, err);
     if (status == 0)
         status =
             run_folder_make(arena_printf(&reproduction->arena, "%s/stores", options->out), err);
+    if (status == 0)
+        status = run_folder_make(store_folder(options, reproduction), err);
     return status;
 }
 
@@ -293,7 +321,7 @@ static int run_all(const struct reproduce_options *options, struct reproduction 
 int reproduce(const struct reproduce_options *options, struct reproduction *reproduction,
               struct err *err)
 {
-    *reproduction = (struct reproduction){.quick = options->quick};
+    *reproduction = (struct reproduction){.quick = options->quick, .seed = options->seed};
     int status = read_inputs(options, reproduction, err);
     if (status)
         return status;
@@ -324,6 +352,7 @@ void reproduction_release(struct reproduction *reproduction)
     vec_release(&reproduction->experiments);
     vec_release(&reproduction->stores);
     recipes_release(&reproduction->recipes);
+    papers_release(&reproduction->papers);
     expectations_release(&reproduction->expectations);
     arena_release(&reproduction->arena);
 }

@@ -32,6 +32,23 @@ all_are_listed() {
 }
 claim "--list prints every experiment" all_are_listed
 
+all_claims_are_listed() {
+    local stated
+    stated=$(cat "$experiments"/*/figure | grep -c '^claim ')
+    reproduce --claims >claims.txt || return
+    [ "$(grep -c '^[0-9a-z].*/.*: ' claims.txt)" -eq "$stated" ] || { echo "not $stated claims"; return 1; }
+    grep -q 'holds: exactly 360 SMPs' claims.txt || return
+    reproduce --claims --json 001 >claims.json || return
+    python3 - <<'END'
+import json
+claims = json.load(open("claims.json"))
+assert all(c["experiment"].startswith("001-") for c in claims) and len(claims) > 10
+assert all(c["place"] and c["paper"] and c["because"] and c["tolerance"] for c in claims)
+END
+    [ ! -e reproduce-out ]
+}
+claim "--claims prints every claim with place, tolerance and reason, and runs nothing" all_claims_are_listed
+
 quick() { reproduce --quick --out quick >table.txt 2>errors.txt || { cat table.txt errors.txt; return 1; }; }
 claim "--quick gives the expected results for all figures" quick
 
@@ -44,6 +61,7 @@ page_is_well_formed() { python3 - <<'END'
 import xml.etree.ElementTree as tree
 page = open("quick/index.html", encoding="utf-8").read()
 tree.fromstring(page[page.index("<html"):])
+assert "Evaluation of a Subnet Management Mechanism" in page and "a reader would recognise the figure" in page
 assert "src=" not in page and "href=\"http" not in page, "the page loads another resource"
 END
 }
@@ -68,6 +86,31 @@ assert found["unexpected"] == 0 and found["claims"] > 50
 END
 }
 claim "a second call runs no simulation and gives the same results" second_call_runs_nothing
+
+seeds_do_not_mix() {
+    local run
+    for run in "one 1" "two 2" "three 1"; do
+        reproduce 000-fig06 000-fig08 --quick --out seeds --seed "${run#* }" --json >"${run% *}.json" || [ $? -eq 1 ] || return
+    done
+    python3 - <<'END'
+import json
+one, two, three = (json.load(open(name + ".json")) for name in ("one", "two", "three"))
+assert one["there"] == 0 and two["there"] == 0 and three["there"] == three["runs"] > 0
+values = lambda found: {c["name"]: c["preset_paper"]["most"] for e in found["experiments"] for c in e["claims"]}
+assert values(one) == values(three)
+for name in "saturation", "entries":  # simulated and computed
+    assert values(one)[name] != values(two)[name], name
+END
+}
+claim "another seed has other networks and its own stores" seeds_do_not_mix
+
+a_claim_without_a_measure_is_refused() {
+    cp -r "$experiments" wrong
+    echo 'claim new "x" paper "y" at "1" from 1 because "z"' >>wrong/001-fig22/figure
+    "$WEFT" reproduce --claims --experiments wrong 2>wrong.txt
+    [ $? -eq 2 ] && grep -q "001-fig22/figure:[0-9]*.*'new'" wrong.txt
+}
+claim "a claim that no function measures is an error with its line" a_claim_without_a_measure_is_refused
 
 a_changed_result_is_reported() {
     cp -r "$experiments" other

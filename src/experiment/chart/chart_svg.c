@@ -84,6 +84,11 @@ static double range_fraction(const struct chart_range *range, double value)
     return (value - range->low) / (range->high - range->low);
 }
 
+double svg_picture_width(const struct chart *first)
+{
+    return first->width > 0 ? first->width : SVG_WIDTH;
+}
+
 double frame_x(const struct frame *frame, double value)
 {
     return frame->left + range_fraction(&frame->x, value) * frame->width;
@@ -128,12 +133,13 @@ void svg_put_text(struct text *out, double x, double y, const char *anchor, cons
 void svg_put_marker(struct text *out, double x, double y, const struct chart_group *group,
                     bool hollow, const char *title)
 {
-    static const char *const shapes[CHART_SHAPES] = {
+    static const char *const shapes[CHART_SHAPES + 1] = {
         "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z", /* circle */
         "m-3.3 -3.3h6.6v6.6h-6.6z",                          /* square */
         "m0 -4.4l4.2 7.4h-8.4z",                             /* triangle */
         "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",               /* diamond */
         "m0 4.4l4.2 -7.4h-8.4z",                             /* inverted triangle */
+        "m0 -7l1.8 5.2l5.2 1.8l-5.2 1.8l-1.8 5.2l-1.8 -5.2l-5.2 -1.8l5.2 -1.8z", /* star */
     };
     text_printf(out, "<path class=\"%s k%u\" d=\"M%.1f %.1f%s\"", hollow ? "hollow" : "dot",
                 group->colour, x, y, shapes[group->shape]);
@@ -281,7 +287,7 @@ static void draw_marks(const struct frame *frames, size_t count, double flags, u
         if (!(mark->x >= frame->x.low && mark->x <= frame->x.high))
             continue;
         double x = frame_x(frame, mark->x), width = svg_text_width(mark->label) * 1.05 + 8;
-        bool flip = x + width > SVG_WIDTH - 4;
+        bool flip = x + width > svg_picture_width(frame->chart) - 4;
         double from = flip ? x - width : x;
         unsigned row = from >= end[0] ? 0 : 1;
         text_puts(frame->out, "<g><path class=\"mark\" d=\"");
@@ -364,14 +370,14 @@ static void draw_hover(const struct frame *frames, size_t count)
 
 struct key {
     struct text *out; /* NULL: only measure */
-    double x, y;
+    double x, y, width;
 };
 
 /* Advances to the position of the next entry. */
 static void key_advance(struct key *key, const char *text, double *x, double *y)
 {
     double width = svg_text_width(text) + 34;
-    if (key->x + width > SVG_WIDTH && key->x > MARGIN_LEFT) {
+    if (key->x + width > key->width && key->x > MARGIN_LEFT) {
         key->x = MARGIN_LEFT;
         key->y += SVG_LINE + 2;
     }
@@ -406,8 +412,9 @@ static void key_add_line(struct key *key, const struct chart_group *group)
     key_advance(key, group->name, &x, &y);
     if (!key->out)
         return;
-    text_printf(key->out, "<path class=\"line k%u\" d=\"M%.1f %.1fh14\"/>\n", group->colour, x - 1,
-                y - 4);
+    if (group->style != CHART_POINTS)
+        text_printf(key->out, "<path class=\"line k%u\" d=\"M%.1f %.1fh14\"/>\n", group->colour,
+                    x - 1, y - 4);
     if (group->style == CHART_LINES_POINTS || group->style == CHART_POINTS)
         svg_put_marker(key->out, x + 6, y - 4, group, false, NULL);
     svg_put_text(key->out, x + 18, y, "start", "key", group->name);
@@ -419,7 +426,8 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
 {
     static const struct chart_group neutral = {.colour = CHART_COLOURS - 2};
     struct chart_range x_range = chart_x_range(charts, count);
-    struct key key = {.out = out, .x = MARGIN_LEFT, .y = top + SVG_LINE};
+    struct key key = {
+        .out = out, .x = MARGIN_LEFT, .y = top + SVG_LINE, .width = svg_picture_width(&charts[0])};
     bool hollow = false;
     for (unsigned colour = 0; colour < CHART_BAND_COLOURS; colour++)
         for (size_t i = 0; i < charts[0].bands.count; i++)
@@ -509,8 +517,8 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
     assert(count > 0);
     struct layout layout = make_layout(charts, count);
     struct frame *frames = mem_zalloc(count, sizeof *frames);
-    text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %.0f\" role=\"img\">\n", SVG_WIDTH,
-                ceil(layout.height));
+    text_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
+                svg_picture_width(&charts[0]), ceil(layout.height));
     text_puts(out, "<title>");
     markup_put(out, charts[0].title[0] ? charts[0].title : charts[0].y.label);
     text_puts(out, "</title>\n");
@@ -521,7 +529,7 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
         struct frame *frame = &frames[i];
         *frame = (struct frame){.chart = &charts[i], .left = MARGIN_LEFT, .out = out};
         frame->top = layout.first + (double)i * (layout.panel + layout.gap);
-        frame->width = SVG_WIDTH - MARGIN_LEFT - layout.label_room;
+        frame->width = svg_picture_width(&charts[0]) - MARGIN_LEFT - layout.label_room;
         frame->height = layout.panel;
         frame->x = chart_x_range(charts, count);
         frame->y = chart_y_range(&charts[i], &frame->x, y_ticks(frame));

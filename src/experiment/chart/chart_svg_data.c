@@ -105,6 +105,18 @@ static void put_points(const struct frame *frame, const struct chart_group *grou
     }
 }
 
+/* Too many points for markers: dots, as lines of no length with round ends. */
+static void put_dots(const struct frame *frame, const struct chart_group *group,
+                     const struct chart_points *points)
+{
+    text_printf(frame->out, "<path class=\"line k%u\" d=\"", group->colour);
+    for (size_t i = 0; i < points->count; i++)
+        if (frame_shows(frame, points->items[i].x, points->items[i].y))
+            text_printf(frame->out, "M%.1f %.1fh0", frame_x(frame, points->items[i].x),
+                        frame_y(frame, points->items[i].y));
+    text_puts(frame->out, "\"/>\n");
+}
+
 /* ---- bars ---- */
 
 static void put_bar(const struct frame *frame, const struct chart_group *group,
@@ -195,6 +207,8 @@ void frame_draw_groups(const struct frame *frame)
         bool marked = group->style == CHART_LINES_POINTS || group->style == CHART_POINTS;
         if (marked && points.count <= MARKED_POINTS)
             put_points(frame, group, &points);
+        else if (group->style == CHART_POINTS)
+            put_dots(frame, group, &points);
         vec_release(&points);
     }
 }

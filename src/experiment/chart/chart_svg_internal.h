@@ -13,6 +13,8 @@ struct frame {
     struct text *out;
 };
 
+/* The width of a picture of these panels. */
+double svg_picture_width(const struct chart *first);
 double frame_x(const struct frame *frame, double value);
 double frame_y(const struct frame *frame, double value);
 bool frame_shows(const struct frame *frame, double x, double y);

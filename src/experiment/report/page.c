@@ -29,6 +29,8 @@ static const char style[] =
     "figure{margin:.9rem 0 1.3rem;break-inside:avoid}\n"
     ".picture{text-align:center}.picture svg{max-width:100%;max-height:34rem;height:auto}\n"
     ".columns{display:flex;flex-wrap:wrap;gap:0 3rem}\n"
+    "body.wide{max-width:84rem}.wide .columns{gap:0 2rem}"
+    ".wide .columns>div{flex:1 1 35rem;max-width:48rem}\n"
     ".tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.6rem,1fr));gap:.7rem;"
     "margin:1rem 0}\n"
     ".tile{padding:.6rem .8rem;border:1px solid #d5dae0;border-radius:6px;"
@@ -50,7 +52,8 @@ static const char style[] =
     "tr{break-inside:avoid}thead{display:table-header-group}\n"
     "pre{margin:.7rem 0;padding:.7rem .9rem;background:#f3f5f7;border-radius:6px;overflow-x:auto;"
     "font:13px/1.45 ui-monospace,'DejaVu Sans Mono',monospace;white-space:pre-wrap}\n"
-    "nav{margin:1.1rem 0;font-size:.92rem;columns:2;column-gap:2rem}nav a{display:block}\n"
+    "nav{margin:1.1rem 0;font-size:.92rem;columns:2;column-gap:2rem}nav a{display:block}nav "
+    "a.part{margin-left:1rem}\n"
     "a{color:#0067a3;text-decoration:none}a:hover{text-decoration:underline}\n"
     "footer{margin-top:3rem;font-size:.82rem;border-top:1px solid #d5dae0;padding-top:.5rem}\n"
     "@media screen and (prefers-color-scheme:dark){body{color:#dfe3e8;background:#181c21}"
@@ -105,6 +108,17 @@ void page_section(struct page *page, const char *heading)
     markup_put(&page->body, heading);
     text_puts(&page->body, "</h2>\n");
     text_printf(&page->contents, "<a href=\"#section-%u\">", number);
+    markup_put(&page->contents, heading);
+    text_puts(&page->contents, "</a>\n");
+}
+
+void page_part(struct page *page, const char *heading)
+{
+    unsigned number = ++page->parts;
+    text_printf(&page->body, "<h3 id=\"part-%u\">", number);
+    markup_put(&page->body, heading);
+    text_puts(&page->body, "</h3>\n");
+    text_printf(&page->contents, "<a class=\"part\" href=\"#part-%u\">", number);
     markup_put(&page->contents, heading);
     text_puts(&page->contents, "</a>\n");
 }
@@ -282,7 +296,7 @@ void page_finish(const struct page *page, struct text *out)
     text_puts(out, "<style>\n");
     text_puts(out, style);
     chart_svg_style(out);
-    text_puts(out, "</style>\n</head>\n<body>\n");
+    text_printf(out, "</style>\n</head>\n<body%s>\n", page->wide ? " class=\"wide\"" : "");
     text_append(out, page->body.data, place);
     if (page->sections >= CONTENTS_FROM) {
         text_puts(out, "<nav>\n");

@@ -12,7 +12,8 @@
 
 struct page {
     struct text head, contents, body;
-    unsigned sections;
+    unsigned sections, parts;
+    bool wide;              /* for two charts side by side on a screen of 1,300 pixels */
     size_t columns, column; /* of the current table */
     unsigned numbers;       /* bit by column: right-aligned */
 };
@@ -27,6 +28,8 @@ void page_verdict(struct page *page, enum page_tone tone, const char *sentence);
 
 void page_section(struct page *page, const char *heading); /* listed in the contents */
 void page_subsection(struct page *page, const char *heading);
+/* A part of a section, listed in the contents below it. */
+void page_part(struct page *page, const char *heading);
 /* A paragraph; the class "note" makes it smaller. */
 void page_text(struct page *page, const char *class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

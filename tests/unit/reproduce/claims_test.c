@@ -1,5 +1,6 @@
-/* Claims are evaluated from evidence; without evidence they are unknown. */
-#include "reproduce/claims.h"
+/* Claims: bounds decide, measures only measure; without evidence nothing holds. The claims and
+ * measures are those of the project's experiments. */
+#include "reproduce/reproduce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,44 +14,200 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct claim *find(const char *experiment, const char *name)
-{
-    const struct claim *claim;
-    for (size_t i = 0; (claim = claim_at(i)); i++)
-        if (strcmp(claim->experiment, experiment) == 0 && strcmp(claim->name, name) == 0)
-            return claim;
-    fail_msg("no claim %s/%s", experiment, name);
-    return NULL;
-}
+static struct recipes recipes;
 
-static void claims_have_unique_names_and_all_texts(void **state)
+static int read_experiments(void **state)
 {
-    const struct claim *claim, *other;
+    struct err err = {0};
     (void)state;
-    for (size_t i = 0; (claim = claim_at(i)); i++) {
-        assert_non_null(claim->experiment);
-        assert_true(claim->text && *claim->text && claim->paper && *claim->paper);
-        assert_non_null(claim->measure);
-        for (size_t j = 0; j < i && (other = claim_at(j)); j++)
-            assert_false(strcmp(claim->experiment, other->experiment) == 0 &&
-                         strcmp(claim->name, other->name) == 0);
-    }
+    return recipes_read(&recipes, EXPERIMENTS, &err);
 }
 
-/* Claims about LID limits and the size of a grid need no run. */
+static int release_experiments(void **state)
+{
+    (void)state;
+    recipes_release(&recipes);
+    return 0;
+}
+
+static const struct claim *find(const char *name)
+{
+    const struct claim *claim = recipes_find_claim(&recipes, name);
+    if (!claim)
+        fail_msg("no claim %s", name);
+    return claim;
+}
+
+/* ---- claims and measures ---- */
+
+static void every_claim_has_a_measure_and_every_measure_a_claim(void **state)
+{
+    struct err err = {0};
+    const struct measure *measure;
+    size_t measures = 0, claims = 0;
+    (void)state;
+    if (claims_check(&recipes, &err) != 0)
+        fail_msg("%s:%u: %s", err.file, err.line, err.message);
+    for (; (measure = measure_at(measures)); measures++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s/%s", measure->experiment, measure->name);
+        find(name);
+    }
+    for (size_t i = 0; i < recipes.count; i++)
+        claims += recipes.items[i].claims.count;
+    assert_int_equal(claims, measures); /* no measure twice */
+}
+
+static void a_claim_without_a_measure_is_refused(void **state)
+{
+    struct recipes one = {0};
+    struct recipe recipe = {.name = "000-fig99", .folder = "x"};
+    struct err err = {0};
+    (void)state;
+    vec_push(
+        &recipe.claims,
+        ((struct claim){.experiment = "000-fig99", .name = "new", .file = "x/figure", .line = 7}));
+    vec_push(&one, recipe);
+    assert_true(claims_check(&one, &err) < 0);
+    assert_int_equal(err.line, 7);
+    assert_string_equal(err.file, "x/figure");
+    assert_non_null(strstr(err.message, "'new'"));
+    vec_release(&recipe.claims);
+    vec_release(&one);
+}
+
+static void a_measure_without_a_claim_is_refused(void **state)
+{
+    struct recipes one = {0};
+    struct err err = {0};
+    (void)state;
+    vec_push(&one, ((struct recipe){.name = "001-fig22", .folder = "x"}));
+    assert_true(claims_check(&one, &err) < 0);
+    assert_non_null(strstr(err.message, "claim grid"));
+    vec_release(&one);
+}
+
 static void without_evidence_nothing_holds(void **state)
 {
     struct evidence evidence = {0};
-    const struct claim *claim;
     (void)state;
-    for (size_t i = 0; (claim = claim_at(i)); i++)
-        for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-            struct finding finding = claim_evaluate(claim, &evidence, (enum claim_preset)p);
-            if (finding.outcome == OUTCOME_HOLDS && strcmp(claim->name, "limits") != 0)
-                fail_msg("%s/%s holds without evidence: %s", claim->experiment, claim->name,
-                         finding.measured);
-        }
+    for (size_t i = 0; i < recipes.count; i++)
+        for (size_t c = 0; c < recipes.items[i].claims.count; c++)
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+                const struct claim *claim = &recipes.items[i].claims.items[c];
+                struct finding finding = claim_evaluate(claim, &evidence, (enum claim_preset)p);
+                if (finding.outcome == OUTCOME_HOLDS)
+                    fail_msg("%s/%s holds without evidence: %s", claim->experiment, claim->name,
+                             finding.shown);
+            }
 }
+
+/* ---- bounds and texts ---- */
+
+static const struct claim_unit plain = {"", 1}, milliseconds = {"ms", 1e-3}, percent = {"%", 0.01};
+#define NO_BOUND                                                                                   \
+    {                                                                                              \
+        .value = NAN                                                                               \
+    }
+
+static void bounds_are_inclusive_or_exclusive(void **state)
+{
+    const struct claim closed = {.unit = &milliseconds, .low = {4, false}, .high = {6, false}};
+    const struct claim open = {.unit = &milliseconds, .low = {4, true}, .high = {6, true}};
+    static const struct {
+        double value;
+        enum outcome closed, open;
+    } cases[] = {
+        {0.0039999, OUTCOME_DIFFERS, OUTCOME_DIFFERS}, {0.004, OUTCOME_HOLDS, OUTCOME_DIFFERS},
+        {0.005, OUTCOME_HOLDS, OUTCOME_HOLDS},         {0.006, OUTCOME_HOLDS, OUTCOME_DIFFERS},
+        {0.0060001, OUTCOME_DIFFERS, OUTCOME_DIFFERS}, {NAN, OUTCOME_UNKNOWN, OUTCOME_UNKNOWN}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct measured measured = measured_value(cases[i].value);
+        assert_int_equal(claim_judge(&closed, &measured).outcome, cases[i].closed);
+        assert_int_equal(claim_judge(&open, &measured).outcome, cases[i].open);
+    }
+}
+
+static void both_ends_of_a_range_must_be_within_the_bounds(void **state)
+{
+    const struct claim claim = {.unit = &plain, .low = {1, true}, .high = NO_BOUND};
+    struct measured inside = measured_range(1.5, 1.1), outside = measured_range(0.9, 5);
+    (void)state;
+    assert_int_equal(claim_judge(&claim, &inside).outcome, OUTCOME_HOLDS);
+    assert_int_equal(claim_judge(&claim, &outside).outcome, OUTCOME_DIFFERS);
+    struct measured half_known = measured_range(NAN, 5);
+    assert_int_equal(claim_judge(&claim, &half_known).outcome, OUTCOME_UNKNOWN);
+    assert_string_equal(claim_judge(&claim, &half_known).shown, "not measured");
+}
+
+static void shown(const char *expected, const struct claim_unit *unit, struct measured measured)
+{
+    const struct claim claim = {.unit = unit, .low = {1, true}, .high = NO_BOUND};
+    assert_string_equal(claim_judge(&claim, &measured).shown, expected);
+}
+
+static void values_are_shown_with_unit_interval_and_explanation(void **state)
+{
+    (void)state;
+    shown("12,346", &plain, measured_value(12345.6));
+    shown("4.92 ms", &milliseconds, measured_value(0.0049234));
+    shown("45 %", &percent, measured_value(0.45));
+    shown("4.9 to 5.3 ms", &milliseconds, measured_range(0.0053, 0.0049));
+    shown("4.92 ± 0.13 ms", &milliseconds,
+          measured_mean((struct evidence_summary){.mean = 0.00492, .half_width = 0.000134}));
+    shown("4.92 ms", &milliseconds,
+          measured_mean((struct evidence_summary){.mean = 0.00492, .half_width = NAN}));
+    shown("0 ms (no port is closed)", &milliseconds,
+          measured_explain(measured_value(0), "%s port is closed", "no"));
+    shown("1.0004", &plain, measured_value(1.0004)); /* "1" would look as if it did not hold */
+    shown("1", &plain, measured_value(1));
+}
+
+static void tolerances_are_written_in_words(void **state)
+{
+    static const struct {
+        struct claim claim;
+        const char *words;
+    } cases[] = {
+        {{.unit = &milliseconds, .low = {4, false}, .high = {6, false}}, "from 4 to 6 ms"},
+        {{.unit = &milliseconds, .low = {4, true}, .high = {6.25, true}},
+         "more than 4 to less than 6.25 ms"},
+        {{.unit = &plain, .low = {360, false}, .high = {360, false}}, "exactly 360"},
+        {{.unit = &plain, .low = {75000, true}, .high = NO_BOUND}, "more than 75,000"},
+        {{.unit = &plain, .low = {100, false}, .high = NO_BOUND}, "at least 100"},
+        {{.unit = &percent, .low = NO_BOUND, .high = {2, true}}, "less than 2 %"},
+        {{.unit = &percent, .low = NO_BOUND, .high = {100, false}}, "at most 100 %"},
+    };
+    char words[TOLERANCE_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(claim_tolerance(&cases[i].claim, words), cases[i].words);
+}
+
+static void the_list_of_claims_has_every_field_in_80_columns(void **state)
+{
+    struct text out = {0};
+    bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
+    (void)state;
+    for (size_t i = 0; i < recipes.count; i++)
+        chosen[i] = strcmp(recipes.items[i].name, "001-fig26") == 0;
+    claims_write_list(&recipes, chosen, false, &out);
+    assert_non_null(strstr(out.data, "001-fig26/distribution-smps: SMPs to distribute tables\n"));
+    assert_non_null(strstr(out.data, "paper: 360 (V-D, text on Fig. 26)"));
+    assert_non_null(strstr(out.data, "holds: exactly 360 SMPs; a count"));
+    assert_null(strstr(out.data, "001-fig27"));
+    for (const char *line = out.data; *line; line = strchr(line, '\n') + 1)
+        assert_true(strcspn(line, "\n") <= 80);
+    text_clear(&out);
+    claims_write_list(&recipes, chosen, true, &out);
+    assert_non_null(strstr(out.data, "\"place\": \"V-D, text on Fig. 26\""));
+    assert_non_null(strstr(out.data, "\"tolerance\": \"exactly 360 SMPs\""));
+    text_release(&out);
+    mem_free(chosen);
+}
+
+/* ---- measures ---- */
 
 static enum outcome bandwidth_at(double bits)
 {
@@ -58,7 +215,7 @@ static enum outcome bandwidth_at(double bits)
     results_set(&evidence_add(&evidence, "preset=paper rate=1")->results, "accepted.bits", bits,
                 "bits/s");
     enum outcome outcome =
-        claim_evaluate(find("001-fig06", "bandwidth"), &evidence, PRESET_PAPER).outcome;
+        claim_evaluate(find("001-fig06/bandwidth"), &evidence, PRESET_PAPER).outcome;
     evidence_release(&evidence);
     return outcome;
 }
@@ -74,15 +231,16 @@ static void a_claim_uses_observations_of_its_preset(void **state)
 {
     struct evidence evidence = {0};
     struct finding finding;
+    const struct claim *claim = find("001-fig26/distribution-smps");
     (void)state;
     results_set(&evidence_add(&evidence, "preset=today")->results, "fault.distribute.smps", 360,
                 "SMPs");
     results_set(&evidence_add(&evidence, "preset=paper")->results, "fault.distribute.smps", 361,
                 "SMPs");
-    finding = claim_evaluate(find("001-fig26", "distribution-smps"), &evidence, PRESET_PAPER);
+    finding = claim_evaluate(claim, &evidence, PRESET_PAPER);
     assert_int_equal(finding.outcome, OUTCOME_DIFFERS);
-    assert_string_equal(finding.measured, "361");
-    finding = claim_evaluate(find("001-fig26", "distribution-smps"), &evidence, PRESET_TODAY);
+    assert_string_equal(finding.shown, "361 SMPs");
+    finding = claim_evaluate(claim, &evidence, PRESET_TODAY);
     assert_int_equal(finding.outcome, OUTCOME_HOLDS);
     evidence_release(&evidence);
 }
@@ -105,7 +263,7 @@ static void add_sizes(struct evidence *evidence, double ratio)
 static void one_differing_size_fails_the_claim(void **state)
 {
     struct evidence right = {0}, wrong = {0};
-    const struct claim *claim = find("000-fig07", "addition");
+    const struct claim *claim = find("000-fig07/addition");
     (void)state;
     add_sizes(&right, 1.1);
     add_sizes(&wrong, 0.9);
@@ -115,13 +273,44 @@ static void one_differing_size_fails_the_claim(void **state)
     evidence_release(&wrong);
 }
 
-static void nan_means_not_measured(void **state)
+static void add_time(struct evidence *evidence, const char *parameters, double time)
 {
-    struct finding finding = {0};
+    results_set(&evidence_add(evidence, parameters)->results, "time", time, "s");
+}
+
+static void ratios_are_formed_in_each_network(void **state)
+{
+    struct evidence evidence = {0};
+    const struct claim_case c = {.evidence = &evidence, .preset = "paper"};
     (void)state;
-    claim_finds(&(struct claim_case){.finding = &finding}, true, "%.1f %%", NAN);
-    assert_int_equal(finding.outcome, OUTCOME_UNKNOWN);
-    assert_string_equal(finding.measured, "not measured");
+    add_time(&evidence, "preset=paper seed=1 engine=fera", 2);
+    add_time(&evidence, "preset=paper seed=1 engine=pira", 1);
+    add_time(&evidence, "preset=paper seed=2 engine=fera", 400);
+    add_time(&evidence, "preset=paper seed=2 engine=pira", 100);
+    add_time(&evidence, "preset=paper seed=3 engine=pira", 100); /* no partner */
+    struct evidence_summary ratio = claim_ratio(&c, "time", "engine=fera", "engine=pira");
+    assert_int_equal(ratio.networks, 2);
+    assert_true(ratio.mean == 3 && ratio.least == 2 && ratio.most == 4);
+    assert_true(ratio.half_width > 12.7 && ratio.half_width < 12.8); /* t(1) = 12.71 */
+    evidence_release(&evidence);
+}
+
+static void growth_over_sizes_has_steps_and_a_power(void **state)
+{
+    struct evidence evidence = {0};
+    const struct claim_case c = {.evidence = &evidence, .preset = "paper"};
+    (void)state;
+    add_time(&evidence, "preset=paper switches=8", 64);
+    add_time(&evidence, "preset=paper switches=16", 256);
+    add_time(&evidence, "preset=paper switches=64", 4096);
+    struct claim_range range = claim_figure_over_sizes(&c, "time", "");
+    assert_true(range.least_step == 4 && range.most_step == 16);
+    assert_true(fabs(range.power - 2) < 1e-9);
+    assert_true(fabs(range.fit - 1) < 1e-9);
+    assert_true(isnan(claim_figure_over_sizes(&c, "time", "switches=8").least_step));
+    add_time(&evidence, "preset=paper switches=32", 64); /* far from the curve */
+    assert_true(claim_figure_over_sizes(&c, "time", "").fit < 0.9);
+    evidence_release(&evidence);
 }
 
 /* ---- expectations ---- */
@@ -133,7 +322,7 @@ static int read_expected(struct expectations *expectations, const char *text, st
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
     close(descriptor);
-    int status = expectations_read(expectations, path, err);
+    int status = expectations_read(expectations, &recipes, path, err);
     unlink(path);
     return status;
 }
@@ -142,7 +331,7 @@ static void claims_without_expectation_must_hold(void **state)
 {
     struct expectations expectations;
     struct err err = {0};
-    const struct claim *claim = find("001-fig22", "grid");
+    const struct claim *claim = find("001-fig22/grid");
     (void)state;
     assert_int_equal(read_expected(&expectations,
                                    "# remark\n\n"
@@ -155,8 +344,7 @@ static void claims_without_expectation_must_hold(void **state)
     assert_null(expectation_find(&expectations, claim, PRESET_PAPER, false));
     assert_int_equal(expectation_find(&expectations, claim, PRESET_TODAY, false)->outcome,
                      OUTCOME_UNKNOWN);
-    assert_null(
-        expectation_find(&expectations, find("001-fig06", "bandwidth"), PRESET_PAPER, true));
+    assert_null(expectation_find(&expectations, find("001-fig06/bandwidth"), PRESET_PAPER, true));
     expectations_release(&expectations);
 }
 
@@ -175,17 +363,42 @@ static void expectations_of_unknown_claims_are_refused(void **state)
     }
 }
 
+/* ---- papers ---- */
+
+static void every_experiment_belongs_to_a_paper(void **state)
+{
+    struct papers papers;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(papers_read(&papers, EXPERIMENTS "/papers", &err), 0);
+    for (size_t i = 0; i < recipes.count; i++)
+        if (!papers_find(&papers, recipes.items[i].name))
+            fail_msg("%s belongs to no paper", recipes.items[i].name);
+    assert_string_equal(papers_find(&papers, "vswitch")->number, "004");
+    assert_null(papers_find(&papers, "999-fig01"));
+    papers_release(&papers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claims_have_unique_names_and_all_texts),
+        cmocka_unit_test(every_claim_has_a_measure_and_every_measure_a_claim),
+        cmocka_unit_test(a_claim_without_a_measure_is_refused),
+        cmocka_unit_test(a_measure_without_a_claim_is_refused),
         cmocka_unit_test(without_evidence_nothing_holds),
+        cmocka_unit_test(bounds_are_inclusive_or_exclusive),
+        cmocka_unit_test(both_ends_of_a_range_must_be_within_the_bounds),
+        cmocka_unit_test(values_are_shown_with_unit_interval_and_explanation),
+        cmocka_unit_test(tolerances_are_written_in_words),
+        cmocka_unit_test(the_list_of_claims_has_every_field_in_80_columns),
         cmocka_unit_test(a_rate_above_the_link_rate_fails_the_claim),
         cmocka_unit_test(a_claim_uses_observations_of_its_preset),
         cmocka_unit_test(one_differing_size_fails_the_claim),
-        cmocka_unit_test(nan_means_not_measured),
+        cmocka_unit_test(ratios_are_formed_in_each_network),
+        cmocka_unit_test(growth_over_sizes_has_steps_and_a_power),
         cmocka_unit_test(claims_without_expectation_must_hold),
         cmocka_unit_test(expectations_of_unknown_claims_are_refused),
+        cmocka_unit_test(every_experiment_belongs_to_a_paper),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, read_experiments, release_experiments);
 }

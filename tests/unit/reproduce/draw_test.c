@@ -2,6 +2,8 @@
 #include "reproduce/draw.h"
 
 #include "base/time.h"
+#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/chart/chart_svg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +12,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <string.h>
 
 static struct observation *add(struct evidence *evidence, const char *parameters, double x,
                                double y)
@@ -26,7 +29,12 @@ static struct charts draw(const struct plot *plot, const struct evidence *eviden
     struct recipe recipe = {.name = "x"};
     struct charts charts = {0};
     vec_push(&recipe.labels, ((struct recipe_label){"fera", "FERa"}));
+    vec_push(&recipe.points, ((struct printed_point){"other", "8", 1, "paper"}));
+    vec_push(&recipe.points, ((struct printed_point){"printed", "8", 6, "paper"}));
+    vec_push(&recipe.points, ((struct printed_point){"printed", "16", 12, "paper"}));
+    vec_push(&recipe.points, ((struct printed_point){"printed", "many", 12, "paper"}));
     draw_plot(&recipe, plot, evidence, preset, &charts);
+    vec_release(&recipe.points);
     vec_release(&recipe.labels);
     return charts;
 }
@@ -34,8 +42,12 @@ static struct charts draw(const struct plot *plot, const struct evidence *eviden
 static void runs_with_the_same_parameter_become_their_mean(void **state)
 {
     struct evidence evidence = {0};
-    struct plot plot = {
-        .kind = PLOT_LINES, .x = "size", .by = "engine", .y = {"latency"}, .y_count = 1};
+    struct plot plot = {.name = "p",
+                        .kind = PLOT_LINES,
+                        .x = "size",
+                        .by = "engine",
+                        .y = {"latency"},
+                        .y_count = 1};
     (void)state;
     add(&evidence, "preset=paper size=16 switch=1 engine=fera", 1, 10);
     add(&evidence, "preset=paper size=16 switch=2 engine=fera", 1, 20);
@@ -50,15 +62,74 @@ static void runs_with_the_same_parameter_become_their_mean(void **state)
     assert_int_equal(fera->points.count, 2);
     assert_true(fera->points.items[0].x == 8 && fera->points.items[0].y == 5);
     assert_true(fera->points.items[1].x == 16 && fera->points.items[1].y == 15);
-    assert_true(isnan(fera->points.items[1].low)); /* not repetitions of one run */
+    assert_true(isnan(fera->points.items[1].low)); /* one network */
     charts_release(&charts);
+    evidence_release(&evidence);
+}
+
+static void several_networks_have_a_confidence_interval(void **state)
+{
+    static const enum plot_kind kinds[] = {PLOT_LINES, PLOT_POINTS, PLOT_BARS};
+    struct evidence evidence = {0};
+    (void)state;
+    add(&evidence, "size=8 seed=1 switch=1", 1, 10);
+    add(&evidence, "size=8 seed=1 switch=2", 1, 20); /* mean of this network: 15 */
+    add(&evidence, "size=8 seed=2 switch=1", 1, 17);
+    for (unsigned i = 0; i < 3; i++) {
+        struct plot plot = {
+            .name = "p", .kind = kinds[i], .x = "size", .y = {"latency"}, .y_count = 1};
+        struct charts charts = draw(&plot, &evidence, NULL);
+        const struct chart_point *point = &charts.items[0].groups.items[0].points.items[0];
+        assert_true(point->y == 16);
+        assert_true(fabs(point->high - 16 - 12.706) < 0.01); /* t(1) times the standard error */
+        charts_release(&charts);
+    }
+    struct plot over_figure = {
+        .name = "p", .kind = PLOT_LINES, .x = "offered", .y = {"latency"}, .y_count = 1};
+    struct charts charts = draw(&over_figure, &evidence, NULL);
+    assert_int_equal(charts.items[0].groups.items[0].points.count, 2); /* switch=1, switch=2 */
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
+static void printed_values_are_stars(void **state)
+{
+    static const enum plot_kind kinds[] = {PLOT_LINES, PLOT_BARS};
+    struct evidence evidence = {0};
+    (void)state;
+    add(&evidence, "size=8", 1, 5);
+    add(&evidence, "size=16", 1, 10);
+    for (unsigned i = 0; i < 2; i++) {
+        struct plot plot = {
+            .name = "printed", .kind = kinds[i], .x = "size", .y = {"latency"}, .y_count = 1};
+        struct charts charts = draw(&plot, &evidence, NULL);
+        struct text out = {0};
+        assert_int_equal(charts.items[0].groups.count, 2);
+        const struct chart_group *paper = &charts.items[0].groups.items[1];
+        assert_string_equal(charts.items[0].groups.items[0].name, "weft");
+        assert_string_equal(paper->name, "paper");
+        assert_int_equal(paper->style, CHART_POINTS);
+        assert_int_equal(paper->shape, CHART_STAR);
+        assert_int_equal(paper->points.count, 2); /* there is no size "many" */
+        assert_true(paper->points.items[1].y == 12);
+        assert_true(paper->points.items[1].x == (i ? 1 : 16)); /* bars: the second category */
+        chart_svg_write(charts.items, charts.count, &out);
+        assert_non_null(strstr(out.data, ">paper</text>"));
+        text_clear(&out);
+        chart_gnuplot_script(charts.items, charts.count, CHART_SVG, &out);
+        assert_non_null(strstr(out.data, "pointtype 3"));
+        assert_non_null(strstr(out.data, "title 'paper'"));
+        text_release(&out);
+        charts_release(&charts);
+    }
     evidence_release(&evidence);
 }
 
 static void a_curve_over_a_figure_keeps_the_order_of_the_sweep(void **state)
 {
     struct evidence evidence = {0};
-    struct plot plot = {.kind = PLOT_LINES, .x = "offered", .y = {"latency"}, .y_count = 1};
+    struct plot plot = {
+        .name = "p", .kind = PLOT_LINES, .x = "offered", .y = {"latency"}, .y_count = 1};
     (void)state;
     add(&evidence, "rate=1", 100, 1);
     add(&evidence, "rate=2", 200, 2);
@@ -93,8 +164,10 @@ static void bars_are_sorted_by_number(void **state)
 static void without_evidence_there_is_no_chart(void **state)
 {
     struct evidence evidence = {0};
-    struct plot lines = {.kind = PLOT_LINES, .x = "size", .y = {"latency"}, .y_count = 1};
-    struct plot run = {.kind = PLOT_TIME, .y = {"smps"}, .y_count = 1, .to = TIME_NEVER};
+    struct plot lines = {
+        .name = "p", .kind = PLOT_LINES, .x = "size", .y = {"latency"}, .y_count = 1};
+    struct plot run = {
+        .name = "p", .kind = PLOT_TIME, .y = {"smps"}, .y_count = 1, .to = TIME_NEVER};
     (void)state;
     struct charts charts = draw(&lines, &evidence, NULL);
     assert_int_equal(charts.count, 0);
@@ -109,7 +182,8 @@ static void without_evidence_there_is_no_chart(void **state)
 static void counters_start_at_0_and_last_to_the_end(void **state)
 {
     struct evidence evidence = {0};
-    struct plot plot = {.kind = PLOT_TIME,
+    struct plot plot = {.name = "p",
+                        .kind = PLOT_TIME,
                         .y = {"smps", "latency"},
                         .y_count = 2,
                         .from = TIME_S,
@@ -136,13 +210,38 @@ static void counters_start_at_0_and_last_to_the_end(void **state)
     evidence_release(&evidence);
 }
 
+static void a_series_of_many_packets_is_visible(void **state)
+{
+    struct evidence evidence = {0};
+    struct plot plot = {
+        .name = "p", .kind = PLOT_TIME, .y = {"latency"}, .y_count = 1, .to = TIME_NEVER};
+    struct text out = {0};
+    size_t dots = 0;
+    (void)state;
+    struct results *results = &evidence_add(&evidence, "")->results;
+    size_t series = results_series(results, "latency", "s");
+    for (unsigned i = 0; i < 1000; i++)
+        results_add_point(results, series, i * TIME_MS, 1 + i % 7);
+    struct charts charts = draw(&plot, &evidence, NULL);
+    chart_svg_write(charts.items, charts.count, &out);
+    for (const char *at = out.data; (at = strstr(at, "h0")); at++)
+        dots++;
+    assert_true(dots > 400);
+    text_release(&out);
+    charts_release(&charts);
+    evidence_release(&evidence);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_with_the_same_parameter_become_their_mean),
+        cmocka_unit_test(several_networks_have_a_confidence_interval),
+        cmocka_unit_test(printed_values_are_stars),
         cmocka_unit_test(a_curve_over_a_figure_keeps_the_order_of_the_sweep),
         cmocka_unit_test(bars_are_sorted_by_number),
         cmocka_unit_test(without_evidence_there_is_no_chart),
+        cmocka_unit_test(a_series_of_many_packets_is_visible),
         cmocka_unit_test(counters_start_at_0_and_last_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

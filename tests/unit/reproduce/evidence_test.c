@@ -23,12 +23,48 @@ static void means_are_over_matching_observations_with_the_figure(void **state)
     add(&evidence, "preset=paper switches=8 switch=3", "other", 100);
     add(&evidence, "preset=today switches=8 switch=1", "time", 50);
     struct evidence_summary summary =
-        evidence_summarize(&evidence, "preset=paper switches=8", "time");
+        evidence_summarize(&evidence, "preset=paper switches=8", NULL, "time");
     assert_int_equal(summary.count, 2);
     assert_true(summary.mean == 2 && summary.least == 1 && summary.most == 3 && summary.sum == 4);
-    assert_true(isnan(evidence_summarize(&evidence, "preset=paper switches=16", "time").mean));
-    assert_true(isnan(evidence_summarize(&evidence, "", "never").mean));
+    assert_true(
+        isnan(evidence_summarize(&evidence, "preset=paper switches=16", NULL, "time").mean));
+    assert_true(isnan(evidence_summarize(&evidence, "", NULL, "never").mean));
     evidence_release(&evidence);
+}
+
+static void means_are_over_networks(void **state)
+{
+    struct evidence evidence = {0};
+    (void)state;
+    add(&evidence, "seed=1 switch=1", "time", 1);
+    add(&evidence, "seed=1 switch=2", "time", 3); /* mean of this network: 2 */
+    add(&evidence, "seed=2 switch=1", "time", 4);
+    struct evidence_summary all = evidence_summarize(&evidence, "", NULL, "time");
+    assert_int_equal(all.count, 3);
+    assert_int_equal(all.networks, 2);
+    assert_true(all.mean == 3 && all.least == 1 && all.most == 4 && all.sum == 8);
+    assert_true(all.half_width > 12.7 && all.half_width < 12.8); /* t(1) = 12.71 */
+    const char **networks;
+    assert_int_equal(evidence_networks(&evidence, &networks), 2);
+    struct evidence_summary one = evidence_summarize(&evidence, "", networks[0], "time");
+    assert_true(one.mean == 2 && one.networks == 1 && isnan(one.half_width));
+    mem_free(networks);
+    evidence_release(&evidence);
+}
+
+static void computations_follow_the_seed(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    double changed[2];
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct evidence evidence = {0};
+        struct err err = {0};
+        assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, 1 + i, &err), 0);
+        changed[i] = evidence_summarize(&evidence, "", NULL, "entries.removal").sum;
+        evidence_release(&evidence);
+    }
+    assert_true(changed[0] != changed[1]);
 }
 
 static void values_are_distinct_and_sorted_by_number(void **state)
@@ -138,14 +174,15 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
     struct evidence evidence = {0};
     struct err err = {0};
     (void)state;
-    assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, &err), 0);
+    assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, 1, &err), 0);
     /* 7 + 15 + 23 + 31 switches, for two presets */
     assert_int_equal(evidence.items.count, 2 * (7 + 15 + 23 + 31));
-    double removal = evidence_summarize(&evidence, "preset=paper", "entries.removal").mean;
-    double addition = evidence_summarize(&evidence, "preset=paper", "entries.addition").mean;
+    double removal = evidence_summarize(&evidence, "preset=paper", NULL, "entries.removal").mean;
+    double addition = evidence_summarize(&evidence, "preset=paper", NULL, "entries.addition").mean;
     assert_true(removal > 0 && removal < addition);
-    assert_true(removal == evidence_summarize(&evidence, "preset=today", "entries.removal").mean);
-    assert_true(compute_evidence(&evidence, "no-such-thing", &recipe, &err) < 0);
+    assert_true(removal ==
+                evidence_summarize(&evidence, "preset=today", NULL, "entries.removal").mean);
+    assert_true(compute_evidence(&evidence, "no-such-thing", &recipe, 1, &err) < 0);
     evidence_release(&evidence);
 }
 
@@ -153,6 +190,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_are_over_matching_observations_with_the_figure),
+        cmocka_unit_test(means_are_over_networks),
+        cmocka_unit_test(computations_follow_the_seed),
         cmocka_unit_test(values_are_distinct_and_sorted_by_number),
         cmocka_unit_test(fault_figures_are_those_of_the_last_change_after_an_action),
         cmocka_unit_test(missing_figures_derive_nothing),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 static const struct claim claim = {
@@ -16,10 +17,14 @@ static const struct claim claim = {
     .name = "bottleneck",
     .text = "a claim with a good many words, more than fit into one line of its column",
     .paper = "most of the time that there is",
+    .place = "V-D",
+    .why = "more than half",
+    .unit = &(const struct claim_unit){"%", 0.01},
+    .low = {50, true},
+    .high = {.value = NAN},
 };
 static const struct expectation expectation = {
-    .experiment = "001-fig26",
-    .name = "bottleneck",
+    .claim = &claim,
     .preset = PRESET_TODAY,
     .outcome = OUTCOME_DIFFERS,
     .reason = "a reason with so many words that it needs more than one line in a table of eighty "
@@ -33,7 +38,8 @@ static struct reproduction make(enum outcome paper, enum outcome today)
     struct experiment experiment = {.recipe = &recipe};
     struct verdict verdict = {
         .claim = &claim,
-        .findings = {{paper, "12.5 µs to 13.5 µs"}, {today, "never"}},
+        .findings = {{.outcome = paper, .shown = "12.5 µs to 13.5 µs"},
+                     {.outcome = today, .shown = "never"}},
         .expected = {NULL, &expectation},
     };
     vec_push(&experiment.verdicts, verdict);
@@ -105,6 +111,40 @@ static void unexpected_outcomes_are_named(void **state)
     reproduction_release(&lost);
 }
 
+static void sentence_is(const char *expected, enum outcome paper, enum outcome today)
+{
+    struct reproduction reproduction = make(paper, today);
+    struct experiment *experiment = &reproduction.experiments.items[0];
+    struct verdict second = experiment->verdicts.items[0];
+    struct text out = {0};
+    second.findings[PRESET_PAPER].outcome = OUTCOME_HOLDS;
+    if (paper != OUTCOME_UNKNOWN)
+        vec_push(&experiment->verdicts, second);
+    experiment_write_sentence(experiment, &out);
+    if (!strstr(out.data, expected))
+        fail_msg("%s", out.data);
+    text_release(&out);
+    reproduction_release(&reproduction);
+}
+
+static void a_sentence_says_whether_a_reader_would_recognise_the_figure(void **state)
+{
+    (void)state;
+    sentence_is("All 2 claims hold with preset paper: a reader would recognise the figure.",
+                OUTCOME_HOLDS, OUTCOME_DIFFERS);
+    sentence_is("1 of 2 claims hold with preset paper: a reader would recognise the figure in "
+                "part; not: a claim with a good many words, more than fit into one line of its "
+                "column (12.5 µs to 13.5 µs).",
+                OUTCOME_DIFFERS, OUTCOME_DIFFERS);
+    /* not run with preset paper */
+    sentence_is("The claim holds with preset today: a reader would recognise the figure.",
+                OUTCOME_UNKNOWN, OUTCOME_HOLDS);
+    sentence_is("0 of 1 claims hold with preset today: a reader would not recognise the figure; "
+                "not: a claim with a good many words, more than fit into one line of its column "
+                "(never: a reason with",
+                OUTCOME_UNKNOWN, OUTCOME_DIFFERS);
+}
+
 static void names_select_by_pattern_and_prefix(void **state)
 {
     struct recipes recipes = {0};
@@ -133,6 +173,7 @@ int main(void)
         cmocka_unit_test(claims_that_do_not_hold_have_their_reason),
         cmocka_unit_test(shared_reasons_are_written_once),
         cmocka_unit_test(unexpected_outcomes_are_named),
+        cmocka_unit_test(a_sentence_says_whether_a_reader_would_recognise_the_figure),
         cmocka_unit_test(names_select_by_pattern_and_prefix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

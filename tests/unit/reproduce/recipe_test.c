@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,12 @@ static void statements_of_a_recipe_are_parsed(void **state)
                  "compute something\n"
                  "plot latency lines \"Latency\" x accepted y latency.mean by vls where vls=1,2\n"
                  "plot run time \"Over time\" y smps lost from 1s to 2s\n"
-                 "label vls VL\n");
+                 "label vls VL\n"
+                 "point latency 5e8 2e-6\n"
+                 "point latency 6e8 -3 \"paper, two VLs\"\n"
+                 "claim stop \"traffic stands still\" paper \"about 5 ms\" at \"3.2\" unit ms "
+                 "from 4 below 6 because \"one digit\"\n"
+                 "claim more \"more\" paper more at x above -1.5e1 because order\n");
     assert_int_equal(recipe_read(&recipe, folder, &err), 0);
     assert_string_equal(recipe.name, "123-fig04");
     assert_string_equal(recipe.title, "Lanes # and more");
@@ -70,6 +76,21 @@ static void statements_of_a_recipe_are_parsed(void **state)
     assert_int_equal(recipe.plots.items[1].y_count, 2);
     assert_string_equal(recipe_label(&recipe, "vls"), "VL");
     assert_string_equal(recipe_label(&recipe, "rate"), "rate");
+    assert_int_equal(recipe.points.count, 2);
+    assert_string_equal(recipe.points.items[0].text, "paper");
+    assert_true(recipe.points.items[1].y == -3);
+    assert_int_equal(recipe.claims.count, 2);
+    const struct claim *stop = &recipe.claims.items[0], *more = &recipe.claims.items[1];
+    assert_string_equal(stop->experiment, "123-fig04");
+    assert_string_equal(stop->paper, "about 5 ms");
+    assert_string_equal(stop->place, "3.2");
+    assert_string_equal(stop->why, "one digit");
+    assert_true(stop->low.value == 4 && !stop->low.excluded);
+    assert_true(stop->high.value == 6 && stop->high.excluded);
+    assert_true(stop->unit->factor == 1e-3);
+    assert_int_equal(stop->line, 10);
+    assert_true(more->low.value == -15 && more->low.excluded && isnan(more->high.value));
+    assert_true(more->unit->factor == 1 && !*more->unit->name);
     recipe_release(&recipe);
 }
 
@@ -105,7 +126,23 @@ static void wrong_recipes_are_refused_with_line_and_column(void **state)
                  {"title a\nplot p lines \"P\" x a y b where c\n", 2},
                  {"title a\nplot p time \"P\" y a from soon\n", 2},
                  {"title a\nplot p lines \"P\" x a y 1 2 3 4 5 6 7 8 9\n", 2},
-                 {"title a\nlabel b\n", 2}};
+                 {"title a\nlabel b\n", 2},
+                 {"title a\npoint p 1 2\n", 2},
+                 {"title a\nplot p lines \"P\" x a y b\npoint p 1 much\n", 3},
+                 {"title a\nplot p time \"P\" y b\npoint p 1 2\n", 3},
+                 {"title a\nclaim c t paper v at 1 from 1\n", 2},
+                 {"title a\nclaim c t paper v at 1 because w\n", 2},
+                 {"title a\nclaim c t paper v from 1 because w\n", 2},
+                 {"title a\nclaim c t at 1 from 1 because w\n", 2},
+                 {"title a\nclaim c t paper v at 1 from x because w\n", 2},
+                 {"title a\nclaim c t paper v at 1 from 1 above 2 because w\n", 2},
+                 {"title a\nclaim c t paper v at 1 from 2 to 1 because w\n", 2},
+                 {"title a\nclaim c t paper v at 1 from 2 below 2 because w\n", 2},
+                 {"title a\nclaim c t paper v at 1 unit msec from 1 because w\n", 2},
+                 {"title a\nclaim c t paper v at 1 from 1 because w x\n", 2},
+                 {"title a\nclaim c t paper v at 1 from 1 because w\n"
+                  "claim c t paper v at 1 from 1 because w\n",
+                  3}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct recipe recipe;
