@@ -273,6 +273,32 @@ static void one_differing_size_fails_the_claim(void **state)
     evidence_release(&wrong);
 }
 
+/* The latencies of the smallest and the largest message over three switches, with 4X SDR links. */
+static void judge_latencies(double smallest, double largest, enum outcome expected)
+{
+    struct evidence evidence = {0};
+    static const char *const claims[] = {"003-perf/latency", "003-perf/slope"};
+    results_set(&evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=2")
+                     ->results,
+                "send_lat.typical", smallest, "s");
+    results_set(
+        &evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=4096")
+             ->results,
+        "send_lat.typical", largest, "s");
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(claim_evaluate(find(claims[i]), &evidence, PRESET_TODAY).outcome,
+                         expected);
+    evidence_release(&evidence);
+}
+
+static void store_and_forward_fails_the_claims_on_latency(void **state)
+{
+    (void)state;
+    /* header 20 ns, look-up 100 ns and cable 10 ns for each switch; cable, and the packet */
+    judge_latencies(428e-9, 4522e-9, OUTCOME_HOLDS);
+    judge_latencies(452e-9, 16828e-9, OUTCOME_DIFFERS);
+}
+
 static void add_time(struct evidence *evidence, const char *parameters, double time)
 {
     results_set(&evidence_add(evidence, parameters)->results, "time", time, "s");
@@ -394,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_rate_above_the_link_rate_fails_the_claim),
         cmocka_unit_test(a_claim_uses_observations_of_its_preset),
         cmocka_unit_test(one_differing_size_fails_the_claim),
+        cmocka_unit_test(store_and_forward_fails_the_claims_on_latency),
         cmocka_unit_test(ratios_are_formed_in_each_network),
         cmocka_unit_test(growth_over_sizes_has_steps_and_a_power),
         cmocka_unit_test(claims_without_expectation_must_hold),
