@@ -104,7 +104,7 @@ errors() {
 claim "ibqueryerrors counts bit errors and lost links, and -k clears them" errors
 own_cable() {
     "$WEFT" ctl link down H1 1 && "$WEFT" ctl link up H1 1 && wait_until 5 at H1 sh -c 'ibstat | grep Initializing' &&
-        kill -USR1 "$manager" && wait_until 10 at H1 sh -c 'ibstat | grep "State: Active"'
+        kill -USR1 "$manager" && wait_until 5 at H1 sh -c 'ibstat | grep "State: Active"'
 }
 claim "after a fault of its own cable the manager takes SIGUSR1" own_cable
 manager_ended() {
