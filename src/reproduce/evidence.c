@@ -7,12 +7,16 @@
 
 /* ---- reading ---- */
 
-/* The parameters of the run, and those that the recipe adds to all runs of the sweep. */
+enum { OWN_PARAMETERS = 2 }; /* repetition, whole */
+
+/* The parameters of the run, those that the recipe adds to all runs of the sweep, and
+ * "repetition". */
 static void copy_parameters(struct evidence *evidence, struct observation *observation,
                             const struct result_run *run, const struct conditions *as)
 {
     size_t count = run->parameter_count + as->count;
-    struct result_parameter *copy = arena_alloc(&evidence->arena, (count + 1) * sizeof *copy);
+    struct result_parameter *copy =
+        arena_alloc(&evidence->arena, (count + OWN_PARAMETERS) * sizeof *copy);
     for (size_t i = 0; i < run->parameter_count; i++)
         copy[i] =
             (struct result_parameter){arena_strdup(&evidence->arena, run->parameters[i].name),
@@ -21,28 +25,44 @@ static void copy_parameters(struct evidence *evidence, struct observation *obser
         copy[run->parameter_count + i] =
             (struct result_parameter){arena_strdup(&evidence->arena, as->items[i].name),
                                       arena_strdup(&evidence->arena, as->items[i].values[0])};
+    copy[count++] = (struct result_parameter){
+        "repetition", arena_printf(&evidence->arena, "%" PRIu32, run->repetition)};
     observation->parameters = copy;
     observation->parameter_count = count;
     observation->network = arena_printf(&evidence->arena, "%s#%" PRIu32,
                                         observation_value(observation, "seed"), run->repetition);
 }
 
+/* Adds the parameter "whole": whether all switches that are on are connected with the manager. */
+static void add_wholeness(struct observation *observation)
+{
+    double cut_off = results_value(&observation->results, "cut-off.switches");
+    struct result_parameter *parameters = (struct result_parameter *)observation->parameters;
+    parameters[observation->parameter_count++] =
+        (struct result_parameter){"whole", cut_off > 0 ? "no" : "yes"};
+}
+
 static int read_run(struct evidence *evidence, struct result_store *store,
-                    const struct result_run *run, const struct conditions *as, struct err *err)
+                    const struct result_run *run, const struct recipe_sweep *sweep, bool quick,
+                    struct err *err)
 {
     struct observation observation = {0};
+    copy_parameters(evidence, &observation, run, &sweep->as);
+    if (quick &&
+        !conditions_fit(&sweep->quick, observation.parameters, observation.parameter_count, true))
+        return 0;
     if (run->failed) {
         evidence->failed++;
         return 0;
     }
     evidence->broken += run->checks_failed > 0;
-    copy_parameters(evidence, &observation, run, as);
     int status = result_store_read_results(store, run->id, &observation.results, err);
     if (status) {
         results_release(&observation.results);
         return status;
     }
     derive_figures(&observation);
+    add_wholeness(&observation);
     vec_push(&evidence->items, observation);
     return 0;
 }
@@ -61,9 +81,7 @@ static int read_store(struct evidence *evidence, const struct recipe_sweep *swee
     if (status == 0) {
         for (size_t i = 0; i < runs.items.count && status == 0; i++) {
             const struct result_run *run = &runs.items.items[i];
-            if (!quick ||
-                conditions_fit(&sweep->quick, run->parameters, run->parameter_count, true))
-                status = read_run(evidence, store, run, &sweep->as, err);
+            status = read_run(evidence, store, run, sweep, quick, err);
         }
         result_runs_release(&runs);
     }

@@ -93,11 +93,14 @@ static void report_progress(void *context, const struct sweep_counts *counts)
 static void keep_quick_runs(struct sweep_plan *plan, const struct sweep *sweep,
                             const struct conditions *quick)
 {
-    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS + 1];
+    char repetition[16];
     size_t kept = 0;
     for (size_t i = 0; i < plan->runs.count; i++) {
         sweep_parameters(sweep, plan->runs.items[i].point, parameters);
-        if (conditions_fit(quick, parameters, sweep->parameter_count, true))
+        snprintf(repetition, sizeof repetition, "%" PRIu32, plan->runs.items[i].repetition);
+        parameters[sweep->parameter_count] = (struct result_parameter){"repetition", repetition};
+        if (conditions_fit(quick, parameters, sweep->parameter_count + 1, true))
             plan->runs.items[kept++] = plan->runs.items[i];
     }
     plan->runs.count = kept;

@@ -313,6 +313,26 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     return any ? holds : complain(complaint, "no manager is running");
 }
 
+struct cut_off check_cut_off(const struct check_view *view)
+{
+    const struct topology *topology = fabric_topology(view->fabric);
+    bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
+    struct cut_off cut = {0};
+    for (size_t i = 0; i < view->instance_count; i++)
+        if (manager_at(view, i) && !has[view->instances[i].port])
+            mark_part(&(struct part){view, topology, view->instances[i].port, has, NULL});
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        bool reached = false;
+        for (unsigned number = 0; number <= node->port_count; number++)
+            reached |= has[node->first_port + number];
+        if (!reached && fabric_node_is_up(view->fabric, i))
+            (*(node->kind == NODE_SWITCH ? &cut.switches : &cut.adapters))++;
+    }
+    mem_free(has);
+    return cut;
+}
+
 bool check_in_order(const struct check_view *view, struct complaint *complaint)
 {
     for (enum check_kind kind = 0; kind < CHECK_KINDS; kind++)

@@ -36,6 +36,11 @@ bool complain(struct complaint *complaint, const char *format, ...)
 
 /* True if it holds for every part, and there is one; else the complaint has the first violation. */
 bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint);
+/* Nodes that are on, but in no part that has a running manager. */
+struct cut_off {
+    uint32_t switches, adapters;
+};
+struct cut_off check_cut_off(const struct check_view *view);
 /* All of these checks. */
 bool check_in_order(const struct check_view *view, struct complaint *complaint);
 

@@ -98,5 +98,9 @@ void measuring_publish(struct setup *setup, uint64_t now)
         results_set(&setup->record->results, "unaffected.lost",
                     (double)unaffected_losses(setup->unaffected),
                     metrics_has_traffic(setup->metrics) ? "packets" : "times");
+    struct check_view view = setup_view(setup);
+    struct cut_off cut = check_cut_off(&view);
+    results_set(&setup->record->results, "cut-off.switches", cut.switches, "switches");
+    results_set(&setup->record->results, "cut-off.adapters", cut.adapters, "adapters");
     metrics_publish_collected(setup->metrics, now);
 }

@@ -36,16 +36,30 @@ static int add_time(struct run_state *state, uint64_t wait, const struct word *w
 
 /* ---- actions ---- */
 
+/* The delay of an action with `within`: it depends on the seed and on the place of the statement.
+ */
+static uint64_t draw_delay(const struct run_state *state, const struct statement *statement)
+{
+    enum { STREAM = 0x77697468 };
+    struct rng rng;
+    if (!statement->action.within)
+        return 0;
+    const struct scenario *scenario = state->setup.scenario;
+    rng_seed(&rng, state->setup.record->seed,
+             STREAM + (uint64_t)(statement - scenario->statements.items));
+    return rng_below(&rng, statement->action.within);
+}
+
 static int schedule_action(struct run_state *state, const struct statement *statement)
 {
     const struct action *action = &statement->action;
     uint64_t now = sim_now(state->setup.sim);
-    struct due due = {action->time, statement};
+    uint64_t time = action->time + draw_delay(state, statement);
+    struct due due = {time, statement};
     char text[TIME_TEXT_BYTES];
     if (action->when == ACTION_NOW)
         return apply_action(&state->setup, statement);
-    if (action->when == ACTION_AFTER &&
-        add_time(state, action->time, &action->when_word, &due.time) < 0)
+    if (action->when == ACTION_AFTER && add_time(state, time, &action->when_word, &due.time) < 0)
         return -EINVAL;
     if (due.time < now)
         return word_error(&state->setup.cursor, &action->when_word,

@@ -200,6 +200,8 @@ void action_read(struct action *action, struct cursor *cursor)
     if (action->when != ACTION_NOW) {
         action->when_word = cursor_next(cursor);
         cursor_take_time(cursor, &action->time);
+        if (cursor_accept(cursor, "within"))
+            cursor_take_time(cursor, &action->within);
     }
     cursor_take_choice(cursor, "action", names, action_verbs(names), &verb);
     action->kind = verbs[verb].kind;

@@ -47,7 +47,7 @@ struct machine_action {
 struct action {
     enum action_kind kind;
     enum { ACTION_NOW, ACTION_AT, ACTION_AFTER } when;
-    uint64_t time;
+    uint64_t time, within; /* drawn from [time, time + within) if `within` is not 0 */
     struct word when_word;
     struct word node_word, port_word, guid_word; /* text NULL: not given */
     bool must_be_switch;

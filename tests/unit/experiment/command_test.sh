@@ -71,6 +71,18 @@ claim '--seed sets the seed' sh -c "'$weft' sim good.weft --quiet --seed 77 | gr
 claim '--set changes the engine of the SM' sh -c "'$weft' sim good.weft --set sm.engine=pira | grep -q pira"
 claim 'topology files are relative to the scenario' sh -c "mkdir -p d && '$weft' topo gen figure1 -o d/x.net && printf 'topology x.net\nsm S1\nrun until settled\ncheck in-order\n' >d/x.weft && '$weft' sim d/x.weft --quiet"
 
+# `within`: the time of the failure with this seed, in whole ms
+random_time() {
+    "$weft" sim random.weft --seed "$1" | awk '/fail switch S3/ { sub("ms", "", $1); print int($1) }'
+}
+in_interval() { [ "$1" -ge 20 ] && [ "$1" -lt 70 ]; }
+printf 'topology clos 3 1 4\nsm S0 engine fera\nat 20ms within 50ms fail switch S3\nrun 80ms\ncheck cut-off.switches = 0\ncheck cut-off.adapters = 0\n' >random.weft
+claim 'a random time lies in its interval' in_interval "$(random_time 1)"
+claim 'a random time depends on the seed' test "$(random_time 1)" != "$(random_time 2)"
+claim 'a random time is the same with the same seed' test "$(random_time 2)" = "$(random_time 2)"
+printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\ncheck cut-off.switches = 2\ncheck cut-off.adapters = 2\n' >cut.weft
+claim 'nodes that are cut off are counted' sim 0 cut.weft
+
 claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
 claim 'a missing scenario is refused' refused 'expected a scenario' --quiet
