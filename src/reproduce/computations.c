@@ -368,7 +368,8 @@ static void count_move(const struct network *network, const struct routes *route
         /* Inside one leaf, only that switch must change if the balance is kept. */
         swap = count_swap(routes, one->at, one->lid, other->lid);
         migration->swap_least = swap < migration->swap_least ? swap : migration->swap_least;
-        migration->copy_least = 1;
+        copy = routes_port(routes, one->at, one->lid) != routes_port(routes, one->at, other->lid);
+        migration->copy_least = copy < migration->copy_least ? copy : migration->copy_least;
     }
 }
 

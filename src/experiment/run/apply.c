@@ -82,6 +82,7 @@ static int apply_kind(struct setup *setup, const struct action *action, struct e
     case ACTION_START_MACHINE:
     case ACTION_STOP_MACHINE:
     case ACTION_MOVE_MACHINE:
+    case ACTION_MACHINE_SMP:
     case ACTION_CHURN: machines_apply(setup, action); return 0;
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
