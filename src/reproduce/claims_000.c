@@ -85,8 +85,8 @@ struct share {
 static const struct share all_tasks = {
     {"fault.discover.time", "fault.compute.time", "fault.distribute.time"}, "fault.time"};
 static const struct share computing = {{"fault.compute.time"}, "fault.time"};
-static const struct share most_smps = {
-    {"fault.discover.smps", "fault.smps.set.linearforwardingtable"}, "fault.smps"};
+static const struct share most_smps = {{"fault.smps.get", "fault.smps.set.linearforwardingtable"},
+                                       "fault.smps"};
 
 static double share_where(const struct claim_case *c, const struct share *share, const char *where)
 {
@@ -209,8 +209,8 @@ static struct claim_range computing_time(const struct claim_case *c)
 static struct measured measure_exponent(const struct claim_case *c)
 {
     struct claim_range range = computing_time(c);
-    return measured_explain(measured_value(range.power), "%.3g to %.3g ms", 1e3 * range.first,
-                            1e3 * range.last);
+    return measured_explain(measured_value(range.power), "%.3g to %.3g ms", 1e3 * range.least,
+                            1e3 * range.most);
 }
 
 static struct measured measure_fit(const struct claim_case *c)
@@ -364,7 +364,7 @@ static struct measured measure_instant(const struct claim_case *c)
 
 static struct measured measure_phases(const struct claim_case *c)
 {
-    struct evidence_summary delay = claim_summary(c, "fault.detect.time", "switch=S6");
+    struct evidence_summary delay = claim_summary(c, "fault.detect.time", "switch=S2");
     return measured_explain(measured_value(delay.mean), "%zu phases", delay.count);
 }
 
