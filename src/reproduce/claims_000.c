@@ -243,9 +243,11 @@ static struct measured measure_entries(const struct claim_case *c)
 
 static struct measured measure_computing_smps(const struct claim_case *c)
 {
-    return measured_value(claim_summary(c, "fault.smps", CLAIM_ALL).sum -
-                          claim_summary(c, "fault.discover.smps", CLAIM_ALL).sum -
-                          claim_summary(c, "fault.distribute.smps", CLAIM_ALL).sum);
+    struct evidence_summary all = claim_summary(c, "fault.smps", CLAIM_ALL);
+    double tasks = claim_summary(c, "fault.discover.smps", CLAIM_ALL).sum +
+                   claim_summary(c, "fault.distribute.smps", CLAIM_ALL).sum;
+    return measured_explain(measured_value(all.count ? all.sum - tasks : NAN), "%zu changes",
+                            all.count);
 }
 
 /* ---- Fig. 10 ---- */
@@ -377,8 +379,9 @@ static struct measured measure_delays(const struct claim_case *c)
 static struct measured measure_losses(const struct claim_case *c)
 {
     struct evidence_summary lost = claim_summary(c, "lost", AS_PRINTED);
-    return measured_explain(measured_value(lost.mean), "mean of %zu removals, %.0f to %.0f",
-                            lost.count, lost.least, lost.most);
+    return measured_explain(
+        measured_value(lost.mean), "mean of %zu removals, %.0f to %.0f; %.0f more were not made",
+        lost.count, lost.least, lost.most, claim_mean(c, "unroutable", AS_PRINTED));
 }
 
 /* Where the printed value lies between the least and the most losses. */
