@@ -85,8 +85,7 @@ struct share {
 static const struct share all_tasks = {
     {"fault.discover.time", "fault.compute.time", "fault.distribute.time"}, "fault.time"};
 static const struct share computing = {{"fault.compute.time"}, "fault.time"};
-static const struct share most_smps = {{"fault.smps.get", "fault.smps.set.linearforwardingtable"},
-                                       "fault.smps"};
+static const struct share most_smps = {{"fault.smps.get", "fault.blocks"}, "fault.smps"};
 
 static double share_where(const struct claim_case *c, const struct share *share, const char *where)
 {
