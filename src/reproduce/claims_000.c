@@ -44,7 +44,8 @@ static struct measured measure_addition(const struct claim_case *c)
 
 static double addition_is_more(const struct claim_case *c, const char *size, const void *figure)
 {
-    return addition_ratio(c, size, figure) > 1;
+    double ratio = addition_ratio(c, size, figure);
+    return isnan(ratio) ? NAN : ratio > 1;
 }
 
 static struct measured measure_addition_sizes(const struct claim_case *c)
@@ -254,7 +255,7 @@ static struct measured measure_computing_smps(const struct claim_case *c)
 static double is_slightly_more(const struct claim_case *c, const char *size, const void *figure)
 {
     double ratio = addition_ratio(c, size, figure);
-    return ratio > 1 && ratio <= 1.25;
+    return isnan(ratio) ? NAN : ratio > 1 && ratio <= 1.25;
 }
 
 static struct measured measure_inactive(const struct claim_case *c)
