@@ -19,6 +19,7 @@
 #include "base/line_reader.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "experiment/sweep/sweep_plan.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/published.h"
 #include "topology/generate.h"
@@ -273,9 +274,19 @@ static void compare_tables(const struct network *whole, const struct routes *bef
     }
 }
 
+/* Whether the manager's switch has routes to all LIDs. */
+static bool is_whole(const struct network *network, const struct routes *routes)
+{
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE &&
+            routes_port(routes, network->manager, lid) == PORT_NONE)
+            return false;
+    return true;
+}
+
 static int compare_without_switch(struct evidence *evidence, const struct network *whole,
                                   const struct routes *before, uint32_t gone, const char *engine,
-                                  struct err *err)
+                                  uint64_t seed, struct err *err)
 {
     struct network rest;
     struct routes after;
@@ -285,6 +296,9 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
     int status = compute_routes(&rest, engine, &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &changed);
+        const char *parameters =
+            arena_printf(&evidence->arena, "seed=%" PRIu64 " switches=%zu switch=%u whole=%s", seed,
+                         whole->switches.count, gone, is_whole(&rest, &after) ? "yes" : "no");
         routes_release(&after);
         double removal = (double)changed.removal, addition = (double)changed.addition;
         double used = (double)changed.used, room = (double)changed.room;
@@ -294,38 +308,45 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
         results_set(&found, "changed.removal.room", removal / room, "share");
         results_set(&found, "changed.addition.used", addition / used, "share");
         results_set(&found, "changed.addition.room", addition / room, "share");
-        add_for_presets(
-            evidence,
-            arena_printf(&evidence->arena, "switches=%zu switch=%u", whole->switches.count, gone),
-            &found);
+        add_for_presets(evidence, parameters, &found);
     }
     network_release(&rest);
     return status;
 }
 
-/* The networks of the removal experiments: same generator, parameters and seed. */
+static int compare_all(struct evidence *evidence, const char *kind, const char *const *words,
+                       size_t count, const char *engine, uint64_t seed, struct err *err)
+{
+    struct network whole;
+    struct routes before;
+    int status = make_network(&whole, kind, words, count, seed, err);
+    if (status)
+        return status;
+    status = compute_routes(&whole, engine, &before, err);
+    if (status == 0) {
+        for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
+            if (at != whole.manager)
+                status = compare_without_switch(evidence, &whole, &before, at, engine, seed, err);
+        routes_release(&before);
+    }
+    network_release(&whole);
+    return status;
+}
+
+/* The networks of the removal experiments: the published one, and ten of each larger size. */
 static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
                                    const char *engine, uint64_t seed, struct err *err)
 {
-    static const char *const sizes[][2] = {{"switches=8", "hosts=7"},
-                                           {"switches=16", "hosts=14"},
-                                           {"switches=24", "hosts=18"},
-                                           {"switches=32", "hosts=21"}};
-    int status = 0;
+    enum { NETWORKS = 10, WORDS = 3 };
+    static const char *const sizes[][WORDS] = {{"rule=paper", "switches=16", "hosts=14"},
+                                               {"rule=paper", "switches=24", "hosts=18"},
+                                               {"rule=paper", "switches=32", "hosts=21"}};
+    int status = compare_all(evidence, "figure1", NULL, 0, engine, seed, err);
     (void)recipe;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == 0; i++) {
-        struct network whole;
-        struct routes before;
-        status = make_network(&whole, "irregular", sizes[i], 2, seed, err);
-        if (status)
-            break;
-        status = compute_routes(&whole, engine, &before, err);
-        for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
-            if (at != whole.manager)
-                status = compare_without_switch(evidence, &whole, &before, at, engine, err);
-        routes_release(&before);
-        network_release(&whole);
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (uint32_t n = 1; n <= NETWORKS && status == 0; n++)
+            status = compare_all(evidence, "irregular", sizes[i], WORDS, engine,
+                                 sweep_seed(seed, n), err);
     return status;
 }
 

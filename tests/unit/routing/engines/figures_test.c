@@ -209,6 +209,30 @@ static void minhop_has_the_hops_of_the_thesis(void **state)
     network_release(&network);
 }
 
+/* 000 Fig. 11: the middle switches of the Clos network are 2, 3 and 4. */
+static void fera_uses_one_middle_switch_of_the_clos_network(void **state)
+{
+    const char *words[] = {"m=3", "n=1", "r=4"};
+    struct network network;
+    unsigned through[7] = {0};
+    (void)state;
+    build_kind(&network, "clos", words, 3, 0, 1);
+    struct routes routes = compute(&network, "fera");
+    for (uint32_t i = 0; i < network.terminals.count; i++)
+        for (uint32_t j = 0; j < network.terminals.count; j++) {
+            uint32_t at = network.terminals.items[i].at;
+            if (i == j)
+                continue;
+            uint8_t port = routes_port(&routes, at, network.terminals.items[j].lid);
+            uint32_t peer = network.ports.items[network.switches.items[at].first_port + port].peer;
+            through[network.switches.items[peer & ~NETWORK_SWITCH].guid - 100]++;
+        }
+    assert_int_equal(through[2], 12);
+    assert_int_equal(through[3] + through[4], 0);
+    routes_release(&routes);
+    network_release(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +242,7 @@ int main(void)
         cmocka_unit_test(pira_expands_to_the_linear_tables),
         cmocka_unit_test(hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira),
         cmocka_unit_test(minhop_has_the_hops_of_the_thesis),
+        cmocka_unit_test(fera_uses_one_middle_switch_of_the_clos_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
