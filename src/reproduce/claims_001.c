@@ -406,11 +406,12 @@ static double lost_at_rate(const struct claim_case *c, const char *rate, const v
     return lost.least > 0 ? lost.mean : NAN;
 }
 
-/* The exponent of a growth; not measured if the values do not follow a power law. */
+/* The exponent of a power law; 0 if the values do not follow one. */
 static struct measured measured_power(struct claim_range range)
 {
-    return measured_explain(measured_value(range.fit < 0.97 ? NAN : range.power), "R^2 %.3f",
-                            range.fit);
+    bool follows = !(range.fit < 0.97) && !(range.least <= 0);
+    return measured_explain(measured_value(follows ? range.power : 0), "%sR^2 %.3f",
+                            follows ? "" : "no power law, ", range.fit);
 }
 
 static struct measured measure_load(const struct claim_case *c)
