@@ -6,7 +6,7 @@
  * the papers' sizes and on fat trees; and the steps of the papers' own algorithms. */
 #include "routing/check/verify.h"
 #include "routing/engine/engine.h"
-#include "routing/paper/paper_cost.h"
+#include "routing/paper/published.h"
 #include "routing/update/make_plan.h"
 #include "topology/generate.h"
 
@@ -90,7 +90,7 @@ static void measure_engine(const struct network *network, const struct engine *e
         ns = now_ns() - begin;
     } while (ns < ENOUGH_NS);
     report(engine->name, operations, ns, runs,
-           paper_steps(network, engine, &(struct engine_options){0}));
+           published_steps(network, engine, &(struct engine_options){0}));
 }
 
 static void measure_check(const struct network *network)

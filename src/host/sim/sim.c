@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 #include "routing/check/verify.h"
-#include "routing/paper/paper_cost.h"
+#include "routing/paper/published.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -255,7 +255,7 @@ static void begin_job(struct sim *sim, struct instance *instance, struct sm_job 
     if (options->paper_compute) /* a new master that keeps the existing tables computes none */
         operations = job->adopt && !job->has_before
                          ? 0
-                         : paper_steps(&job->network, job->engine, &job->options);
+                         : published_steps(&job->network, job->engine, &job->options);
     uint64_t begin = before ? instance->jobs.items[before - 1].done.end : sim_now(sim);
     uint64_t price = options->compute_ps;
     pending_job.done.operations = operations;

@@ -52,7 +52,7 @@ static inline unsigned engine_vls(const struct engine_options *options)
     return wanted < ENGINE_VLS_MAX ? wanted : ENGINE_VLS_MAX;
 }
 
-struct updown;
+struct published;
 
 struct engine {
     const char *name;
@@ -61,8 +61,8 @@ struct engine {
                    struct routes *routes, struct err *err);
     const struct engine *provisional; /* or NULL */
     bool renames;                     /* wants terminals with more than one LID */
-    /* Steps of the published algorithm, instead of `compute`: see paper_cost.h. */
-    uint64_t (*paper_steps)(const struct network *network, const struct updown *updown);
+    /* The algorithm that the papers describe, see published.h; NULL: FERa. */
+    void (*published)(struct published *published);
     /* NULL, or returns the up*-down* directions of its tables without the tables, as routes.ranks;
      * NULL: none. */
     uint32_t *(*ranks)(const struct network *network, const struct engine_options *options);

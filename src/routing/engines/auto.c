@@ -5,7 +5,6 @@
  * refuses a connected network. The note has the topology, the engines that were tried and the
  * reasons of their refusals. */
 #include "routing/engines/engine_fallback.h"
-#include "routing/paper/paper_cost.h"
 #include "routing/search/grid.h"
 #include "routing/search/roots.h"
 #include "routing/search/tree.h"
@@ -68,6 +67,5 @@ const struct engine engine_auto = {
     .name = "auto",
     .summary = "chooses by the topology: ftree, dor, dfsssp, nue or updn",
     .compute = auto_compute,
-    .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,
 };

@@ -18,7 +18,6 @@
 #include "routing/engines/column.h"
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
-#include "routing/paper/paper_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -271,5 +270,4 @@ const struct engine engine_dfsssp = {
     .name = "dfsssp",
     .summary = "sssp's routes laid over lanes until none can deadlock, any topology",
     .compute = dfsssp_compute,
-    .paper_steps = paper_steps_minhop,
 };

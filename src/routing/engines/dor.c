@@ -21,7 +21,6 @@
  * other missing link is a refusal that names it. Not implemented: other orders of dimensions for
  * further LIDs of a terminal, which would need more VLs. */
 #include "routing/engine/engine.h"
-#include "routing/paper/paper_cost.h"
 #include "routing/search/grid.h"
 
 #include <errno.h>
@@ -335,5 +334,4 @@ const struct engine engine_dor = {
     .name = "dor",
     .summary = "dimension order for meshes, tori, hypercubes and HyperX, with lanes for rings",
     .compute = dor_compute,
-    .paper_steps = paper_steps_fera,
 };

@@ -9,7 +9,6 @@
  * Listed hosts are numbered first, so that the others do not affect their balance. Listed roots are
  * the top level. */
 #include "routing/engines/dmodk.h"
-#include "routing/paper/paper_cost.h"
 #include "routing/search/no_legal_route.h"
 #include "routing/search/roots.h"
 
@@ -58,6 +57,5 @@ const struct engine engine_ftree = {
     .name = "ftree",
     .summary = "fat trees in closed form, also damaged ones; refused where there is no tree",
     .compute = ftree_compute,
-    .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,
 };

@@ -15,7 +15,6 @@
  * left, pair by pair. */
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
-#include "routing/paper/paper_cost.h"
 
 #include <string.h>
 
@@ -224,5 +223,4 @@ const struct engine engine_lash = {
     .name = "lash",
     .summary = "one shortest route for each pair of switches, laid over lanes",
     .compute = lash_compute,
-    .paper_steps = paper_steps_minhop,
 };

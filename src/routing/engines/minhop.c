@@ -8,7 +8,6 @@
  * In a tree the terminals take equal next hops in turn, in any other network the one with the least
  * load. */
 #include "routing/engines/dmodk.h"
-#include "routing/paper/paper_cost.h"
 #include "routing/search/least_loaded.h"
 
 static int minhop_compute(const struct network *network, const struct engine_options *options,
@@ -34,5 +33,4 @@ const struct engine engine_minhop = {
     .name = "minhop",
     .summary = "minimum hops, balanced; refused where it could deadlock",
     .compute = minhop_compute,
-    .paper_steps = paper_steps_minhop,
 };

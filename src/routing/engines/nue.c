@@ -27,7 +27,6 @@
 #include "routing/engines/nue_tree.h"
 #include "routing/engines/nue_vls.h"
 #include "routing/engines/sssp.h"
-#include "routing/paper/paper_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -474,5 +473,4 @@ const struct engine engine_nue = {
     .name = "nue",
     .summary = "routes within any number of lanes, one is enough; any topology",
     .compute = nue_compute,
-    .paper_steps = paper_steps_minhop,
 };

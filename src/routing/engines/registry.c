@@ -1,6 +1,6 @@
 /* The table of engines. */
 #include "routing/paper/fera.h"
-#include "routing/paper/paper_cost.h"
+#include "routing/paper/published.h"
 
 #include <string.h>
 
@@ -9,7 +9,6 @@ const struct engine engine_pira_fera = {
     .summary = "PIRa's tables at once, FERa's when they are ready",
     .compute = fera_compute,
     .provisional = &engine_pira,
-    .paper_steps = paper_steps_fera,
 };
 const struct engine engine_pira_dr = {
     .name = "pira+dr",
@@ -17,7 +16,7 @@ const struct engine engine_pira_dr = {
     .compute = dr_compute,
     .provisional = &engine_pira,
     .renames = true,
-    .paper_steps = paper_steps_dr,
+    .published = published_dr,
 };
 
 static const struct engine *const engines[] = {

@@ -23,7 +23,6 @@
 #include "routing/engines/sssp.h"
 
 #include "routing/cdg/cdg.h"
-#include "routing/paper/paper_cost.h"
 
 #include "base/rng.h"
 
@@ -419,5 +418,4 @@ const struct engine engine_sssp = {
     .name = "sssp",
     .summary = "shortest routes weighed by those so far; refused where it could deadlock",
     .compute = sssp_compute,
-    .paper_steps = paper_steps_minhop,
 };

@@ -10,7 +10,6 @@
  * that lost a link) the tables lead to a switch with a legal route, on separate VLs
  * (no_legal_route.c). */
 #include "routing/engines/dmodk.h"
-#include "routing/paper/paper_cost.h"
 #include "routing/search/least_loaded.h"
 #include "routing/search/no_legal_route.h"
 #include "routing/search/roots.h"
@@ -144,6 +143,5 @@ const struct engine engine_updn = {
     .name = "updn",
     .summary = "up*-down* with detected or given roots, balanced over equal paths",
     .compute = updn_compute,
-    .paper_steps = paper_steps_fera,
     .ranks = roots_ranks,
 };

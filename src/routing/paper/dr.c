@@ -19,7 +19,7 @@
  *
  * The LMC of the destinations limits the number of tables (128 at the most); more is an error. */
 #include "routing/paper/fera.h"
-#include "routing/paper/paper_cost.h"
+#include "routing/paper/published.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -323,6 +323,6 @@ const struct engine engine_dr = {
     .name = "dr",
     .summary = "shortest up*-down* routes by destination renaming; needs LMC",
     .compute = dr_compute,
-    .paper_steps = paper_steps_dr,
+    .published = published_dr,
     .renames = true,
 };

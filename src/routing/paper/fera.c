@@ -2,10 +2,9 @@
  * InfiniBand networks", 2006, section 2.3), with one root.
  *
  * fera_tables.c computes the tables: the entries and hops of the paper's Fig. 6. The order in which
- * the paper's own flooding finds them is in flood.c. */
+ * the paper's own flooding finds them is in published_fera.c. */
 #include "routing/paper/fera.h"
 
-#include "routing/paper/paper_cost.h"
 #include "routing/search/roots.h"
 
 #include <string.h>
@@ -60,5 +59,4 @@ const struct engine engine_fera = {
     .name = "fera",
     .summary = "fully explicit up*-down* routes, lowest ports",
     .compute = fera_compute,
-    .paper_steps = paper_steps_fera,
 };

@@ -14,7 +14,7 @@
  * The linear tables are the full expansion (explicit entry, else default port), since default ports
  * do not exist on switches with linear tables. */
 #include "routing/paper/fera.h"
-#include "routing/paper/paper_cost.h"
+#include "routing/paper/published.h"
 
 #include <errno.h>
 #include <string.h>
@@ -174,5 +174,5 @@ const struct engine engine_pira = {
     .name = "pira",
     .summary = "partially implicit routes over default ports, quick to compute",
     .compute = pira_compute,
-    .paper_steps = paper_steps_pira,
+    .published = published_pira,
 };

@@ -186,6 +186,25 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
     evidence_release(&evidence);
 }
 
+static void published_algorithms_are_timed(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    struct evidence evidence = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(compute_evidence(&evidence, "published-times", &recipe, &err), 0);
+    /* three algorithms on ten networks of six sizes, for two presets */
+    assert_int_equal(evidence.items.count, 2 * 3 * 10 * 6);
+    for (size_t i = 0; i < evidence.items.count; i++)
+        assert_true(observation_figure(&evidence.items.items[i], "cpu") > 0);
+    const char *figure1 = "preset=paper switches=8 seed=2 engine=fera";
+    assert_true(evidence_summarize(&evidence, figure1, "steps").mean == 15 * 25 + 7);
+    double fera = evidence_summarize(&evidence, "switches=24 engine=fera", "cpu").mean;
+    assert_true(fera > evidence_summarize(&evidence, "switches=24 engine=pira", "cpu").mean);
+    assert_true(fera < evidence_summarize(&evidence, "switches=24 engine=dr", "cpu").mean);
+    evidence_release(&evidence);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +218,7 @@ int main(void)
         cmocka_unit_test(unsteady_runs_count_as_saturated),
         cmocka_unit_test(missing_stores_are_empty),
         cmocka_unit_test(a_removal_changes_fewer_entries_than_an_addition),
+        cmocka_unit_test(published_algorithms_are_timed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/paper/flood.h"
-#include "routing/search/updown.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,40 +97,6 @@ static void fera_matches_figure_6(void **state)
     assert_int_equal(entries, 120);
     text_release(&text);
     routes_release(&routes);
-    network_release(&network);
-}
-
-static void flooding_finds_the_entries_in_the_printed_sequence(void **state)
-{
-    struct network network;
-    struct updown updown;
-    struct flood_entries flooded = {0};
-    struct text text;
-    unsigned count = 0, at, lid, port, hops, sequence;
-    (void)state;
-    build_figure1(&network);
-    updown_init(&updown, &network, &network.manager, 1);
-    for (unsigned to = 1; to <= network.top_lid; to++)
-        flood_from(&network, &updown, (uint16_t)to, &flooded);
-    assert_int_equal(flooded.entries.count, 120);
-    golden_read("fig6.csv", &text);
-    for (char *rest = text.data; *rest;) {
-        const char *line = next_line(&rest);
-        if (sscanf(line, "%u,%u,%u,%u,%u", &at, &lid, &port, &hops, &sequence) != 5)
-            continue;
-        struct flood_entry entry = {0};
-        if (sequence < flooded.entries.count)
-            entry = flooded.entries.items[sequence];
-        assert_int_equal(network.switches.items[entry.at].lid, at);
-        assert_int_equal(entry.lid, lid);
-        assert_int_equal(entry.port, port);
-        assert_int_equal(entry.hops, hops);
-        count++;
-    }
-    assert_int_equal(count, 120);
-    text_release(&text);
-    vec_release(&flooded.entries);
-    updown_release(&updown);
     network_release(&network);
 }
 
@@ -278,7 +242,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lids_of_figure_1_are_those_printed),
         cmocka_unit_test(fera_matches_figure_6),
-        cmocka_unit_test(flooding_finds_the_entries_in_the_printed_sequence),
         cmocka_unit_test(pira_matches_figure_8),
         cmocka_unit_test(pira_expands_to_the_linear_tables),
         cmocka_unit_test(hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira),

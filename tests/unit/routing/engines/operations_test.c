@@ -1,9 +1,7 @@
-/* Costs of computing routes: the operations of the engines here, and the steps of the papers'
- * algorithms. */
+/* Costs of computing routes: the operations of the engines. */
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/paper/paper_cost.h"
 #include "routing/update/make_plan.h"
 
 #include <setjmp.h>
@@ -50,11 +48,6 @@ static uint64_t operations_of(const struct network *network, const struct engine
     uint64_t operations = routes.operations;
     routes_release(&routes);
     return operations;
-}
-
-static uint64_t steps_of(const struct network *network, const char *engine)
-{
-    return paper_steps(network, engine_find(engine), &(struct engine_options){0});
 }
 
 static void every_engine_counts_the_same_for_any_number_of_threads(void **state)
@@ -207,141 +200,6 @@ static void planning_an_update_counts_all_attempts(void **state)
     network_release(&network);
 }
 
-/* 15 floodings that look at the 25 ports in use, and seven of them have to get to a switch first.
- * PIRa: the same ports once, the seven hosts' own, 0 + 1 + … + 7 switches before each switch, and
- * before the hosts with LIDs 4, 7 and 11 to 15 three, five and five times eight. */
-static void the_printed_network_takes_the_steps_counted_by_hand(void **state)
-{
-    (void)state;
-    struct network network;
-    build_figure1(&network);
-    assert_int_equal(steps_of(&network, "fera"), 15 * 25 + 7);
-    assert_int_equal(steps_of(&network, "pira"), 25 + 7 + 28 + 3 + 5 + 5 * 8);
-    assert_int_equal(steps_of(&network, "minhop"), 15 * 25 + 7);
-    assert_int_equal(steps_of(&network, "updn"), steps_of(&network, "fera"));
-    network_release(&network);
-}
-
-/* In a row no path has a choice, so every destination has one table. The seven ports in use are
- * looked at once by every exploration. */
-static void renaming_counts_explorations_paths_and_comparisons(void **state)
-{
-    (void)state;
-    struct network network;
-    build_row(&network);
-    uint64_t fera = 6 * 7 + 3;
-    uint64_t explorations = 3 * (1 + 7);
-    /* Ordered pairs: four of two switches, two of three; each path made, then compared once. */
-    uint64_t paths = (4 * 2 + 2 * 3) * 2;
-    assert_int_equal(steps_of(&network, "fera"), fera);
-    assert_int_equal(steps_of(&network, "dr"), fera + explorations + paths);
-    assert_int_equal(steps_of(&network, "pira+dr"), steps_of(&network, "dr"));
-    network_release(&network);
-}
-
-/* A square with its root at S0, and hosts at S1 and S2: the path from one to the other leads over
- * S0. Down over S3 and up again would be as short, but is not legal. */
-static void renaming_follows_directions(void **state)
-{
-    (void)state;
-    struct network network;
-    network_init(&network);
-    for (unsigned i = 0; i < 4; i++)
-        network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 3);
-    network.manager = 0;
-    network_link(&network, 0, 1, 1, 1);
-    network_link(&network, 0, 2, 2, 1);
-    network_link(&network, 1, 2, 3, 1);
-    network_link(&network, 2, 2, 3, 2);
-    network_add_terminal(&network, 11, 11, 0, 1, 3);
-    network_add_terminal(&network, 12, 12, 0, 2, 3);
-    assert_int_equal(network_finish(&network), 0);
-    /* From S1 all four are reached once, S3 going up and S2 over S0. */
-    uint64_t fera = 6 * (3 + 3 + 2 + 2) + 2;
-    uint64_t explorations = 2 * (1 + 3 + 3 + 2 + 2);
-    uint64_t paths = 2 * 3 * 2;
-    assert_int_equal(steps_of(&network, "dr"), fera + explorations + paths);
-    network_release(&network);
-}
-
-/* Switches with more links, where paths do come into conflict. The expected number is the result of
- * a run; without a conflict it would be smaller. */
-static void conflicts_of_renamed_paths_are_counted(void **state)
-{
-    (void)state;
-    const char *words[] = {"switches=64", "hosts=63", "ports=8"};
-    struct topology topology;
-    struct network network;
-    struct err err = {0};
-    topology_init(&topology);
-    assert_int_equal(topology_generate(&topology, "irregular", words, 3, 1, &err), 0);
-    assert_int_equal(network_from_topology(&network, &topology, &err), 0);
-    assert_int_equal(steps_of(&network, "dr"), 100922);
-    topology_release(&topology);
-    network_release(&network);
-}
-
-static void hosts_that_share_a_switch_are_all_counted(void **state)
-{
-    (void)state;
-    struct network network;
-    network_init(&network);
-    network_add_switch(&network, 1, 1, 0, 4);
-    for (unsigned i = 0; i < 3; i++)
-        network_add_terminal(&network, 10 + i, (uint16_t)(10 + i), 0, 0, 1 + i);
-    assert_int_equal(network_finish(&network), 0);
-    assert_int_equal(steps_of(&network, "fera"), 4 * 3 + 3);
-    /* Six pairs, a path of one switch each. */
-    assert_int_equal(steps_of(&network, "dr"), 4 * 3 + 3 + 3 * (1 + 3) + 6 * 2);
-    network_release(&network);
-}
-
-/* Paper 002: PIRa about five times faster than FERa, and more so on larger networks; paper 000: the
- * growth is quadratic. DR is slower than both; ten times slower than PIRa on the smaller ones. */
-static void the_papers_ratios_come_out_of_the_counts(void **state)
-{
-    (void)state;
-    double fera_ratio = 0, per_square = 0;
-    for (size_t size = 0; size < SIZES; size++) {
-        struct network network;
-        build_irregular(&network, size, 0, 1);
-        double nodes = (double)(network.switches.count + network.terminals.count);
-        double fera = (double)steps_of(&network, "fera"), pira = (double)steps_of(&network, "pira");
-        double dr = (double)steps_of(&network, "dr");
-        assert_true(fera / pira > fera_ratio && fera / pira > 3.5 && fera / pira < 6.5);
-        assert_true(dr / pira > 8 && dr > 2 * fera);
-        fera_ratio = fera / pira;
-        if (per_square > 0)
-            assert_true(fera / nodes / nodes > 0.85 * per_square &&
-                        fera / nodes / nodes < 1.15 * per_square);
-        per_square = fera / nodes / nodes;
-        network_release(&network);
-    }
-}
-
-static void unusual_networks_can_be_counted(void **state)
-{
-    (void)state;
-    const struct engine *engine;
-    struct network nothing, torn;
-    struct draft draft;
-    network_init(&nothing);
-    assert_int_equal(network_finish(&nothing), 0);
-    draft_random(&draft, 5, 40);
-    draft_break(&draft, 5, 12, 6);
-    draft_build(&draft, 0, &torn);
-    for (size_t i = 0; (engine = engine_at(i)); i++) {
-        assert_int_equal(paper_steps(&nothing, engine, &(struct engine_options){0}), 0);
-        assert_true(paper_steps(&torn, engine, &(struct engine_options){0}) > 0);
-    }
-    uint64_t nobody = 0x77;
-    struct engine_options lost = {.root = ROOT_LIST, .root_guids = &nobody, .root_count = 1};
-    assert_int_equal(paper_steps(&torn, &engine_fera, &lost), 0);
-    draft_release(&draft);
-    network_release(&nothing);
-    network_release(&torn);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,13 +211,6 @@ int main(void)
         cmocka_unit_test(a_second_attempt_counts_the_operations_of_both),
         cmocka_unit_test(a_check_counts_every_entry_in_use),
         cmocka_unit_test(planning_an_update_counts_all_attempts),
-        cmocka_unit_test(the_printed_network_takes_the_steps_counted_by_hand),
-        cmocka_unit_test(renaming_counts_explorations_paths_and_comparisons),
-        cmocka_unit_test(renaming_follows_directions),
-        cmocka_unit_test(conflicts_of_renamed_paths_are_counted),
-        cmocka_unit_test(hosts_that_share_a_switch_are_all_counted),
-        cmocka_unit_test(the_papers_ratios_come_out_of_the_counts),
-        cmocka_unit_test(unusual_networks_can_be_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
