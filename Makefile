@@ -28,7 +28,7 @@ check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang
 	@tools/setup build check
 	@tools/check
 
-check-full: ## the same with what is slow: large fabrics, long campaigns, clang-tidy on everything
+check-full: ## the same with what is slow: large fabrics, long campaigns, all experiments, clang-tidy on everything
 	@tools/setup build check
 	@tools/check --full
 

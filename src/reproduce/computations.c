@@ -459,10 +459,10 @@ static void add_times(struct evidence *evidence, struct timed_network *timed, ui
 }
 
 static int compute_published_times(struct evidence *evidence, const struct recipe *recipe,
-                                   const char *engine, struct err *err)
+                                   const char *engine, uint64_t seed, struct err *err)
 {
     struct timed_networks networks = {0};
-    int status = make_timed_networks(&networks, 1, err);
+    int status = make_timed_networks(&networks, seed, err);
     uint64_t of_clock = status == 0 ? time_rounds(&networks) : 0;
     (void)recipe;
     (void)engine;

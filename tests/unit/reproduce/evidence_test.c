@@ -192,16 +192,16 @@ static void published_algorithms_are_timed(void **state)
     struct evidence evidence = {0};
     struct err err = {0};
     (void)state;
-    assert_int_equal(compute_evidence(&evidence, "published-times", &recipe, &err), 0);
+    assert_int_equal(compute_evidence(&evidence, "published-times", &recipe, 1, &err), 0);
     /* three algorithms on ten networks of six sizes, for two presets */
     assert_int_equal(evidence.items.count, 2 * 3 * 10 * 6);
     for (size_t i = 0; i < evidence.items.count; i++)
         assert_true(observation_figure(&evidence.items.items[i], "cpu") > 0);
     const char *figure1 = "preset=paper switches=8 seed=2 engine=fera";
-    assert_true(evidence_summarize(&evidence, figure1, "steps").mean == 15 * 25 + 7);
-    double fera = evidence_summarize(&evidence, "switches=24 engine=fera", "cpu").mean;
-    assert_true(fera > evidence_summarize(&evidence, "switches=24 engine=pira", "cpu").mean);
-    assert_true(fera < evidence_summarize(&evidence, "switches=24 engine=dr", "cpu").mean);
+    assert_true(evidence_summarize(&evidence, figure1, NULL, "steps").mean == 15 * 25 + 7);
+    double fera = evidence_summarize(&evidence, "switches=24 engine=fera", NULL, "cpu").mean;
+    assert_true(fera > evidence_summarize(&evidence, "switches=24 engine=pira", NULL, "cpu").mean);
+    assert_true(fera < evidence_summarize(&evidence, "switches=24 engine=dr", NULL, "cpu").mean);
     evidence_release(&evidence);
 }
 

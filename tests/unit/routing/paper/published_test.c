@@ -202,22 +202,20 @@ static uint32_t check_pairs(struct fixture *fixture)
 
 static void every_pair_of_hosts_has_a_shortest_legal_path(void **state)
 {
-    uint32_t most = 0;
     struct fixture fixture;
     (void)state;
     for (size_t size = 0; size <= SIZES; size++)
         for (uint64_t seed = 1; seed <= (size < 4 ? SEEDS : 3); seed++) {
             open_paper(&fixture, size, seed);
             published_dr(&fixture.published);
-            uint32_t tables = check_pairs(&fixture);
-            most = tables > most ? tables : most;
+            check_pairs(&fixture);
             release(&fixture);
         }
-    assert_true(most > 1); /* some destination was renamed */
 }
 
 static void dense_networks_have_legal_paths(void **state)
 {
+    uint32_t most = 0;
     struct fixture fixture;
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -230,9 +228,11 @@ static void dense_networks_have_legal_paths(void **state)
                     follow(&fixture, tables, 0, from, to);
         }
         published_dr(&fixture.published);
-        check_pairs(&fixture);
+        uint32_t tables = check_pairs(&fixture);
+        most = tables > most ? tables : most;
         release(&fixture);
     }
+    assert_true(most > 1); /* some destination was renamed */
 }
 
 /* ---- printed tables ---- */
