@@ -85,7 +85,8 @@ static const char *name_run(struct drawing *drawing, const struct observation *o
         arena_alloc(&drawing->arena, (observation->parameter_count + 1) * sizeof *kept);
     size_t count = 0;
     for (size_t i = 0; i < observation->parameter_count; i++)
-        if (strcmp(observation->parameters[i].name, "seed") != 0)
+        if (strcmp(observation->parameters[i].name, "seed") != 0 &&
+            strcmp(observation->parameters[i].name, "repetition") != 0)
             kept[count++] = observation->parameters[i];
     result_point(kept, count, &point);
     const char *name = arena_strdup(&drawing->arena, point.data ? point.data : "");
