@@ -218,9 +218,35 @@ static struct measured measure_order(const struct claim_case *c)
     return explain_changes(c, compare_failures(c, "fault.time", engines[0], engines[1]));
 }
 
+struct engines {
+    const char *over, *under, *failure;
+};
+
+/* From the end of the exploration, which has its own claim, to the first routes. */
+static double time_to_first(const struct claim_case *c, const char *size, const char *engine,
+                            const char *failure)
+{
+    char where[WHERE_BYTES];
+    failure_of(where, engine, failure);
+    return claim_mean(c, "fault.first.time", "switches=%s %s", size, where) -
+           claim_mean(c, "fault.discover.time", "switches=%s %s", size, where);
+}
+
+static double ratio_of_first(const struct claim_case *c, const char *size, const void *context)
+{
+    const struct engines *of = context;
+    return time_to_first(c, size, of->over, of->failure) /
+           time_to_first(c, size, of->under, of->failure);
+}
+
 static struct measured measure_first(const struct claim_case *c)
 {
-    return compare_failures(c, "fault.first.time", c->detail, "pira");
+    struct claim_range one =
+        claim_over_sizes(c, ratio_of_first, &(struct engines){c->detail, "pira", "switch"});
+    struct claim_range other =
+        claim_over_sizes(c, ratio_of_first, &(struct engines){c->detail, "pira", "link"});
+    return measured_both(measured_range(one.least, one.most),
+                         measured_range(other.least, other.most));
 }
 
 /* The quality of the fit of one figure over a product of others, for the means of each size,
@@ -245,19 +271,12 @@ static struct measured measure_fit(const struct claim_case *c)
     return measured_explain(measured_value(claim_fit_quality(&fit)), "%.0f points", fit.n);
 }
 
-/* Networks of which a change of both kinds counts. */
-static double links_of_network(const struct claim_case *c, const void *size)
-{
-    return claim_mean(c, "fault.time", "switches=%s engine=fera fault=link whole=yes width=1x",
-                      (const char *)size) /
-           claim_mean(c, "fault.time", "switches=%s engine=fera fault=switch whole=yes width=1x",
-                      (const char *)size);
-}
-
 static double links_of_size(const struct claim_case *c, const char *size, const void *context)
 {
+    char link[WHERE_BYTES], other[WHERE_BYTES];
     (void)context;
-    return claim_over_networks(c, links_of_network, size).mean;
+    return claim_mean(c, "fault.time", "switches=%s %s", size, failure_of(link, "fera", "link")) /
+           claim_mean(c, "fault.time", "switches=%s %s", size, failure_of(other, "fera", "switch"));
 }
 
 /* Relative to the bound that follows from a cubic computation. */
@@ -534,16 +553,25 @@ static struct measured measure_few_cases(const struct claim_case *c)
     return share_of_networks(c, dr_is_better);
 }
 
-/* The latency at about half of the load at which FERa saturates. */
-static double latency_of(const struct claim_case *c, const char *size, const char *engine)
+/* Rates at about half of the load at which FERa saturates, and overload. */
+enum load { HALF, OVERLOAD };
+
+static double figure_at(const struct claim_case *c, const char *figure, enum load load,
+                        const char *size, const char *engine)
 {
-    static const char *const rates[][2] = {{"8", "200000"}, {"16", "150000"}, {"24", "90000"},
-                                           {"32", "40000"}, {"48", "18000"},  {"64", "14000"}};
+    static const char *const rates[][3] = {{"8", "200000", "700000"}, {"16", "150000", "380000"},
+                                           {"24", "90000", "260000"}, {"32", "40000", "120000"},
+                                           {"48", "18000", "70000"},  {"64", "14000", "55000"}};
     for (unsigned i = 0; i < 6; i++)
         if (strcmp(rates[i][0], size) == 0)
-            return claim_mean(c, "latency.mean", "switches=%s engine=%s rate=%s", size, engine,
-                              rates[i][1]);
+            return claim_mean(c, figure, "switches=%s engine=%s rate=%s", size, engine,
+                              rates[i][1 + load]);
     return NAN;
+}
+
+static double latency_of(const struct claim_case *c, const char *size, const char *engine)
+{
+    return figure_at(c, "latency.mean", HALF, size, engine);
 }
 
 static double pira_latency(const struct claim_case *c, const char *size, const void *context)
@@ -559,37 +587,44 @@ static struct measured measure_latency(const struct claim_case *c)
     return measured_range(range.least, range.most);
 }
 
-static double ratio_of_latencies(const struct claim_case *c, const void *context)
+/* A hybrid over its final algorithm, on the same networks. */
+struct final {
+    const char *figure, *size, *over, *under;
+    enum load load;
+};
+
+static double final_of_network(const struct claim_case *c, const void *context)
 {
-    const struct peaks *of = context;
-    return latency_of(c, of->size, of->over) / latency_of(c, of->size, of->under);
+    const struct final *of = context;
+    return figure_at(c, of->figure, of->load, of->size, of->over) /
+           figure_at(c, of->figure, of->load, of->size, of->under);
 }
 
-static double mean_ratio_of_latencies(const struct claim_case *c, const char *size,
-                                      const void *context)
+static double final_of_size(const struct claim_case *c, const char *size, const void *context)
 {
-    const char *const *engines = context;
-    return claim_over_networks(c, ratio_of_latencies, &(struct peaks){size, engines[0], engines[1]})
-        .mean;
+    struct final of = *(const struct final *)context;
+    of.size = size;
+    return claim_over_networks(c, final_of_network, &of).mean;
 }
 
-static struct measured compare_latencies(const struct claim_case *c, const char *over,
-                                         const char *under)
+static struct measured compare_final(const struct claim_case *c, const char *figure, enum load load)
 {
-    struct claim_range range =
-        claim_over_sizes(c, mean_ratio_of_latencies, (const char *const[]){over, under});
-    return measured_range(range.least, range.most);
+    struct final of = {figure, NULL, "pira+fera", "fera", load};
+    struct claim_range fera = claim_over_sizes(c, final_of_size, &of);
+    of.over = "pira+dr";
+    of.under = "dr";
+    struct claim_range dr = claim_over_sizes(c, final_of_size, &of);
+    return measured_both(measured_range(fera.least, fera.most), measured_range(dr.least, dr.most));
 }
 
 static struct measured measure_final(const struct claim_case *c)
 {
-    return measured_both(compare_peaks(c, "pira+fera", "fera"), compare_peaks(c, "pira+dr", "dr"));
+    return compare_final(c, "accepted", OVERLOAD);
 }
 
 static struct measured measure_final_latency(const struct claim_case *c)
 {
-    return measured_both(compare_latencies(c, "pira+fera", "fera"),
-                         compare_latencies(c, "pira+dr", "dr"));
+    return compare_final(c, "latency.mean", HALF);
 }
 
 #define FIGURES(...) ((const char *const[]){__VA_ARGS__})
