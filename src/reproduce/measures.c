@@ -167,23 +167,27 @@ struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *v
     VEC(double) values = {0};
     const char **sizes;
     double sum = 0;
-    range.count = claim_values(c, "switches", &sizes, "");
-    for (size_t i = 0; i < range.count; i++) {
+    size_t count = claim_values(c, "switches", &sizes, "");
+    for (size_t i = 0; i < count; i++) {
         double value = value_of(c, sizes[i], context);
-        range.least = fmin(range.least, value); /* ignores NaN */
-        range.most = fmax(range.most, value);
-        range.first = i == 0 ? value : range.first;
-        if (i > 0) {
-            range.least_step = fmin(range.least_step, value / range.last);
+        if (isnan(value))
+            continue;
+        if (values.count > 0) {
+            range.least_step = fmin(range.least_step, value / range.last); /* ignores NaN */
             range.most_step = fmax(range.most_step, value / range.last);
+        } else {
+            range.first = value;
         }
+        range.least = fmin(range.least, value);
+        range.most = fmax(range.most, value);
         range.last = value;
         range.above += value > 1.02;
         sum += value;
-        range.mean = sum / (double)(i + 1);
         claim_fit_add(&fit, log(strtod(sizes[i], NULL)), log(value));
         vec_push(&values, value);
+        range.mean = sum / (double)values.count;
     }
+    range.count = values.count;
     range.power = fit_slope(&fit);
     range.fit = claim_fit_quality(&fit);
     range.geometric = exp(fit.y / fit.n);
