@@ -115,11 +115,11 @@ double claim_fit_quality(const struct claim_fit *fit);
 struct claim_range {
     double least, most, mean, first, last;
     double least_step, most_step; /* ratios of successive values; NaN with fewer than two sizes */
-    double power;        /* exponent b of the fit value = a * switches^b; NaN with one size */
-    double fit;          /* R^2 of that fit; NaN with fewer than three sizes */
-    double geometric;    /* mean */
-    double rank;         /* correlation of ranks with the size; NaN with fewer than three sizes */
-    size_t count, above; /* above: number of values above 1.02 */
+    double power;     /* exponent b of the fit value = a * switches^b; NaN with one size */
+    double fit;       /* R^2 of that fit; NaN with fewer than three sizes */
+    double geometric; /* mean */
+    double rank;      /* correlation of ranks with the size; NaN with fewer than three sizes */
+    size_t count;
 };
 typedef double claim_of_size(const struct claim_case *c, const char *size, const void *context);
 struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,

@@ -181,7 +181,6 @@ struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *v
         range.least = fmin(range.least, value);
         range.most = fmax(range.most, value);
         range.last = value;
-        range.above += value > 1.02;
         sum += value;
         claim_fit_add(&fit, log(strtod(sizes[i], NULL)), log(value));
         vec_push(&values, value);
