@@ -49,7 +49,7 @@ struct measure {
     const void *detail; /* argument of `measure`; may be NULL */
 };
 
-extern const struct measure measures_000[], measures_001[], measures_002[],
+extern const struct measure measures_000[], measures_001[], measures_002[], measures_003[],
     measures_004[]; /* the last has no name */
 /* The i-th of all measures, or NULL. */
 const struct measure *measure_at(size_t index);

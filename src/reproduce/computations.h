@@ -8,7 +8,7 @@
 
 /* Adds the results for both presets, and releases them. */
 void computation_add(struct evidence *evidence, const char *parameters, struct results *found);
-/* A generated network; adapter ports have 2^lmc LIDs. */
+/* A generated network. With an LMC above 0 all LIDs are new, 2^lmc for each adapter port. */
 int computation_network(struct network *network, const char *kind, const char *const *words,
                         size_t count, uint8_t lmc, uint64_t seed, struct err *err);
 int computation_routes(const struct network *network, const char *engine, struct routes *routes,

@@ -245,18 +245,21 @@ static void a_claim_uses_observations_of_its_preset(void **state)
     evidence_release(&evidence);
 }
 
+static void add_change(struct evidence *evidence, const char *size, const char *rest, double time)
+{
+    char parameters[96];
+    snprintf(parameters, sizeof parameters, "preset=paper rate=41250 switches=%s %s", size, rest);
+    results_set(&evidence_add(evidence, parameters)->results, "fault.time", time, "s");
+}
+
+/* A change that cuts switches off does not count. */
 static void add_sizes(struct evidence *evidence, double ratio)
 {
     static const char *const sizes[] = {"8", "16", "32"};
     for (unsigned i = 0; i < 3; i++) {
-        char where[64];
-        struct observation *one;
-        snprintf(where, sizeof where, "preset=paper switches=%s change=removal", sizes[i]);
-        one = evidence_add(evidence, where);
-        results_set(&one->results, "fault.time", 1, "s");
-        snprintf(where, sizeof where, "preset=paper switches=%s change=addition", sizes[i]);
-        one = evidence_add(evidence, where);
-        results_set(&one->results, "fault.time", i == 1 ? ratio : 2, "s");
+        add_change(evidence, sizes[i], "change=removal whole=yes", 1);
+        add_change(evidence, sizes[i], "change=removal whole=no", 100);
+        add_change(evidence, sizes[i], "change=addition whole=yes", i == 1 ? ratio : 2);
     }
 }
 
@@ -271,6 +274,60 @@ static void one_differing_size_fails_the_claim(void **state)
     assert_int_equal(claim_evaluate(claim, &wrong, PRESET_PAPER).outcome, OUTCOME_DIFFERS);
     evidence_release(&right);
     evidence_release(&wrong);
+}
+
+/* The latencies of the smallest and the largest message over three switches, with 4X SDR links. */
+static void judge_latencies(double smallest, double largest, enum outcome expected)
+{
+    struct evidence evidence = {0};
+    static const char *const claims[] = {"003-perf/latency", "003-perf/slope"};
+    results_set(&evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=2")
+                     ->results,
+                "send_lat.typical", smallest, "s");
+    results_set(
+        &evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=4096")
+             ->results,
+        "send_lat.typical", largest, "s");
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(claim_evaluate(find(claims[i]), &evidence, PRESET_TODAY).outcome,
+                         expected);
+    evidence_release(&evidence);
+}
+
+static void store_and_forward_fails_the_claims_on_latency(void **state)
+{
+    (void)state;
+    /* header 20 ns, look-up 100 ns and cable 10 ns for each switch; cable, and the packet */
+    judge_latencies(428e-9, 4522e-9, OUTCOME_HOLDS);
+    judge_latencies(452e-9, 16828e-9, OUTCOME_DIFFERS);
+}
+
+/* SMPs at these times in ms; the change was detected at 10 ms and its last 4 ms are distribution.
+ */
+static enum outcome judge_steps(const char *name, const unsigned *times, size_t count)
+{
+    struct evidence evidence = {0};
+    struct results *results = &evidence_add(&evidence, "preset=paper")->results;
+    size_t series = results_series(results, "smps", "SMPs");
+    for (size_t i = 0; i < count; i++)
+        results_add_point(results, series, times[i] * 1000000000ull, (double)i);
+    results_set(results, "fault.begin", 0.01, "s");
+    results_set(results, "fault.time", 0.024, "s");
+    results_set(results, "fault.distribute.time", 0.004, "s");
+    enum outcome outcome = claim_evaluate(find(name), &evidence, PRESET_PAPER).outcome;
+    evidence_release(&evidence);
+    return outcome;
+}
+
+static void steps_of_smps_are_counted(void **state)
+{
+    static const unsigned right[] = {1, 10, 11, 30, 31, 31, 33},
+                          joined[] = {10, 14, 18, 22, 26, 30};
+    (void)state;
+    assert_int_equal(judge_steps("000-fig12/steps", right, 7), OUTCOME_HOLDS);
+    assert_int_equal(judge_steps("000-fig12/distribution", right, 7), OUTCOME_HOLDS);
+    assert_int_equal(judge_steps("000-fig12/steps", joined, 6), OUTCOME_DIFFERS);
+    assert_int_equal(judge_steps("000-fig12/distribution", joined, 6), OUTCOME_DIFFERS);
 }
 
 static void add_time(struct evidence *evidence, const char *parameters, double time)
@@ -398,6 +455,8 @@ int main(void)
         cmocka_unit_test(a_rate_above_the_link_rate_fails_the_claim),
         cmocka_unit_test(a_claim_uses_observations_of_its_preset),
         cmocka_unit_test(one_differing_size_fails_the_claim),
+        cmocka_unit_test(store_and_forward_fails_the_claims_on_latency),
+        cmocka_unit_test(steps_of_smps_are_counted),
         cmocka_unit_test(ratios_are_formed_in_each_network),
         cmocka_unit_test(growth_over_sizes_has_steps_and_a_power),
         cmocka_unit_test(claims_without_expectation_must_hold),
