@@ -110,8 +110,8 @@ void claim_fit_add(struct claim_fit *fit, double x, double y);
 /* The coefficient of determination, R^2; NaN with fewer than three points. */
 double claim_fit_quality(const struct claim_fit *fit);
 
-/* Values of `value_of` for each value of a parameter ("switches"), in ascending order. Those that are
- * NaN do not count. */
+/* Values of `value_of` for each value of a parameter ("switches"), in ascending order. Those that
+ * are NaN do not count. */
 struct claim_range {
     double least, most, mean, first, last;
     double least_step, most_step; /* ratios of successive values; NaN with fewer than two */
