@@ -449,6 +449,8 @@ static struct measured measure_patterns(const struct claim_case *c)
     static const char *const engines[] = {"fera", "pira", "dr"}, *const sizes[] = {"16", "32",
                                                                                    "64"};
     double relative[PATTERNS] = {0}, least = NAN, most = NAN, count = 0;
+    if (!(claim_mean(c, "lost", "switches=16 whole=yes") >= 100))
+        return measured_value(NAN); /* shares of few packets say nothing */
     for (unsigned i = 0; i < 9; i++) {
         double share[PATTERNS], sum = 0;
         for (unsigned p = 0; p < PATTERNS; p++) {
