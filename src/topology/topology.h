@@ -52,8 +52,12 @@ struct topology_port {
     uint32_t length_mm; /* of the cable; default 20 m */
     uint16_t lid;       /* 0: not given. The LID of a switch is at port 0 */
     uint8_t lmc;
-    uint8_t width;                     /* enum link_width */
-    uint8_t speed;                     /* enum link_speed */
+    uint8_t width; /* enum link_width */
+    uint8_t speed; /* enum link_speed */
+    /* Shared-port adapters (virtual.h): the physical port that this port uses, and the number of
+     * the function, 0 for the physical one. TOPOLOGY_NONE: the port is not shared. */
+    uint8_t function;
+    uint32_t shares;
     bool width_assumed, speed_assumed; /* a default: the file that was read does not state it */
 };
 
