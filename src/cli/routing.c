@@ -2,7 +2,9 @@
 
 #include "base/line_reader.h"
 #include "cli/command.h"
+#include "routing/files/lfts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +61,7 @@ static bool has_lids(const struct topology *topology)
 }
 
 int load_network(const char *command, const char *path, const char *lmc, bool renames,
-                 struct network *network)
+                 const char *lfts, struct network *network)
 {
     struct topology topology;
     struct err err;
@@ -70,7 +72,15 @@ int load_network(const char *command, const char *path, const char *lmc, bool re
     topology_init(&topology);
     if (topology_read(&topology, from_file(path, &err)))
         return command_error(command, &err);
-    int rc = lmc || (renames && !has_lids(&topology))
+    uint32_t changed = 0;
+    if (lfts && lfts_read_lids(&topology, from_file(lfts, &err), &changed)) {
+        topology_release(&topology);
+        return command_error(command, &err);
+    }
+    if (changed)
+        fprintf(stderr, "weft %s: the LIDs of %s are used; %" PRIu32 " ports of %s have others\n",
+                command, lfts, changed, path);
+    int rc = (lmc && !(lfts && has_lids(&topology))) || (renames && !has_lids(&topology))
                  ? network_from_topology_lmc(network, &topology, (uint8_t)wanted, &err)
                  : network_from_topology(network, &topology, &err);
     topology_release(&topology);

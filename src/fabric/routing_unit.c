@@ -1,7 +1,7 @@
 /* The routing unit of a switch: one look-up at a time for all its inputs, VL15 first, then the VLs
  * round-robin (Fig. 7 of "Modeling InfiniBand with OPNET"); or a pipeline at each input, in which
- * the look-up is a latency: it begins when a packet arrives and delays no other packet. Mapping and crossbar arbitration follow the look-up and delay no
- * other packet. */
+ * the look-up is a latency: it begins when a packet arrives and delays no other packet. Mapping and
+ * crossbar arbitration follow the look-up and delay no other packet. */
 #include "fabric/internal.h"
 
 #include <assert.h>
