@@ -84,95 +84,37 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     return lines->status;
 }
 
-/* ---- LIDs ---- */
-
-struct lid_reader {
-    struct topology *topology;
-    struct line_reader *lines;
-    struct map by_guid;                    /* end port by GUID */
-    uint32_t owners[NETWORK_TOP_LID + 1u]; /* end port by LID, or TOPOLOGY_NONE */
-    bool any;                              /* the file has a table */
-};
-
-static void note_owner(struct lid_reader *reader, uint64_t lid, uint64_t guid)
+static void note_owner(struct line_reader *lines, uint64_t *guids, uint64_t lid, uint64_t guid)
 {
-    uint32_t port = map_get(&reader->by_guid, guid);
     if (lid == 0 || lid > NETWORK_TOP_LID)
         return;
-    if (port == MAP_NONE)
-        line_reader_error(
-            reader->lines,
-            "LID %" PRIu64 " belongs to port 0x%016" PRIx64
-            ", which the network does not have: tables of another fabric, or older ones",
-            lid, guid);
-    else if (reader->owners[lid] != TOPOLOGY_NONE && reader->owners[lid] != port)
-        line_reader_error(reader->lines, "LID %" PRIu64 " has two owners", lid);
-    else
-        reader->owners[lid] = port;
+    if (guids[lid] && guids[lid] != guid)
+        line_reader_error(lines, "LID %" PRIu64 " has two owners", lid);
+    guids[lid] = guid;
 }
 
 /* "Unicast lids [0-6] of switch Lid 1 guid 0x...", "0x0001 000 # Switch portguid 0x..." */
-static void read_owner(struct lid_reader *reader, const char *line)
+int lfts_read_owners(uint64_t *guids, struct line_reader *lines)
 {
-    const char *lid = strstr(line, "Lid "), *guid = strstr(line, "guid 0x");
-    if (strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0) {
-        reader->any = true;
-        if (lid && guid)
-            note_owner(reader, strtoull(lid + strlen("Lid "), NULL, 10),
-                       strtoull(guid + strlen("guid "), NULL, 16));
-    } else if (strncmp(line, "0x", 2) == 0 && (guid = strstr(line, "portguid 0x")) != NULL) {
-        note_owner(reader, strtoull(line, NULL, 16),
-                   strtoull(guid + strlen("portguid "), NULL, 16));
-    }
-}
-
-/* The first LID of a port is its base LID; the others are 2^LMC - 1 aliases. */
-static void set_lids(struct lid_reader *reader, uint32_t *count)
-{
-    struct topology *topology = reader->topology;
-    struct topology_port *ports = topology->ports.items;
-    uint16_t *before = mem_alloc((topology->ports.count + 1) * sizeof *before);
-    for (size_t i = 0; i < topology->ports.count; i++) {
-        before[i] = ports[i].lid;
-        ports[i].lid = ports[i].lmc = 0;
-    }
-    for (uint32_t lid = 1; lid <= NETWORK_TOP_LID; lid++) {
-        uint32_t port = reader->owners[lid];
-        if (port != TOPOLOGY_NONE && !ports[port].lid)
-            ports[port].lid = (uint16_t)lid;
-        while (port != TOPOLOGY_NONE && lid >= ports[port].lid + (1u << ports[port].lmc))
-            ports[port].lmc++;
-    }
-    for (size_t i = 0; i < topology->ports.count; i++)
-        *count += before[i] && ports[i].lid != before[i];
-    mem_free(before);
-}
-
-int lfts_read_lids(struct topology *topology, struct line_reader *lines, uint32_t *count)
-{
-    struct lid_reader *reader = mem_zalloc(1, sizeof *reader);
-    reader->topology = topology;
-    reader->lines = lines;
-    memset(reader->owners, 0xFF, sizeof reader->owners);
+    bool any = false;
     lines->limit = FILE_LIMIT;
-    *count = 0;
-    for (uint32_t i = 0; i < topology->ports.count; i++)
-        if (topology->ports.items[i].guid)
-            map_set(&reader->by_guid, topology->ports.items[i].guid, i);
-    while (line_reader_next_line(lines))
-        read_owner(reader, lines->copy + strspn(lines->copy, " \t"));
-    bool named = false;
-    for (uint32_t lid = 1; lid <= NETWORK_TOP_LID && !named; lid++)
-        named = reader->owners[lid] != TOPOLOGY_NONE;
-    int status = lines->status;
-    if (status == 0 && !reader->any)
-        status = err_set(lines->err, EINVAL, "%s has no forwarding tables ('Unicast lids ...')",
-                         lines->file);
-    if (status == 0 && named)
-        set_lids(reader, count);
-    map_release(&reader->by_guid);
-    mem_free(reader);
-    return status;
+    memset(guids, 0, (NETWORK_TOP_LID + 1u) * sizeof *guids);
+    while (line_reader_next_line(lines)) {
+        const char *line = lines->copy + strspn(lines->copy, " \t");
+        const char *lid = strstr(line, "Lid "), *guid = strstr(line, "guid 0x");
+        bool header = strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0;
+        any |= header;
+        if (header && lid && guid)
+            note_owner(lines, guids, strtoull(lid + strlen("Lid "), NULL, 10),
+                       strtoull(guid + strlen("guid "), NULL, 16));
+        else if (strncmp(line, "0x", 2) == 0 && strstr(line, "portguid 0x"))
+            note_owner(lines, guids, strtoull(line, NULL, 16),
+                       strtoull(guid + strlen("guid "), NULL, 16));
+    }
+    if (lines->status == 0 && !any)
+        return err_set(lines->err, EINVAL, "%s has no forwarding tables ('Unicast lids ...')",
+                       lines->file);
+    return lines->status;
 }
 
 /* "0x0001 000". Faster than printf: these are most of the bytes. */

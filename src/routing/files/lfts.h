@@ -11,16 +11,13 @@
 
 #include "base/line_reader.h"
 #include "routing/model/routes.h"
-#include "topology/topology.h"
 
 /* Fills routes for the network. A switch or a port that the network lacks is an error; so are two
  * tables for one switch. Switches without a table and LIDs without an entry drop. */
 int lfts_read(struct routes *routes, const struct network *network, struct line_reader *lines);
-/* Gives the ports of the topology the LIDs that the dump names for them, with their LMC. LIDs in
- * the net file may be older, or of another manager. `count` receives the number of ports that got
- * another LID than the net file has; a dump without GUIDs changes nothing. A port that the topology
- * lacks, or a file without tables, is an error: the tables are not of this fabric. */
-int lfts_read_lids(struct topology *topology, struct line_reader *lines, uint32_t *count);
+/* The GUIDs of the ports that the dump names: `guids` has NETWORK_TOP_LID + 1 elements and receives
+ * the GUID for each LID, or 0. A file without tables is an error. */
+int lfts_read_owners(uint64_t *guids, struct line_reader *lines);
 void lfts_write(const struct routes *routes, const struct network *network, struct text *out);
 
 #endif
