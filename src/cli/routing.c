@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "routing/files/lfts.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
