@@ -270,6 +270,8 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
 bool sm_tables_are_written(const struct sm *sm);
 /* The longest time that a packet stays in the fabric if it passes at most `hops` switches. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
+/* The time of all drains since the manager started. */
+uint64_t sm_drained_ns(const struct sm *sm);
 
 /* Requests sent, by attribute. */
 struct sm_counts {

@@ -227,5 +227,6 @@ void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
     results_set(results, "traffic.stopped.all", stopped.all, "s");
     results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
     results_set(results, "traffic.stopped.mean", stopped.mean, "s");
+    recovery_publish(&metrics->recovery, metrics->start, now, metrics->fabric, results);
     set_timeline(metrics, now, &totals);
 }

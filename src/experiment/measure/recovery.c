@@ -1,0 +1,55 @@
+#include "experiment/measure/recovery.h"
+
+#include "base/time.h"
+
+enum { FEWEST_PACKETS = 100 };
+
+void recovery_fault(struct recovery *recovery, uint64_t now, struct fabric *fabric)
+{
+    recovery->settled = false;
+    if (recovery->faulted)
+        return;
+    recovery->faulted = true;
+    recovery->fault_at = now;
+    fabric_data_totals(fabric, &recovery->at_fault);
+}
+
+void recovery_settled(struct recovery *recovery, uint64_t now, struct fabric *fabric)
+{
+    if (!recovery->faulted)
+        return;
+    recovery->settled = true;
+    recovery->settled_at = now;
+    fabric_data_totals(fabric, &recovery->at_end_of_change);
+}
+
+static uint64_t sum_of_losses(const struct data_totals *totals)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < LOSS_CAUSES; i++)
+        sum += totals->lost[i];
+    return sum;
+}
+
+void recovery_publish(const struct recovery *recovery, uint64_t start, uint64_t now,
+                      struct fabric *fabric, struct results *results)
+{
+    struct data_totals totals;
+    if (!recovery->faulted || recovery->fault_at <= start ||
+        recovery->at_fault.delivered < FEWEST_PACKETS)
+        return;
+    double before = (double)recovery->at_fault.delivered;
+    results_set(results, "recovery.before", before / time_seconds(recovery->fault_at - start),
+                "packets/s");
+    if (!recovery->settled)
+        return;
+    fabric_data_totals(fabric, &totals);
+    uint64_t lost = sum_of_losses(&totals) - sum_of_losses(&recovery->at_end_of_change);
+    uint64_t made = totals.made - recovery->at_end_of_change.made;
+    results_set(results, "recovery.lost", (double)lost, "packets");
+    if (now > recovery->settled_at && made >= FEWEST_PACKETS)
+        results_set(results, "recovery.after",
+                    (double)(totals.delivered - recovery->at_end_of_change.delivered) /
+                        time_seconds(now - recovery->settled_at),
+                    "packets/s");
+}
