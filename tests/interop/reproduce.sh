@@ -45,6 +45,7 @@ all_claims_are_listed() {
 import json
 claims = json.load(open("claims.json"))
 assert all(c["experiment"].startswith("001-") for c in claims) and len(claims) > 10
+assert {c["kind"] for c in claims} == {"result", "fitted", "check"}
 assert all(c["place"] and c["paper"] and c["because"] and c["tolerance"] for c in claims)
 END
     [ ! -e reproduce-out ]
