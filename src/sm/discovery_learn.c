@@ -189,6 +189,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     p->known = true;
     discovery_avoid_port(sm, port, false);
     faults_port_answered(sm, port);
+    discovery_read_hidden_speeds(sm, port, request->modifier);
     program_schedule(sm);
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
     bool linked =

@@ -91,6 +91,8 @@ void discovery_lost_contact(struct sm *sm, uint32_t end_port);
 void discovery_suspect(struct sm *sm, uint32_t end_port, uint32_t through);
 bool discovery_is_reading(struct sm *sm, uint32_t node);
 void discovery_read_port(struct sm *sm, uint32_t port);
+/* Of PortInfo: the port's number, and bit 31 once its node is known to understand it. */
+uint32_t sm_port_info_modifier(const struct sm *sm, uint32_t port);
 void discovery_read_switch(struct sm *sm, uint32_t node);    /* SwitchInfo and unknown blocks */
 void discovery_read_node(struct sm *sm, uint32_t node);      /* SwitchInfo and known ports */
 void discovery_read_all(struct sm *sm, uint32_t node);       /* everything, known or not */
