@@ -272,6 +272,13 @@ void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
 void change_sweep(struct sm *sm);
 void change_trap(struct sm *sm, const struct sm_message *message);
+/* The link of the manager's own port is read from time to time. */
+void own_link_schedule(struct sm *sm);
+void own_link_expire(struct sm *sm);
+uint64_t own_link_deadline(const struct sm *sm);
+/* The own port was read in this state; true: its link went down or came back. */
+bool own_link_changes(struct sm *sm, unsigned state);
+void own_link_was_down(struct sm *sm); /* and is up now */
 
 /* mastership.c */
 bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
