@@ -106,6 +106,7 @@ static void answer_status(struct call *call, struct text *out)
     record_flag(&record, "settled", ", nothing to do", sm_is_settled(call->sm));
     record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(call->sm));
     record_string(&record, "port", "\nport      %s", call->place);
+    record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(call->sm));
     record_string(&record, "engine", "\nengine    %s", call->engine);
     record_number(&record, "switches", "\nsubnet    %llu switches", switches);
     record_number(&record, "adapters", ", %llu adapters", adapters);
