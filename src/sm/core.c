@@ -336,9 +336,10 @@ struct sm_paths sm_paths(const struct sm *sm)
 bool sm_is_settled(const struct sm *sm)
 {
     return sm_state(sm) == SM_MASTER && !sm_own_link_is_down(sm) &&
-           reconfigure_phase(sm) == PHASE_IDLE && discovery_is_complete(sm) && !reconfigure_is_outdated(sm) &&
-           !transactions_under_way(sm, GROUP_BLOCKS) && multicast_is_settled(sm) &&
-           !transactions_under_way(sm, GROUP_KEYS) && sm->subnet.functions.writing == 0;
+           reconfigure_phase(sm) == PHASE_IDLE && discovery_is_complete(sm) &&
+           !reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_BLOCKS) &&
+           multicast_is_settled(sm) && !transactions_under_way(sm, GROUP_KEYS) &&
+           sm->subnet.functions.writing == 0;
 }
 
 static void reroute(struct sm *sm, enum plan_reason reason)

@@ -199,8 +199,7 @@ void faults_change_ended(struct sm *sm)
         const struct subnet_port *p = port_at(sm, port);
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
-        bool degraded =
-            link_rate(p->info) < link_best_rate(p->info, port_at(sm, p->peer)->info);
+        bool degraded = link_rate(p->info) < link_best_rate(p->info, port_at(sm, p->peer)->info);
         if (degraded && !faults_at(sm, port)->degraded && found++ == 0)
             example = port;
         faults_at(sm, port)->degraded = degraded;

@@ -191,8 +191,8 @@ void discovery_read_port(struct sm *sm, uint32_t port)
         return;
     *port_reading_at(sm, port) = true;
     bool socket = subnet_is_socket(&sm->subnet, port);
-    uint32_t modifier = socket ? port_at(sm, port)->number - (uint32_t)VSWITCH_PF
-                               : sm_port_info_modifier(sm, port);
+    uint32_t modifier =
+        socket ? port_at(sm, port)->number - (uint32_t)VSWITCH_PF : sm_port_info_modifier(sm, port);
     read_part(sm, socket ? &get_function : &get_port_info, (union request_subject){.port = port},
               subnet_end_port(&sm->subnet, port), modifier);
 }

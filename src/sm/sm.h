@@ -68,8 +68,8 @@ struct sm_config {
     uint32_t window;        /* most SMPs outstanding at once */
     uint64_t timeout_ns;    /* of one SMP */
     unsigned retries;
-    uint64_t sweep_ns;   /* between light sweeps; TIME_NEVER: none */
-    unsigned full_every; /* each sweep with this number reads every port; 0: none does */
+    uint64_t sweep_ns;     /* between light sweeps; TIME_NEVER: none */
+    unsigned full_every;   /* each sweep with this number reads every port; 0: none does */
     uint64_t link_poll_ns; /* between reads of the manager's own port; TIME_NEVER: only sweeps do */
     uint64_t poll_ns;      /* between polls of a standby */
     unsigned poll_retries;
@@ -231,7 +231,7 @@ struct sm_paths {
     bool overlaid;       /* they include user routes, which need not follow the ranks */
 };
 struct sm_paths sm_paths(const struct sm *sm);
-bool sm_has_copy(const struct sm *sm);   /* standby with a complete copy of the subnet */
+bool sm_has_copy(const struct sm *sm); /* standby with a complete copy of the subnet */
 /* The manager waits for the link of its own port; it keeps what it knows. */
 bool sm_own_link_is_down(const struct sm *sm);
 bool sm_is_settled(const struct sm *sm); /* master, and no change is under way */

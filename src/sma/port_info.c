@@ -26,7 +26,8 @@ static int addressed_port(const struct sma *sma, unsigned port, uint32_t modifie
     return wanted <= sma->port_count ? (int)wanted : -1;
 }
 
-/* A strict agent neither shows extended speeds to a manager without bit 31 nor takes them from it. */
+/* A strict agent neither shows extended speeds to a manager without bit 31 nor takes them from it.
+ */
 static void hide_extended_speeds(const struct sma *sma, uint32_t modifier, uint8_t *data)
 {
     static const enum wire_field fields[] = {

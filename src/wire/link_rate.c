@@ -31,8 +31,8 @@ static unsigned widest(uint64_t widths)
 static uint64_t speeds_of(const uint8_t *info, enum wire_field base, enum wire_field ext,
                           enum wire_field ext2)
 {
-    return wire_get(info, base) | wire_get(info, ext) << FIRST_EXT | wire_get(info, ext2)
-                                                                         << FIRST_EXT2;
+    return wire_get(info, base) | wire_get(info, ext) << FIRST_EXT |
+           wire_get(info, ext2) << FIRST_EXT2;
 }
 
 uint32_t link_lane_rate(const uint8_t *info)

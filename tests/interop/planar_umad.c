@@ -85,7 +85,8 @@ int umad_open_port(const char *name, int number)
     return fd;
 }
 
-int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp, long methods[16 / sizeof(long)])
+int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp,
+                  long methods[16 / sizeof(long)])
 {
     NEXT(umad_register);
     bool management = mgmt_class == 0x01 || mgmt_class == 0x81;

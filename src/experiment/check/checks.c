@@ -315,8 +315,8 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     mem_free(seen);
     mem_free(has);
     if (!any)
-        complain(complaint, waiting ? "every manager waits for its own link"
-                                    : "no manager is running");
+        complain(complaint,
+                 waiting ? "every manager waits for its own link" : "no manager is running");
     return any && holds;
 }
 

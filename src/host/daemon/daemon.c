@@ -566,8 +566,8 @@ static int open_port(struct daemon *daemon, struct err *err)
     bool logged = false;
     char text[1024];
     for (;;) {
-        int status = device_port_open(&daemon->port, &daemon->config->port,
-                                      !daemon->options->once, err);
+        int status =
+            device_port_open(&daemon->port, &daemon->config->port, !daemon->options->once, err);
         if (status != -ENETDOWN)
             return status;
         if (!logged) {

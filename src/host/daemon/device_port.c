@@ -145,7 +145,7 @@ static int choose_port(struct search *search, bool may_be_down, struct err *err)
 
 /* ---- open and close ---- */
 
-/* The layout of struct umad_ca_pair in newer versions of the library. */
+/* The layout of the library's struct, which the installed header may lack. */
 struct device_pair {
     char smi_name[UMAD_CA_NAME_LEN];
     uint32_t smi_preferred_port;
@@ -159,7 +159,7 @@ typedef int find_pair_function(const char *name, uint8_t number, struct device_p
 static struct device_pair find_pair(const umad_port_t *info)
 {
     struct device_pair same = {.smi_preferred_port = (uint32_t)info->portnum,
-                                .gsi_preferred_port = (uint32_t)info->portnum};
+                               .gsi_preferred_port = (uint32_t)info->portnum};
     find_pair_function *find;
     memcpy(same.smi_name, info->ca_name, sizeof same.smi_name);
     memcpy(same.gsi_name, info->ca_name, sizeof same.gsi_name);

@@ -13,8 +13,8 @@
 struct device_port;
 
 /* Opens the chosen port, or the first InfiniBand port whose link is up, sets IsSM and registers for
- * subnet management and administration. `may_be_down`: if there is only one such port, its link need
- * not be up; -ENETDOWN: there are several, and no link is up yet. */
+ * subnet management and administration. `may_be_down`: if there is only one such port, its link
+ * need not be up; -ENETDOWN: there are several, and no link is up yet. */
 int device_port_open(struct device_port **result, const struct port_choice *choice,
                      bool may_be_down, struct err *err);
 void device_port_close(struct device_port *port);

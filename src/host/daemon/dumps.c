@@ -37,7 +37,7 @@ struct snapshot_port {
     uint32_t node, peer;
     uint16_t lid;
     uint8_t number, state, lanes;
-    uint32_t lane_rate; /* Mb/s */
+    uint32_t lane_rate;                  /* Mb/s */
     bool one_vl;                         /* for data */
     uint8_t (*maps)[SERVICE_LEVELS / 2]; /* SL-to-VL by input port, confirmed; NULL: unknown */
     bool one_map;                        /* the first is for all input ports */

@@ -62,9 +62,9 @@ static void a_strict_agent_shows_extended_speeds_only_with_bit_31(void **state)
 {
     (void)state;
     static const enum wire_field fields[] = {
-        PORT_INFO_LINK_SPEED_EXT_SUPPORTED,  PORT_INFO_LINK_SPEED_EXT_ENABLED,
-        PORT_INFO_LINK_SPEED_EXT_ACTIVE,     PORT_INFO_LINK_SPEED_EXT2_SUPPORTED,
-        PORT_INFO_LINK_SPEED_EXT2_ENABLED,   PORT_INFO_LINK_SPEED_EXT2_ACTIVE};
+        PORT_INFO_LINK_SPEED_EXT_SUPPORTED, PORT_INFO_LINK_SPEED_EXT_ENABLED,
+        PORT_INFO_LINK_SPEED_EXT_ACTIVE,    PORT_INFO_LINK_SPEED_EXT2_SUPPORTED,
+        PORT_INFO_LINK_SPEED_EXT2_ENABLED,  PORT_INFO_LINK_SPEED_EXT2_ACTIVE};
     struct sma_options options = plain_options();
     struct sma sma;
     options.strict_speeds = true;
