@@ -147,8 +147,8 @@ static double fit_quality(const struct fit *fit)
     return fit->n < 3 || x <= 0 || y <= 0 ? NAN : both * both / (x * y);
 }
 
-struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,
-                                    const void *context)
+struct claim_range claim_over_values(const struct claim_case *c, const char *parameter,
+                                     claim_of_size *value_of, const void *context)
 {
     struct claim_range range = {.least = NAN,
                                 .most = NAN,
@@ -160,7 +160,7 @@ struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *v
     struct fit fit = {0};
     const char **sizes;
     double sum = 0;
-    range.count = claim_values(c, "switches", &sizes, "");
+    range.count = claim_values(c, parameter, &sizes, "");
     for (size_t i = 0; i < range.count; i++) {
         double value = value_of(c, sizes[i], context);
         range.least = fmin(range.least, value); /* ignores NaN */
@@ -180,6 +180,12 @@ struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *v
     range.fit = fit_quality(&fit);
     mem_free(sizes);
     return range;
+}
+
+struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,
+                                    const void *context)
+{
+    return claim_over_values(c, "switches", value_of, context);
 }
 
 static double ratio_of_size(const struct claim_case *c, const char *size, const void *context)

@@ -231,6 +231,7 @@ struct sm_paths {
     bool overlaid;       /* they include user routes, which need not follow the ranks */
 };
 struct sm_paths sm_paths(const struct sm *sm);
+enum sm_mode sm_mode(const struct sm *sm);
 bool sm_has_copy(const struct sm *sm); /* standby with a complete copy of the subnet */
 /* The manager waits for the link of its own port; it keeps what it knows. */
 bool sm_own_link_is_down(const struct sm *sm);

@@ -172,11 +172,21 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
 {
     struct recipe recipe = {.name = "x", .folder = "."};
     struct evidence evidence = {0};
+    const char **networks;
     struct err err = {0};
     (void)state;
     assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, 1, &err), 0);
-    /* 7 + 15 + 23 + 31 switches, for two presets */
-    assert_int_equal(evidence.items.count, 2 * (7 + 15 + 23 + 31));
+    /* all switches but one of the published network and of ten of each size, for two presets */
+    assert_int_equal(evidence.items.count, 2 * (7 + 10 * (15 + 23 + 31)));
+    assert_int_equal(evidence_networks(&evidence, &networks), 10);
+    mem_free(networks);
+    /* Only the third switch of the published network cuts others off. */
+    assert_int_equal(
+        evidence_summarize(&evidence, "switches=8 whole=no", NULL, "entries.removal").count, 2);
+    assert_int_equal(
+        evidence_summarize(&evidence, "switches=8 switch=2 whole=no", NULL, "entries.removal")
+            .count,
+        2);
     double removal = evidence_summarize(&evidence, "preset=paper", NULL, "entries.removal").mean;
     double addition = evidence_summarize(&evidence, "preset=paper", NULL, "entries.addition").mean;
     assert_true(removal > 0 && removal < addition);
