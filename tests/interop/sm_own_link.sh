@@ -35,8 +35,10 @@ start_manager() { # [OPTION...]: without waiting for the subnet
 start_manager --dump "$work/dump"
 waits() { wait_until 5 grep -qE "$own_link_down" manager.log && sleep 2.5 && ! has_ended "$manager_id"; }
 claim "weft sm that starts without link waits for it" waits
-one_line() { [ "$(wc -l <manager.log)" -le 4 ] && [ "$(count 'own port')" -eq 1 ] || { cat manager.log && return 1; }; }
+one_line() { [ "$(wc -l <manager.log)" -le 4 ] && [ "$(count 'own port')" -eq 1 ]; }
 claim "and logs one line about it" one_line
+reads_config() { happens ' config +read again' kill -HUP "$manager_id"; }
+claim "SIGHUP reads the configuration meanwhile" reads_config
 not_ready() { lacks 'READY=1' notify.out && contains 'STATUS=the link of the manager.s own port is down' notify.out; }
 claim "systemd is told the reason, not that the manager is ready" not_ready
 status_says() { control status >status.out && contains '^port .*, its link is down' status.out; }
@@ -104,6 +106,8 @@ export WEFT_ATTACH=M
 start_manager
 waits_for_one() { wait_until 5 grep -qE 'warning +no InfiniBand port is up: all 2 links are down; the manager waits for one' manager.log && ! has_ended "$manager_id"; }
 claim "weft sm waits if no port has a link" waits_for_one
+ctl_says_why() { exits_with 2 control status >status.out 2>&1 && contains 'it waits for the first link' status.out; }
+claim "weft ctl says so" ctl_says_why
 second_port() { happens 'start +engine .* at weft0 port 2 ' ctl link up M 2 && wait_until 10 grep -q 'subnet up: 1 switches' manager.log; }
 claim "and manages the subnet of the first port that comes up" second_port
 stop "$manager_id"

@@ -17,7 +17,12 @@ path_rate() {
     echo $((16#${code:-0} & 63))
 }
 first=0x100001 last=0x100005 # port GUIDs of two adapters of the ring
-rate_is() { local rate && rate=$(path_rate $first $last) && [ "$rate" -eq "$1" ] || { echo "rate $rate, not $1" && return 1; }; }
+rate_is() {
+    local rate
+    rate=$(path_rate $first $last)
+    echo "rate $rate, expected $1"
+    [ "$rate" -eq "$1" ]
+}
 ring() { "$WEFT" topo gen ring switches=3 "$@" >ring.net; }
 
 # Strict agents. HDR is the highest speed that Debian's OpenSM knows.

@@ -344,7 +344,8 @@ static void reload_config(struct daemon *daemon, uint64_t now)
     struct err err = {0};
     struct config *fresh = NULL;
     char text[1024];
-    readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
+    if (daemon->ready) /* READY=1 ends a reload, and must not come before the first one */
+        readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
     int status = make_config(daemon->options, &fresh, &err);
     if (status == 0) {
         config_compare(daemon->config, fresh, log_difference, daemon);
@@ -368,7 +369,8 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         event_log_write(&daemon->log, "config", "read again");
         log_qos_warnings(daemon);
     }
-    readiness_notify("READY=1");
+    if (daemon->ready)
+        readiness_notify("READY=1");
 }
 
 /* ---- signals ---- */
@@ -577,11 +579,16 @@ static int open_port(struct daemon *daemon, struct err *err)
         }
         logged = true;
         fflush(daemon->log.file);
+        struct pollfd inputs[] = {
+            {.fd = daemon->watched[WATCH_SIGNALS].fd, .events = POLLIN},
+            {.fd = daemon->control ? manager_control_fd(daemon->control) : -1, .events = POLLIN}};
         struct signalfd_siginfo info;
-        poll(&daemon->watched[WATCH_SIGNALS], 1, PORT_RETRY_MS);
-        while (read(daemon->watched[WATCH_SIGNALS].fd, &info, sizeof info) == sizeof info)
+        poll(inputs, 2, PORT_RETRY_MS);
+        while (read(inputs[0].fd, &info, sizeof info) == sizeof info)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
+        if (inputs[1].revents)
+            manager_control_serve(daemon->control, clock_ns(), NULL, NULL, NULL, NULL, false);
     }
 }
 
@@ -598,7 +605,6 @@ static int open_all(struct daemon *daemon, struct err *err)
         status = store_open(&daemon->store, config->state, err);
     if (status == 0 && config->control)
         status = manager_control_open(&daemon->control, config->control, err);
-    daemon->watched[WATCH_SIGNALS].events = POLLIN;
     if (status == 0)
         status = open_port(daemon, err);
     if (status < 0 || !daemon->port)

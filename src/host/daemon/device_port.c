@@ -51,7 +51,7 @@ struct device_port {
     int directed_agent, lid_agent, administration_agent;
     bool unpollable, gone;
     uint64_t guid;
-    char name[128];
+    char name[192];
     uint8_t *in, *out; /* umad buffers */
     int in_bytes;      /* size of `in`, without the header */
     size_t out_bytes;  /* the same of `out` */
@@ -166,8 +166,9 @@ static struct device_pair find_pair(const umad_port_t *info)
     void *symbol = dlsym(RTLD_DEFAULT, "umad_get_smi_gsi_pair_by_ca_name");
     memcpy(&find, &symbol, sizeof find);
     struct device_pair pair = same;
-    if (!find || find(info->ca_name, (uint8_t)info->portnum, &pair, 1) != 0)
-        return same;
+    if (!find || find(info->ca_name, (uint8_t)info->portnum, &pair, 1) != 0 ||
+        strcmp(pair.smi_name, pair.gsi_name) == 0)
+        return same; /* one device for both: the chosen port */
     return pair;
 }
 
@@ -208,7 +209,7 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
 {
     struct device_pair pair = find_pair(info);
     int smi = (int)pair.smi_preferred_port, gsi = (int)pair.gsi_preferred_port;
-    bool same = strcmp(pair.smi_name, pair.gsi_name) == 0 && smi == gsi;
+    bool same = strcmp(pair.smi_name, pair.gsi_name) == 0;
     port->id = umad_open_port(pair.smi_name, smi);
     if (port->id < 0)
         return open_failed(pair.smi_name, smi, err);

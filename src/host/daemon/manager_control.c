@@ -177,6 +177,8 @@ static int refuse_command(struct text *out, const char *why)
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
+    if (!call->sm)
+        return refuse_command(out, "the manager has no port yet: it waits for the first link");
     if (strcmp(command, "vm") == 0)
         return machine_control_answer(call->machines, call->sm, call->now, call->words + 1,
                                       call->count - 1, call->json, out);
