@@ -3,7 +3,7 @@
  * It is preloaded before weft's library and adds the device "smi1" to the adapter "weft0". As with
  * such adapters, only smi1 accepts agents of subnet management and has an issm device, and only
  * weft0 accepts other agents. umad_get_smi_gsi_pair_by_ca_name() tells that they belong together.
- * PLANAR_ALONE=1 leaves that call out of order: it finds no pair. */
+ * With PLANAR_ALONE=1 that call finds no pair. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/umad.h>
