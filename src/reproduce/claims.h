@@ -102,13 +102,24 @@ struct evidence_summary claim_over_networks(const struct claim_case *c,
 struct evidence_summary claim_ratio(const struct claim_case *c, const char *figure,
                                     const char *over, const char *under);
 
-/* Values of `value_of` for each value of a parameter ("switches"), in ascending order. */
+/* A least squares fit of a line; points that are not finite are left out. */
+struct claim_fit {
+    double n, x, y, xx, xy, yy; /* number and sums */
+};
+void claim_fit_add(struct claim_fit *fit, double x, double y);
+/* The coefficient of determination, R^2; NaN with fewer than three points. */
+double claim_fit_quality(const struct claim_fit *fit);
+
+/* Values of `value_of` for each value of a parameter ("switches"), in ascending order. Those that
+ * are NaN do not count. */
 struct claim_range {
     double least, most, mean, first, last;
     double least_step, most_step; /* ratios of successive values; NaN with fewer than two */
-    double power;        /* exponent b of the fit value = a * parameter^b; NaN with one value */
-    double fit;          /* R^2 of that fit; NaN with fewer than three values */
-    size_t count, above; /* above: number of values above 1.02 */
+    double power;     /* exponent b of the fit value = a * parameter^b; NaN with one value */
+    double fit;       /* R^2 of that fit; NaN with fewer than three values */
+    double geometric; /* mean */
+    double rank;      /* correlation of ranks with the size; NaN with fewer than three sizes */
+    size_t count;
 };
 typedef double claim_of_size(const struct claim_case *c, const char *size, const void *context);
 struct claim_range claim_over_values(const struct claim_case *c, const char *parameter,

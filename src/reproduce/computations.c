@@ -14,7 +14,7 @@
  *                     run to run.
  *
  * The engines compute the tables independently of the preset, so the results count for both. */
-#include "reproduce/evidence.h"
+#include "reproduce/computations.h"
 
 #include "base/line_reader.h"
 #include "base/rng.h"
@@ -31,9 +31,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Adds the results for both presets, and releases them. */
-static void add_for_presets(struct evidence *evidence, const char *parameters,
-                            struct results *found)
+void computation_add(struct evidence *evidence, const char *parameters, struct results *found)
 {
     static const char *const presets[] = {"paper", "today"};
     for (unsigned p = 0; p < 2; p++) {
@@ -46,23 +44,39 @@ static void add_for_presets(struct evidence *evidence, const char *parameters,
     results_release(found);
 }
 
-static int make_network(struct network *network, const char *kind, const char *const *words,
-                        size_t count, uint64_t seed, struct err *err)
+int computation_network(struct network *network, const char *kind, const char *const *words,
+                        size_t count, uint8_t lmc, uint64_t seed, struct err *err)
 {
     struct topology topology;
     topology_init(&topology);
     int status = topology_generate(&topology, kind, words, count, seed, err);
     if (status == 0)
-        status = network_from_topology(network, &topology, err);
+        status = lmc ? network_from_topology_lmc(network, &topology, lmc, err)
+                     : network_from_topology(network, &topology, err);
     topology_release(&topology);
     return status;
 }
 
-static int compute_routes(const struct network *network, const char *engine, struct routes *routes,
-                          struct err *err)
+int computation_routes(const struct network *network, const char *engine, struct routes *routes,
+                       struct err *err)
 {
     struct engine_options options = {0};
     return engine_find(engine)->compute(network, &options, routes, err);
+}
+
+int computation_paper_network(struct network *network, size_t size, uint8_t lmc, uint64_t seed,
+                              struct err *err)
+{
+    static const char *const sizes[PAPER_SIZES][3] = {
+        {NULL, NULL, NULL},
+        {"switches=16", "hosts=14", "rule=paper"},
+        {"switches=24", "hosts=22", "rule=paper"},
+        {"switches=32", "hosts=40", "rule=paper"},
+        {"switches=48", "hosts=64", "rule=paper"},
+        {"switches=64", "hosts=82", "rule=paper"},
+    };
+    return size == 0 ? computation_network(network, "figure1", NULL, 0, lmc, seed, err)
+                     : computation_network(network, "irregular", sizes[size], 3, lmc, seed, err);
 }
 
 /* ---- printed tables ---- */
@@ -116,10 +130,10 @@ static int match_printed(struct evidence *evidence, const struct recipe *recipe,
 {
     struct network network;
     struct routes routes;
-    int status = make_network(&network, kind, NULL, 0, 0, err);
+    int status = computation_network(&network, kind, NULL, 0, 0, 0, err);
     if (status)
         return status;
-    status = compute_routes(&network, engine, &routes, err);
+    status = computation_routes(&network, engine, &routes, err);
     if (status == 0) {
         struct line_reader *reader =
             from_file(arena_printf(&evidence->arena, "%s/printed.csv", recipe->folder), err);
@@ -146,7 +160,7 @@ static int compute_printed_tables(struct evidence *evidence, const struct recipe
     results_set(&found, "entries.same", match.same, "entries");
     results_set(&found, "entries.explicit", match.explicit_entries, "entries");
     results_set(&found, "entries.default", match.defaults, "entries");
-    add_for_presets(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
+    computation_add(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
     return 0;
 }
 
@@ -210,7 +224,7 @@ static int compute_printed_hops(struct evidence *evidence, const struct recipe *
     results_set(&found, "entries.hops", match.hops, "entries");
     results_set(&found, "entries.minimal", match.minimal, "entries");
     results_set(&found, "entries.forced", match.forced, "entries");
-    add_for_presets(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
+    computation_add(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
     return 0;
 }
 
@@ -293,7 +307,7 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
     struct changed_entries changed = {0};
     struct results found = {0};
     copy_without(whole, gone, &rest);
-    int status = compute_routes(&rest, engine, &after, err);
+    int status = computation_routes(&rest, engine, &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &changed);
         const char *parameters =
@@ -308,7 +322,7 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
         results_set(&found, "changed.removal.room", removal / room, "share");
         results_set(&found, "changed.addition.used", addition / used, "share");
         results_set(&found, "changed.addition.room", addition / room, "share");
-        add_for_presets(evidence, parameters, &found);
+        computation_add(evidence, parameters, &found);
     }
     network_release(&rest);
     return status;
@@ -319,10 +333,10 @@ static int compare_all(struct evidence *evidence, const char *kind, const char *
 {
     struct network whole;
     struct routes before;
-    int status = make_network(&whole, kind, words, count, seed, err);
+    int status = computation_network(&whole, kind, words, count, 0, seed, err);
     if (status)
         return status;
-    status = compute_routes(&whole, engine, &before, err);
+    status = computation_routes(&whole, engine, &before, err);
     if (status == 0) {
         for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
             if (at != whole.manager)
@@ -448,15 +462,15 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         struct network network;
         struct routes routes;
         struct results found = {0};
-        status = make_network(&network, "fattree", &sizes[i], 1, seed, err);
+        status = computation_network(&network, "fattree", &sizes[i], 1, 0, seed, err);
         if (status)
             break;
-        status = compute_routes(&network, engine, &routes, err);
+        status = computation_routes(&network, engine, &routes, err);
         if (status == 0) {
             count_full(&network, &routes, &migration);
             count_moves(&network, &routes, seed, &migration);
             set_migration(&found, &migration);
-            add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
+            computation_add(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
             routes_release(&routes);
         }
         network_release(&network);
@@ -466,7 +480,7 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
 
 /* ---- times of the published algorithms ---- */
 
-enum { ALGORITHMS = 3, TIMED_SIZES = 6, TIMED_SEEDS = 10, ROUNDS = 21 };
+enum { ALGORITHMS = 3, TIMED_NETWORKS = 10, ROUNDS = 21 };
 
 static const struct {
     const char *engine;
@@ -478,7 +492,7 @@ struct timed_network {
     struct network network;
     struct updown updown;
     struct published published;
-    uint64_t seed;
+    uint32_t repetition;
     uint64_t ns[ALGORITHMS][ROUNDS];
     uint64_t steps[ALGORITHMS];
 };
@@ -493,24 +507,14 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Paper 002: Fig. 1, and irregular networks of the other sizes. */
-static int make_timed_networks(struct timed_networks *networks, uint64_t first_seed,
-                               struct err *err)
+/* The network of a repetition is that of the simulations with the same number. */
+static int make_timed_networks(struct timed_networks *networks, uint64_t seed, struct err *err)
 {
-    static const char *const sizes[TIMED_SIZES][3] = {
-        {NULL, NULL, NULL},
-        {"switches=16", "hosts=14", "rule=paper"},
-        {"switches=24", "hosts=22", "rule=paper"},
-        {"switches=32", "hosts=40", "rule=paper"},
-        {"switches=48", "hosts=64", "rule=paper"},
-        {"switches=64", "hosts=82", "rule=paper"},
-    };
-    for (uint64_t seed = first_seed; seed < first_seed + TIMED_SEEDS; seed++)
-        for (size_t i = 0; i < TIMED_SIZES; i++) {
-            struct timed_network timed = {.seed = seed};
-            bool printed = !sizes[i][0];
-            int status = make_network(&timed.network, printed ? "figure1" : "irregular", sizes[i],
-                                      printed ? 0 : 3, seed, err);
+    for (uint32_t repetition = 1; repetition <= TIMED_NETWORKS; repetition++)
+        for (size_t size = 0; size < PAPER_SIZES; size++) {
+            struct timed_network timed = {.repetition = repetition};
+            int status = computation_paper_network(&timed.network, size, 0,
+                                                   sweep_seed(seed, repetition), err);
             if (status)
                 return status;
             updown_init(&timed.updown, &timed.network, &timed.network.manager, 1);
@@ -551,9 +555,9 @@ static void add_times(struct evidence *evidence, struct timed_network *timed, ui
         results_set(&found, "cpu", (double)(median - (median > of_clock ? of_clock : 0)) * 1e-9,
                     "s");
         results_set(&found, "steps", (double)timed->steps[a], "steps");
-        add_for_presets(evidence,
-                        arena_printf(&evidence->arena, "switches=%zu seed=%" PRIu64 " engine=%s",
-                                     timed->network.switches.count, timed->seed,
+        computation_add(evidence,
+                        arena_printf(&evidence->arena, "switches=%zu seed=%" PRIu32 " engine=%s",
+                                     timed->network.switches.count, timed->repetition,
                                      algorithms[a].engine),
                         &found);
     }
@@ -583,8 +587,7 @@ static int compute_published_times(struct evidence *evidence, const struct recip
 
 static const struct {
     const char *name, *engine;
-    int (*compute)(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                   uint64_t seed, struct err *err);
+    computation *compute;
 } computations[] = {
     {"printed-fera", "fera", compute_printed_tables},
     {"printed-pira", "pira", compute_printed_tables},
@@ -592,6 +595,10 @@ static const struct {
     {"changed-entries", "fera", compute_changed_entries},
     {"migration-blocks", "updn", compute_migration_blocks},
     {"published-times", NULL, compute_published_times},
+    {"pira-steps", NULL, compute_pira_steps},
+    {"pira-routes", NULL, compute_pira_routes},
+    {"dr-routes", NULL, compute_dr_routes},
+    {"mixed-tables", NULL, compute_mixed_tables},
 };
 
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,

@@ -434,9 +434,13 @@ static void growth_over_sizes_has_steps_and_a_power(void **state)
     assert_true(range.least_step == 4 && range.most_step == 16);
     assert_true(fabs(range.power - 2) < 1e-9);
     assert_true(fabs(range.fit - 1) < 1e-9);
+    assert_true(fabs(range.geometric - cbrt(64. * 256 * 4096)) < 1e-6);
+    assert_true(range.rank == 1);
     assert_true(isnan(claim_figure_over_sizes(&c, "time", "switches=8").least_step));
     add_time(&evidence, "preset=paper switches=32", 64); /* far from the curve */
     assert_true(claim_figure_over_sizes(&c, "time", "").fit < 0.9);
+    /* Ranks 0.5, 2, 0.5, 3 instead of 0 to 3. */
+    assert_true(fabs(claim_figure_over_sizes(&c, "time", "").rank - (1 - 6 * 3.5 / 60)) < 1e-9);
     evidence_release(&evidence);
 }
 

@@ -2,6 +2,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
+#include "routing/search/updown.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,6 +180,60 @@ static void hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira(void **st
     assert_int_equal(hop_sum("pira"), 277);
 }
 
+/* Paper 002 section 2.2: from host 7 at switch 2 to host 14 at switch 9. */
+static void the_illegal_route_of_figure_4_turns_up_at_switch_6(void **state)
+{
+    static const unsigned routes[2][4] = {{2, 1, 3, 9}, {2, 6, 3, 9}};
+    struct network network;
+    struct updown updown;
+    (void)state;
+    build_figure1(&network);
+    updown_init(&updown, &network, &network.manager, 1);
+    for (unsigned r = 0; r < 2; r++) {
+        unsigned turns_up_at = 0;
+        for (unsigned i = 1; i < 3; i++) {
+            uint32_t from = switch_with_lid(&network, routes[r][i - 1]);
+            uint32_t at = switch_with_lid(&network, routes[r][i]);
+            uint32_t to = switch_with_lid(&network, routes[r][i + 1]);
+            if (!updown_is_up(&updown, from, at) && updown_is_up(&updown, at, to))
+                turns_up_at = routes[r][i];
+        }
+        assert_int_equal(turns_up_at, r == 0 ? 0 : 6);
+    }
+    updown_release(&updown);
+    network_release(&network);
+}
+
+/* Paper 002 Fig. 5 and 7: from a switch (LID 2), a host (LID 8) is 3 hops away by the up link to
+ * the root and 4 hops by links that only lead down. */
+static void fera_goes_down_where_renaming_takes_the_shorter_way_up(void **state)
+{
+    enum { SWITCHES = 5 };
+    struct network network;
+    (void)state;
+    network_init(&network);
+    for (unsigned i = 0; i < SWITCHES; i++)
+        network_add_switch(&network, 0x100 + i, (uint16_t)(1 + i), 0, 4);
+    for (uint32_t i = 1; i < SWITCHES; i++)
+        network_link(&network, 0, (uint8_t)i, i, 1); /* the root and the others */
+    for (uint32_t i = 1; i + 1 < SWITCHES; i++)
+        network_link(&network, i, 3, i + 1, 2); /* a chain of the others */
+    network_add_terminal(&network, 0x200, 8, 1, SWITCHES - 1, 4);
+    network_add_terminal(&network, 0x201, 10, 1, 1, 4);
+    network.manager = 0;
+    assert_int_equal(network_finish(&network), 0);
+    struct routes fera = compute(&network, "fera"), dr = compute(&network, "dr");
+    uint32_t at = switch_with_lid(&network, 2);
+    assert_int_equal(routes_port(&fera, at, 8), 3);
+    assert_int_equal(count_hops(&network, &fera, at, 8), 4);
+    unsigned dlid = path_lookup(&dr, &network, 1, 0).dlid;
+    assert_int_equal(routes_port(&dr, at, dlid), 1);
+    assert_int_equal(count_hops(&network, &dr, at, dlid), 3);
+    routes_release(&fera);
+    routes_release(&dr);
+    network_release(&network);
+}
+
 static void minhop_has_the_hops_of_the_thesis(void **state)
 {
     struct network network;
@@ -241,6 +296,8 @@ int main(void)
         cmocka_unit_test(pira_matches_figure_8),
         cmocka_unit_test(pira_expands_to_the_linear_tables),
         cmocka_unit_test(hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira),
+        cmocka_unit_test(the_illegal_route_of_figure_4_turns_up_at_switch_6),
+        cmocka_unit_test(fera_goes_down_where_renaming_takes_the_shorter_way_up),
         cmocka_unit_test(minhop_has_the_hops_of_the_thesis),
         cmocka_unit_test(fera_uses_one_middle_switch_of_the_clos_network),
     };
