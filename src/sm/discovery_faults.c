@@ -1,6 +1,7 @@
 /* Faults: nodes that do not answer, ports that flap, duplicate GUIDs, degraded links. A fault must
  * not delay the rest of the subnet or flood the log. */
 #include "sm/discovery.h"
+#include "wire/link_rate.h"
 
 struct port_faults {
     bool degraded;            /* runs below the width or speed of both ends; logged */
@@ -185,16 +186,6 @@ void faults_note_flap(struct sm *sm, uint32_t port)
            (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
 }
 
-static bool is_degraded(const uint8_t *near, const uint8_t *far)
-{
-    uint64_t widths = wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
-                      wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED);
-    uint64_t speeds = wire_get(near, PORT_INFO_LINK_SPEED_SUPPORTED) &
-                      wire_get(far, PORT_INFO_LINK_SPEED_SUPPORTED);
-    return widths >= 2 * wire_get(near, PORT_INFO_LINK_WIDTH_ACTIVE) ||
-           speeds >= 2 * wire_get(near, PORT_INFO_LINK_SPEED_ACTIVE);
-}
-
 /* Logs links that run below the width or speed of both ends, which often means a bad cable: one
  * line for all new ones. */
 void faults_change_ended(struct sm *sm)
@@ -208,7 +199,7 @@ void faults_change_ended(struct sm *sm)
         const struct subnet_port *p = port_at(sm, port);
         if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
             continue;
-        bool degraded = is_degraded(p->info, port_at(sm, p->peer)->info);
+        bool degraded = link_rate(p->info) < link_best_rate(p->info, port_at(sm, p->peer)->info);
         if (degraded && !faults_at(sm, port)->degraded && found++ == 0)
             example = port;
         faults_at(sm, port)->degraded = degraded;

@@ -143,7 +143,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
             sm->distribution->pending++;
             sm_send(sm, &set_port_state,
                     (union request_subject){.state = {port, sm->distribution->job}},
-                    node->first_port, number, info);
+                    node->first_port, sm_port_info_modifier(sm, port), info);
         }
     }
 }

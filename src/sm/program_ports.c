@@ -133,6 +133,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     wire_set(wanted, PORT_INFO_LINK_WIDTH_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
+    wire_set(wanted, PORT_INFO_LINK_SPEED_EXT2_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
     if (state == PORT_STATE_NO_CHANGE && !sm->config.policy->ports_once &&
         port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
@@ -141,7 +142,7 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     port_settings(sm, port)->writing = true;
     sm->port_writer->sent++;
     sm_send(sm, &set_port, (union request_subject){.port = port},
-            subnet_end_port(&sm->subnet, port), port_at(sm, port)->number, wanted);
+            subnet_end_port(&sm->subnet, port), sm_port_info_modifier(sm, port), wanted);
 }
 
 /* distribute.c makes switch ports Active. */

@@ -207,7 +207,7 @@ static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
-    if (slot != SUBNET_NONE ||
+    if (slot != SUBNET_NONE || sm_own_link_is_down(sm) ||
         (t->in_flight.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);

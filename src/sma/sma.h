@@ -33,7 +33,9 @@ struct sma_options {
     uint8_t queue_life;
     bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
                        papers */
-    bool port_follows; /* a Set of Init or Active at one end of a link holds for both ends */
+    bool port_follows;  /* a Set of Init or Active at one end of a link holds for both ends */
+    bool strict_speeds; /* extended speeds only for managers that set bit 31 of PortInfo's modifier
+                         */
 };
 
 enum sma_counter {

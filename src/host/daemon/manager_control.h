@@ -19,7 +19,7 @@ int manager_control_fd(const struct manager_control *control); /* readable: call
 void manager_control_note(struct manager_control *control, const char *event, const char *text);
 
 /* Serves pending requests. Returns true if the daemon has to write its dump; `can_dump`: it has a
- * directory for that. */
+ * directory for that. Without `sm` every request is refused: the manager has no port yet. */
 bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
                            struct vswitch *machines, const char *engine, const char *place,
                            bool can_dump);
