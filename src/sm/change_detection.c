@@ -149,8 +149,8 @@ static bool is_trap_storm(struct sm *sm, uint32_t node)
 {
     struct trap_source *source = vec_at(&sm->sweeps->sources, node);
     if (sm->now > source->since + TRAP_WINDOW_S * NS_PER_S)
-        *source = (struct trap_source){
-            .since = sm->now, .asked = source->asked, .swept = source->swept};
+        *source =
+            (struct trap_source){.since = sm->now, .asked = source->asked, .swept = source->swept};
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
