@@ -16,6 +16,7 @@ struct trap_source {
     uint64_t since; /* start of the window */
     uint32_t traps; /* received in the window */
     bool ignored;   /* a storm was logged */
+    bool asked;     /* a request of a sweep is outstanding */
     bool swept;     /* a sweep has read SwitchInfo of this switch since it is present */
 };
 
@@ -60,10 +61,11 @@ static void drop_sweep(struct sm *sm)
 
 SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
 
-static request_outcome sweep_answered;
+static request_outcome sweep_answered, sweep_ended;
 static const struct request_kind sweep_switch = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .group = GROUP_SWEEP,
+    .ended = sweep_ended,
     .answered = sweep_answered,
     .loses_contact = true,
 };
@@ -72,7 +74,9 @@ void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm);
-    if (transactions_under_way(sm, GROUP_SWEEP) || !discovery_is_complete(sm))
+    /* With many repetitions of a request, a switch that does not answer delays no other. */
+    bool waits = !sm->config.policy->fixed_timeouts && transactions_under_way(sm, GROUP_SWEEP);
+    if (waits || !discovery_is_complete(sm))
         return; /* the previous sweep is not complete */
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
@@ -88,8 +92,10 @@ void change_sweep(struct sm *sm)
             vec_at(&sm->sweeps->sources, i)->swept = false;
         if (full && node->present)
             discovery_read_node(sm, i);
-        if (full || !node->present || node->kind != SUBNET_SWITCH)
+        if (full || !node->present || node->kind != SUBNET_SWITCH ||
+            vec_at(&sm->sweeps->sources, i)->asked)
             continue;
+        vec_at(&sm->sweeps->sources, i)->asked = true;
         sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
@@ -114,6 +120,11 @@ static void explore(struct sm *sm, uint32_t node)
     discovery_refresh_switch(sm, node);
     if (sm->config.scope_full)
         discovery_explore_all(sm);
+}
+
+static void sweep_ended(struct sm *sm, const struct request *request)
+{
+    vec_at(&sm->sweeps->sources, request->about.node)->asked = false;
 }
 
 static void sweep_answered(struct sm *sm, const struct request *request)
@@ -144,7 +155,8 @@ static bool is_trap_storm(struct sm *sm, uint32_t node)
 {
     struct trap_source *source = vec_at(&sm->sweeps->sources, node);
     if (sm->now > source->since + TRAP_WINDOW_S * NS_PER_S)
-        *source = (struct trap_source){.since = sm->now};
+        *source =
+            (struct trap_source){.since = sm->now, .asked = source->asked, .swept = source->swept};
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
