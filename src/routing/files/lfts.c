@@ -101,15 +101,16 @@ int lfts_read_owners(uint64_t *guids, struct line_reader *lines)
     memset(guids, 0, (NETWORK_TOP_LID + 1u) * sizeof *guids);
     while (line_reader_next_line(lines)) {
         const char *line = lines->copy + strspn(lines->copy, " \t");
-        const char *lid = strstr(line, "Lid "), *guid = strstr(line, "guid 0x");
+        const char *lid = strstr(line, "Lid "), *guid = strstr(line, " guid 0x");
+        const char *port = strncmp(line, "0x", 2) == 0 ? strstr(line, "portguid 0x") : NULL;
         bool header = strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0;
         any |= header;
         if (header && lid && guid)
             note_owner(lines, guids, strtoull(lid + strlen("Lid "), NULL, 10),
-                       strtoull(guid + strlen("guid "), NULL, 16));
-        else if (strncmp(line, "0x", 2) == 0 && strstr(line, "portguid 0x"))
+                       strtoull(guid + strlen(" guid "), NULL, 16));
+        else if (port)
             note_owner(lines, guids, strtoull(line, NULL, 16),
-                       strtoull(guid + strlen("guid "), NULL, 16));
+                       strtoull(port + strlen("portguid "), NULL, 16));
     }
     if (lines->status == 0 && !any)
         return err_set(lines->err, EINVAL, "%s has no forwarding tables ('Unicast lids ...')",
