@@ -75,10 +75,10 @@ static int take_lids(struct topology *topology, const uint64_t *guids, const cha
     for (uint32_t i = 0; i < topology->ports.count; i++)
         if (ports[i].guid)
             map_set(&by_guid, ports[i].guid, i);
-    for (uint32_t lid = 1; lid <= NETWORK_TOP_LID && status == 0; lid++) {
-        uint32_t port = guids[lid] ? map_get(&by_guid, guids[lid]) : MAP_NONE;
+    for (uint32_t lid = 1; lid <= NETWORK_TOP_LID; lid++) {
         if (!guids[lid])
             continue;
+        uint32_t port = map_get(&by_guid, guids[lid]);
         if (port == MAP_NONE) {
             status =
                 err_set(err, EINVAL,

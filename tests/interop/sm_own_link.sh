@@ -40,7 +40,7 @@ claim "and logs one line about it" one_line
 reads_config() { happens ' config +read again' kill -HUP "$manager_id"; }
 claim "SIGHUP reads the configuration meanwhile" reads_config
 not_ready() { lacks 'READY=1' notify.out && contains 'STATUS=the link of the manager.s own port is down' notify.out; }
-claim "systemd is told the reason, not that the manager is ready" not_ready
+claim "systemd gets the reason as STATUS, and no READY" not_ready
 status_says() { control status >status.out && contains '^port .*, its link is down' status.out; }
 claim "weft ctl status says that the link is down" status_says
 

@@ -23,14 +23,6 @@ void recovery_settled(struct recovery *recovery, uint64_t now, struct fabric *fa
     fabric_data_totals(fabric, &recovery->at_end_of_change);
 }
 
-static uint64_t sum_of_losses(const struct data_totals *totals)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < LOSS_CAUSES; i++)
-        sum += totals->lost[i];
-    return sum;
-}
-
 void recovery_publish(const struct recovery *recovery, uint64_t start, uint64_t now,
                       struct fabric *fabric, struct results *results)
 {
@@ -44,12 +36,14 @@ void recovery_publish(const struct recovery *recovery, uint64_t start, uint64_t 
     if (!recovery->settled)
         return;
     fabric_data_totals(fabric, &totals);
-    uint64_t lost = sum_of_losses(&totals) - sum_of_losses(&recovery->at_end_of_change);
+    uint64_t lost = data_totals_lost(&totals) - data_totals_lost(&recovery->at_end_of_change);
     uint64_t made = totals.made - recovery->at_end_of_change.made;
     results_set(results, "recovery.lost", (double)lost, "packets");
-    if (now > recovery->settled_at && made >= FEWEST_PACKETS)
-        results_set(results, "recovery.after",
-                    (double)(totals.delivered - recovery->at_end_of_change.delivered) /
-                        time_seconds(now - recovery->settled_at),
-                    "packets/s");
+    if (now <= recovery->settled_at || made < FEWEST_PACKETS)
+        return;
+    double time = time_seconds(now - recovery->settled_at);
+    results_set(results, "recovery.time", time, "s");
+    results_set(results, "recovery.after",
+                (double)(totals.delivered - recovery->at_end_of_change.delivered) / time,
+                "packets/s");
 }

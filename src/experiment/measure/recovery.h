@@ -15,8 +15,8 @@ struct recovery {
 /* The first fault counts. A fault also ends the time after an earlier change. */
 void recovery_fault(struct recovery *recovery, uint64_t now, struct fabric *fabric);
 void recovery_settled(struct recovery *recovery, uint64_t now, struct fabric *fabric);
-/* Figures recovery.before, recovery.after (packets/s) and recovery.lost; `start` is the time of the
- * first packet. */
+/* Figures recovery.before and recovery.after (packets/s), recovery.time (after the last change) and
+ * recovery.lost; `start` is the time of the first packet. */
 void recovery_publish(const struct recovery *recovery, uint64_t start, uint64_t now,
                       struct fabric *fabric, struct results *results);
 

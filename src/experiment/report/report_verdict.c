@@ -142,9 +142,9 @@ static bool put_recovery(const struct report_run *report, struct text *out)
         return true;
     }
     text_printf(out, ", %s after", quantity_text(after, "packets/s", text));
-    /* The count of packets varies by its square root; 100 packets are the least that is judged. */
-    double noise = SIGMAS * after / sqrt(fmax(100, after * time_seconds(report->record.end) / 100));
-    return after + noise < recovered * before;
+    /* A count of packets varies by its square root. */
+    double time = results_value(&report->results, "recovery.time");
+    return after + SIGMAS * sqrt(after / time) < recovered * before;
 }
 
 /* What is still wrong at the end of the run. */

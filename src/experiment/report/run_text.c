@@ -284,7 +284,7 @@ static void write_verdict(const struct run_record *record, struct text *out)
 {
     struct text sentence = {0};
     bool good = judge(record, &sentence);
-    text_put_wrapped(out, 0, "%s%s", good ? "" : "Not well: ", sentence.data);
+    text_put_wrapped(out, 0, "%s%s", good ? "" : "Problems remain: ", sentence.data);
     text_putc(out, '\n');
     text_release(&sentence);
 }

@@ -18,7 +18,7 @@ void change_log_close(struct setup *setup, size_t instance, bool finished)
     change->end = sim_now(setup->sim);
     change->finished = finished;
     const struct sm *sm = setup_manager(setup, instance);
-    change->draining = sm ? sm_drained_ns(sm) * TIME_NS - change->draining : 0;
+    change->draining = sm ? (sm_drained_ns(sm) - s->drained_ns) * TIME_NS : 0;
     change_record_close(&s->smps, setup->record, s->change);
     s->open = false;
 }
@@ -33,7 +33,7 @@ static void begin_change(struct setup *setup, size_t instance, uint64_t now, con
     if (s->open)
         return; /* it belongs to the current change */
     const struct sm *sm = setup_manager(setup, instance);
-    change.draining = sm ? sm_drained_ns(sm) * TIME_NS : 0; /* until the change is closed */
+    s->drained_ns = sm ? sm_drained_ns(sm) : 0;
     if (fault != TIME_NEVER) {
         change.tied = true;
         change.fault = fault;
