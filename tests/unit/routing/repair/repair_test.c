@@ -149,7 +149,7 @@ static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
 {
     unsigned tried = 0, refused = 0;
     (void)state;
-    for (uint64_t seed = 1; seed <= count_seeds(60, 600); seed++) {
+    for (uint64_t seed = 1; seed <= count_seeds(120, 600); seed++) {
         struct world world;
         struct step step;
         struct err err;
