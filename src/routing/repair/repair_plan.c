@@ -15,8 +15,8 @@ enum {
     DRAIN_HOPS = 1,  /* such a packet is already in the channel to its last switch */
 };
 
-/* Finds the wave of each entry, if entries of one group are written together; false if groups wait for
- * each other in a cycle. `group` has a number below `groups` for every entry. */
+/* Finds the wave of each entry, if entries of one group are written together; false if groups wait
+ * for each other in a cycle. `group` has a number below `groups` for every entry. */
 static bool find_waves(const struct repair *repair, const uint32_t *group, size_t groups,
                        uint32_t *wave)
 {
@@ -81,8 +81,8 @@ static size_t group_by_block(const struct repair *repair, const struct routes *r
             stretches = wave[i] / DRAIN + 1;
     for (size_t i = 0; i < count; i++) {
         const struct table_change *entry = &repair->entries.items[i];
-        group[i] = (uint32_t)((entry->at * row + entry->lid / ROUTES_BLOCK) * stretches +
-                              wave[i] / DRAIN);
+        group[i] =
+            (uint32_t)((entry->at * row + entry->lid / ROUTES_BLOCK) * stretches + wave[i] / DRAIN);
     }
     return routes->switch_count * row * stretches;
 }

@@ -27,6 +27,28 @@ struct tally {
     uint64_t changed, broken, engine_changed;
 };
 
+/* Only entries that wait for a drain, or for an entry that does, are written after one. */
+static void assert_no_needless_drain(const struct step *step)
+{
+    const struct repair *repair = &step->repair;
+    bool *waits = mem_zalloc(repair->entries.count + 1, sizeof *waits), more = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < repair->waits.count; i++) {
+            const struct repair_wait *wait = &repair->waits.items[i];
+            if (!waits[wait->entry] && (wait->drain || waits[wait->first]))
+                waits[wait->entry] = more = true;
+        }
+    }
+    size_t early = 0, first = 0;
+    for (size_t i = 0; i < repair->entries.count; i++)
+        early += !waits[i];
+    for (; first < step->plan.waves.count && !step->plan.waves.items[first].drain; first++)
+        early -= step->plan.waves.items[first].count;
+    assert_int_equal(early, 0);
+    mem_free(waits);
+}
+
 /* All that must hold of a repair. */
 static void assert_right(const struct world *world, struct step *step)
 {
@@ -34,6 +56,7 @@ static void assert_right(const struct world *world, struct step *step)
     if (step_check(step, &err))
         fail_msg("%s: %s", world->engine->name, err.message);
     assert_true(tables_hold(step->network, &step->after, &step->change.graph));
+    assert_no_needless_drain(step);
     assert_int_equal(step->repair.entries.count, routes_compare(&step->held, &step->after).entries);
     if (world->routes.service_levels)
         return;
