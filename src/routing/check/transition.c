@@ -116,8 +116,7 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
         if (!receiver.is_new[i] && since > receiver.wave)
             continue; /* the old entry is gone by then */
         uint8_t out = receiver.port[i];
-        if (transition->discards && out == link->peer_port &&
-            !was_delivered(transition, at, lid)) {
+        if (transition->discards && out == link->peer_port && !was_delivered(transition, at, lid)) {
             transition->holes++;
             continue;
         }
