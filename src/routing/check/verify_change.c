@@ -243,7 +243,8 @@ static bool must_arrive(const struct change_walk *walk, uint32_t from)
 static int check_arrival(struct change_walk *walk, uint32_t from, struct err *err)
 {
     char label[NETWORK_LABEL_BYTES];
-    if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from))
+    if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from) ||
+        (walk->change->partial && !arrived(walk, from)))
         return 0;
     return err_set(err, EHOSTUNREACH, "LID %u is not reached from %.80s", walk->lid,
                    network_label(walk->network, NETWORK_SWITCH | from, label));

@@ -104,7 +104,7 @@ static bool repair_columns(struct repair_column *column, const struct columns *c
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if (!repair_column_finish(column) ||
+        if ((!repair_column_finish(column) && !repair->partial) ||
             repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
@@ -184,7 +184,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     repair_column_release(&column);
     arena_release(&columns.memory);
     repair->state.known = repair->whole;
-    if (repaired) {
+    if (repaired && (!repair->left || repair->entries.count)) {
         sort_entries(repair, routes->stride);
         return 0;
     }

@@ -65,11 +65,13 @@ struct repair {
     uint8_t *is_new;    /* by port: its link has changed since the tables were checked */
     bool tidy;          /* remove entries for unused LIDs */
     bool patient;       /* packets in flight do not count: the updates are ordered with drains */
+    bool partial; /* entries that find no acyclic choice stay broken, and the repair succeeds */
 
     /* Result. */
     VEC(struct table_change) entries; /* by LID */
     VEC(struct repair_wait) waits;
     uint64_t broken;     /* broken entries */
+    uint64_t left;       /* of these, entries that stay broken (if `partial`) */
     uint64_t operations; /* as engine.h counts */
     bool whole;          /* every LID is reached from every switch */
 };
@@ -83,7 +85,8 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const uint32_t *to_new);
 void repair_release(struct repair *repair);
 
-/* Changes the tables in place. -EDEADLK if no acyclic choice is left; then they do not change. */
+/* Changes the tables in place. -EDEADLK if no acyclic choice is left (and if all entries stay
+ * broken); then they do not change. */
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
                   struct err *err);
 /* For a repair without regard to packets in flight: `kept` becomes the tables without the
@@ -97,6 +100,8 @@ void repair_undo(struct repair *repair, struct routes *routes);
 /* The order in which to write the entries. False if they would wait for each other. */
 bool repair_plan(const struct repair *repair, const struct routes *routes,
                  struct update_plan *plan);
+/* Restores the entries that the plan writes after a drain, and removes them from both. */
+void repair_leave_drains(struct repair *repair, struct routes *routes, struct update_plan *plan);
 /* The highest load of a link that got a route, in percent of the peak after the last engine run. */
 unsigned repair_imbalance(const struct repair *repair);
 

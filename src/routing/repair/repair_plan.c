@@ -7,6 +7,8 @@
  * short. If blocks wait for each other in a cycle, entries are ordered one by one. */
 #include "routing/repair/repair.h"
 
+#include "base/map.h"
+
 #include <string.h>
 
 enum {
@@ -109,4 +111,32 @@ bool repair_plan(const struct repair *repair, const struct routes *routes, struc
     mem_free(wave);
     mem_free(group);
     return fine;
+}
+
+void repair_leave_drains(struct repair *repair, struct routes *routes, struct update_plan *plan)
+{
+    size_t waves = 0, kept = 0;
+    while (waves < plan->waves.count && !plan->waves.items[waves].drain)
+        waves++;
+    if (waves == plan->waves.count)
+        return;
+    uint32_t first = plan->waves.items[waves].first;
+    struct map late = {0};
+    for (size_t i = first; i < plan->updates.count; i++)
+        map_add(&late, (uint64_t)plan->updates.items[i].at << 16 | plan->updates.items[i].first_lid,
+                1);
+    for (size_t i = 0; i < repair->entries.count; i++) {
+        struct table_change entry = repair->entries.items[i];
+        if (map_get(&late, (uint64_t)entry.at << 16 | entry.lid) == MAP_NONE)
+            repair->entries.items[kept++] = entry;
+        else
+            routes_row(routes, entry.at)[entry.lid] = entry.before;
+    }
+    map_release(&late);
+    repair->left += repair->entries.count - kept;
+    repair->whole = repair->state.known = false;
+    repair->entries.count = kept;
+    repair->waits.count = 0;
+    plan->waves.count = waves;
+    plan->updates.count = first;
 }

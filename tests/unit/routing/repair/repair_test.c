@@ -204,6 +204,43 @@ static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
 
 /* ---- what a repair keeps ---- */
 
+/* Where some entries have no acyclic choice, the others are repaired without a drain. */
+static void a_partial_repair_leaves_only_what_has_no_choice(void **state)
+{
+    unsigned partial = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= count_seeds(150, 600); seed++) {
+        struct world world;
+        struct step step;
+        struct err err;
+        struct transition_report transition;
+        world_init(&world, seed % 2 ? "updn" : "fera", seed, 24);
+        for (unsigned i = 0; i < 3; i++)
+            world_change(&world);
+        step_begin(&step, &world);
+        step.repair.partial = true;
+        if (step_repair(&step) && step.repair.left) {
+            repair_leave_drains(&step.repair, &step.after, &step.plan);
+            assert_int_equal(update_plan_drains(&step.plan), 0);
+            assert_int_equal(step.repair.entries.count,
+                             routes_compare(&step.held, &step.after).entries);
+            step.change.partial = true;
+            assert_int_equal(step_check(&step, &err), 0);
+            verify_transition(step.network, &step.before, &step.after, &step.plan, &transition);
+            assert_true(transition.safe);
+            transition_report_release(&transition);
+            assert_true(count_broken(step.network, &step.after) <
+                        count_broken(step.network, &step.before));
+            step.change.partial = false;
+            assert_int_equal(step_check(&step, &err), -EHOSTUNREACH);
+            partial++;
+        }
+        step_release(&step);
+        world_release(&world);
+    }
+    assert_true(partial > 2);
+}
+
 /* After one loss engines that promise shortest routes have them no longer than after computing. */
 static void repaired_routes_stay_as_short_as_possible(void **state)
 {
@@ -438,6 +475,7 @@ int main(void)
         cmocka_unit_test(repaired_trees_pass_every_check),
         cmocka_unit_test(wrong_repairs_do_not_pass),
         cmocka_unit_test(plans_in_another_order_pass_only_if_they_are_safe),
+        cmocka_unit_test(a_partial_repair_leaves_only_what_has_no_choice),
         cmocka_unit_test(repaired_routes_stay_as_short_as_possible),
         cmocka_unit_test(a_lost_middle_switch_costs_the_broken_entries_only),
         cmocka_unit_test(routes_through_a_lost_switch_are_balanced_over_the_others),
