@@ -104,7 +104,7 @@ static bool repair_columns(struct repair_column *column, const struct columns *c
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if ((!repair_column_finish(column) && !repair->partial) ||
+        if ((!repair_column_finish(column) && (!repair->partial || column->hopeless)) ||
             repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }

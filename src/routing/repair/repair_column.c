@@ -484,7 +484,7 @@ static bool leave_column(struct repair_column *column)
 bool repair_column_finish(struct repair_column *column)
 {
     if (column->hopeless)
-        return leave_column(column);
+        return false;
     column->keep = true;
     bool settled = repair_broken(column, false, false); /* the ends, at their old distance */
     column->keep = false;
