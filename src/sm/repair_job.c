@@ -16,6 +16,7 @@
 #include "sm/internal.h"
 
 #include "base/bitset.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -260,6 +261,33 @@ static void check_defaults(struct sm_job *job)
     }
 }
 
+/* Writes what was changed, what is left, and a cycle that prevents the rest. */
+static void write_note(struct sm_job *job)
+{
+    const struct repair *repair = &job->repair;
+    struct text text = {0};
+    char label[NETWORK_LABEL_BYTES];
+    text_printf(&text, "%zu entries changed for %llu broken ones; ", repair->entries.count,
+                (unsigned long long)repair->broken);
+    if (repair->left)
+        text_printf(&text, "%llu wait for a drain or a full computation",
+                    (unsigned long long)repair->left);
+    else
+        text_puts(&text, "all others stay");
+    if (repair->left && repair->cycle.count) {
+        text_printf(&text, ": a route from %s to LID %u would close the cycle",
+                    network_label(&job->network, NETWORK_SWITCH | repair->stuck.at, label),
+                    repair->stuck.lid);
+        for (size_t i = 0; i <= repair->cycle.count; i++)
+            text_printf(&text, "%s %s", i ? " ->" : "",
+                        network_label(&job->network,
+                                      NETWORK_SWITCH | repair->cycle.items[i % repair->cycle.count],
+                                      label));
+    }
+    snprintf(job->routes.note, sizeof job->routes.note, "%s", text.data);
+    text_release(&text);
+}
+
 static void finish_repair(struct sm_job *job)
 {
     struct repair *repair = &job->repair;
@@ -273,16 +301,8 @@ static void finish_repair(struct sm_job *job)
     }
     job->routes.operations = repair->operations;
     job->routes.generation = job->generation;
-    if (repair->left)
-        snprintf(job->routes.note, sizeof job->routes.note,
-                 "%zu entries changed for %llu broken ones; %llu wait for a drain or a full "
-                 "computation",
-                 repair->entries.count, (unsigned long long)repair->broken,
-                 (unsigned long long)repair->left);
-    else if (repair->entries.count)
-        snprintf(job->routes.note, sizeof job->routes.note,
-                 "%zu entries changed for %llu broken ones; all others stay", repair->entries.count,
-                 (unsigned long long)repair->broken);
+    if (repair->entries.count)
+        write_note(job);
     check_defaults(job);
 }
 

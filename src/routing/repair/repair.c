@@ -56,6 +56,7 @@ void repair_release(struct repair *repair)
     vec_release(&repair->lids);
     vec_release(&repair->entries);
     vec_release(&repair->waits);
+    vec_release(&repair->cycle);
     mem_free(repair->is_new);
     mem_free(repair->live);
     *repair = (struct repair){0};

@@ -14,6 +14,13 @@
  * packets of an old entry prevent every choice, the new entry is written after a drain of these
  * packets. So traffic of intact routes never stops.
  *
+ * Routes through a failed switch often turn back: packets that an old entry sent arrive at a switch
+ * whose new entry leads out of their input port. A switch discards such packets (IBA counts them in
+ * PortLoopingErrors), and the old tables lose them, too. They add no dependency and need no drain.
+ *
+ * A `partial` repair changes all entries that find an acyclic choice and leaves the others broken,
+ * so that these do not delay the rest. It reports a cycle that prevents one of them.
+ *
  * A restored link is used by routes that are computed afterwards; other routes move to it when an
  * engine computes again. Entries for unused LIDs stay, unless `tidy`: no packet is sent to them,
  * and they are right if the LID returns. If no acyclic choice is left, the repair fails, the tables
@@ -70,10 +77,12 @@ struct repair {
     /* Result. */
     VEC(struct table_change) entries; /* by LID */
     VEC(struct repair_wait) waits;
-    uint64_t broken;     /* broken entries */
-    uint64_t left;       /* of these, entries that stay broken (if `partial`) */
-    uint64_t operations; /* as engine.h counts */
-    bool whole;          /* every LID is reached from every switch */
+    uint64_t broken;         /* broken entries */
+    uint64_t left;           /* of these, entries that stay broken (if `partial`) */
+    struct repair_end stuck; /* an entry that found no choice */
+    VEC(uint32_t) cycle;     /* switches of a cycle that a choice would close there; none: 0 */
+    uint64_t operations;     /* as engine.h counts */
+    bool whole;              /* every LID is reached from every switch */
 };
 
 /* Compares the network of the checked tables with the present one. `to_new` has the present index

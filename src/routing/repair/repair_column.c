@@ -446,6 +446,8 @@ static bool is_repaired(struct repair_column *column)
         }
         column->repair->whole = false;
         column->repair->left += reachable;
+        if (reachable)
+            repair_explain_refusal(column, at);
         repaired &= !reachable;
     }
     return repaired;

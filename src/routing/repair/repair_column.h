@@ -118,6 +118,8 @@ bool repair_count_traffic(struct repair_column *column);
 bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t vls);
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals);
+/* repair_cycle.c. Stores the cycle that prevents a route from this switch in the repair. */
+void repair_explain_refusal(struct repair_column *column, uint32_t at);
 void repair_find_waits(struct repair_column *column, uint32_t at,
                        const struct repair_arrivals *arrivals, bool arrived);
 

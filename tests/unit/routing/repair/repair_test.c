@@ -204,6 +204,20 @@ static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
 
 /* ---- what a repair keeps ---- */
 
+/* The switches of the cycle that the repair reports are linked, each to the next. */
+static void assert_is_cycle(const struct network *network, const struct repair *repair)
+{
+    size_t count = repair->cycle.count;
+    assert_true(count > 1);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = repair->cycle.items[i], to = repair->cycle.items[(i + 1) % count];
+        uint32_t e = network->first_edge[at];
+        while (e < network->first_edge[at + 1] && network->edges[e].to != to)
+            e++;
+        assert_true(e < network->first_edge[at + 1]);
+    }
+}
+
 /* Where some entries have no acyclic choice, the others are repaired without a drain. */
 static void a_partial_repair_leaves_only_what_has_no_choice(void **state)
 {
@@ -233,6 +247,7 @@ static void a_partial_repair_leaves_only_what_has_no_choice(void **state)
                         count_broken(step.network, &step.before));
             step.change.partial = false;
             assert_int_equal(step_check(&step, &err), -EHOSTUNREACH);
+            assert_is_cycle(step.network, &step.repair);
             partial++;
         }
         step_release(&step);
