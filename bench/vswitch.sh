@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# bench/vswitch.sh [HOSTS...]: the cost of a migration compared with a reconfiguration, and fabrics at the
-# limit of LIDs.
+# bench/vswitch.sh [HOSTS...]: the life cycle of a virtual machine, the cost of a migration compared with a
+# reconfiguration, and fabrics at the limit of LIDs.
+#
+# First a machine starts, migrates and stops on 324 hypervisors, with prepopulated and with dynamic LIDs
+# (experiments/vswitch/life-cycle.weft): each step with its time, and the SMPs of each request. The steps are those
+# of paper 004, section V-C: the virtual function is detached; one SMP to each of the two hypervisors moves GUID and
+# LID, and the machine continues at its destination; then switches get their new table entries.
 #
 # For each fat tree: the CPU time in which a move is decided (vswitch_move), and the time of routes by
 # OpenSM on ibsim and by weft (routing.sh, with plain hosts), which a traditional reconfiguration
@@ -24,6 +29,14 @@ functions() { # that fit into 49,151 LIDs
     esac
 }
 
+life_cycle() { # LIDS, and the most table SMPs of a start and of a move
+    echo "life cycle with $1 LIDs"
+    sed "s/{lids}/$1/; s/{start}/$2/; s/{move}/$3/" "$root/experiments/vswitch/life-cycle.weft" | "$WEFT" sim - |
+        awk '/^ *[0-9.]+[mun]?s (> scenario     vm|  one |[?] .*check smps)/'
+}
+life_cycle prepopulated 0 72
+life_cycle dynamic 36 36
+echo
 for hosts; do
     "$move" "$hosts" "$(functions "$hosts")"
 done

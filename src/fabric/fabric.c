@@ -110,6 +110,7 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
         port->flight_ps = described->length_mm * options->flight_ps_per_m / 1000;
         rng_seed(&port->rng, seed, i);
     }
+    shared_join(fabric, NONE);
     /* Links start trained. */
     for (uint32_t i = 0; i < fabric->port_count; i++)
         if (fabric->ports[i].peer != NONE && i < fabric->ports[i].peer)
@@ -132,6 +133,7 @@ void fabric_free(struct fabric *fabric)
     vec_release(&fabric->packets);
     vec_release(&fabric->multicasts);
     vec_release(&fabric->losses);
+    map_release(&fabric->proxied);
     mem_free(fabric);
 }
 
@@ -149,12 +151,16 @@ void fabric_attach(struct fabric *fabric, uint32_t port)
 {
     assert(port < fabric->port_count);
     fabric->ports[port].consumers++;
+    if (shared_physical_port(fabric, port) != port)
+        fabric->ports[shared_physical_port(fabric, port)].consumers++;
 }
 
 void fabric_detach(struct fabric *fabric, uint32_t port)
 {
     assert(port < fabric->port_count && fabric->ports[port].consumers > 0);
     fabric->ports[port].consumers--;
+    if (shared_physical_port(fabric, port) != port)
+        fabric->ports[shared_physical_port(fabric, port)].consumers--;
 }
 
 void fabric_set_manager(struct fabric *fabric, uint32_t index, bool manager)
@@ -176,6 +182,9 @@ void fabric_set_manager(struct fabric *fabric, uint32_t index, bool manager)
 void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_header *header,
                  const uint8_t mad[MAD_BYTES])
 {
+    port = shared_send(fabric, port, mad);
+    if (port == NONE)
+        return;
     uint32_t number = packet_new(fabric);
     struct packet *packet = packet_at(fabric, number);
     const uint8_t *info = fabric_port_info(fabric, port);
@@ -194,7 +203,7 @@ void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *p
 {
     vec_reserve(&fabric->deliveries, fabric->deliveries.count + 1);
     struct fabric_delivery *delivery = &fabric->deliveries.items[fabric->deliveries.count++];
-    delivery->port = port;
+    delivery->port = shared_receiver(fabric, port, packet->mad);
     delivery->header = packet->header;
     memcpy(delivery->mad, packet->mad, MAD_BYTES);
     fabric->totals.deliveries++;
@@ -337,13 +346,14 @@ const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node)
 const uint8_t *fabric_port_info(const struct fabric *fabric, uint32_t port)
 {
     assert(port < fabric->port_count);
-    const struct port *p = &fabric->ports[port];
+    const struct port *p = &fabric->ports[shared_physical_port(fabric, port)];
     return fabric->nodes[p->node].sma.ports[p->number].info;
 }
 
 unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_keys, unsigned room)
 {
     assert(port < fabric->port_count);
+    port = shared_physical_port(fabric, port);
     const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
     unsigned count = sma->options.p_keys < room ? sma->options.p_keys : room;
     memcpy(p_keys, sma->ports[fabric->ports[port].number].p_keys, count * sizeof *p_keys);
@@ -352,6 +362,7 @@ unsigned fabric_p_keys(const struct fabric *fabric, uint32_t port, uint16_t *p_k
 
 unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t p_key)
 {
+    port = shared_physical_port(fabric, port);
     const struct sma *sma = &fabric->nodes[fabric->ports[port].node].sma;
     const uint16_t *keys = sma->ports[fabric->ports[port].number].p_keys;
     for (unsigned i = 0; i < sma->options.p_keys; i++)

@@ -45,8 +45,9 @@ void fabric_set_manager(struct fabric *fabric, uint32_t port, bool manager);
 
 /* Posts a MAD to QP0 or QP1 of a port, as the consumer there would. SMPs go to QP0 with a unicast
  * or permissive LID, all others to QP1 with any LID but the permissive one; packets that break
- * these rules are dropped. The function fills in slid (except its path bits), vl and src_qp. It
- * handles directed-route SMPs that stay in the node at once. */
+ * these rules are dropped, and so are SMPs of a virtual function at a shared port. The function
+ * fills in slid (except its path bits), vl and src_qp. It handles directed-route SMPs that stay in
+ * the node at once. */
 void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_header *header,
                  const uint8_t mad[MAD_BYTES]);
 /* Takes the next delivery in order of arrival; false if there is none. */
@@ -75,6 +76,8 @@ const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, u
 /* The output port of a switch for a LID, by its linear or random table; 0xFF: it drops packets. */
 unsigned fabric_route(const struct fabric *fabric, uint32_t node, unsigned lid);
 uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned index);
+/* Sets the GUID of a virtual function at a shared port; 0: that of the topology. */
+void fabric_set_function_guid(struct fabric *fabric, uint32_t port, uint64_t guid);
 
 /* Faults, by port or node index. All take effect at the present network time. */
 int fabric_set_link(struct fabric *fabric, uint32_t port, bool up, struct err *err);
@@ -93,7 +96,8 @@ int fabric_add_bit_errors(struct fabric *fabric, uint32_t port, unsigned count, 
 
 struct fabric_totals {
     uint64_t packets_sent, smps_sent, hops, smps_lost, deliveries, traps, events;
-    uint64_t looped; /* packets dropped because of a forwarding loop */
+    uint64_t smps_barred; /* SMPs that a virtual function posted to QP0 of a shared port */
+    uint64_t looped;      /* packets dropped because of a forwarding loop */
     uint32_t links_up, links_down, nodes_down, managers;
 };
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals);

@@ -52,6 +52,7 @@ static void restart_node(struct fabric *fabric, uint32_t index)
     sma_release(&node->sma);
     fabric_init_node(fabric, index);
     fabric_join_device(fabric, index);
+    shared_join(fabric, index);
     if (fabric->data) {
         data_port_refresh_node(fabric, index);
         counters_forget(fabric, index);

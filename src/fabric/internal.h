@@ -138,6 +138,7 @@ struct fabric {
     VEC(struct fabric_delivery) deliveries;
     size_t taken; /* consumed deliveries at the front of the list */
     VEC(struct loss_rule) losses;
+    struct map proxied; /* transaction ID of a request from a VF at a shared port → its port */
     struct pcap *pcap;
     struct fabric_totals totals;
     uint64_t seed, trace, smi_ps, sma_ps, routing_ps;
@@ -165,6 +166,16 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue);
 void fabric_deliver(struct fabric *fabric, uint32_t port, const struct packet *packet);
 void fabric_init_node(struct fabric *fabric, uint32_t node);
 void fabric_join_device(struct fabric *fabric, uint32_t node);
+
+/* shared_port.c */
+/* The port whose link a port uses: that of its adapter for a VF at a shared port, else itself. */
+uint32_t shared_physical_port(const struct fabric *fabric, uint32_t port);
+/* The port that sends a MAD posted at `port`; NONE: the MAD is discarded. */
+uint32_t shared_send(struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_BYTES]);
+/* The port whose consumer gets a MAD that arrived at `port`. */
+uint32_t shared_receiver(struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_BYTES]);
+/* Writes the GUIDs of VFs to the GUID table of their adapter; of all adapters with NONE. */
+void shared_join(struct fabric *fabric, uint32_t node);
 
 /* link.c */
 uint64_t wire_time(const struct port *port, uint64_t bytes);

@@ -156,7 +156,7 @@ static const struct fabric_options paper = {
     .vswitch_routing_ps = 10 * TIME_NS,
     .manager = {.base_ps = 6 * TIME_US},
     .manager_get = {.per_node_ps = 1750 * TIME_NS},
-    .compute_ps = 80 * TIME_US,
+    .compute_ps = 88 * TIME_US,
     .paper_compute = true,
     .routing_shared = true,
     .deadlock_check_ps = TIME_MS,

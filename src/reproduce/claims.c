@@ -18,7 +18,7 @@ const char *const claim_preset_names[CLAIM_PRESETS] = {"paper", "today"};
 const struct measure *measure_at(size_t index)
 {
     static const struct measure *const papers[] = {measures_000, measures_001, measures_002,
-                                                   measures_004};
+                                                   measures_003, measures_004};
     for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++)
         for (const struct measure *measure = papers[i]; measure->name; measure++)
             if (index-- == 0)

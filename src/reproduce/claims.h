@@ -49,7 +49,7 @@ struct measure {
     const void *detail; /* argument of `measure`; may be NULL */
 };
 
-extern const struct measure measures_000[], measures_001[], measures_002[],
+extern const struct measure measures_000[], measures_001[], measures_002[], measures_003[],
     measures_004[]; /* the last has no name */
 /* The i-th of all measures, or NULL. */
 const struct measure *measure_at(size_t index);
@@ -102,15 +102,29 @@ struct evidence_summary claim_over_networks(const struct claim_case *c,
 struct evidence_summary claim_ratio(const struct claim_case *c, const char *figure,
                                     const char *over, const char *under);
 
-/* Values of `value_of` for each value of the parameter "switches", in ascending order. */
+/* A least squares fit of a line; points that are not finite are left out. */
+struct claim_fit {
+    double n, x, y, xx, xy, yy; /* number and sums */
+};
+void claim_fit_add(struct claim_fit *fit, double x, double y);
+/* The coefficient of determination, R^2; NaN with fewer than three points. */
+double claim_fit_quality(const struct claim_fit *fit);
+
+/* Values of `value_of` for each value of a parameter ("switches"), in ascending order. Those that
+ * are NaN do not count. */
 struct claim_range {
     double least, most, mean, first, last;
-    double least_step, most_step; /* ratios of successive values; NaN with fewer than two sizes */
-    double power;        /* exponent b of the fit value = a * switches^b; NaN with one size */
-    double fit;          /* R^2 of that fit; NaN with fewer than three sizes */
-    size_t count, above; /* above: number of values above 1.02 */
+    double least_step, most_step; /* ratios of successive values; NaN with fewer than two */
+    double power;     /* exponent b of the fit value = a * parameter^b; NaN with one value */
+    double fit;       /* R^2 of that fit; NaN with fewer than three values */
+    double geometric; /* mean */
+    double rank;      /* correlation of ranks with the size; NaN with fewer than three sizes */
+    size_t count;
 };
 typedef double claim_of_size(const struct claim_case *c, const char *size, const void *context);
+struct claim_range claim_over_values(const struct claim_case *c, const char *parameter,
+                                     claim_of_size *value_of, const void *context);
+/* The same for the parameter "switches". */
 struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,
                                     const void *context);
 

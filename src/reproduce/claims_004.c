@@ -60,14 +60,90 @@ static struct measured measure_trees(const struct claim_case *c)
     return measured;
 }
 
+/* A figure divided by another one, over all runs of `where`. */
+struct quotient {
+    const char *figure, *by, *where;
+};
+
+static struct measured measure_quotient(const struct claim_case *c)
+{
+    const struct quotient *of = c->detail;
+    double all = claim_mean(c, of->figure, "%s", of->where);
+    double by = claim_mean(c, of->by, "%s", of->where);
+    return measured_explain(measured_value(all / by), "%.0f / %.0f", all, by);
+}
+
+static struct measured measure_figure(const struct claim_case *c)
+{
+    const struct claim_figure *of = c->detail;
+    return measured_value(claim_mean(c, of->figure, "%s", of->where));
+}
+
+/* ---- LIDs ---- */
+
+/* LIDs other than those of switches, for each hypervisor. */
+static double lids_of_hypervisor(const struct claim_case *c, unsigned tree)
+{
+    static const char where[] = "what=cost lids=prepopulated";
+    return (figure_of_tree(c, tree, where, "vm.lids") - trees[tree].switches) /
+           figure_of_tree(c, tree, where, "vm.hypervisors");
+}
+
+/* The two smaller trees have 16 functions for each hypervisor. */
+static struct measured measure_hypervisor_lids(const struct claim_case *c)
+{
+    return measured_range(lids_of_hypervisor(c, 0), lids_of_hypervisor(c, 1));
+}
+
+static struct measured measure_hypervisor_limit(const struct claim_case *c)
+{
+    double lids = lids_of_hypervisor(c, 0), limit = floor(NETWORK_TOP_LID / lids);
+    return measured_explain(measured_value(limit), "%.0f machines", limit * (lids - 1));
+}
+
+static struct measured measure_dynamic_lids(const struct claim_case *c)
+{
+    static const char where[] = "what=cost lids=dynamic";
+    struct measured measured = measured_value(NAN);
+    for (unsigned i = 0; i < TREES; i++) {
+        double lids = figure_of_tree(c, i, where, "vm.lids") - trees[i].switches -
+                      figure_of_tree(c, i, where, "vm.hypervisors") -
+                      figure_of_tree(c, i, where, "vm.running");
+        measured.least = fmin(measured.least, lids);
+        measured.most = fmax(measured.most, lids);
+    }
+    return measured;
+}
+
+/* A run in which no machine was refused proves nothing. */
+static struct measured measure_last_lids(const struct claim_case *c)
+{
+    double refused = claim_mean(c, "vm.start.failed", "what=full");
+    double lids = claim_mean(c, "vm.lids", "what=full");
+    return measured_explain(measured_value(refused > 0 ? NETWORK_TOP_LID - lids : NAN),
+                            "%.0f machines, %.0f refused", claim_mean(c, "vm.running", "what=full"),
+                            refused);
+}
+
+/* LIDs beside those of switches and hypervisors, for each virtual function. */
+static struct measured measure_function_lids(const struct claim_case *c)
+{
+    double lids = claim_mean(c, "vm.lids", "what=model %s", (const char *)c->detail);
+    double functions = claim_mean(c, "vm.functions", "what=model %s", (const char *)c->detail);
+    double own = lids - trees[0].switches -
+                 claim_mean(c, "vm.hypervisors", "what=model %s", (const char *)c->detail);
+    return measured_explain(measured_value(own / functions), "%.0f LIDs", lids);
+}
+
 /* ---- machines on simulated fabrics ---- */
 
 /* The ratio of SMPs on the largest tree; the full distribution is that of plain hosts. */
 static struct measured measure_fewer(const struct claim_case *c)
 {
     const unsigned largest = TREES - 1;
+    const struct claim_figure *of = c->detail;
     return measured_value(figure_of_tree(c, largest, "what=plain", "change.1.blocks") /
-                          figure_of_tree(c, largest, c->detail, "vm.far-balanced.smps.tables"));
+                          figure_of_tree(c, largest, of->where, of->figure));
 }
 
 /* The round-trip time of one SMP to the farthest hypervisor: k by LID, k + r by directed route. */
@@ -83,6 +159,20 @@ static struct measured measure_directed(const struct claim_case *c)
                                     by_lid * 1e6, trees[i].hosts);
     }
     return measured_value(NAN);
+}
+
+/* By directed route. */
+static struct measured measure_near(const struct claim_case *c)
+{
+    struct measured measured = measured_value(NAN);
+    for (unsigned i = 0; i < TREES; i++) {
+        static const char where[] = "what=route lids=prepopulated lid_route=no";
+        double ratio = figure_of_tree(c, i, where, "vm.far.time") /
+                       figure_of_tree(c, i, where, "vm.leaf.time");
+        measured.least = fmin(measured.least, ratio);
+        measured.most = fmax(measured.most, ratio);
+    }
+    return measured;
 }
 
 /* The same for one SMP to a switch: the additional time of a start that writes tables, divided by
@@ -200,6 +290,8 @@ const struct measure measures_004[] = {
     {"004-table1", "full", measure_trees, &(const struct tree_figure){"full", "", OF_FULL, 0}},
     {"004-table1", "written", measure_trees,
      &(const struct tree_figure){"change.1.blocks", "", OF_FULL, 0}},
+    {"004-table1", "blocks", measure_quotient,
+     &(const struct quotient){"change.1.blocks", "change.1.switches", "counted=full"}},
     {"004-table1", "swap", measure_trees,
      &(const struct tree_figure){"swap.most", "", OF_SWITCHES, 2}},
     {"004-table1", "copy", measure_trees,
@@ -222,8 +314,45 @@ const struct measure measures_004[] = {
      &(const struct tree_figure){"vm.move.smps.hypervisors.most", "what=cost", OF_ONE, 0}},
     {"vswitch", "paths", measure_trees,
      &(const struct tree_figure){"vm.move.reroutes", "what=cost", OF_ONE, 0}},
-    {"vswitch", "fewer-swap", measure_fewer, swapped},
-    {"vswitch", "fewer-copy", measure_fewer, copied},
+    {"vswitch", "fewer-swap", measure_fewer,
+     &(const struct claim_figure){"vm.far-balanced.smps.tables", swapped}},
+    {"vswitch", "fewer-copy", measure_fewer,
+     &(const struct claim_figure){"vm.far-balanced.smps.tables", copied}},
+    {"vswitch", "fewest", measure_fewer,
+     &(const struct claim_figure){"vm.leaf-minimal.smps.tables", copied}},
+    {"vswitch", "largest", measure_figure,
+     &(const struct claim_figure){"change.1.blocks", "what=capacity"}},
+    {"vswitch", "one-smp", measure_quotient,
+     &(const struct quotient){"change.1.blocks", "change.1.switches", "what=block"}},
+    {"vswitch", "hypervisor-lids", measure_hypervisor_lids, NULL},
+    {"vswitch", "hypervisor-limit", measure_hypervisor_limit, NULL},
+    {"vswitch", "dynamic-lids", measure_dynamic_lids, NULL},
+    {"vswitch", "last-lids", measure_last_lids, NULL},
+    {"vswitch", "start-swap", measure_figure,
+     &(const struct claim_figure){"vm.start.smps.tables.most",
+                                  "what=life-cycle lids=prepopulated"}},
+    {"vswitch", "start-copy", measure_trees,
+     &(const struct tree_figure){"vm.start.smps.tables.most", "what=life-cycle lids=dynamic",
+                                 OF_SWITCHES, 1}},
+    {"vswitch", "one-block", measure_quotient,
+     &(const struct quotient){"vm.one.smps.tables", "vm.one.switches", "what=block mode=ordered"}},
+    {"vswitch", "at-once", measure_quotient,
+     &(const struct quotient){"vm.one.smps.tables", "vm.one.switches", "what=block mode=naive"}},
+    {"vswitch", "two-blocks", measure_quotient,
+     &(const struct quotient){"vm.one.smps.tables", "vm.one.switches",
+                              "what=life-cycle lids=prepopulated"}},
+    {"vswitch", "copy-each", measure_quotient,
+     &(const struct quotient){"vm.one.smps.tables", "vm.one.switches",
+                              "what=life-cycle lids=dynamic"}},
+    {"vswitch", "some-switches", measure_trees,
+     &(const struct tree_figure){"vm.leaf-minimal.switches", "what=cost", OF_SWITCHES, 1}},
+    {"vswitch", "near", measure_near, NULL},
+    {"vswitch", "lids-shared", measure_function_lids, "model=shared-port"},
+    {"vswitch", "lids-own", measure_function_lids, "model=vswitch lids=prepopulated"},
+    {"vswitch", "qp0-shared", measure_figure,
+     &(const struct claim_figure){"vm.qp0.answered", "what=model model=shared-port"}},
+    {"vswitch", "qp0-own", measure_figure,
+     &(const struct claim_figure){"vm.qp0.answered", "what=model model=vswitch"}},
     {"vswitch", "directed", measure_directed, NULL},
     {"vswitch", "tables", measure_tables, NULL},
     {"vswitch", "queries-shared", measure_shared_queries, NULL},

@@ -3,6 +3,8 @@
  *
  *   printed-tables    the published network of 8 switches, routed by FERa and PIRa, compared with
  *                     the tables in the paper (printed.csv in the folder of the experiment)
+ *   printed-minhop    the network of the thesis (paper 003), routed by minhop: hops, and the
+ *                     printed ports, compared with its tables (also a printed.csv)
  *   changed-entries   for each switch of the irregular networks: the entries of the other tables
  *                     that differ with and without it, with the same LIDs
  *   migration-blocks  on four fat trees: blocks of a full distribution, and blocks that change
@@ -12,11 +14,12 @@
  *                     run to run.
  *
  * The engines compute the tables independently of the preset, so the results count for both. */
-#include "reproduce/evidence.h"
+#include "reproduce/computations.h"
 
 #include "base/line_reader.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "experiment/sweep/sweep_plan.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/published.h"
 #include "topology/generate.h"
@@ -28,9 +31,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Adds the results for both presets, and releases them. */
-static void add_for_presets(struct evidence *evidence, const char *parameters,
-                            struct results *found)
+void computation_add(struct evidence *evidence, const char *parameters, struct results *found)
 {
     static const char *const presets[] = {"paper", "today"};
     for (unsigned p = 0; p < 2; p++) {
@@ -43,29 +44,46 @@ static void add_for_presets(struct evidence *evidence, const char *parameters,
     results_release(found);
 }
 
-static int make_network(struct network *network, const char *kind, const char *const *words,
-                        size_t count, uint64_t seed, struct err *err)
+int computation_network(struct network *network, const char *kind, const char *const *words,
+                        size_t count, uint8_t lmc, uint64_t seed, struct err *err)
 {
     struct topology topology;
     topology_init(&topology);
     int status = topology_generate(&topology, kind, words, count, seed, err);
     if (status == 0)
-        status = network_from_topology(network, &topology, err);
+        status = lmc ? network_from_topology_lmc(network, &topology, lmc, err)
+                     : network_from_topology(network, &topology, err);
     topology_release(&topology);
     return status;
 }
 
-static int compute_routes(const struct network *network, const char *engine, struct routes *routes,
-                          struct err *err)
+int computation_routes(const struct network *network, const char *engine, struct routes *routes,
+                       struct err *err)
 {
     struct engine_options options = {0};
     return engine_find(engine)->compute(network, &options, routes, err);
+}
+
+int computation_paper_network(struct network *network, size_t size, uint8_t lmc, uint64_t seed,
+                              struct err *err)
+{
+    static const char *const sizes[PAPER_SIZES][3] = {
+        {NULL, NULL, NULL},
+        {"switches=16", "hosts=14", "rule=paper"},
+        {"switches=24", "hosts=22", "rule=paper"},
+        {"switches=32", "hosts=40", "rule=paper"},
+        {"switches=48", "hosts=64", "rule=paper"},
+        {"switches=64", "hosts=82", "rule=paper"},
+    };
+    return size == 0 ? computation_network(network, "figure1", NULL, 0, lmc, seed, err)
+                     : computation_network(network, "irregular", sizes[size], 3, lmc, seed, err);
 }
 
 /* ---- printed tables ---- */
 
 struct match {
     unsigned printed, same, explicit_entries, defaults;
+    unsigned hops, minimal, forced; /* printed hops that agree, and so on: match_hops() */
 };
 
 static uint32_t switch_of_lid(const struct network *network, unsigned lid)
@@ -76,8 +94,8 @@ static uint32_t switch_of_lid(const struct network *network, unsigned lid)
 }
 
 /* "SWITCH,DLID,PORT" or "SWITCH,default,PORT"; further columns are ignored. */
-static void match_line(struct match *match, const struct network *network,
-                       const struct routes *routes, const char *line)
+static void match_ports(struct match *match, const struct network *network,
+                        const struct routes *routes, const char *line)
 {
     unsigned lid, dlid, port;
     if (sscanf(line, "%u,default,%u", &lid, &port) == 2) {
@@ -103,35 +121,111 @@ static void count_entries(struct match *match, const struct network *network,
     }
 }
 
-static int compute_printed_tables(struct evidence *evidence, const struct recipe *recipe,
-                                  const char *engine, uint64_t seed, struct err *err)
+/* Routes a published network, and calls `match_line` for each line of printed.csv. */
+static int match_printed(struct evidence *evidence, const struct recipe *recipe, const char *kind,
+                         const char *engine,
+                         void (*match_line)(struct match *match, const struct network *network,
+                                            const struct routes *routes, const char *line),
+                         struct match *match, struct err *err)
 {
     struct network network;
     struct routes routes;
-    struct match match = {0};
-    struct results found = {0};
-    int status = make_network(&network, "figure1", NULL, 0, seed, err);
+    int status = computation_network(&network, kind, NULL, 0, 0, 0, err);
     if (status)
         return status;
-    status = compute_routes(&network, engine, &routes, err);
+    status = computation_routes(&network, engine, &routes, err);
     if (status == 0) {
         struct line_reader *reader =
             from_file(arena_printf(&evidence->arena, "%s/printed.csv", recipe->folder), err);
         while (line_reader_next_line(reader))
-            match_line(&match, &network, &routes, reader->copy);
+            match_line(match, &network, &routes, reader->copy);
         status = reader->status;
-        count_entries(&match, &network, &routes);
+        count_entries(match, &network, &routes);
         routes_release(&routes);
-    }
-    if (status == 0) {
-        results_set(&found, "entries.printed", match.printed, "entries");
-        results_set(&found, "entries.same", match.same, "entries");
-        results_set(&found, "entries.explicit", match.explicit_entries, "entries");
-        results_set(&found, "entries.default", match.defaults, "entries");
-        add_for_presets(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
     }
     network_release(&network);
     return status;
+}
+
+static int compute_printed_tables(struct evidence *evidence, const struct recipe *recipe,
+                                  const char *engine, uint64_t seed, struct err *err)
+{
+    struct match match = {0};
+    struct results found = {0};
+    int status = match_printed(evidence, recipe, "figure1", engine, match_ports, &match, err);
+    (void)seed; /* a published network has no random part */
+    if (status)
+        return status;
+    results_set(&found, "entries.printed", match.printed, "entries");
+    results_set(&found, "entries.same", match.same, "entries");
+    results_set(&found, "entries.explicit", match.explicit_entries, "entries");
+    results_set(&found, "entries.default", match.defaults, "entries");
+    computation_add(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
+    return 0;
+}
+
+/* ---- printed hops ---- */
+
+/* Links from a switch to a LID along the tables; PORT_NONE if they do not lead there. */
+static unsigned count_hops(const struct network *network, const struct routes *routes, uint32_t at,
+                           unsigned lid)
+{
+    for (unsigned hops = 0; hops < network->switches.count + 1; hops++) {
+        uint8_t port = routes_port(routes, at, lid);
+        if (port == 0 || port == PORT_NONE)
+            return port == 0 ? hops : PORT_NONE;
+        uint32_t peer = network->ports.items[network->switches.items[at].first_port + port].peer;
+        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
+            return peer == network->owner[lid] ? hops + 1 : PORT_NONE;
+        at = peer & ~NETWORK_SWITCH;
+    }
+    return PORT_NONE;
+}
+
+/* Whether a port leads to a LID with that number of hops. */
+static bool leads_in(const struct network *network, const struct routes *routes, uint32_t at,
+                     unsigned port, unsigned lid, unsigned hops)
+{
+    if (port == 0 || hops == 0)
+        return port == 0 && hops == 0;
+    uint32_t peer = network->ports.items[network->switches.items[at].first_port + port].peer;
+    if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
+        return peer == network->owner[lid] && hops == 1;
+    return count_hops(network, routes, peer & ~NETWORK_SWITCH, lid) == hops - 1;
+}
+
+/* "SWITCH,DLID,PORT,HOPS". Counts entries with the printed hops, printed ports on shortest paths,
+ * and printed ports among the entries that have no choice. */
+static void match_hops(struct match *match, const struct network *network,
+                       const struct routes *routes, const char *line)
+{
+    unsigned lid, dlid, port, hops, choices = 0;
+    if (sscanf(line, "%u,%u,%u,%u", &lid, &dlid, &port, &hops) != 4 || dlid > network->top_lid)
+        return;
+    uint32_t at = switch_of_lid(network, lid);
+    if (at == NETWORK_NONE || port > network->switches.items[at].port_count)
+        return;
+    for (unsigned p = 0; p <= network->switches.items[at].port_count; p++)
+        choices += leads_in(network, routes, at, p, dlid, hops);
+    match->hops += count_hops(network, routes, at, dlid) == hops;
+    match->minimal += leads_in(network, routes, at, port, dlid, hops);
+    match->forced += choices == 1 && routes_port(routes, at, dlid) == port;
+}
+
+static int compute_printed_hops(struct evidence *evidence, const struct recipe *recipe,
+                                const char *engine, uint64_t seed, struct err *err)
+{
+    struct match match = {0};
+    struct results found = {0};
+    int status = match_printed(evidence, recipe, "thesis", engine, match_hops, &match, err);
+    (void)seed; /* as above */
+    if (status)
+        return status;
+    results_set(&found, "entries.hops", match.hops, "entries");
+    results_set(&found, "entries.minimal", match.minimal, "entries");
+    results_set(&found, "entries.forced", match.forced, "entries");
+    computation_add(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
+    return 0;
 }
 
 /* ---- changed entries ---- */
@@ -194,18 +288,31 @@ static void compare_tables(const struct network *whole, const struct routes *bef
     }
 }
 
+/* Whether the manager's switch has routes to all LIDs. */
+static bool is_whole(const struct network *network, const struct routes *routes)
+{
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        if (network->owner[lid] != NETWORK_NONE &&
+            routes_port(routes, network->manager, lid) == PORT_NONE)
+            return false;
+    return true;
+}
+
 static int compare_without_switch(struct evidence *evidence, const struct network *whole,
                                   const struct routes *before, uint32_t gone, const char *engine,
-                                  struct err *err)
+                                  uint64_t seed, struct err *err)
 {
     struct network rest;
     struct routes after;
     struct changed_entries changed = {0};
     struct results found = {0};
     copy_without(whole, gone, &rest);
-    int status = compute_routes(&rest, engine, &after, err);
+    int status = computation_routes(&rest, engine, &after, err);
     if (status == 0) {
         compare_tables(whole, before, gone, &after, &rest, &changed);
+        const char *parameters =
+            arena_printf(&evidence->arena, "seed=%" PRIu64 " switches=%zu switch=%u whole=%s", seed,
+                         whole->switches.count, gone, is_whole(&rest, &after) ? "yes" : "no");
         routes_release(&after);
         double removal = (double)changed.removal, addition = (double)changed.addition;
         double used = (double)changed.used, room = (double)changed.room;
@@ -215,38 +322,45 @@ static int compare_without_switch(struct evidence *evidence, const struct networ
         results_set(&found, "changed.removal.room", removal / room, "share");
         results_set(&found, "changed.addition.used", addition / used, "share");
         results_set(&found, "changed.addition.room", addition / room, "share");
-        add_for_presets(
-            evidence,
-            arena_printf(&evidence->arena, "switches=%zu switch=%u", whole->switches.count, gone),
-            &found);
+        computation_add(evidence, parameters, &found);
     }
     network_release(&rest);
     return status;
 }
 
-/* The networks of the removal experiments: same generator, parameters and seed. */
+static int compare_all(struct evidence *evidence, const char *kind, const char *const *words,
+                       size_t count, const char *engine, uint64_t seed, struct err *err)
+{
+    struct network whole;
+    struct routes before;
+    int status = computation_network(&whole, kind, words, count, 0, seed, err);
+    if (status)
+        return status;
+    status = computation_routes(&whole, engine, &before, err);
+    if (status == 0) {
+        for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
+            if (at != whole.manager)
+                status = compare_without_switch(evidence, &whole, &before, at, engine, seed, err);
+        routes_release(&before);
+    }
+    network_release(&whole);
+    return status;
+}
+
+/* The networks of the removal experiments: the published one, and ten of each larger size. */
 static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
                                    const char *engine, uint64_t seed, struct err *err)
 {
-    static const char *const sizes[][2] = {{"switches=8", "hosts=7"},
-                                           {"switches=16", "hosts=14"},
-                                           {"switches=24", "hosts=18"},
-                                           {"switches=32", "hosts=21"}};
-    int status = 0;
+    enum { NETWORKS = 10, WORDS = 3 };
+    static const char *const sizes[][WORDS] = {{"rule=paper", "switches=16", "hosts=14"},
+                                               {"rule=paper", "switches=24", "hosts=18"},
+                                               {"rule=paper", "switches=32", "hosts=21"}};
+    int status = compare_all(evidence, "figure1", NULL, 0, engine, seed, err);
     (void)recipe;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == 0; i++) {
-        struct network whole;
-        struct routes before;
-        status = make_network(&whole, "irregular", sizes[i], 2, seed, err);
-        if (status)
-            break;
-        status = compute_routes(&whole, engine, &before, err);
-        for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
-            if (at != whole.manager)
-                status = compare_without_switch(evidence, &whole, &before, at, engine, err);
-        routes_release(&before);
-        network_release(&whole);
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (uint32_t n = 1; n <= NETWORKS && status == 0; n++)
+            status = compare_all(evidence, "irregular", sizes[i], WORDS, engine,
+                                 sweep_seed(seed, n), err);
     return status;
 }
 
@@ -289,7 +403,8 @@ static void count_move(const struct network *network, const struct routes *route
         /* Inside one leaf, only that switch must change if the balance is kept. */
         swap = count_swap(routes, one->at, one->lid, other->lid);
         migration->swap_least = swap < migration->swap_least ? swap : migration->swap_least;
-        migration->copy_least = 1;
+        copy = routes_port(routes, one->at, one->lid) != routes_port(routes, one->at, other->lid);
+        migration->copy_least = copy < migration->copy_least ? copy : migration->copy_least;
     }
 }
 
@@ -347,15 +462,15 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
         struct network network;
         struct routes routes;
         struct results found = {0};
-        status = make_network(&network, "fattree", &sizes[i], 1, seed, err);
+        status = computation_network(&network, "fattree", &sizes[i], 1, 0, seed, err);
         if (status)
             break;
-        status = compute_routes(&network, engine, &routes, err);
+        status = computation_routes(&network, engine, &routes, err);
         if (status == 0) {
             count_full(&network, &routes, &migration);
             count_moves(&network, &routes, seed, &migration);
             set_migration(&found, &migration);
-            add_for_presets(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
+            computation_add(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
             routes_release(&routes);
         }
         network_release(&network);
@@ -365,7 +480,7 @@ static int compute_migration_blocks(struct evidence *evidence, const struct reci
 
 /* ---- times of the published algorithms ---- */
 
-enum { ALGORITHMS = 3, TIMED_SIZES = 6, TIMED_SEEDS = 10, ROUNDS = 21 };
+enum { ALGORITHMS = 3, TIMED_NETWORKS = 10, ROUNDS = 21 };
 
 static const struct {
     const char *engine;
@@ -377,7 +492,7 @@ struct timed_network {
     struct network network;
     struct updown updown;
     struct published published;
-    uint64_t seed;
+    uint32_t repetition;
     uint64_t ns[ALGORITHMS][ROUNDS];
     uint64_t steps[ALGORITHMS];
 };
@@ -392,24 +507,14 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Paper 002: Fig. 1, and irregular networks of the other sizes. */
-static int make_timed_networks(struct timed_networks *networks, uint64_t first_seed,
-                               struct err *err)
+/* The network of a repetition is that of the simulations with the same number. */
+static int make_timed_networks(struct timed_networks *networks, uint64_t seed, struct err *err)
 {
-    static const char *const sizes[TIMED_SIZES][3] = {
-        {NULL, NULL, NULL},
-        {"switches=16", "hosts=14", "rule=paper"},
-        {"switches=24", "hosts=22", "rule=paper"},
-        {"switches=32", "hosts=40", "rule=paper"},
-        {"switches=48", "hosts=64", "rule=paper"},
-        {"switches=64", "hosts=82", "rule=paper"},
-    };
-    for (uint64_t seed = first_seed; seed < first_seed + TIMED_SEEDS; seed++)
-        for (size_t i = 0; i < TIMED_SIZES; i++) {
-            struct timed_network timed = {.seed = seed};
-            bool printed = !sizes[i][0];
-            int status = make_network(&timed.network, printed ? "figure1" : "irregular", sizes[i],
-                                      printed ? 0 : 3, seed, err);
+    for (uint32_t repetition = 1; repetition <= TIMED_NETWORKS; repetition++)
+        for (size_t size = 0; size < PAPER_SIZES; size++) {
+            struct timed_network timed = {.repetition = repetition};
+            int status = computation_paper_network(&timed.network, size, 0,
+                                                   sweep_seed(seed, repetition), err);
             if (status)
                 return status;
             updown_init(&timed.updown, &timed.network, &timed.network.manager, 1);
@@ -450,9 +555,9 @@ static void add_times(struct evidence *evidence, struct timed_network *timed, ui
         results_set(&found, "cpu", (double)(median - (median > of_clock ? of_clock : 0)) * 1e-9,
                     "s");
         results_set(&found, "steps", (double)timed->steps[a], "steps");
-        add_for_presets(evidence,
-                        arena_printf(&evidence->arena, "switches=%zu seed=%" PRIu64 " engine=%s",
-                                     timed->network.switches.count, timed->seed,
+        computation_add(evidence,
+                        arena_printf(&evidence->arena, "switches=%zu seed=%" PRIu32 " engine=%s",
+                                     timed->network.switches.count, timed->repetition,
                                      algorithms[a].engine),
                         &found);
     }
@@ -482,14 +587,18 @@ static int compute_published_times(struct evidence *evidence, const struct recip
 
 static const struct {
     const char *name, *engine;
-    int (*compute)(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                   uint64_t seed, struct err *err);
+    computation *compute;
 } computations[] = {
     {"printed-fera", "fera", compute_printed_tables},
     {"printed-pira", "pira", compute_printed_tables},
+    {"printed-minhop", "minhop", compute_printed_hops},
     {"changed-entries", "fera", compute_changed_entries},
     {"migration-blocks", "updn", compute_migration_blocks},
     {"published-times", NULL, compute_published_times},
+    {"pira-steps", NULL, compute_pira_steps},
+    {"pira-routes", NULL, compute_pira_routes},
+    {"dr-routes", NULL, compute_dr_routes},
+    {"mixed-tables", NULL, compute_mixed_tables},
 };
 
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,

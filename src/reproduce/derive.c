@@ -2,18 +2,22 @@
  *
  * fault.*            copies of change.N.* and of its series of updated tables, N being the last
  *                    change that the run ties to an action. A manager may need several changes:
- *                    fault.changes counts those from N on.
+ *                    fault.changes counts those from N on. fault.first.time is the time until the
+ *                    first routes are in: of a hybrid the provisional ones, else fault.time.
  * offered.bits,      the offered traffic on the wire, of all senders and of one. All packets of
  * offered.node.bits  a run have one size.
  * lost.before        packets lost for other causes than a port that a manager closed.
- * lost.share         lost packets divided by packets made. */
+ * lost.share         lost packets divided by the packets that are made in LOSS_WINDOW_S. Runs end
+ *                    when routes are up to date, so a share of their own packets would be smaller
+ *                    the longer that takes. The window is the same for all, and longer than any
+ *                    update of the experiments; no packet is lost after an update. */
 #include "reproduce/evidence.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES = 128 };
+enum { NAME_BYTES = 128, LOSS_WINDOW_S = 20 };
 
 static double change_figure(const struct results *results, unsigned number, const char *what)
 {
@@ -74,13 +78,13 @@ static void derive_bits(struct results *results)
 
 static void derive_losses(struct results *results)
 {
-    double lost = results_value(results, "lost"), made = results_value(results, "made");
+    double lost = results_value(results, "lost"), offered = results_value(results, "offered");
     double closed = results_value(results, "lost.inactive-port");
-    if (isnan(lost) || isnan(made) || isnan(closed))
+    if (isnan(lost) || isnan(closed))
         return;
     results_set(results, "lost.before", lost - closed, "packets");
-    if (made > 0)
-        results_set(results, "lost.share", lost / made, "share");
+    if (offered > 0)
+        results_set(results, "lost.share", lost / (offered * LOSS_WINDOW_S), "share");
 }
 
 void derive_figures(struct observation *observation)
@@ -93,6 +97,8 @@ void derive_figures(struct observation *observation)
         while (!isnan(change_figure(results, next, "time")))
             next++;
         results_set(results, "fault.changes", next - fault_change, "changes");
+        if (isnan(results_value(results, "fault.first.time")))
+            results_set(results, "fault.first.time", results_value(results, "fault.time"), "s");
         copy_updates(results, fault_change);
     }
     derive_bits(results);

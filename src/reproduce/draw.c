@@ -85,7 +85,8 @@ static const char *name_run(struct drawing *drawing, const struct observation *o
         arena_alloc(&drawing->arena, (observation->parameter_count + 1) * sizeof *kept);
     size_t count = 0;
     for (size_t i = 0; i < observation->parameter_count; i++)
-        if (strcmp(observation->parameters[i].name, "seed") != 0)
+        if (strcmp(observation->parameters[i].name, "seed") != 0 &&
+            strcmp(observation->parameters[i].name, "repetition") != 0)
             kept[count++] = observation->parameters[i];
     result_point(kept, count, &point);
     const char *name = arena_strdup(&drawing->arena, point.data ? point.data : "");
@@ -252,12 +253,13 @@ static void add_series_points(struct chart *chart, size_t group, const struct pl
 {
     bool counted = !strstr(series->unit, "/s") && strcmp(series->unit, "s") != 0;
     double last = 0;
+    size_t i = 0;
+    for (; i < series->points.count && series->points.items[i].time < plot->from; i++)
+        last = series->points.items[i].value;
     if (counted)
-        chart_add_point(chart, group, time_seconds(plot->from), 0);
-    for (size_t i = 0; i < series->points.count; i++) {
+        chart_add_point(chart, group, time_seconds(plot->from), last);
+    for (; i < series->points.count && series->points.items[i].time <= plot->to; i++) {
         const struct point *point = &series->points.items[i];
-        if (point->time < plot->from || point->time > plot->to)
-            continue;
         chart_add_point(chart, group, time_seconds(point->time), point->value);
         last = point->value;
     }

@@ -33,13 +33,15 @@ static void copy_parameters(struct evidence *evidence, struct observation *obser
                                         observation_value(observation, "seed"), run->repetition);
 }
 
-/* Adds the parameter "whole": whether all switches that are on are connected with the manager. */
+/* Adds the parameter "whole": whether all switches that are on are connected with the manager,
+ * at the end and when a switch was added. */
 static void add_wholeness(struct observation *observation)
 {
     double cut_off = results_value(&observation->results, "cut-off.switches");
+    double before = results_value(&observation->results, "cut-off.before");
     struct result_parameter *parameters = (struct result_parameter *)observation->parameters;
     parameters[observation->parameter_count++] =
-        (struct result_parameter){"whole", cut_off > 0 ? "no" : "yes"};
+        (struct result_parameter){"whole", cut_off > 0 || before > 0 ? "no" : "yes"};
 }
 
 static int read_run(struct evidence *evidence, struct result_store *store,

@@ -13,7 +13,7 @@
 
 struct observation {
     /* Those of the run and of the recipe; "repetition", from 1 on; of runs "whole": yes, or no if
-     * switches are on but cut off from the manager. */
+     * switches are, or before an addition were, on but cut off from the manager. */
     const struct result_parameter *parameters;
     size_t parameter_count;
     /* Observations of the same network have the same text: the repetition, and the parameter `seed`

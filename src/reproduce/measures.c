@@ -115,14 +115,8 @@ struct evidence_summary claim_ratio(const struct claim_case *c, const char *figu
 
 /* ---- sizes ---- */
 
-/* Sums for the least squares fit of log(value) over log(size). */
-struct fit {
-    double n, x, y, xx, xy, yy;
-};
-
-static void fit_add(struct fit *fit, double size, double value)
+void claim_fit_add(struct claim_fit *fit, double x, double y)
 {
-    double x = log(size), y = log(value);
     if (!isfinite(x) || !isfinite(y))
         return;
     fit->n++;
@@ -133,22 +127,34 @@ static void fit_add(struct fit *fit, double size, double value)
     fit->yy += y * y;
 }
 
-static double fit_slope(const struct fit *fit)
+static double fit_slope(const struct claim_fit *fit)
 {
     double square = fit->n * fit->xx - fit->x * fit->x;
     return fit->n < 2 || square <= 0 ? NAN : (fit->n * fit->xy - fit->x * fit->y) / square;
 }
 
-/* The coefficient of determination. */
-static double fit_quality(const struct fit *fit)
+double claim_fit_quality(const struct claim_fit *fit)
 {
     double x = fit->n * fit->xx - fit->x * fit->x, y = fit->n * fit->yy - fit->y * fit->y;
     double both = fit->n * fit->xy - fit->x * fit->y;
     return fit->n < 3 || x <= 0 || y <= 0 ? NAN : both * both / (x * y);
 }
 
-struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,
-                                    const void *context)
+/* The correlation of the ranks of values with their order; NaN with fewer than three. */
+static double rank_correlation(const double *values, size_t count)
+{
+    double n = (double)count, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        double rank = 0;
+        for (size_t j = 0; j < count; j++)
+            rank += values[j] < values[i] ? 1 : values[j] == values[i] && j != i ? 0.5 : 0;
+        squares += (rank - (double)i) * (rank - (double)i);
+    }
+    return count < 3 ? NAN : 1 - 6 * squares / (n * (n * n - 1));
+}
+
+struct claim_range claim_over_values(const struct claim_case *c, const char *parameter,
+                                     claim_of_size *value_of, const void *context)
 {
     struct claim_range range = {.least = NAN,
                                 .most = NAN,
@@ -157,29 +163,43 @@ struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *v
                                 .last = NAN,
                                 .least_step = NAN,
                                 .most_step = NAN};
-    struct fit fit = {0};
+    struct claim_fit fit = {0};
+    VEC(double) values = {0};
     const char **sizes;
     double sum = 0;
-    range.count = claim_values(c, "switches", &sizes, "");
-    for (size_t i = 0; i < range.count; i++) {
+    size_t count = claim_values(c, parameter, &sizes, "");
+    for (size_t i = 0; i < count; i++) {
         double value = value_of(c, sizes[i], context);
-        range.least = fmin(range.least, value); /* ignores NaN */
-        range.most = fmax(range.most, value);
-        range.first = i == 0 ? value : range.first;
-        if (i > 0) {
-            range.least_step = fmin(range.least_step, value / range.last);
+        if (isnan(value))
+            continue;
+        if (values.count > 0) {
+            range.least_step = fmin(range.least_step, value / range.last); /* ignores NaN */
             range.most_step = fmax(range.most_step, value / range.last);
+        } else {
+            range.first = value;
         }
+        range.least = fmin(range.least, value);
+        range.most = fmax(range.most, value);
         range.last = value;
-        range.above += value > 1.02;
         sum += value;
-        range.mean = sum / (double)(i + 1);
-        fit_add(&fit, strtod(sizes[i], NULL), value);
+        claim_fit_add(&fit, log(strtod(sizes[i], NULL)), log(value));
+        vec_push(&values, value);
+        range.mean = sum / (double)values.count;
     }
+    range.count = values.count;
     range.power = fit_slope(&fit);
-    range.fit = fit_quality(&fit);
+    range.fit = claim_fit_quality(&fit);
+    range.geometric = exp(fit.y / fit.n);
+    range.rank = rank_correlation(values.items, values.count);
+    vec_release(&values);
     mem_free(sizes);
     return range;
+}
+
+struct claim_range claim_over_sizes(const struct claim_case *c, claim_of_size *value_of,
+                                    const void *context)
+{
+    return claim_over_values(c, "switches", value_of, context);
 }
 
 static double ratio_of_size(const struct claim_case *c, const char *size, const void *context)

@@ -323,6 +323,11 @@ struct sm_paths sm_paths(const struct sm *sm)
     return paths;
 }
 
+enum sm_mode sm_mode(const struct sm *sm)
+{
+    return sm->config.mode;
+}
+
 bool sm_is_settled(const struct sm *sm)
 {
     return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&

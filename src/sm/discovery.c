@@ -125,11 +125,25 @@ uint64_t discovery_deadline(const struct sm *sm)
     return waits ? sm->discovery->explore_at : TIME_NEVER;
 }
 
+/* The place in the frontier of the port to be probed next; depth first, it is the first port of the
+ * node that was found last. */
+static size_t next_in_frontier(const struct sm *sm)
+{
+    const struct discovery *discovery = sm->discovery;
+    if (sm->config.order != SM_ORDER_DEPTH)
+        return 0;
+    size_t next = discovery->frontier.count - 1;
+    uint32_t node = port_at(sm, discovery->frontier.items[next])->node;
+    while (next > 0 && port_at(sm, discovery->frontier.items[next - 1])->node == node)
+        next--;
+    return next;
+}
+
 bool discovery_continue(struct sm *sm)
 {
     struct discovery *discovery = sm->discovery;
     if (discovery->frontier.count) {
-        size_t next = sm->config.order == SM_ORDER_DEPTH ? discovery->frontier.count - 1 : 0;
+        size_t next = next_in_frontier(sm);
         uint32_t port = discovery->frontier.items[next];
         vec_remove(&discovery->frontier, next);
         discovery_send_probe(sm, port);

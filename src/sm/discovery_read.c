@@ -85,6 +85,15 @@ static const struct request_kind get_table_block =
     READ("LinearForwardingTable", ATTRIBUTE_LINEAR_FORWARDING_TABLE, part_ended, table_block_read,
          part_unanswered, true);
 
+/* Before everything is explored again, a path may cross the link that failed: no repetition. */
+static void limit_clear_effort(const struct sm *sm, const struct request *request,
+                               struct request_effort *effort)
+{
+    (void)request;
+    if (sm->config.policy->fixed_timeouts && discovery_explores_all(sm))
+        effort->retries = 0;
+}
+
 /* Acknowledges a switch's PortStateChange. */
 static const struct request_kind clear_change = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
@@ -92,6 +101,7 @@ static const struct request_kind clear_change = {
     .group = GROUP_DISCOVERY,
     .answered = change_cleared,
     .refused = change_clear_refused,
+    .effort = limit_clear_effort,
     .loses_contact = true,
 };
 

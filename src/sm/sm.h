@@ -230,6 +230,7 @@ struct sm_paths {
     bool overlaid;       /* they include user routes, which need not follow the ranks */
 };
 struct sm_paths sm_paths(const struct sm *sm);
+enum sm_mode sm_mode(const struct sm *sm);
 bool sm_has_copy(const struct sm *sm);   /* standby with a complete copy of the subnet */
 bool sm_is_settled(const struct sm *sm); /* master, and no change is under way */
 void sm_reroute(struct sm *sm, uint64_t now);

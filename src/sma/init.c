@@ -188,3 +188,20 @@ void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid)
     assert(port <= sma->port_count);
     sma->ports[port].guids[0] = guid;
 }
+
+void sma_set_alias_guid(struct sma *sma, unsigned port, unsigned index, uint64_t guid)
+{
+    assert(sma_is_end_port(sma, port));
+    unsigned before = sma->options.guids, entries = (index / GUID_BLOCK + 1) * GUID_BLOCK;
+    for (unsigned i = 0; entries > before && i <= sma->port_count; i++) {
+        if (!sma_is_end_port(sma, i))
+            continue;
+        struct sma_port *grown = &sma->ports[i];
+        grown->guids = mem_realloc(grown->guids, entries, sizeof *grown->guids);
+        memset(grown->guids + before, 0, (entries - before) * sizeof *grown->guids);
+        wire_set(grown->info, PORT_INFO_GUID_CAP, entries);
+    }
+    if (entries > before)
+        sma->options.guids = (uint16_t)entries;
+    sma->ports[port].guids[index] = guid;
+}

@@ -122,6 +122,24 @@ void functions_set_down(struct subnet *subnet, uint32_t socket)
         subnet_remove_node(subnet, subnet->ports.items[port].node);
 }
 
+static void copy_socket_settings(struct subnet *subnet, uint32_t socket)
+{
+    struct subnet_port *switch_port = &subnet->ports.items[socket];
+    memcpy(switch_port->info, subnet_port_at(subnet, vswitch_of(subnet, socket), VSWITCH_PF)->info,
+           sizeof switch_port->info);
+    wire_set(switch_port->info, PORT_INFO_LOCAL_PORT_NUM, switch_port->number);
+    wire_set(switch_port->info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+}
+
+/* The manager runs at this function and has read its port itself. */
+static void adopt_own_function(struct subnet *subnet, uint32_t socket)
+{
+    uint32_t port = subnet->ports.items[socket].peer;
+    functions_at(subnet, socket)->port = port;
+    subnet->nodes.items[subnet->ports.items[port].node].virtual_function = true;
+    copy_socket_settings(subnet, socket);
+}
+
 static void copy_pf_settings(struct subnet *subnet, uint32_t socket)
 {
     uint32_t host = vswitch_of(subnet, socket), pf = subnet_pf_of(subnet, host);
@@ -129,16 +147,17 @@ static void copy_pf_settings(struct subnet *subnet, uint32_t socket)
     struct subnet_port *port = &subnet->ports.items[switch_port->peer];
     if (pf == SUBNET_NONE || !subnet->ports.items[pf].known)
         return;
+    if (port->known) {
+        adopt_own_function(subnet, socket);
+        return;
+    }
     uint64_t lid = wire_get(port->info, PORT_INFO_LID), lmc = wire_get(port->info, PORT_INFO_LMC);
     memcpy(port->info, subnet->ports.items[pf].info, sizeof port->info);
     wire_set(port->info, PORT_INFO_LID, lid);
     wire_set(port->info, PORT_INFO_LMC, lmc);
     wire_set(port->info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     port->known = true;
-    memcpy(switch_port->info, subnet_port_at(subnet, host, VSWITCH_PF)->info,
-           sizeof switch_port->info);
-    wire_set(switch_port->info, PORT_INFO_LOCAL_PORT_NUM, switch_port->number);
-    wire_set(switch_port->info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+    copy_socket_settings(subnet, socket);
     struct subnet_node *own = &subnet->nodes.items[port->node];
     const struct subnet_node *physical = &subnet->nodes.items[subnet->ports.items[pf].node];
     char name[sizeof own->description];
@@ -149,12 +168,19 @@ static void copy_pf_settings(struct subnet *subnet, uint32_t socket)
     own->device = physical->device;
 }
 
+/* True if the PortInfo of the function, or of its socket, has not been filled in. */
+static bool lacks_pf_settings(const struct subnet *subnet, uint32_t socket)
+{
+    uint32_t port = subnet->ports.items[socket].peer;
+    return !subnet->ports.items[port].known || functions_at(subnet, socket)->port == SUBNET_NONE;
+}
+
 void functions_copy_pf_settings(struct subnet *subnet)
 {
     for (size_t i = 0; i < subnet->functions.rows.count; i++) {
         uint32_t socket = subnet->functions.rows.items[i].socket;
         uint32_t port = subnet->ports.items[socket].peer;
-        if (port != SUBNET_NONE && !subnet->ports.items[port].known && known_lid(subnet, port))
+        if (port != SUBNET_NONE && lacks_pf_settings(subnet, socket) && known_lid(subnet, port))
             copy_pf_settings(subnet, socket);
     }
 }
@@ -222,7 +248,7 @@ bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_
     wire_set(p->info, PORT_INFO_LMC, wire_get(data, VIRTUAL_FUNCTION_LMC));
     if (lid == 0)
         p->known = false;
-    else if (!p->known)
+    else if (lacks_pf_settings(subnet, socket))
         copy_pf_settings(subnet, socket);
     return true;
 }

@@ -106,6 +106,10 @@ static const struct kind kinds[] = {
      "the 8 switches and 7 hosts on which FERa and PIRa were published",
      generate_figure1,
      {{0}}},
+    {"thesis",
+     "the 5 switches and 7 adapter ports whose tables a thesis on OpenSM prints, with its LIDs",
+     generate_thesis,
+     {{0}}},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 

@@ -1,4 +1,4 @@
-/* Two networks of publications, with the manager at a switch as there.
+/* Networks of publications, with the manager where it was there.
  *
  * clos: the three-stage Clos network m, n, r, folded: r edge switches with n hosts each, and m
  * middle switches that each reach every edge switch. The edge switches are numbered around the
@@ -8,7 +8,16 @@
  *
  * figure1: the irregular network of 8 switches and 7 hosts on which FERa, PIRa and destination
  * renaming were published, derived from their printed forwarding tables. Numbers are the LIDs of
- * the figure, in the order of a search in port order from the manager's switch, number 1. */
+ * the figure, in the order of a search in port order from the manager's switch, number 1.
+ *
+ * thesis: the switch blade and the adapters of J. A. Villar Ortiz (2004), section 6.4.5, derived
+ * from the five tables that OpenSM printed there: two upper switches, and three leaves with two
+ * links to each of them. Numbers are the printed LIDs, and switches have the printed GUIDs. The
+ * manager is at adapter 1, the server. A depth-first discovery in port order from there, without
+ * adapter 12, gives LIDs 1 to 11 as printed; adapter 12 has the LID of a node that joins later.
+ * The tables do not show port 5 of the upper switches, only that leaf 7 has two ports to each of
+ * them: port 5 is assumed to be the second. Nor do they show which two ports of a pair of links are
+ * connected: the lower ones are. */
 #include "topology/plan.h"
 
 int generate_clos(struct plan *plan)
@@ -62,5 +71,41 @@ int generate_figure1(struct plan *plan)
     for (unsigned i = 0; i < sizeof figure1_links / sizeof figure1_links[0]; i++)
         plan_link(plan, node[figure1_links[i].a], figure1_links[i].a_port, node[figure1_links[i].b],
                   figure1_links[i].b_port);
+    return 0;
+}
+
+/* Pairs of links between an upper switch and a leaf; ports of the leaf are 5 and 6 to switch 2, and
+ * 7 and 8 to switch 4. */
+static const struct {
+    unsigned leaf, upper_ports[2];
+} thesis_leaves[] = {{3, {1, 8}}, {5, {2, 3}}, {7, {4, 5}}};
+
+static const struct {
+    unsigned lid, at, port;
+} thesis_adapters[] = {{1, 2, 6},  {6, 5, 9},  {8, 7, 9}, {9, 4, 9},
+                       {10, 3, 9}, {11, 2, 9}, {12, 3, 2}};
+
+enum { THESIS_LAST = 12, THESIS_PORTS = 9 };
+
+int generate_thesis(struct plan *plan)
+{
+    static const uint64_t switch_guids[THESIS_LAST + 1] = {
+        [2] = 0xf2, [3] = 0xfa, [4] = 0xf4, [5] = 0xf8, [7] = 0xf6};
+    uint32_t node[THESIS_LAST + 1];
+    for (unsigned lid = 1; lid <= THESIS_LAST; lid++) {
+        node[lid] = switch_guids[lid] ? plan_add_switch(plan, THESIS_PORTS, "S%u", lid)
+                                      : plan_add_host(plan, 1, "H%u", lid);
+        plan->nodes.items[node[lid]].guid = switch_guids[lid];
+        plan->nodes.items[node[lid]].lid = (uint16_t)lid;
+    }
+    for (unsigned i = 0; i < sizeof thesis_leaves / sizeof thesis_leaves[0]; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            uint32_t leaf = node[thesis_leaves[i].leaf];
+            plan_link(plan, node[2], thesis_leaves[i].upper_ports[k], leaf, 5 + k);
+            plan_link(plan, node[4], thesis_leaves[i].upper_ports[k], leaf, 7 + k);
+        }
+    for (unsigned i = 0; i < sizeof thesis_adapters / sizeof thesis_adapters[0]; i++)
+        plan_link(plan, node[thesis_adapters[i].at], thesis_adapters[i].port,
+                  node[thesis_adapters[i].lid], 1);
     return 0;
 }

@@ -73,6 +73,9 @@ static int build_nodes(const struct plan *plan, struct topology *topology, uint3
                 return error;
             topology_set_description(topology, built[i], node->description,
                                      strlen(node->description));
+            unsigned end_port = node->is_switch ? 0 : 1;
+            topology->ports.items[topology_port_index(topology, built[i], end_port)].lid =
+                node->lid;
         }
     return 0;
 }

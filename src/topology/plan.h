@@ -21,6 +21,7 @@ struct plan_argument {
 struct plan_node {
     char description[32];
     uint64_t guid; /* 0: the next free one */
+    uint16_t lid;  /* of the switch, or of an adapter's first port; 0: not given */
     uint16_t port_count;
     bool is_switch;
 };
@@ -67,6 +68,7 @@ int generate_irregular(struct plan *plan);
 int generate_jellyfish(struct plan *plan);
 int generate_figure1(struct plan *plan);
 int generate_clos(struct plan *plan);
+int generate_thesis(struct plan *plan);
 int generate_fattree(struct plan *plan);
 int generate_kary(struct plan *plan);
 int generate_torus(struct plan *plan);

@@ -106,6 +106,7 @@ int topology_add_bare_node(struct topology *topology, enum node_kind kind, const
     struct topology_port port = {
         .node = at,
         .peer = TOPOLOGY_NONE,
+        .shares = TOPOLOGY_NONE,
         .length_mm = TOPOLOGY_LENGTH_MM,
         .width = WIDTH_4X,
         .speed = SPEED_SDR,

@@ -54,6 +54,10 @@ struct topology_port {
     uint8_t lmc;
     uint8_t width; /* enum link_width */
     uint8_t speed; /* enum link_speed */
+    /* Shared-port adapters (virtual.h): the physical port that this port uses, and the number of
+     * the function, 0 for the physical one. TOPOLOGY_NONE: the port is not shared. */
+    uint8_t function;
+    uint32_t shares;
 };
 
 struct topology_node {

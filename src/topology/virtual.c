@@ -26,6 +26,8 @@ int topology_function(const struct topology *topology, uint32_t port)
 {
     assert(port < topology->ports.count);
     const struct topology_port *at = &topology->ports.items[port];
+    if (at->shares != TOPOLOGY_NONE)
+        return at->function;
     if (topology->nodes.items[at->node].kind != NODE_ADAPTER || at->peer == TOPOLOGY_NONE ||
         !topology_is_vswitch(topology, topology->ports.items[at->peer].node))
         return -1;
@@ -163,33 +165,98 @@ static uint32_t real_peer(const struct topology *topology, uint32_t port)
                : topology->ports.items[vswitch->first_port + other].peer;
 }
 
+static uint32_t copy_node(struct topology *to, const struct topology *from, uint32_t node)
+{
+    const struct topology_node *at = &from->nodes.items[node];
+    uint32_t index = TOPOLOGY_NONE;
+    topology_add_bare_node(to, at->kind, at->name, at->port_count, at->guid, &index, NULL);
+    assert(index != TOPOLOGY_NONE);
+    topology_set_description(to, index, at->description, strlen(at->description));
+    struct topology_node *copy = &to->nodes.items[index];
+    copy->system_guid = at->system_guid;
+    copy->vendor_id = at->vendor_id;
+    copy->device_id = at->device_id;
+    copy->enhanced_port0 = at->enhanced_port0;
+    for (unsigned number = 0; number <= at->port_count; number++) {
+        const struct topology_port *port = &from->ports.items[at->first_port + number];
+        if (port->guid)
+            topology_claim_guid(to, copy->first_port + number, port->guid, NULL);
+        to->ports.items[copy->first_port + number].lid = port->lid;
+        to->ports.items[copy->first_port + number].lmc = port->lmc;
+    }
+    return index;
+}
+
+static bool is_virtual_function(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *at = &topology->nodes.items[node];
+    return at->kind == NODE_ADAPTER && at->port_count == 1 &&
+           topology_function(topology, at->first_port + 1) > 0;
+}
+
+/* Copies nodes and links without virtual switches. moved[]: the new index of each node that is
+ * copied, else TOPOLOGY_NONE. */
+static void copy_physical(struct topology *to, const struct topology *from, bool with_functions,
+                          uint32_t *moved)
+{
+    for (uint32_t node = 0; node < from->nodes.count; node++) {
+        bool leave =
+            topology_is_vswitch(from, node) || (!with_functions && is_virtual_function(from, node));
+        moved[node] = leave ? TOPOLOGY_NONE : copy_node(to, from, node);
+    }
+    for (uint32_t port = 0; port < from->ports.count; port++) {
+        uint32_t peer = real_peer(from, port);
+        if (peer == TOPOLOGY_NONE || peer < port)
+            continue;
+        uint32_t node = moved[from->ports.items[port].node];
+        uint32_t other = moved[from->ports.items[peer].node];
+        if (node == TOPOLOGY_NONE || other == TOPOLOGY_NONE)
+            continue;
+        /* The link of a physical function inside its device is shorter than the cable. */
+        uint32_t near_mm = from->ports.items[port].length_mm;
+        uint32_t far_mm = from->ports.items[peer].length_mm;
+        link_like(to, topology_port_index(to, node, topology_port_number(from, port)),
+                  topology_port_index(to, other, topology_port_number(from, peer)),
+                  near_mm > far_mm ? near_mm : far_mm, &from->ports.items[port]);
+    }
+}
+
 void topology_without_functions(struct topology *plain, const struct topology *topology,
                                 struct virtual_counts *counts)
 {
     uint32_t *moved = mem_alloc((topology->nodes.count + 1) * sizeof *moved);
     *counts = (struct virtual_counts){0};
     for (uint32_t node = 0; node < topology->nodes.count; node++) {
-        const struct topology_node *at = &topology->nodes.items[node];
-        bool is_vswitch = topology_is_vswitch(topology, node);
-        bool is_function = at->kind == NODE_ADAPTER && at->port_count == 1 &&
-                           topology_function(topology, at->first_port + 1) > 0;
-        counts->hypervisors += is_vswitch;
-        counts->functions += is_function;
-        moved[node] = TOPOLOGY_NONE;
-        if (!is_vswitch && !is_function)
-            topology_add_bare_node(plain, at->kind, at->name, at->port_count, at->guid,
-                                   &moved[node], NULL);
+        counts->hypervisors += topology_is_vswitch(topology, node);
+        counts->functions += is_virtual_function(topology, node);
     }
+    copy_physical(plain, topology, false, moved);
+    mem_free(moved);
+}
+
+void topology_share_ports(struct topology *topology)
+{
+    struct topology shared;
+    uint32_t *moved = mem_alloc((topology->nodes.count + 1) * sizeof *moved);
+    topology_init(&shared);
+    copy_physical(&shared, topology, true, moved);
     for (uint32_t port = 0; port < topology->ports.count; port++) {
-        uint32_t peer = real_peer(topology, port);
-        if (peer == TOPOLOGY_NONE || peer < port)
+        int function = topology_function(topology, port);
+        uint32_t socket = topology->ports.items[port].peer;
+        if (function < 0 || socket == TOPOLOGY_NONE)
             continue;
-        uint32_t node = moved[topology->ports.items[port].node];
-        uint32_t other = moved[topology->ports.items[peer].node];
-        if (node != TOPOLOGY_NONE && other != TOPOLOGY_NONE)
-            link_like(plain, topology_port_index(plain, node, topology_port_number(topology, port)),
-                      topology_port_index(plain, other, topology_port_number(topology, peer)),
-                      topology->ports.items[port].length_mm, &topology->ports.items[port]);
+        uint32_t pf = topology->ports.items[socket - (unsigned)function].peer;
+        if (pf == TOPOLOGY_NONE)
+            continue;
+        const struct topology_port *own = &topology->ports.items[port];
+        const struct topology_port *physical = &topology->ports.items[pf];
+        struct topology_port *copy = &shared.ports.items[topology_port_index(
+            &shared, moved[own->node], topology_port_number(topology, port))];
+        copy->function = (uint8_t)function;
+        copy->shares =
+            topology_port_index(&shared, moved[physical->node], topology_port_number(topology, pf));
     }
     mem_free(moved);
+    topology_release(topology);
+    *topology = shared;
 }

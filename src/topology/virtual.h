@@ -13,9 +13,14 @@ int topology_virtualise(struct topology *topology, unsigned vfs, uint32_t limit,
 
 /* Whether this node is a virtual switch. */
 bool topology_is_vswitch(const struct topology *topology, uint32_t node);
-/* For an adapter's port behind a virtual switch: 0 for the physical function, v for virtual
- * function v; -1 if it is neither. */
+/* For an adapter's port behind a virtual switch, or at a shared port: 0 for the physical function,
+ * v for virtual function v; -1 if it is neither. */
 int topology_function(const struct topology *topology, uint32_t port);
+
+/* Changes hypervisors from vSwitch mode to shared-port mode: their adapters are at their cables,
+ * and virtual switches are gone. A virtual function keeps its node, name and GUID, but has no link:
+ * it uses the link and the LID of the physical port (`shares`). Numbers of nodes can change. */
+void topology_share_ports(struct topology *topology);
 
 /* The physical network: without virtual switches and functions, and with the adapters of
  * hypervisors at their cables. The caller initialises and releases `plain`. */

@@ -217,6 +217,7 @@ static int compare_changes(const void *left, const void *right)
 static void finish_plan(struct column_plan *plan, uint32_t switches)
 {
     uint8_t *seen = mem_zalloc(switches + 1, 1);
+    plan->switches = plan->blocks = 0;
     if (plan->changes.count)
         qsort(plan->changes.items, plan->changes.count, sizeof *plan->changes.items,
               compare_changes);
@@ -228,6 +229,15 @@ static void finish_plan(struct column_plan *plan, uint32_t switches)
                         last->lid / ROUTES_BLOCK != change->lid / ROUTES_BLOCK;
     }
     mem_free(seen);
+}
+
+void columns_join_waves(struct column_plan *plan, uint32_t switches)
+{
+    for (size_t i = 0; i < plan->changes.count; i++)
+        plan->changes.items[i].wave = 0;
+    plan->waves = plan->changes.count > 0;
+    plan->drains = 0;
+    finish_plan(plan, switches);
 }
 
 int columns_plan(struct column_plan *plan, const struct network *network,

@@ -51,6 +51,9 @@ int columns_plan(struct column_plan *plan, const struct network *network,
                  const struct routes *routes, uint16_t lid, uint16_t like, unsigned span, bool swap,
                  enum vswitch_mode mode);
 
+/* Puts all changes into one wave without a drain. `switches`: of the network. */
+void columns_join_waves(struct column_plan *plan, uint32_t switches);
+
 /* Reads the column of a LID, by switch. */
 void columns_read(const struct routes *routes, uint32_t lid, uint8_t *column);
 

@@ -1,4 +1,5 @@
-/* Plans the LFT changes of a move, checks that they cannot deadlock, and writes them in waves.
+/* Plans the LFT changes of a move, checks that they cannot deadlock, and writes them in waves. In
+ * mode naive all changes are written at once and unchecked, as in paper 004.
  *
  * All requests write their waves together, so that they share LFT blocks; each waits for its own
  * drains. */
@@ -28,10 +29,7 @@ static bool check_safety(struct vswitch *vswitch, struct operation *operation, u
     for (size_t i = 0; i < vswitch->operations.count; i++)
         alone &= vswitch->operations.items[i] == operation ||
                  vswitch->operations.items[i]->state != OPERATION_WRITING;
-    for (size_t i = 0; i < plan->changes.count; i++) /* one wave */
-        plan->changes.items[i].wave = 0;
-    plan->waves = plan->changes.count > 0;
-    plan->drains = 0;
+    columns_join_waves(plan, (uint32_t)paths.network->switches.count);
     safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
     switch (safety_check(vswitch->safety, plan, alone)) {
     case SAFETY_FREE: break;
@@ -77,7 +75,9 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
         request_routes(vswitch, operation, now);
         return true;
     }
-    if (operation->plan.ranked && !paths.overlaid)
+    if (sm_mode(vswitch->sm) == SM_NAIVE)
+        columns_join_waves(&operation->plan, (uint32_t)paths.network->switches.count);
+    if (sm_mode(vswitch->sm) == SM_NAIVE || (operation->plan.ranked && !paths.overlaid))
         operation->state = OPERATION_WRITING;
     else if (!check_safety(vswitch, operation, now))
         return false;

@@ -12,6 +12,8 @@ reproduce() { "$WEFT" reproduce --experiments "$experiments" "$@"; }
 claim "the printed table of Fig. 6 is the same as in the golden tests" \
     cmp "$golden/fig6.csv" "$experiments/002-fig06/printed.csv"
 claim "the printed table of Fig. 8 is the same as in the golden tests" cmp "$golden/fig8.csv" "$experiments/002-fig08/printed.csv"
+claim "the printed table of the thesis is the same as in the golden tests" \
+    cmp <(tr -d "\r" <"$golden/thesis_minhop.csv" | cut -d, -f2-) "$experiments/003-tables/printed.csv"
 
 every_folder_is_complete() {
     local folder lines

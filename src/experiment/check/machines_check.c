@@ -14,12 +14,18 @@ struct functions {
     uint32_t twice, with_lid, all;
 };
 
+/* The port of the hypervisor's device that a function uses. */
+static uint32_t device_port(const struct topology *topology, uint32_t port)
+{
+    const struct topology_port *at = &topology->ports.items[port];
+    return at->shares == TOPOLOGY_NONE ? at->peer : at->shares;
+}
+
 static bool has_hypervisor(const struct check_view *view, uint32_t port)
 {
     const struct topology *topology = fabric_topology(view->fabric);
-    uint32_t socket = topology->ports.items[port].peer;
     return topology_function(topology, port) > 0 &&
-           fabric_node_is_up(view->fabric, topology->ports.items[socket].node);
+           fabric_node_is_up(view->fabric, topology->ports.items[device_port(topology, port)].node);
 }
 
 static void find_functions(const struct check_view *view, struct functions *functions)
@@ -30,11 +36,12 @@ static void find_functions(const struct check_view *view, struct functions *func
             continue;
         uint64_t lid = wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID);
         uint64_t guid = fabric_port_guid(view->fabric, port, 0);
-        if (!fabric_link_is_up(view->fabric, topology->ports.items[port].peer) &&
+        if (!fabric_link_is_up(view->fabric, device_port(topology, port)) &&
             !fabric_link_is_up(view->fabric, port))
             lid = 0;
-        functions->all++;
-        functions->with_lid += lid != 0;
+        bool has_own_lid = topology->ports.items[port].shares == TOPOLOGY_NONE;
+        functions->all += has_own_lid;
+        functions->with_lid += has_own_lid && lid != 0;
         if (lid && guid)
             functions->twice += map_add(&functions->by_guid, guid, port) != port;
     }
@@ -64,7 +71,7 @@ static bool are_lids_conserved(const struct expected_machines *expected,
                                const struct functions *functions, struct complaint *complaint)
 {
     uint32_t wanted = expected->dynamic_lids ? 0 : functions->all;
-    for (size_t i = 0; expected->dynamic_lids && i < expected->count; i++)
+    for (size_t i = 0; expected->dynamic_lids && functions->all && i < expected->count; i++)
         wanted += expected->items[i].wanted;
     return functions->with_lid == wanted ||
            complain(complaint, "%u functions have a LID, %u should", functions->with_lid, wanted);
@@ -113,7 +120,7 @@ static bool have_their_keys(const struct check_view *view, const struct partitio
     struct partition_keys wanted = {0};
     bool fine = true;
     for (uint32_t port = 0; rules && fine && port < topology->ports.count; port++)
-        if (has_hypervisor(view, port) &&
+        if (has_hypervisor(view, port) && topology->ports.items[port].shares == TOPOLOGY_NONE &&
             wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID))
             fine = has_its_keys(view, rules, port, &wanted, complaint);
     partition_keys_release(&wanted);

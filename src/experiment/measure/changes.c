@@ -138,6 +138,9 @@ void change_record_close(struct change_record *smps, struct run_record *record, 
     change->sets = smps->sets;
     change->blocks = smps->blocks;
     if (index < CHANGES_PUBLISHED) {
+        if (smps->second)
+            set_figure(&publisher, "first.time",
+                       time_seconds((double)(smps->second - change->begin)), "s");
         set_phases(&publisher, change);
         set_smps(&publisher, smps);
         set_updates(&publisher, smps);

@@ -25,7 +25,8 @@ struct change_record {
     uint64_t gets, sets, blocks; /* blocks: Sets of LFT blocks */
     uint64_t discover, distribute;
     uint64_t operations; /* operations of the route computation */
-    uint64_t *written;   /* by node: the time of the last LFT block; 0: none was sent */
+    uint64_t second;   /* begin of the second computation, that of a hybrid's final tables; or 0 */
+    uint64_t *written; /* by node: the time of the last LFT block; 0: none was sent */
     uint32_t nodes;
 };
 

@@ -60,6 +60,15 @@ static int apply_to_manager(struct setup *setup, const struct action *action, st
     return 0;
 }
 
+static int restore_node(struct setup *setup, const struct action *action, struct err *err)
+{
+    struct check_view view = setup_view(setup);
+    uint32_t cut_off = check_cut_off(&view).switches;
+    if (cut_off > setup->cut_off_before)
+        setup->cut_off_before = cut_off;
+    return set_node(setup, action, true, err);
+}
+
 static int apply_kind(struct setup *setup, const struct action *action, struct err *err)
 {
     struct fabric *fabric = setup->fabric;
@@ -67,7 +76,7 @@ static int apply_kind(struct setup *setup, const struct action *action, struct e
     case ACTION_FAIL_LINK: return fabric_set_link(fabric, action->port, false, err);
     case ACTION_RESTORE_LINK: return fabric_set_link(fabric, action->port, true, err);
     case ACTION_FAIL_NODE: return set_node(setup, action, false, err);
-    case ACTION_RESTORE_NODE: return set_node(setup, action, true, err);
+    case ACTION_RESTORE_NODE: return restore_node(setup, action, err);
     case ACTION_FLAP: return fabric_flap_port(fabric, action->port, err);
     case ACTION_DROP:
         return fabric_set_loss(fabric, action->port, action->attribute, action->value, err);
@@ -82,6 +91,7 @@ static int apply_kind(struct setup *setup, const struct action *action, struct e
     case ACTION_START_MACHINE:
     case ACTION_STOP_MACHINE:
     case ACTION_MOVE_MACHINE:
+    case ACTION_MACHINE_SMP:
     case ACTION_CHURN: machines_apply(setup, action); return 0;
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:

@@ -134,6 +134,8 @@ static void record_computation(void *context, uint64_t now, unsigned manager,
     uint64_t end = computation->end > begin ? computation->end : begin;
     if (!change->routing)
         change->routing = begin ? begin : 1; /* 0 means unknown */
+    else if (!instance->smps.second)
+        instance->smps.second = begin;
     change->computing += end - begin;
     change->routed = now;
     instance->smps.operations += computation->operations;

@@ -19,9 +19,11 @@ uint32_t machines_add(struct setup *setup, const char *name, bool named)
     uint32_t number = (uint32_t)machines->items.count;
     const char *kept = arena_strdup(&setup->record->arena, name);
     name_map_add(&machines->by_name, kept, number);
-    vec_push(&machines->items,
-             ((struct machine){
-                 .name = kept, .guid = vswitch_guid(kept), .vm = TOPOLOGY_NONE, .named = named}));
+    vec_push(&machines->items, ((struct machine){.name = kept,
+                                                 .guid = vswitch_guid(kept),
+                                                 .vm = TOPOLOGY_NONE,
+                                                 .function = TOPOLOGY_NONE,
+                                                 .named = named}));
     return number;
 }
 
@@ -31,15 +33,19 @@ static bool is_hypervisor(const struct setup *setup, uint32_t node)
     return at->kind == NODE_ADAPTER && topology_function(&setup->topology, at->first_port + 1) == 0;
 }
 
-int machines_set(const struct word *key, const struct word *value, struct cursor *cursor)
+int machines_set(struct setup *setup, const struct word *key, const struct word *value,
+                 struct cursor *cursor)
 {
     static const char *const keys[] = {"model"};
     static const char *const models[] = {"vswitch", "shared-port"};
     if (strcmp(key->text, keys[0]) != 0)
         return word_unknown(cursor, key, "setting of machines", keys, 1);
-    for (unsigned i = 0; i < 2; i++)
-        if (strcmp(value->text, models[i]) == 0)
-            return 0;
+    for (unsigned i = 0; i < 2; i++) {
+        if (strcmp(value->text, models[i]) != 0)
+            continue;
+        setup->machines.is_shared = i == 1;
+        return 0;
+    }
     return word_unknown(cursor, value, "model of machines", models, 2);
 }
 
@@ -55,8 +61,6 @@ int machines_bind(struct setup *setup)
             return word_error(&setup->cursor, name, "'%.80s' is no name for a machine", name->text);
         if (starts && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
             machines_add(setup, name->text, true);
-        if (statement->kind == STATEMENT_SET && strcmp(statement->words[0].text, "vm") == 0)
-            setup->machines.is_shared = strcmp(statement->words[2].text, "shared-port") == 0;
     }
     for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
         if (is_hypervisor(setup, node))
@@ -68,16 +72,14 @@ int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor)
 {
     const struct word *name = &action->machine.name_word;
-    bool any_adapter = setup->machines.is_shared && action->node != TOPOLOGY_NONE &&
-                       setup->topology.nodes.items[action->node].kind == NODE_ADAPTER;
     if (name->text && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
         return word_error(cursor, name, "no 'vm start' starts '%.80s'", name->text);
-    if (action->node != TOPOLOGY_NONE && !any_adapter && !is_hypervisor(setup, action->node))
+    if (action->node != TOPOLOGY_NONE && !is_hypervisor(setup, action->node))
         return word_error(cursor, &action->node_word,
                           "'%.80s' is no hypervisor: generators make them by vfs=N",
                           action->node_word.text);
     if (setup->machines.is_shared && action->node == TOPOLOGY_NONE &&
-        action->kind != ACTION_STOP_MACHINE)
+        (action->kind == ACTION_START_MACHINE || action->kind == ACTION_MOVE_MACHINE))
         return word_error(cursor, name->text ? name : &action->when_word,
                           "machines at shared ports need a named hypervisor");
     return 0;
@@ -102,12 +104,14 @@ void machines_begin(struct setup *setup)
     }
     if (machines->is_shared)
         machines->shared = shared_port_new(setup);
+    machine_smps_begin(setup);
 }
 
 void machines_release(struct setup *setup)
 {
     struct machines *machines = &setup->machines;
     shared_port_free(machines->shared);
+    machine_smps_release(setup);
     for (size_t i = 0; i < machines->churns.count; i++)
         vec_release(&machines->churns.items[i].machines);
     for (unsigned i = 0; i < 3; i++)
@@ -121,6 +125,17 @@ void machines_release(struct setup *setup)
 
 /* ---- orders ---- */
 
+/* The number of the first master in the simulator, or NO_MANAGER. */
+static uint32_t find_master(const struct setup *setup)
+{
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            return setup->places.items[i].manager;
+    }
+    return NO_MANAGER;
+}
+
 /* Submits an order to the first master; without a master it waits. */
 static void submit_order(struct setup *setup, struct machine_order *order)
 {
@@ -132,12 +147,7 @@ static void submit_order(struct setup *setup, struct machine_order *order)
                                       .mode = order->mode};
     struct err reason = {0};
     order->request_id = 0;
-    order->manager = NO_MANAGER;
-    for (size_t i = 0; i < setup->instances.count && order->manager == NO_MANAGER; i++) {
-        const struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            order->manager = setup->places.items[i].manager;
-    }
+    order->manager = find_master(setup);
     if (order->manager != NO_MANAGER)
         order->request_id = sim_vm_submit(setup->sim, order->manager, &request, &reason);
 }
@@ -187,6 +197,7 @@ void machines_apply(struct setup *setup, const struct action *action)
     case ACTION_MOVE_MACHINE:
         machines_order(setup, number, VSWITCH_MIGRATE, action->node, action->machine.mode);
         break;
+    case ACTION_MACHINE_SMP: machine_smp_send(setup, number); break;
     default: churn_begin(setup, action); break;
     }
     machines_update(setup, sim_now(setup->sim));
@@ -209,6 +220,15 @@ static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t 
         return TOPOLOGY_NONE;
     uint32_t socket = topology_port_index(topology, node, machine.socket - known->first_port);
     return topology->ports.items[socket].peer;
+}
+
+uint32_t machines_port(const struct setup *setup, uint32_t number)
+{
+    const struct machine *machine = &setup->machines.items.items[number];
+    uint32_t master = find_master(setup);
+    if (setup->machines.is_shared)
+        return machine->function;
+    return master == NO_MANAGER ? TOPOLOGY_NONE : find_port(setup, master, machine->guid);
 }
 
 static void move_vm(struct setup *setup, const struct machine *machine, uint32_t port)
@@ -298,6 +318,16 @@ void machines_done(struct setup *setup, const struct machine_order *order,
     record_order(setup, order, result);
 }
 
+/* A step of an order of a named machine, for the timeline. */
+static void record_step(struct setup *setup, const struct machine *machine, const char *step,
+                        uint32_t port)
+{
+    if (machine->named && machine->vm != TOPOLOGY_NONE && port != TOPOLOGY_NONE)
+        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), machine->name,
+                             "%s %s", step,
+                             node_label(&setup->topology, setup->topology.ports.items[port].node));
+}
+
 /* Moves the machine as soon as its function at the target is up, before all switches route to it.
  */
 static void resume_machine(struct setup *setup, struct machine_order *order)
@@ -310,6 +340,7 @@ static void resume_machine(struct setup *setup, struct machine_order *order)
         fabric_port_guid(setup->fabric, port, 0) != machine->guid)
         return;
     move_vm(setup, machine, port);
+    record_step(setup, machine, "attached to", port);
     order->resumed = true;
 }
 
@@ -332,8 +363,10 @@ static bool advance_order(struct setup *setup, struct machine_order *order)
     if (result->began_ns && !order->begun) {
         order->begun = true;
         order->from = find_port(setup, order->manager, machine->guid);
-        if (order->verb != VSWITCH_CREATE)
+        if (order->verb != VSWITCH_CREATE) {
             move_vm(setup, machine, TOPOLOGY_NONE);
+            record_step(setup, machine, "detached from", order->from);
+        }
     }
     if (result->state == VSWITCH_PENDING) {
         resume_machine(setup, order);
@@ -388,13 +421,15 @@ void machines_update(struct setup *setup, uint64_t now)
 {
     advance_orders(setup);
     shared_port_update(setup);
+    machine_smps_update(setup);
     churns_update(setup, now);
 }
 
 bool machines_are_busy(const struct setup *setup)
 {
     const struct machines *machines = &setup->machines;
-    return machines->orders.count || shared_port_counts(machines->shared).open;
+    return machines->orders.count || shared_port_counts(machines->shared).open ||
+           machines->smps.count;
 }
 
 bool machines_are_settled(const struct setup *setup, struct complaint *complaint)
@@ -404,7 +439,8 @@ bool machines_are_settled(const struct setup *setup, struct complaint *complaint
         return complain(complaint, "the order for '%.80s' is not complete",
                         machines->items.items[machines->orders.items[0].machine].name);
     if (machines_are_busy(setup))
-        return complain(complaint, "a path query of a sender has no answer yet");
+        return complain(complaint, "%s has no answer yet",
+                        machines->smps.count ? "an SMP of a machine" : "a path query of a sender");
     return machines_next(setup) == TIME_NEVER || complain(complaint, "a churn is running");
 }
 

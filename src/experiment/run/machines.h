@@ -4,6 +4,7 @@
  *   machines_churn.c    machines that start, move and stop at a given rate
  *   machines_figures.c  figures
  *   machines_check.c    `check machines`, which reads the fabric and no manager
+ *   machine_smps.c      SMPs that machines send from QP0
  *   shared_port.c       machines without LIDs of their own, for comparison
  *
  * A machine with traffic is a virtual machine of the fabric. It stops when its move begins at the
@@ -22,15 +23,17 @@
 
 struct setup;
 struct shared_port;
+struct sim_smp;
 
 struct machine {
     const char *name;
     uint64_t guid;
-    uint32_t vm;     /* virtual machine of the fabric; TOPOLOGY_NONE: it has no traffic */
-    bool named;      /* by a statement, not by a churn */
-    bool wanted;     /* started and not stopped since */
-    bool running;    /* the last completed order left it running */
-    uint32_t orders; /* open orders */
+    uint32_t vm;       /* virtual machine of the fabric; TOPOLOGY_NONE: it has no traffic */
+    uint32_t function; /* at a shared port: port of its virtual function, or TOPOLOGY_NONE */
+    bool named;        /* by a statement, not by a churn */
+    bool wanted;       /* started and not stopped since */
+    bool running;      /* the last completed order left it running */
+    uint32_t orders;   /* open orders */
     uint16_t lid;
     uint32_t moves;
     uint32_t reported_to, reported_from; /* interruptions that the series include */
@@ -81,10 +84,13 @@ struct machines {
     uint64_t running; /* machines */
     bool is_shared;
     struct shared_port *shared; /* NULL: machines have LIDs of their own */
+    VEC(struct sim_smp *) smps; /* SMPs of machines without an answer yet */
+    uint64_t smps_sent, smps_answered;
 };
 
-/* Checks the words of `set vm KEY VALUE`. */
-int machines_set(const struct word *key, const struct word *value, struct cursor *cursor);
+/* Applies `set vm KEY VALUE`. */
+int machines_set(struct setup *setup, const struct word *key, const struct word *value,
+                 struct cursor *cursor);
 /* Adds the machines that statements start. */
 int machines_bind(struct setup *setup);
 int machines_bind_action(const struct setup *setup, const struct action *action,
@@ -116,6 +122,12 @@ bool machines_hold(const struct setup *setup, struct complaint *complaint);
 uint32_t machines_add(struct setup *setup, const char *name, bool named);
 void machines_done(struct setup *setup, const struct machine_order *order,
                    const struct vswitch_result *result);
+/* The port of the virtual function of a machine, or TOPOLOGY_NONE. */
+uint32_t machines_port(const struct setup *setup, uint32_t machine);
+void machine_smps_begin(struct setup *setup);
+void machine_smps_release(struct setup *setup);
+void machine_smp_send(struct setup *setup, uint32_t machine);
+void machine_smps_update(struct setup *setup);
 void churn_begin(struct setup *setup, const struct action *action);
 void churns_update(struct setup *setup, uint64_t now);
 

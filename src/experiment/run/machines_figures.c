@@ -170,6 +170,13 @@ void machines_publish(struct setup *setup, uint64_t now)
         vm_figure(setup, "queries", "", (double)counts.queries, "queries");
         vm_figure(setup, "queries", "time.most", time_seconds((double)counts.longest_ps), "s");
     }
+    if (machines->smps_sent) {
+        struct fabric_totals totals;
+        fabric_totals(setup->fabric, &totals);
+        vm_figure(setup, "qp0", "sent", (double)machines->smps_sent, "SMPs");
+        vm_figure(setup, "qp0", "answered", (double)machines->smps_answered, "SMPs");
+        vm_figure(setup, "qp0", "discarded", (double)totals.smps_barred, "SMPs");
+    }
     set_capacity(setup);
     set_churn(setup, now);
     set_vms(setup);

@@ -102,5 +102,6 @@ void measuring_publish(struct setup *setup, uint64_t now)
     struct cut_off cut = check_cut_off(&view);
     results_set(&setup->record->results, "cut-off.switches", cut.switches, "switches");
     results_set(&setup->record->results, "cut-off.adapters", cut.adapters, "adapters");
+    results_set(&setup->record->results, "cut-off.before", setup->cut_off_before, "switches");
     metrics_publish_collected(setup->metrics, now);
 }

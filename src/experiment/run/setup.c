@@ -5,6 +5,7 @@
 #include "experiment/measure/metrics.h"
 #include "experiment/run/manager.h"
 #include "topology/generate.h"
+#include "topology/virtual.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -135,7 +136,7 @@ static int set_attributes(struct setup *setup)
         const char *scope = statement->kind == STATEMENT_SET ? statement->words[0].text : "sm";
         struct cursor cursor = setup_setting_cursor(setup, statement);
         if (strcmp(scope, "vm") == 0)
-            status = machines_set(&statement->words[1], &statement->words[2], &cursor);
+            status = machines_set(setup, &statement->words[1], &statement->words[2], &cursor);
         else if (strcmp(scope, "sm") != 0 && !statement_sets(statement, "topology", false) &&
                  !flows_is_setting(statement))
             status = set_attribute(setup, statement->words, &cursor);
@@ -184,6 +185,13 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
     if (status)
         return status;
     bool at_switch = setup->topology.nodes.items[place.node].kind == NODE_SWITCH;
+    const struct topology_node *node = &setup->topology.nodes.items[place.node];
+    if (!at_switch && setup->topology.ports.items[node->first_port + 1].shares != TOPOLOGY_NONE &&
+        topology_function(&setup->topology, node->first_port + 1) > 0)
+        return word_error(&setup->cursor, word,
+                          "'%.80s' is a virtual function at a shared port, to which QP0 is barred: "
+                          "no manager can run there",
+                          node_label(&setup->topology, place.node));
     if (setup_find_instance(setup, place.node) >= 0)
         return word_error(&setup->cursor, word, "there is a manager at '%.80s' already",
                           node_label(&setup->topology, place.node));
@@ -316,6 +324,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
         status = set_attributes(setup);
     if (status == 0)
         status = make_topology(setup);
+    if (status == 0 && setup->machines.is_shared)
+        topology_share_ports(&setup->topology);
     if (status == 0)
         status = add_managers(setup, preset);
     if (status == 0)

@@ -45,6 +45,7 @@ struct setup {
     uint64_t disturbed, settled; /* times of the last action, and of the end of the last change */
     uint64_t trained;            /* when the last restored link is up */
     uint64_t fault;              /* fault without a change yet; TIME_NEVER: none */
+    uint32_t cut_off_before;     /* most switches that were cut off when a node was restored */
     VEC(struct flow) flows;
     struct machines machines;
     bool stop_on_deadlock;

@@ -82,6 +82,35 @@ static void query_again(struct shared_port *shared, uint32_t vm, uint32_t port)
     }
 }
 
+/* The virtual function of a machine on this hypervisor: its present one, or the first free one.
+ * TOPOLOGY_NONE: none is free. */
+static uint32_t find_function(const struct setup *setup, const struct machine *machine,
+                              uint32_t physical)
+{
+    const struct topology *topology = &setup->topology;
+    if (machine->function != TOPOLOGY_NONE &&
+        topology->ports.items[machine->function].shares == physical)
+        return machine->function;
+    for (uint32_t port = 0; port < topology->ports.count; port++) {
+        bool is_free = topology->ports.items[port].shares == physical && port != physical;
+        for (size_t i = 0; is_free && i < setup->machines.items.count; i++)
+            is_free = setup->machines.items.items[i].function != port;
+        if (is_free)
+            return port;
+    }
+    return TOPOLOGY_NONE;
+}
+
+/* Moves the GUID of a machine to another virtual function. */
+static void set_function(struct setup *setup, struct machine *machine, uint32_t function)
+{
+    if (machine->function != TOPOLOGY_NONE)
+        fabric_set_function_guid(setup->fabric, machine->function, 0);
+    if (function != TOPOLOGY_NONE)
+        fabric_set_function_guid(setup->fabric, function, machine->guid);
+    machine->function = function;
+}
+
 void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor)
 {
     const struct topology *topology = &setup->topology;
@@ -96,7 +125,16 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
                                     .began_ns = now,
                                     .ended_ns = now,
                                     .lid = port == TOPOLOGY_NONE ? 0 : lid_of(setup, port)};
+    uint32_t function = port == TOPOLOGY_NONE ? TOPOLOGY_NONE : find_function(setup, machine, port);
+    if (port != TOPOLOGY_NONE && function == TOPOLOGY_NONE) {
+        result.state = VSWITCH_FAILED;
+        snprintf(result.text, sizeof result.text, "no virtual function of '%.80s' is free",
+                 node_label(topology, hypervisor));
+        machines_done(setup, order, &result);
+        return;
+    }
     snprintf(result.text, sizeof result.text, "at a shared port, LID %u", result.lid);
+    set_function(setup, machine, function);
     machines_done(setup, order, &result);
     if (machine->vm == TOPOLOGY_NONE)
         return;

@@ -1,9 +1,10 @@
 /* Shared port: machines that share the port of the adapter of their hypervisor, for comparison.
  *
- * All machines of a hypervisor have its LID, with a GUID of their own. A move needs no manager, but
- * the LID changes: every sender must query the subnet administrator for the new path, and until the
- * answer packets go to the old place and are lost. Senders query when the machine arrives, which is
- * the earliest possible time. (Paper 004, section IV.) */
+ * All machines of a hypervisor have the LID of its adapter, and a virtual function with a GUID of
+ * its own each (fabric/shared_port.c). The manager sees one adapter with one LID. A move needs no
+ * manager, but the LID changes: every sender must query the subnet administrator for the new path,
+ * and until the answer packets go to the old place and are lost. Senders query when the machine
+ * arrives, which is the earliest possible time. (Paper 004, section IV.) */
 #ifndef WEFT_EXPERIMENT_RUN_SHARED_PORT_H
 #define WEFT_EXPERIMENT_RUN_SHARED_PORT_H
 

@@ -137,11 +137,11 @@ static void read_churn(struct action *action, struct cursor *cursor)
 
 static void read_machine(struct action *action, struct cursor *cursor)
 {
-    static const char *const what[] = {"start", "stop", "migrate", "churn"};
+    static const char *const what[] = {"start", "stop", "migrate", "smp", "churn"};
     static const enum action_kind kinds[] = {ACTION_START_MACHINE, ACTION_STOP_MACHINE,
-                                             ACTION_MOVE_MACHINE, ACTION_CHURN};
+                                             ACTION_MOVE_MACHINE, ACTION_MACHINE_SMP, ACTION_CHURN};
     unsigned index;
-    cursor_take_choice(cursor, "thing to do with machines", what, 4, &index);
+    cursor_take_choice(cursor, "thing to do with machines", what, 5, &index);
     action->kind = kinds[index];
     if (action->kind == ACTION_CHURN) {
         read_churn(action, cursor);

@@ -113,7 +113,7 @@ int result_compare_values(const char *a, const char *b)
         return a_number ? -1 : 1;
     if (a_number && x != y)
         return x < y ? -1 : 1;
-    return strcmp(a, b);
+    return strverscmp(a, b);
 }
 
 static int compare_items(const void *a, const void *b)

@@ -109,7 +109,7 @@ const char *result_parameter(const struct result_parameter *parameters, size_t c
                              const char *name);
 /* Whether a value is a number, without a unit. */
 bool result_is_number(const char *value);
-/* Order of values: numbers before words; numbers by value, words by strcmp(). */
+/* Order of values: numbers before words; numbers by value, words by strverscmp(): S9 before S10. */
 int result_compare_values(const char *a, const char *b);
 /* Sorts values and removes duplicates; returns how many are left. */
 size_t result_sort_values(const char **values, size_t count);

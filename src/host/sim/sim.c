@@ -331,10 +331,12 @@ static void deliver_packet(struct sim *sim, const struct fabric_delivery *delive
         mad_layer_deliver(sim->mads, sim_now(sim), delivery);
         return;
     }
+    bool is_managers = false;
     for (size_t i = 0; i < sim->instances.count; i++) {
         struct instance *instance = &sim->instances.items[i];
         if (!instance->sm || instance->port != delivery->port)
             continue;
+        is_managers = true;
         struct sm_message message = {.lid = delivery->header.slid, .sl = delivery->header.sl};
         memcpy(message.mad, delivery->mad, MAD_BYTES);
         if (!is_blocked(sim, instance))
@@ -342,6 +344,8 @@ static void deliver_packet(struct sim *sim, const struct fabric_delivery *delive
         else if (instance->inbox.count < INBOX_LIMIT)
             vec_push(&instance->inbox, message);
     }
+    if (sim->mads && !is_managers && mad_is_response(delivery->mad)) /* to an SMP of a host */
+        mad_layer_deliver(sim->mads, sim_now(sim), delivery);
 }
 
 /* ---- time ---- */

@@ -82,6 +82,8 @@ claim 'a random time depends on the seed' test "$(random_time 1)" != "$(random_t
 claim 'a random time is the same with the same seed' test "$(random_time 2)" = "$(random_time 2)"
 printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\ncheck cut-off.switches = 2\ncheck cut-off.adapters = 2\n' >cut.weft
 claim 'nodes that are cut off are counted' sim 0 cut.weft
+printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\nrestore switch S3\nrun until settled\ncheck cut-off.switches = 0\ncheck cut-off.before = 2\n' >added.weft
+claim 'nodes that were cut off until a switch was added are counted' sim 0 added.weft
 
 claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft

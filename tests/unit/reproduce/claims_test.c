@@ -193,7 +193,8 @@ static void the_list_of_claims_has_every_field_in_80_columns(void **state)
     for (size_t i = 0; i < recipes.count; i++)
         chosen[i] = strcmp(recipes.items[i].name, "001-fig26") == 0;
     claims_write_list(&recipes, chosen, false, &out);
-    assert_non_null(strstr(out.data, "001-fig26/distribution-smps: SMPs to distribute tables\n"));
+    assert_non_null(strstr(
+        out.data, "001-fig26/distribution-smps: requests to distribute tables, each network\n"));
     assert_non_null(strstr(out.data, "paper: 360 (V-D, text on Fig. 26)"));
     assert_non_null(strstr(out.data, "holds: exactly 360 SMPs; a count"));
     assert_null(strstr(out.data, "001-fig27"));
@@ -233,30 +234,102 @@ static void a_claim_uses_observations_of_its_preset(void **state)
     struct finding finding;
     const struct claim *claim = find("001-fig26/distribution-smps");
     (void)state;
-    results_set(&evidence_add(&evidence, "preset=today")->results, "fault.distribute.smps", 360,
-                "SMPs");
-    results_set(&evidence_add(&evidence, "preset=paper")->results, "fault.distribute.smps", 361,
-                "SMPs");
+    results_set(&evidence_add(&evidence, "preset=today rate=2000 whole=yes")->results,
+                "fault.distribute.smps", 360, "SMPs");
+    results_set(&evidence_add(&evidence, "preset=paper rate=2000 whole=yes")->results,
+                "fault.distribute.smps", 361, "SMPs");
+    results_set(&evidence_add(&evidence, "preset=paper rate=2000 whole=no")->results,
+                "fault.distribute.smps", 336, "SMPs"); /* a part was cut off */
     finding = claim_evaluate(claim, &evidence, PRESET_PAPER);
     assert_int_equal(finding.outcome, OUTCOME_DIFFERS);
-    assert_string_equal(finding.shown, "361 SMPs");
+    assert_int_equal(strncmp(finding.shown, "361 SMPs (", strlen("361 SMPs (")), 0);
     finding = claim_evaluate(claim, &evidence, PRESET_TODAY);
     assert_int_equal(finding.outcome, OUTCOME_HOLDS);
     evidence_release(&evidence);
 }
 
+static void add_load(struct evidence *evidence, const char *rate, double offered, double accepted)
+{
+    char where[64];
+    snprintf(where, sizeof where, "preset=paper rate=%s", rate);
+    struct results *results = &evidence_add(evidence, where)->results;
+    results_set(results, "offered", offered, "packets/s");
+    results_set(results, "accepted", accepted, "packets/s");
+    results_set(results, "offered.node.bits", strtod(rate, NULL), "bits/s");
+}
+
+static void the_knee_lies_between_two_loads(void **state)
+{
+    struct evidence evidence = {0};
+    const struct claim *knee = find("001-fig06/knee"), *delivery = find("001-fig06/delivery");
+    (void)state;
+    add_load(&evidence, "100e6", 3, 3);
+    add_load(&evidence, "320e6", 10, 10);
+    assert_int_equal(claim_evaluate(knee, &evidence, PRESET_PAPER).outcome, OUTCOME_UNKNOWN);
+    add_load(&evidence, "340e6", 11, 10);
+    assert_int_equal(claim_evaluate(knee, &evidence, PRESET_PAPER).outcome, OUTCOME_HOLDS);
+    assert_int_equal(claim_evaluate(delivery, &evidence, PRESET_PAPER).outcome, OUTCOME_HOLDS);
+    add_load(&evidence, "200e6", 6, 5); /* a load below the knee that does not pass */
+    assert_int_equal(claim_evaluate(knee, &evidence, PRESET_PAPER).outcome, OUTCOME_DIFFERS);
+    assert_int_equal(claim_evaluate(delivery, &evidence, PRESET_PAPER).outcome, OUTCOME_DIFFERS);
+    evidence_release(&evidence);
+}
+
+/* Tables are updated from 61.000 to 61.004 s; a packet arrives at that time. */
+static enum outcome gap_with_packet_at(uint64_t ps)
+{
+    struct evidence evidence = {0};
+    struct results *results = &evidence_add(&evidence, "preset=paper rate=2000 whole=yes")->results;
+    size_t updated = results_series(results, "fault.updated", "share");
+    results_add_point(results, updated, UINT64_C(61000000000000), 0.5);
+    results_add_point(results, updated, UINT64_C(61004000000000), 1);
+    results_add_point(results, results_series(results, "packets", "s"), ps, 3e-6);
+    enum outcome outcome = claim_evaluate(find("001-fig26/gap"), &evidence, PRESET_PAPER).outcome;
+    evidence_release(&evidence);
+    return outcome;
+}
+
+static void a_packet_in_the_gap_fails_the_claim(void **state)
+{
+    (void)state;
+    assert_int_equal(gap_with_packet_at(UINT64_C(60999000000000)), OUTCOME_HOLDS);
+    assert_int_equal(gap_with_packet_at(UINT64_C(61001000000000)), OUTCOME_DIFFERS);
+}
+
+static void losses_must_be_proportional_to_the_load(void **state)
+{
+    static const double powers[] = {1, 2};
+    static const char *const rates[] = {"500", "1000", "4000"};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct evidence evidence = {0};
+        for (unsigned r = 0; r < 3; r++) {
+            char where[64];
+            snprintf(where, sizeof where, "preset=paper rate=%s whole=yes", rates[r]);
+            results_set(&evidence_add(&evidence, where)->results, "lost",
+                        pow(strtod(rates[r], NULL), powers[i]), "packets");
+        }
+        assert_int_equal(claim_evaluate(find("001-fig26/load"), &evidence, PRESET_PAPER).outcome,
+                         powers[i] == 1 ? OUTCOME_HOLDS : OUTCOME_DIFFERS);
+        evidence_release(&evidence);
+    }
+}
+
+static void add_change(struct evidence *evidence, const char *size, const char *rest, double time)
+{
+    char parameters[96];
+    snprintf(parameters, sizeof parameters, "preset=paper rate=41250 switches=%s %s", size, rest);
+    results_set(&evidence_add(evidence, parameters)->results, "fault.time", time, "s");
+}
+
+/* A change that cuts switches off does not count. */
 static void add_sizes(struct evidence *evidence, double ratio)
 {
     static const char *const sizes[] = {"8", "16", "32"};
     for (unsigned i = 0; i < 3; i++) {
-        char where[64];
-        struct observation *one;
-        snprintf(where, sizeof where, "preset=paper switches=%s change=removal", sizes[i]);
-        one = evidence_add(evidence, where);
-        results_set(&one->results, "fault.time", 1, "s");
-        snprintf(where, sizeof where, "preset=paper switches=%s change=addition", sizes[i]);
-        one = evidence_add(evidence, where);
-        results_set(&one->results, "fault.time", i == 1 ? ratio : 2, "s");
+        add_change(evidence, sizes[i], "change=removal whole=yes", 1);
+        add_change(evidence, sizes[i], "change=removal whole=no", 100);
+        add_change(evidence, sizes[i], "change=addition whole=yes", i == 1 ? ratio : 2);
     }
 }
 
@@ -271,6 +344,60 @@ static void one_differing_size_fails_the_claim(void **state)
     assert_int_equal(claim_evaluate(claim, &wrong, PRESET_PAPER).outcome, OUTCOME_DIFFERS);
     evidence_release(&right);
     evidence_release(&wrong);
+}
+
+/* The latencies of the smallest and the largest message over three switches, with 4X SDR links. */
+static void judge_latencies(double smallest, double largest, enum outcome expected)
+{
+    struct evidence evidence = {0};
+    static const char *const claims[] = {"003-perf/latency", "003-perf/slope"};
+    results_set(&evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=2")
+                     ->results,
+                "send_lat.typical", smallest, "s");
+    results_set(
+        &evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=4096")
+             ->results,
+        "send_lat.typical", largest, "s");
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(claim_evaluate(find(claims[i]), &evidence, PRESET_TODAY).outcome,
+                         expected);
+    evidence_release(&evidence);
+}
+
+static void store_and_forward_fails_the_claims_on_latency(void **state)
+{
+    (void)state;
+    /* header 20 ns, look-up 100 ns and cable 10 ns for each switch; cable, and the packet */
+    judge_latencies(428e-9, 4522e-9, OUTCOME_HOLDS);
+    judge_latencies(452e-9, 16828e-9, OUTCOME_DIFFERS);
+}
+
+/* SMPs at these times in ms; the change was detected at 10 ms and its last 4 ms are distribution.
+ */
+static enum outcome judge_steps(const char *name, const unsigned *times, size_t count)
+{
+    struct evidence evidence = {0};
+    struct results *results = &evidence_add(&evidence, "preset=paper")->results;
+    size_t series = results_series(results, "smps", "SMPs");
+    for (size_t i = 0; i < count; i++)
+        results_add_point(results, series, times[i] * 1000000000ull, (double)i);
+    results_set(results, "fault.begin", 0.01, "s");
+    results_set(results, "fault.time", 0.024, "s");
+    results_set(results, "fault.distribute.time", 0.004, "s");
+    enum outcome outcome = claim_evaluate(find(name), &evidence, PRESET_PAPER).outcome;
+    evidence_release(&evidence);
+    return outcome;
+}
+
+static void steps_of_smps_are_counted(void **state)
+{
+    static const unsigned right[] = {1, 10, 11, 30, 31, 31, 33},
+                          joined[] = {10, 14, 18, 22, 26, 30};
+    (void)state;
+    assert_int_equal(judge_steps("000-fig12/steps", right, 7), OUTCOME_HOLDS);
+    assert_int_equal(judge_steps("000-fig12/distribution", right, 7), OUTCOME_HOLDS);
+    assert_int_equal(judge_steps("000-fig12/steps", joined, 6), OUTCOME_DIFFERS);
+    assert_int_equal(judge_steps("000-fig12/distribution", joined, 6), OUTCOME_DIFFERS);
 }
 
 static void add_time(struct evidence *evidence, const char *parameters, double time)
@@ -307,9 +434,13 @@ static void growth_over_sizes_has_steps_and_a_power(void **state)
     assert_true(range.least_step == 4 && range.most_step == 16);
     assert_true(fabs(range.power - 2) < 1e-9);
     assert_true(fabs(range.fit - 1) < 1e-9);
+    assert_true(fabs(range.geometric - cbrt(64. * 256 * 4096)) < 1e-6);
+    assert_true(range.rank == 1);
     assert_true(isnan(claim_figure_over_sizes(&c, "time", "switches=8").least_step));
     add_time(&evidence, "preset=paper switches=32", 64); /* far from the curve */
     assert_true(claim_figure_over_sizes(&c, "time", "").fit < 0.9);
+    /* Ranks 0.5, 2, 0.5, 3 instead of 0 to 3. */
+    assert_true(fabs(claim_figure_over_sizes(&c, "time", "").rank - (1 - 6 * 3.5 / 60)) < 1e-9);
     evidence_release(&evidence);
 }
 
@@ -393,7 +524,12 @@ int main(void)
         cmocka_unit_test(the_list_of_claims_has_every_field_in_80_columns),
         cmocka_unit_test(a_rate_above_the_link_rate_fails_the_claim),
         cmocka_unit_test(a_claim_uses_observations_of_its_preset),
+        cmocka_unit_test(the_knee_lies_between_two_loads),
+        cmocka_unit_test(a_packet_in_the_gap_fails_the_claim),
+        cmocka_unit_test(losses_must_be_proportional_to_the_load),
         cmocka_unit_test(one_differing_size_fails_the_claim),
+        cmocka_unit_test(store_and_forward_fails_the_claims_on_latency),
+        cmocka_unit_test(steps_of_smps_are_counted),
         cmocka_unit_test(ratios_are_formed_in_each_network),
         cmocka_unit_test(growth_over_sizes_has_steps_and_a_power),
         cmocka_unit_test(claims_without_expectation_must_hold),

@@ -89,6 +89,11 @@ static void several_networks_have_a_confidence_interval(void **state)
     struct charts charts = draw(&over_figure, &evidence, NULL);
     assert_int_equal(charts.items[0].groups.items[0].points.count, 2); /* switch=1, switch=2 */
     charts_release(&charts);
+    add(&evidence, "size=9 switch=3 repetition=1", 1, 10);
+    add(&evidence, "size=9 switch=3 repetition=2", 1, 10);
+    charts = draw(&over_figure, &evidence, NULL);
+    assert_int_equal(charts.items[0].groups.items[0].points.count, 3); /* and switch=3 */
+    charts_release(&charts);
     evidence_release(&evidence);
 }
 
@@ -179,7 +184,7 @@ static void without_evidence_there_is_no_chart(void **state)
     evidence_release(&evidence);
 }
 
-static void counters_start_at_0_and_last_to_the_end(void **state)
+static void counters_keep_their_value_between_points(void **state)
 {
     struct evidence evidence = {0};
     struct plot plot = {.name = "p",
@@ -201,7 +206,8 @@ static void counters_start_at_0_and_last_to_the_end(void **state)
     struct charts charts = draw(&plot, &evidence, NULL);
     assert_int_equal(charts.count, 2);
     assert_int_equal(charts.items[0].groups.items[0].points.count, 3);
-    assert_true(charts.items[0].groups.items[0].points.items[0].y == 0);
+    assert_true(charts.items[0].groups.items[0].points.items[0].x == 1);
+    assert_true(charts.items[0].groups.items[0].points.items[0].y == 100);
     assert_true(charts.items[0].groups.items[0].points.items[2].x == 2);
     assert_int_equal(charts.items[1].groups.items[0].points.count, 1);
     assert_int_equal(charts.items[0].bands.count, 2);
@@ -242,7 +248,7 @@ int main(void)
         cmocka_unit_test(bars_are_sorted_by_number),
         cmocka_unit_test(without_evidence_there_is_no_chart),
         cmocka_unit_test(a_series_of_many_packets_is_visible),
-        cmocka_unit_test(counters_start_at_0_and_last_to_the_end),
+        cmocka_unit_test(counters_keep_their_value_between_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

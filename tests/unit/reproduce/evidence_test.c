@@ -105,8 +105,23 @@ static void fault_figures_are_those_of_the_last_change_after_an_action(void **st
     assert_true(observation_figure(observation, "fault.time") == 0.5);
     assert_true(observation_figure(observation, "fault.compute.time") == 0.3);
     assert_true(observation_figure(observation, "fault.changes") == 2);
+    assert_true(observation_figure(observation, "fault.first.time") == 0.5);
     assert_int_equal(
         results_find_series(&(observation)->results, "fault.updated")->points.items[0].time, 7);
+    evidence_release(&evidence);
+}
+
+static void first_routes_of_a_hybrid_are_the_provisional_ones(void **state)
+{
+    struct evidence evidence = {0};
+    struct observation *observation = evidence_add(&evidence, "");
+    (void)state;
+    results_set(&observation->results, "change.1.time", 9, "s");
+    results_set(&observation->results, "change.1.detect.time", 1, "s");
+    results_set(&observation->results, "change.1.first.time", 2, "s");
+    derive_figures(observation);
+    assert_true(observation_figure(observation, "fault.time") == 9);
+    assert_true(observation_figure(observation, "fault.first.time") == 2);
     evidence_release(&evidence);
 }
 
@@ -126,7 +141,7 @@ static void losses_and_offered_bits_are_derived(void **state)
     struct observation *observation = evidence_add(&evidence, "");
     struct results *results = &observation->results;
     (void)state;
-    results_set(results, "made", 1000, "packets");
+    results_set(results, "made", 1000, "packets"); /* depends on the length of the run */
     results_set(results, "lost", 100, "packets");
     results_set(results, "lost.inactive-port", 30, "packets");
     results_set(results, "accepted", 10, "packets/s");
@@ -135,7 +150,7 @@ static void losses_and_offered_bits_are_derived(void **state)
     results_set(results, "offered.node", 5, "packets/s");
     derive_figures(observation);
     assert_true(observation_figure(observation, "lost.before") == 70);
-    assert_true(observation_figure(observation, "lost.share") == 0.1);
+    assert_true(observation_figure(observation, "lost.share") == 0.25); /* of 20 s */
     assert_true(observation_figure(observation, "offered.bits") == 45120);
     assert_true(observation_figure(observation, "offered.node.bits") == 11280);
     evidence_release(&evidence);
@@ -172,11 +187,21 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
 {
     struct recipe recipe = {.name = "x", .folder = "."};
     struct evidence evidence = {0};
+    const char **networks;
     struct err err = {0};
     (void)state;
     assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, 1, &err), 0);
-    /* 7 + 15 + 23 + 31 switches, for two presets */
-    assert_int_equal(evidence.items.count, 2 * (7 + 15 + 23 + 31));
+    /* all switches but one of the published network and of ten of each size, for two presets */
+    assert_int_equal(evidence.items.count, 2 * (7 + 10 * (15 + 23 + 31)));
+    assert_int_equal(evidence_networks(&evidence, &networks), 10);
+    mem_free(networks);
+    /* Only the third switch of the published network cuts others off. */
+    assert_int_equal(
+        evidence_summarize(&evidence, "switches=8 whole=no", NULL, "entries.removal").count, 2);
+    assert_int_equal(
+        evidence_summarize(&evidence, "switches=8 switch=2 whole=no", NULL, "entries.removal")
+            .count,
+        2);
     double removal = evidence_summarize(&evidence, "preset=paper", NULL, "entries.removal").mean;
     double addition = evidence_summarize(&evidence, "preset=paper", NULL, "entries.addition").mean;
     assert_true(removal > 0 && removal < addition);
@@ -205,6 +230,58 @@ static void published_algorithms_are_timed(void **state)
     evidence_release(&evidence);
 }
 
+static double sum_of(struct evidence *evidence, const char *where, const char *figure)
+{
+    return evidence_summarize(evidence, where, NULL, figure).sum;
+}
+
+static void pira_explores_the_nodes_of_figure_1_in_the_order_of_figure_8(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    struct evidence evidence = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(compute_evidence(&evidence, "pira-steps", &recipe, 1, &err), 0);
+    assert_int_equal(evidence.items.count, 2 * 15);
+    assert_true(sum_of(&evidence, "preset=paper step=10", "lid") == 10);
+    /* One for each link, 9 of switches and 7 of hosts: its lower end has the upper in PREV. */
+    assert_true(sum_of(&evidence, "preset=paper", "prev") == 9 + 7);
+    assert_true(sum_of(&evidence, "preset=paper step=1", "prev") == 0); /* the sink */
+    assert_true(sum_of(&evidence, "preset=paper step=6", "prev") == 2); /* below 2 and 3 */
+    evidence_release(&evidence);
+}
+
+static void mixed_tables_are_safe_on_figure_1_only(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    struct evidence evidence = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(compute_evidence(&evidence, "mixed-tables", &recipe, 1, &err), 0);
+    assert_int_equal(evidence.items.count, 2 * (1 + 5 * 10));
+    assert_true(sum_of(&evidence, "switches=8", "unsafe") == 0);
+    assert_true(sum_of(&evidence, "preset=paper switches=64", "unsafe") > 5);
+    assert_true(sum_of(&evidence, "preset=paper", "planned") == 51);
+    evidence_release(&evidence);
+}
+
+static void routes_of_dr_and_pira_are_checked(void **state)
+{
+    struct recipe recipe = {.name = "x", .folder = "."};
+    struct evidence evidence = {0};
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(compute_evidence(&evidence, "dr-routes", &recipe, 1, &err), 0);
+    assert_true(sum_of(&evidence, "preset=paper", "passes") == 51);
+    assert_true(sum_of(&evidence, "preset=paper", "longer") == 0);
+    assert_true(sum_of(&evidence, "preset=paper", "differs") > 25);
+    assert_int_equal(compute_evidence(&evidence, "pira-routes", &recipe, 1, &err), 0);
+    assert_true(sum_of(&evidence, "preset=paper switches=8", "entries.pira") == 50);
+    assert_true(sum_of(&evidence, "preset=paper switches=8", "entries.fera") == 120);
+    assert_true(sum_of(&evidence, "preset=paper", "failures") == 0);
+    evidence_release(&evidence);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,12 +290,16 @@ int main(void)
         cmocka_unit_test(computations_follow_the_seed),
         cmocka_unit_test(values_are_distinct_and_sorted_by_number),
         cmocka_unit_test(fault_figures_are_those_of_the_last_change_after_an_action),
+        cmocka_unit_test(first_routes_of_a_hybrid_are_the_provisional_ones),
         cmocka_unit_test(missing_figures_derive_nothing),
         cmocka_unit_test(losses_and_offered_bits_are_derived),
         cmocka_unit_test(unsteady_runs_count_as_saturated),
         cmocka_unit_test(missing_stores_are_empty),
         cmocka_unit_test(a_removal_changes_fewer_entries_than_an_addition),
         cmocka_unit_test(published_algorithms_are_timed),
+        cmocka_unit_test(pira_explores_the_nodes_of_figure_1_in_the_order_of_figure_8),
+        cmocka_unit_test(mixed_tables_are_safe_on_figure_1_only),
+        cmocka_unit_test(routes_of_dr_and_pira_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

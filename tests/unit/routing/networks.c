@@ -216,17 +216,27 @@ size_t golden_numbers(const char *text, const char *key, long *numbers, size_t l
     return count;
 }
 
-void build_figure1(struct network *network)
+static void build_paper(struct network *network, const char *kind)
 {
     struct topology topology;
     struct err err;
     topology_init(&topology);
-    if (topology_generate(&topology, "figure1", NULL, 0, 0, &err) ||
+    if (topology_generate(&topology, kind, NULL, 0, 0, &err) ||
         network_from_topology(network, &topology, &err)) {
-        fprintf(stderr, "figure1: %s\n", err.message);
+        fprintf(stderr, "%s: %s\n", kind, err.message);
         abort();
     }
     topology_release(&topology);
+}
+
+void build_figure1(struct network *network)
+{
+    build_paper(network, "figure1");
+}
+
+void build_thesis(struct network *network)
+{
+    build_paper(network, "thesis");
 }
 
 void build_counterexample(struct network *network)

@@ -51,7 +51,9 @@ void build_torn_tree(struct network *network);
 void golden_read(const char *name, struct text *text);
 /* The numbers of a list in a JSON file: everything between "key": and the end of its brackets. */
 size_t golden_numbers(const char *text, const char *key, long *numbers, size_t limit);
+/* Networks of papers, with their printed LIDs. */
 void build_figure1(struct network *network);
+void build_thesis(struct network *network);
 void build_counterexample(struct network *network);
 
 /* One thread that runs jobs in reverse order: what depends on order shows. */

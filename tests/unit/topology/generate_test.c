@@ -64,6 +64,7 @@ static void every_kind_is_connected_and_survives_writing(void **state)
         {"dragonfly", 36, 72, 9 * 6 + 36 + 72},
         {"dragonfly p=1 a=4 h=2 g=5", 20, 20, 5 * 6 + 20 + 20},
         {"figure1", 8, 7, 16},
+        {"thesis", 5, 7, 19},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct topology t;
@@ -305,6 +306,39 @@ static void figure1_is_numbered_by_a_search_in_port_order(void **state)
     topology_release(&t);
 }
 
+/* The printed tables show which port of a switch leads to which LID in how many hops; an entry with
+ * one hop is a link. */
+static void the_thesis_network_has_the_neighbours_of_the_golden_data(void **state)
+{
+    (void)state;
+    struct topology t;
+    FILE *file = fopen(TEST_GOLDEN_DIR "/thesis_minhop.csv", "re");
+    assert_non_null(file);
+    must_generate(&t, "thesis", 1);
+    char line[64];
+    unsigned guid, at, lid, port, hops, links = 0;
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "0x%x,%u,%u,%u,%u", &guid, &at, &lid, &port, &hops) != 5 || hops > 1)
+            continue;
+        char text[16];
+        snprintf(text, sizeof text, "S%u", at);
+        uint32_t node = must_find(&t, text);
+        assert_int_equal(t.nodes.items[node].guid, guid);
+        uint32_t end = topology_port_index(&t, node, 0);
+        if (hops == 1) {
+            uint32_t peer = t.ports.items[topology_port_index(&t, node, port)].peer;
+            assert_int_not_equal(peer, TOPOLOGY_NONE);
+            const struct topology_node *other = &t.nodes.items[t.ports.items[peer].node];
+            end = other->first_port + (other->kind != NODE_SWITCH);
+            links++;
+        }
+        assert_int_equal(t.ports.items[end].lid, lid);
+    }
+    assert_int_equal(links, 2 * 3 * 2 + 7);
+    fclose(file);
+    topology_release(&t);
+}
+
 static void fat_trees_have_the_published_sizes(void **state)
 {
     (void)state;
@@ -433,6 +467,7 @@ int main(void)
         cmocka_unit_test(the_clos_of_the_papers_has_its_numbers),
         cmocka_unit_test(figure1_has_the_links_of_the_golden_data),
         cmocka_unit_test(figure1_is_numbered_by_a_search_in_port_order),
+        cmocka_unit_test(the_thesis_network_has_the_neighbours_of_the_golden_data),
         cmocka_unit_test(fat_trees_have_the_published_sizes),
         cmocka_unit_test(fat_trees_are_wired_in_order),
         cmocka_unit_test(grid_ports_follow_the_directions),

@@ -92,6 +92,33 @@ static void a_hypervisor_is_written_and_read_without_loss(void **state)
     topology_release(&copy);
 }
 
+static void at_a_shared_port_functions_have_no_link(void **state)
+{
+    (void)state;
+    struct topology plain = generate("clos 3 2 4 speed=HDR length=7m");
+    struct topology topology = generate("clos 3 2 4 speed=HDR length=7m vfs=3");
+    uint64_t guid = named(&topology, "H2-vf1")->guid;
+    topology_share_ports(&topology);
+    assert_int_equal(topology.nodes.count, plain.nodes.count + 8 * 3);
+    for (uint32_t port = 0; port < plain.ports.count;
+         port++) { /* the network is that of plain hosts */
+        const struct topology_port *a = &plain.ports.items[port], *b = &topology.ports.items[port];
+        assert_int_equal(a->peer, b->peer);
+        assert_int_equal(a->guid, b->guid);
+        assert_int_equal(a->length_mm, b->length_mm);
+        assert_int_equal(a->speed, b->speed);
+    }
+    const struct topology_node *pf = named(&topology, "H2"), *vf = named(&topology, "H2-vf3");
+    assert_int_equal(topology_function(&topology, pf->first_port + 1), 0);
+    assert_int_equal(topology_function(&topology, vf->first_port + 1), 3);
+    assert_int_equal(topology.ports.items[vf->first_port + 1].peer, TOPOLOGY_NONE);
+    assert_int_equal(topology.ports.items[vf->first_port + 1].shares, pf->first_port + 1);
+    assert_int_equal(topology_function(&topology, named(&topology, "S0")->first_port + 1), -1);
+    assert_int_equal(named(&topology, "H2-vf1")->guid, guid);
+    topology_release(&plain);
+    topology_release(&topology);
+}
+
 static void hypervisors_stay_as_they_are(void **state)
 {
     (void)state;
@@ -224,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_becomes_a_switch_with_functions_behind_it),
         cmocka_unit_test(a_hypervisor_is_written_and_read_without_loss),
+        cmocka_unit_test(at_a_shared_port_functions_have_no_link),
         cmocka_unit_test(hypervisors_stay_as_they_are),
         cmocka_unit_test(only_adapters_with_one_cable_become_hypervisors),
         cmocka_unit_test(names_that_are_in_use_or_too_long_are_changed),

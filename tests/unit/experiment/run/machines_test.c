@@ -245,16 +245,74 @@ static void machines_have_series(void **state)
 static void every_peer_queries_again_at_a_shared_port(void **state)
 {
     (void)state;
-    struct run_record record =
-        run_ok("topology fattree m=3,4 w=1,2\nset vm model shared-port\nsm H0\n"
-               "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
-               "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
-               "check smps Set == 0\n");
+    struct run_record record = run_ok(
+        TREE "set vm model shared-port\nsm H0\n"
+             "traffic uniform rate 100e3 size 256 from H[567] to a start 5ms\nrun until settled\n"
+             "vm start a at H1\nrun 6ms\nvm migrate a to H10\nrun until settled\nrun for 1ms\n"
+             "check smps Set == 0\n");
     assert_all_hold(&record);
     assert_true(figure(&record, "vm.queries") == 3);
     assert_true(figure(&record, "vm.queries.time.most") > 0);
     assert_true(figure(&record, "vm.a.lost") >= 1);
     run_record_release(&record);
+}
+
+#define SHARED TREE "set vm model shared-port\nsm H0\nrun until settled\n"
+
+/* 6 switches and 12 adapters: without functions, and with 36 of them. */
+static void at_shared_ports_only_physical_ports_have_lids(void **state)
+{
+    static const struct {
+        const char *text;
+        double lids, functions;
+    } models[] = {{SHARED "vm start a at H1\nrun until settled\ncheck machines\n", 18, 36},
+                  {THERE "vm start a at H1\nrun until settled\ncheck machines\n", 54, 36}};
+    (void)state;
+    struct run_record plain =
+        run_ok("topology fattree m=3,4 w=1,2\nsm H0\nrun until settled\ncheck active\n");
+    for (unsigned i = 0; i < 2; i++) {
+        struct run_record record = run_ok(models[i].text);
+        assert_all_hold(&record);
+        assert_true(figure(&record, "vm.lids") == models[i].lids);
+        assert_true(figure(&record, "vm.functions") == models[i].functions);
+        /* The manager discovers and writes what it does for plain hosts. */
+        bool same = figure(&record, "change.1.smps") == figure(&plain, "change.1.smps");
+        assert_true(same == (i == 0));
+        run_record_release(&record);
+    }
+    run_record_release(&plain);
+}
+
+static void a_shared_port_has_as_many_machines_as_functions(void **state)
+{
+    (void)state;
+    struct run_record record =
+        run_ok(SHARED "vm start a at H1\nvm start b at H1\nvm start c at H1\nvm start d at H1\n"
+                      "run until settled\ncheck vm.start.failed == 1\nvm stop a\nvm start e at H1\n"
+                      "vm migrate b to H2\nvm migrate b to H1\nrun until settled\n"
+                      "check vm.running == 3\ncheck vm.start.failed == 1\ncheck machines\n");
+    assert_all_hold(&record);
+    assert_true(figure(&record, "vm.b.lid") == figure(&record, "vm.c.lid"));
+    assert_true(figure(&record, "vm.b.lid") == figure(&record, "vm.e.lid"));
+    run_record_release(&record);
+}
+
+static void qp0_is_barred_to_functions_at_shared_ports(void **state)
+{
+    static const char tail[] = "vm start a at H1\nrun until settled\nvm smp a\nrun until settled\n"
+                               "check vm.qp0.sent == 1\ncheck vm.qp0.answered == %d\n"
+                               "check vm.qp0.discarded == %d\n";
+    char text[1024];
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        int head = snprintf(text, sizeof text, "%s", shared ? SHARED : THERE);
+        snprintf(text + head, sizeof text - (size_t)head, tail, !shared, shared);
+        struct run_record record = run_ok(text);
+        assert_all_hold(&record);
+        run_record_release(&record);
+    }
+    assert_refused(TREE "set vm model shared-port\nsm H3-vf1\n", "no manager can run there");
+    assert_refused(TREE "set vm model shared-port\nsm H0\nsm H3-vf1 stopped\n", "QP0 is barred");
 }
 
 int main(void)
@@ -271,6 +329,9 @@ int main(void)
         cmocka_unit_test(a_churn_is_the_same_for_the_same_seed),
         cmocka_unit_test(machines_have_series),
         cmocka_unit_test(every_peer_queries_again_at_a_shared_port),
+        cmocka_unit_test(at_shared_ports_only_physical_ports_have_lids),
+        cmocka_unit_test(a_shared_port_has_as_many_machines_as_functions),
+        cmocka_unit_test(qp0_is_barred_to_functions_at_shared_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -361,6 +361,20 @@ static void changes_have_figures_for_each_phase(void **state)
     run_record_release(&record);
 }
 
+static void hybrids_have_the_time_of_their_first_routes(void **state)
+{
+    struct run_record plain =
+        run_ok("topology figure1\npreset paper\nsm S1 engine pira\nrun until settled\n");
+    struct run_record hybrid =
+        run_ok("topology figure1\npreset paper\nsm S1 engine pira+fera\nrun until settled\n");
+    (void)state;
+    assert_false(has_figure(&plain, "change.1.first.time"));
+    assert_near(figure(&hybrid, "change.1.first.time"), figure(&plain, "change.1.time"), 1e-4);
+    assert_true(figure(&hybrid, "change.1.time") > 2 * figure(&hybrid, "change.1.first.time"));
+    run_record_release(&plain);
+    run_record_release(&hybrid);
+}
+
 /* Paper 000 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to
  * distribute.
  */
@@ -470,6 +484,7 @@ int main(void)
         cmocka_unit_test(smps_can_be_collected_without_traffic),
         cmocka_unit_test(collecting_does_not_change_the_trace),
         cmocka_unit_test(changes_have_figures_for_each_phase),
+        cmocka_unit_test(hybrids_have_the_time_of_their_first_routes),
         cmocka_unit_test(smps_are_counted_for_each_phase),
         cmocka_unit_test(pairs_that_use_a_failed_link_are_affected),
         cmocka_unit_test(an_ordered_update_loses_no_unaffected_packet),

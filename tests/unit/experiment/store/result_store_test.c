@@ -251,6 +251,7 @@ static void a_point_has_one_canonical_name(void **state)
     assert_string_equal(text.data, "");
     text_release(&text);
     assert_true(result_compare_values("9", "10") < 0);
+    assert_true(result_compare_values("S9", "S10") < 0);
     assert_true(result_compare_values("10", "fera") < 0);
     assert_true(result_compare_values("fera", "dr") > 0);
     assert_true(result_compare_values("5us", "5ms") > 0); /* the same number: by letters */

@@ -30,17 +30,34 @@ static void figure_1_takes_81_requests_to_discover_in_paper_mode(void **state)
     assert_int_equal(counts.switch_info + counts.other, 0);
 }
 
-static void figure_1_gets_its_printed_lids_in_paper_mode(void **state)
+static void assert_lids_are_those_of_the_names(const struct world *world)
 {
-    struct world *world = world_for(state, "paper", "figure1");
-    struct sm_config config = paper_config();
-    settle(world, management_port(world, "S1"), &config);
     for (uint32_t node = 0; node < world->topology.nodes.count; node++) {
         const struct topology_node *n = &world->topology.nodes.items[node];
         uint32_t end = n->first_port + (n->kind != NODE_SWITCH);
         unsigned lid = (unsigned)wire_get(fabric_port_info(world->fabric, end), PORT_INFO_LID);
         assert_int_equal(lid, strtoul(n->description + 1, NULL, 10)); /* "S10" is LID 10 */
     }
+}
+
+static void figure_1_gets_its_printed_lids_in_paper_mode(void **state)
+{
+    struct world *world = world_for(state, "paper", "figure1");
+    struct sm_config config = paper_config();
+    settle(world, management_port(world, "S1"), &config);
+    assert_lids_are_those_of_the_names(world);
+}
+
+static void the_thesis_network_gets_its_printed_lids_depth_first(void **state)
+{
+    struct world *world = world_for(state, "today", "thesis");
+    struct sm_config config = default_config();
+    config.order = SM_ORDER_DEPTH;
+    fabric_set_link(world->fabric, host(world, "H12"), false, NULL);
+    settle(world, host(world, "H1"), &config);
+    fabric_set_link(world->fabric, host(world, "H12"), true, NULL);
+    run_for(world, 1 * TIME_S);
+    assert_lids_are_those_of_the_names(world);
 }
 
 static void a_paper_distribution_takes_24_smps_a_switch(void **state)
@@ -497,6 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(figure_1_takes_81_requests_to_discover_in_paper_mode),
         WORLD_TEST(figure_1_gets_its_printed_lids_in_paper_mode),
+        WORLD_TEST(the_thesis_network_gets_its_printed_lids_depth_first),
         WORLD_TEST(a_paper_distribution_takes_24_smps_a_switch),
         WORLD_TEST(every_end_port_gets_the_gid_prefix),
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),

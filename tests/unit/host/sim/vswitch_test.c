@@ -5,8 +5,10 @@
 
 #include "base/rng.h"
 #include "routing/check/verify.h"
+#include "topology/virtual.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void functions_have_lids_and_routes_from_the_start(void **state)
@@ -58,6 +60,146 @@ static void functions_without_machines_have_no_lid_when_lids_are_dynamic(void **
     struct sm_paths paths = sm_paths(sim_manager(world->sim, manager));
     assert_int_equal(paths.network->terminals.count, world_hosts(world));
     check_world(world, manager);
+}
+
+/* The attributes that a manager sets, in the order of SMPs. */
+struct order {
+    unsigned functions, tables, early; /* early: tables before the last function */
+};
+
+static void note_set(void *context, uint64_t now, unsigned manager,
+                     const struct sm_message *message)
+{
+    struct order *order = context;
+    (void)now, (void)manager;
+    if (wire_get(message->mad, MAD_METHOD) != METHOD_SET)
+        return;
+    uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
+    order->tables += attribute == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
+    order->functions += attribute == ATTRIBUTE_VIRTUAL_FUNCTION;
+    if (attribute == ATTRIBUTE_VIRTUAL_FUNCTION)
+        order->early = order->tables;
+}
+
+/* Steps a and b of section V-C of paper 004: one SMP to each hypervisor, then those to switches. */
+static void hypervisors_are_written_before_switches(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct world world;
+        struct order start = {0}, move = {0}, stop = {0};
+        world_open(&world, "today", "kary 4 2 vfs=3");
+        struct sm_config config = default_config();
+        config.dynamic_lids = dynamic;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        sim_set_listener(world.sim, &(struct sim_listener){.context = &start, .sent = note_set});
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+        sim_set_listener(world.sim, &(struct sim_listener){.context = &move, .sent = note_set});
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H15", VSWITCH_BALANCED);
+        sim_set_listener(world.sim, &(struct sim_listener){.context = &stop, .sent = note_set});
+        must(&world, manager, VSWITCH_DESTROY, "alpha", NULL, VSWITCH_BALANCED);
+        sim_set_listener(world.sim, &(struct sim_listener){0});
+        assert_int_equal(start.functions, 1);
+        assert_int_equal(move.functions, 2);
+        assert_int_equal(stop.functions, 1);
+        assert_int_equal(start.early + move.early + stop.early, 0);
+        assert_true(move.tables >= 1);
+        assert_int_equal(start.tables, dynamic ? world_switches(&world) : 0);
+        assert_int_equal(stop.tables, 0);
+        world_close(&world);
+    }
+}
+
+/* Section V-C1 of paper 004: an update of two entries in one block is one SMP to the switch. */
+static void all_at_once_a_swap_inside_a_block_is_one_smp_to_each_switch(void **state)
+{
+    (void)state;
+    for (unsigned naive = 0; naive < 2; naive++) {
+        struct world world;
+        world_open(&world, "today", "kary 3 2 vfs=3"); /* 6 switches, 9 hypervisors: 42 LIDs */
+        struct sm_config config = default_config();
+        config.mode = naive ? SM_NAIVE : SM_ORDERED;
+        unsigned manager = settle(&world, host(&world, "H0"), &config);
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+        struct sm_counts before = counts_of(&world, manager);
+        struct vswitch_result moved =
+            must(&world, manager, VSWITCH_MIGRATE, "alpha", "H8", VSWITCH_BALANCED);
+        assert_int_equal(counts_of(&world, manager).tables - before.tables, moved.table_smps);
+        /* In waves, both leaf switches are written twice. */
+        assert_int_equal(moved.table_smps, moved.switches + (naive ? 0 : 2));
+        assert_int_equal(moved.drains, naive ? 0 : 1);
+        check_world(&world, manager);
+        world_close(&world);
+    }
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    return *(const uint8_t *)a - *(const uint8_t *)b;
+}
+
+/* The entries of a switch for all LIDs, sorted. */
+static unsigned sorted_entries(const struct world *world, uint32_t node, uint8_t *entries)
+{
+    unsigned top;
+    const uint8_t *table = fabric_linear_table(world->fabric, node, &top);
+    assert_true(table && top < 1024);
+    memcpy(entries, table, top + 1);
+    qsort(entries, top + 1, 1, compare_bytes);
+    return top + 1;
+}
+
+/* Section V-C1: a swap keeps the balance of the initial routing. */
+static void a_swap_keeps_the_load_of_every_port(void **state)
+{
+    (void)state;
+    struct world world;
+    uint8_t before[32][1024], after[1024];
+    world_open(&world, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    uint32_t switches = 0;
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++)
+        if (world.topology.nodes.items[node].kind == NODE_SWITCH &&
+            !topology_is_vswitch(&world.topology, node))
+            sorted_entries(&world, node, before[switches++]);
+    struct vswitch_result moved =
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H14", VSWITCH_BALANCED);
+    assert_true(moved.switches > 1);
+    switches = 0;
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++) {
+        if (world.topology.nodes.items[node].kind != NODE_SWITCH ||
+            topology_is_vswitch(&world.topology, node))
+            continue;
+        unsigned count = sorted_entries(&world, node, after);
+        assert_memory_equal(before[switches++], after, count);
+    }
+    world_close(&world);
+}
+
+/* Section V-B: all switches send to a machine as to its hypervisor. */
+static void a_copied_lid_has_the_entries_of_its_hypervisor(void **state)
+{
+    (void)state;
+    struct world world;
+    world_open(&world, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
+    config.dynamic_lids = true;
+    unsigned manager = settle(&world, host(&world, "H0"), &config);
+    struct vswitch_result at[] = {
+        must(&world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED),
+        must(&world, manager, VSWITCH_MIGRATE, "alpha", "H14", VSWITCH_BALANCED)};
+    unsigned pf =
+        (unsigned)wire_get(fabric_port_info(world.fabric, host(&world, "H14")), PORT_INFO_LID);
+    assert_int_equal(at[0].table_smps, world_switches(&world));
+    assert_int_equal(at[1].table_smps, at[1].switches);
+    for (uint32_t node = 0; node < world.topology.nodes.count; node++)
+        if (world.topology.nodes.items[node].kind == NODE_SWITCH &&
+            !topology_is_vswitch(&world.topology, node))
+            assert_int_equal(fabric_route(world.fabric, node, at[1].lid),
+                             fabric_route(world.fabric, node, pf));
+    world_close(&world);
 }
 
 static void run_life_cycle(bool dynamic, enum vswitch_mode mode)
@@ -494,6 +636,10 @@ int main(void)
         WORLD_TEST(functions_have_lids_and_routes_from_the_start),
         WORLD_TEST(a_vswitch_shares_the_lid_of_its_physical_function),
         WORLD_TEST(functions_without_machines_have_no_lid_when_lids_are_dynamic),
+        cmocka_unit_test(hypervisors_are_written_before_switches),
+        cmocka_unit_test(all_at_once_a_swap_inside_a_block_is_one_smp_to_each_switch),
+        cmocka_unit_test(a_swap_keeps_the_load_of_every_port),
+        cmocka_unit_test(a_copied_lid_has_the_entries_of_its_hypervisor),
         cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_prepopulated_lids),
         cmocka_unit_test(a_machine_is_created_moved_and_destroyed_with_dynamic_lids),
         cmocka_unit_test(a_minimal_move_inside_a_leaf_writes_one_switch),

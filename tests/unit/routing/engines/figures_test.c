@@ -2,6 +2,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
+#include "routing/search/updown.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,32 +180,58 @@ static void hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira(void **st
     assert_int_equal(hop_sum("pira"), 277);
 }
 
-/* Paper 003 section 6.4.5: two upper switches, three leaves with two links to each. */
-static void build_thesis_network(struct network *network)
+/* Paper 002 section 2.2: from host 7 at switch 2 to host 14 at switch 9. */
+static void the_illegal_route_of_figure_4_turns_up_at_switch_6(void **state)
 {
-    static const struct {
-        unsigned guid, lid;
-    } switches[] = {{0xf2, 2}, {0xf4, 4}, {0xf6, 7}, {0xf8, 5}, {0xfa, 3}};
-    static const unsigned upper_ports[3][2] = {{4, 5}, {2, 3}, {1, 8}}; /* to leaf 7, 5, 3 */
-    static const struct {
-        unsigned lid, at, port;
-    } adapters[] = {{1, 0, 6}, {11, 0, 9}, {9, 1, 9}, {8, 2, 9}, {6, 3, 9}, {10, 4, 9}, {12, 4, 2}};
-    network_init(network);
-    for (size_t i = 0; i < 5; i++)
-        network_add_switch(network, switches[i].guid, (uint16_t)switches[i].lid, 0, 9);
-    for (unsigned leaf = 0; leaf < 3; leaf++) {
-        for (unsigned upper = 0; upper < 2; upper++)
-            for (unsigned k = 0; k < 2; k++)
-                assert_int_equal(
-                    network_link(network, upper, upper_ports[leaf][k], 2 + leaf, 5 + 2 * upper + k),
-                    0);
+    static const unsigned routes[2][4] = {{2, 1, 3, 9}, {2, 6, 3, 9}};
+    struct network network;
+    struct updown updown;
+    (void)state;
+    build_figure1(&network);
+    updown_init(&updown, &network, &network.manager, 1);
+    for (unsigned r = 0; r < 2; r++) {
+        unsigned turns_up_at = 0;
+        for (unsigned i = 1; i < 3; i++) {
+            uint32_t from = switch_with_lid(&network, routes[r][i - 1]);
+            uint32_t at = switch_with_lid(&network, routes[r][i]);
+            uint32_t to = switch_with_lid(&network, routes[r][i + 1]);
+            if (!updown_is_up(&updown, from, at) && updown_is_up(&updown, at, to))
+                turns_up_at = routes[r][i];
+        }
+        assert_int_equal(turns_up_at, r == 0 ? 0 : 6);
     }
-    for (size_t i = 0; i < 7; i++)
-        assert_int_not_equal(network_add_terminal(network, 0x100 + adapters[i].lid,
-                                                  (uint16_t)adapters[i].lid, 0, adapters[i].at,
-                                                  adapters[i].port),
-                             NETWORK_NONE);
-    assert_int_equal(network_finish(network), 0);
+    updown_release(&updown);
+    network_release(&network);
+}
+
+/* Paper 002 Fig. 5 and 7: from a switch (LID 2), a host (LID 8) is 3 hops away by the up link to
+ * the root and 4 hops by links that only lead down. */
+static void fera_goes_down_where_renaming_takes_the_shorter_way_up(void **state)
+{
+    enum { SWITCHES = 5 };
+    struct network network;
+    (void)state;
+    network_init(&network);
+    for (unsigned i = 0; i < SWITCHES; i++)
+        network_add_switch(&network, 0x100 + i, (uint16_t)(1 + i), 0, 4);
+    for (uint32_t i = 1; i < SWITCHES; i++)
+        network_link(&network, 0, (uint8_t)i, i, 1); /* the root and the others */
+    for (uint32_t i = 1; i + 1 < SWITCHES; i++)
+        network_link(&network, i, 3, i + 1, 2); /* a chain of the others */
+    network_add_terminal(&network, 0x200, 8, 1, SWITCHES - 1, 4);
+    network_add_terminal(&network, 0x201, 10, 1, 1, 4);
+    network.manager = 0;
+    assert_int_equal(network_finish(&network), 0);
+    struct routes fera = compute(&network, "fera"), dr = compute(&network, "dr");
+    uint32_t at = switch_with_lid(&network, 2);
+    assert_int_equal(routes_port(&fera, at, 8), 3);
+    assert_int_equal(count_hops(&network, &fera, at, 8), 4);
+    unsigned dlid = path_lookup(&dr, &network, 1, 0).dlid;
+    assert_int_equal(routes_port(&dr, at, dlid), 1);
+    assert_int_equal(count_hops(&network, &dr, at, dlid), 3);
+    routes_release(&fera);
+    routes_release(&dr);
+    network_release(&network);
 }
 
 static void minhop_has_the_hops_of_the_thesis(void **state)
@@ -213,7 +240,7 @@ static void minhop_has_the_hops_of_the_thesis(void **state)
     struct text text;
     unsigned entries = 0, guid, at, lid, port, hops;
     (void)state;
-    build_thesis_network(&network);
+    build_thesis(&network);
     struct routes routes = compute(&network, "minhop");
     golden_read("thesis_minhop.csv", &text);
     for (char *rest = text.data; *rest;) {
@@ -237,6 +264,30 @@ static void minhop_has_the_hops_of_the_thesis(void **state)
     network_release(&network);
 }
 
+/* 000 Fig. 11: the middle switches of the Clos network are 2, 3 and 4. */
+static void fera_uses_one_middle_switch_of_the_clos_network(void **state)
+{
+    const char *words[] = {"m=3", "n=1", "r=4"};
+    struct network network;
+    unsigned through[7] = {0};
+    (void)state;
+    build_kind(&network, "clos", words, 3, 0, 1);
+    struct routes routes = compute(&network, "fera");
+    for (uint32_t i = 0; i < network.terminals.count; i++)
+        for (uint32_t j = 0; j < network.terminals.count; j++) {
+            uint32_t at = network.terminals.items[i].at;
+            if (i == j)
+                continue;
+            uint8_t port = routes_port(&routes, at, network.terminals.items[j].lid);
+            uint32_t peer = network.ports.items[network.switches.items[at].first_port + port].peer;
+            through[network.switches.items[peer & ~NETWORK_SWITCH].guid - 100]++;
+        }
+    assert_int_equal(through[2], 12);
+    assert_int_equal(through[3] + through[4], 0);
+    routes_release(&routes);
+    network_release(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,7 +296,10 @@ int main(void)
         cmocka_unit_test(pira_matches_figure_8),
         cmocka_unit_test(pira_expands_to_the_linear_tables),
         cmocka_unit_test(hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira),
+        cmocka_unit_test(the_illegal_route_of_figure_4_turns_up_at_switch_6),
+        cmocka_unit_test(fera_goes_down_where_renaming_takes_the_shorter_way_up),
         cmocka_unit_test(minhop_has_the_hops_of_the_thesis),
+        cmocka_unit_test(fera_uses_one_middle_switch_of_the_clos_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
