@@ -116,7 +116,7 @@ struct sm_job {
     struct network network;
     bool spares_vl; /* one VL is reserved for multicast groups */
     enum sm_mode mode;
-    bool provisional;     /* a hybrid's first tables, which are computed quickly */
+    bool provisional;     /* a hybrid's first tables, or a repair that leaves entries broken */
     bool adopt;           /* keep the tables of the previous master if they are correct */
     bool only_adopt;      /* never compute tables */
     bool has_before;      /* `before` holds entries */

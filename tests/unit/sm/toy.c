@@ -378,6 +378,8 @@ struct toy_end toy_forward(struct toy_end from, unsigned lid)
         unsigned out = lid < TOY_LFT ? at.node->lft[lid] : PORT_NONE;
         if (out == 0)
             return (struct toy_end){at.node, 0};
+        if (out == at.port)
+            return (struct toy_end){0}; /* a switch discards what it would send back */
         at = toy_hop(at, out);
     }
     return at;
