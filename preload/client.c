@@ -87,6 +87,17 @@ int client_connect(const struct request *request, int descriptor_flags)
     return fd;
 }
 
+/* `weft fabric` calls it before it starts a program: the library is loaded, and the server answers.
+ */
+WEFT_EXPORT int weft_umad_handshake(void);
+int weft_umad_handshake(void)
+{
+    struct request request;
+    struct answer_ca answer;
+    client_prepare(&request, REQUEST_CA);
+    return client_request(&request, &answer, sizeof answer);
+}
+
 int client_handle(int fd, uint32_t *handle)
 {
     struct sockaddr_un address = {0};

@@ -5,6 +5,7 @@
  * the command. src/host/server has the server. */
 #include "base/line_reader.h"
 #include "cli/command.h"
+#include "cli/preload.h"
 #include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "wire/pcap.h"
@@ -16,12 +17,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#ifndef WEFT_PRELOAD_PATH
-#define WEFT_PRELOAD_PATH "/usr/lib/weft/libweft-umad.so"
-#endif
-
-enum { EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
 static const char help[] =
     "usage: weft fabric NET [OPTION ...] [-- COMMAND ...]\n"
@@ -121,27 +116,6 @@ static int make_options(const struct fabric_arguments *arguments, struct fabric_
 
 /* ---- the command ---- */
 
-/* The path of the preload library: WEFT_PRELOAD, in the build directory, or installed. */
-static void find_preload(char *path, size_t size)
-{
-    const char *given = getenv("WEFT_PRELOAD");
-    char self[4096];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (given && *given) {
-        snprintf(path, size, "%s", given);
-        return;
-    }
-    self[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) {
-        *slash = 0;
-        snprintf(path, size, "%s/preload/libweft-umad.so", self);
-        if (access(path, R_OK) == 0)
-            return;
-    }
-    snprintf(path, size, "%s", WEFT_PRELOAD_PATH);
-}
-
 /* Adds the directories of opensm and ibnetdiscover, which Debian's default PATH of users lacks. */
 static void extend_path(void)
 {
@@ -168,22 +142,27 @@ static void prepare_environment(const char *preload, const struct runtime_dir *d
     /* By default OpenSM writes to /var, which needs root and outlives the fabric. */
     setenv("OSM_CACHE_DIR", dir->scratch, 0);
     setenv("OSM_TMP_DIR", dir->scratch, 0);
-    extend_path();
 }
 
+/* Starts this program again, with the preload library: preload_start() continues. */
 static pid_t start_command(char **command, const sigset_t *mask, const char *preload,
                            const struct runtime_dir *dir)
 {
+    size_t count = 0;
+    while (command[count])
+        count++;
     pid_t child = fork();
     if (child != 0)
         return child;
+    char **again = mem_alloc((count + 4) * sizeof *again);
+    memcpy(again, (char *[]){"weft", "fabric", PRELOAD_STEP}, 3 * sizeof *again);
+    memcpy(again + 3, command, (count + 1) * sizeof *again);
     prepare_environment(preload, dir);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(command[0], command);
-    int error = errno;
-    fprintf(stderr, "weft fabric: cannot run '%s': %s\n", command[0], strerror(error));
-    _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+    execv("/proc/self/exe", again);
+    fprintf(stderr, "weft fabric: cannot run '%s': %s\n", command[0], strerror(errno));
+    _exit(EXIT_USAGE);
 }
 
 static void block_signals(sigset_t *before)
@@ -208,14 +187,17 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
     struct runtime_dir dir;
     char preload[4096 + 64];
     sigset_t mask;
+    preload_find(preload, sizeof preload);
+    extend_path();
     int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
+    if (result == 0 && arguments->command)
+        result = preload_check(preload, arguments->command[0], err);
     if (result == 0)
         result = runtime_dir_make(&dir, arguments->socket, arguments->command != NULL, err);
     if (result < 0)
         return result;
     options.socket_path = dir.socket;
     options.directory = dir.directory;
-    find_preload(preload, sizeof preload);
     block_signals(&mask);
     result = server_new(&server, fabric, &options, err);
     if (result == 0 && arguments->command) {
@@ -267,6 +249,8 @@ static int run_fabric(int argc, char **argv)
     struct fabric_options options;
     struct text list = {0};
     struct err err = {0};
+    if (argc > 2 && strcmp(argv[1], PRELOAD_STEP) == 0)
+        return preload_start(argv + 2);
     int result = parse_fabric_arguments(&arguments, argc, argv);
     if (result == 0)
         result = make_options(&arguments, &options, &err);

@@ -354,7 +354,7 @@ static int route_file(const char *net, const struct options *options)
     for (size_t i = 0; status == EXIT_HOLDS && i < engines.count; i++)
         renames |= engines.items[i]->renames;
     if (status == EXIT_HOLDS)
-        status = load_network("route", net, options->lmc, renames, &network);
+        status = load_network("route", net, options->lmc, renames, NULL, &network);
     if (status == EXIT_HOLDS) {
         struct workers workers = workers_of_threads((unsigned)options->threads);
         wanted.workers = &workers;

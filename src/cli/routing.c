@@ -1,8 +1,12 @@
 #include "cli/routing.h"
 
 #include "base/line_reader.h"
+#include "base/map.h"
 #include "cli/command.h"
+#include "routing/files/lfts.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,8 +62,59 @@ static bool has_lids(const struct topology *topology)
     return false;
 }
 
+/* Gives the ports of the topology the LIDs that the tables name for them: those of the net file may
+ * be older, or of another manager. A dump without GUIDs changes nothing. */
+static int take_lids(struct topology *topology, const uint64_t *guids, const char *lfts,
+                     uint32_t *changed, struct err *err)
+{
+    struct topology_port *ports = topology->ports.items;
+    uint16_t *lids = mem_zalloc(topology->ports.count + 1, sizeof *lids);
+    struct map by_guid = {0};
+    bool named = false;
+    int status = 0;
+    for (uint32_t i = 0; i < topology->ports.count; i++)
+        if (ports[i].guid)
+            map_set(&by_guid, ports[i].guid, i);
+    for (uint32_t lid = 1; lid <= NETWORK_TOP_LID; lid++) {
+        if (!guids[lid])
+            continue;
+        uint32_t port = map_get(&by_guid, guids[lid]);
+        if (port == MAP_NONE) {
+            status =
+                err_set(err, EINVAL,
+                        "%s: LID %" PRIu32 " belongs to port 0x%016" PRIx64
+                        ", which the network does not have: older tables, or of another fabric",
+                        lfts, lid, guids[lid]);
+            break;
+        }
+        if (!lids[port])
+            lids[port] = (uint16_t)lid, ports[port].lmc = 0;
+        while (lid >= lids[port] + (1u << ports[port].lmc))
+            ports[port].lmc++;
+        named = true;
+    }
+    for (size_t i = 0; i < topology->ports.count && named; i++) {
+        *changed += ports[i].lid && ports[i].lid != lids[i];
+        ports[i].lid = lids[i];
+    }
+    map_release(&by_guid);
+    mem_free(lids);
+    return status;
+}
+
+static int read_lids(struct topology *topology, const char *lfts, uint32_t *changed,
+                     struct err *err)
+{
+    uint64_t *guids = mem_alloc((NETWORK_TOP_LID + 1u) * sizeof *guids);
+    int status = lfts_read_owners(guids, from_file(lfts, err));
+    if (status == 0)
+        status = take_lids(topology, guids, lfts, changed, err);
+    mem_free(guids);
+    return status;
+}
+
 int load_network(const char *command, const char *path, const char *lmc, bool renames,
-                 struct network *network)
+                 const char *lfts, struct network *network)
 {
     struct topology topology;
     struct err err;
@@ -70,7 +125,15 @@ int load_network(const char *command, const char *path, const char *lmc, bool re
     topology_init(&topology);
     if (topology_read(&topology, from_file(path, &err)))
         return command_error(command, &err);
-    int rc = lmc || (renames && !has_lids(&topology))
+    uint32_t changed = 0;
+    if (lfts && read_lids(&topology, lfts, &changed, &err)) {
+        topology_release(&topology);
+        return command_error(command, &err);
+    }
+    if (changed)
+        fprintf(stderr, "weft %s: the LIDs of %s are used; %" PRIu32 " ports of %s have others\n",
+                command, lfts, changed, path);
+    int rc = (lmc && !(lfts && has_lids(&topology))) || (renames && !has_lids(&topology))
                  ? network_from_topology_lmc(network, &topology, (uint8_t)wanted, &err)
                  : network_from_topology(network, &topology, &err);
     topology_release(&topology);

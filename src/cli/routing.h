@@ -13,10 +13,11 @@ struct root_list {
 bool root_list_parse(struct root_list *roots, const char *text);
 
 /* Reads a network from a file. `lmc` is the value of --lmc or NULL. `renames`: an engine gives
- * ports several LIDs, so the default LMC is 2 unless the file has LIDs. Prints errors and returns
+ * ports several LIDs, so the default LMC is 2 unless the file has LIDs. `lfts`: a dump of tables
+ * whose LIDs the ports get, or NULL. Prints errors and returns
  * an exit status. The caller releases the network in any case. */
 int load_network(const char *command, const char *path, const char *lmc, bool renames,
-                 struct network *network);
+                 const char *lfts, struct network *network);
 
 /* Prints all engines with their summaries, in lines of 80 columns. */
 void print_engines(FILE *out, int indent);

@@ -28,9 +28,10 @@ static const char help[] =
     "--transition, checks for cycles in every state of the update from the tables OLD\n"
     "to NEW, written in the given ORDER.\n"
     "\n"
-    "NET is the output of ibnetdiscover or a net file of ibsim. LIDs are those of the\n"
-    "file, or assigned as by 'weft route'. Tables are in the format of OpenSM's\n"
-    "opensm-lfts.dump.\n"
+    "NET is the output of ibnetdiscover or a net file of ibsim. Tables are in the\n"
+    "format of OpenSM's opensm-lfts.dump. LIDs are those that the tables name for\n"
+    "port GUIDs; without GUIDs those of NET, or as 'weft route' assigns them. Tables\n"
+    "of another fabric are refused.\n"
     "\n"
     "  --path-sl FILE  SLs of paths, in the format that ibdmchk reads (default: SL 0)\n"
     "  --sl2vl FILE    SL-to-VL tables, in the format that ibdmchk reads (default:\n"
@@ -137,6 +138,9 @@ static void put_report(struct record *record, const struct network *network,
     record_text(record, "credit loops  %s", report->cycle.count ? "YES" : "none");
     record_number(record, "vls", report->vls == 1 ? ", %llu VL" : ", %llu VLs", report->vls);
     record_number(record, "dependencies", ", %llu dependencies\n", report->dependencies);
+    if (!options->path_sl)
+        record_number(record, "assumed_sl",
+                      "SL            %llu on every path, assumed without --path-sl\n", 0);
     put_cycle(record, network, report);
     if (options->root)
         record_number(record, "down_up_transitions", "down-up       %llu transitions\n",
@@ -295,7 +299,8 @@ static int verify_file(int argc, char **argv, const struct options *options)
     workers = workers_of_threads((unsigned)options->threads);
     wanted.workers = &workers;
     wanted.reversible = options->reversible;
-    int status = load_network("verify", argv[0], options->lmc, false, &network);
+    int status = load_network("verify", argv[0], options->lmc, false,
+                              options->transition ? argv[1] : options->lfts, &network);
     if (status == EXIT_HOLDS && options->root)
         status = find_roots(&roots, &network, options->root);
     wanted.roots = roots.switches.items;

@@ -132,6 +132,14 @@ struct data_totals {
     uint64_t deadlocks;      /* deadlocks found */
 };
 void fabric_data_totals(struct fabric *fabric, struct data_totals *totals);
+/* Packets lost for any cause. */
+static inline uint64_t data_totals_lost(const struct data_totals *totals)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < LOSS_CAUSES; i++)
+        sum += totals->lost[i];
+    return sum;
+}
 
 /* Counters and gauges of one VL of one port. */
 struct vl_view {

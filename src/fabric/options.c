@@ -45,6 +45,8 @@ static const struct attribute {
     {"port_init", KIND_BOOL, NODE(agent.port_init), 0, 1, 1, "agents accept Set(PortState = Init)"},
     {"port_follows", KIND_BOOL, NODE(agent.port_follows), 0, 1, 1,
      "a Set of Init or Active also takes effect at the other end of the link"},
+    {"strict_speeds", KIND_BOOL, NODE(agent.strict_speeds), 0, 1, 1,
+     "extended speeds (FDR and above) only in answers to PortInfo with bit 31"},
     {"vl15_buffer", KIND_NUMBER, NODE(vl15_buffer), 1, 65536, 1, "SMPs an output holds"},
     {"agent_buffer", KIND_NUMBER, NODE(agent_buffer), 1, 65536, 1, "requests an agent holds"},
     {"smi", KIND_TIME, FABRIC(smi.base_ps), 0, TIME_S, 1, "a directed-route hop in a switch"},

@@ -1,7 +1,7 @@
 /* The routing unit of a switch: one look-up at a time for all its inputs, VL15 first, then the VLs
- * round-robin (Fig. 7 of "Modeling InfiniBand with OPNET"); or one unit for each input, which then
- * never waits for other inputs. Mapping and crossbar arbitration follow the look-up and delay no
- * other packet. */
+ * round-robin (Fig. 7 of "Modeling InfiniBand with OPNET"); or a pipeline at each input, in which
+ * the look-up is a latency: it begins when a packet arrives and delays no other packet. Mapping and
+ * crossbar arbitration follow the look-up and delay no other packet. */
 #include "fabric/internal.h"
 
 #include <assert.h>
@@ -48,9 +48,10 @@ void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core
             &switch_core->linear[data_packet_at(fabric->data, input->queue.head)->dlid]);
     input->requested = true;
     input->copied = 0;
-    if (!fabric->options.routing_shared) {
-        des_post_fifo(fabric->network, DELAY_CONNECT,
-                      now + look_up_ps(fabric, switch_core) + fabric->data->connect_ps,
+    if (!fabric->options.routing_shared) { /* pipelined: the look-up began on arrival */
+        uint64_t since = data_packet_at(fabric->data, input->queue.head)->since;
+        uint64_t ready = since + look_up_ps(fabric, switch_core) + fabric->data->connect_ps;
+        des_post_fifo(fabric->network, DELAY_CONNECT, ready > now ? ready : now,
                       (struct event){EVENT_CONNECT, lane, switch_core->life});
     } else if (switch_core->busy_until <= now && !switch_core->waiting) {
         start_look_up(fabric, switch_core, lane);

@@ -110,37 +110,74 @@ static void put_unexpected(struct text *out, const struct verdict *verdict)
     }
 }
 
+static void count_verdict(struct tally_part *part, const struct verdict *verdict)
+{
+    part->claims++;
+    for (unsigned p = 0; p < CLAIM_PRESETS; p++)
+        part->holds[p] += verdict->findings[p].outcome == OUTCOME_HOLDS;
+}
+
 struct tally reproduction_count(const struct reproduction *reproduction)
 {
     struct tally tally = {0};
     for (size_t e = 0; e < reproduction->experiments.count; e++) {
         const struct experiment *experiment = &reproduction->experiments.items[e];
-        tally.claims += experiment->verdicts.count;
-        for (size_t i = 0; i < experiment->verdicts.count; i++)
-            for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
-                const struct verdict *verdict = &experiment->verdicts.items[i];
-                tally.holds[p] += verdict->findings[p].outcome == OUTCOME_HOLDS;
+        for (size_t i = 0; i < experiment->verdicts.count; i++) {
+            const struct verdict *verdict = &experiment->verdicts.items[i];
+            count_verdict(&tally.all, verdict);
+            count_verdict(&tally.kinds[verdict->claim->kind], verdict);
+            for (unsigned p = 0; p < CLAIM_PRESETS; p++)
                 tally.unexpected += !verdict_is_expected(verdict, (enum claim_preset)p);
-            }
+        }
     }
     return tally;
+}
+
+/* The first column: the claim, with its kind unless it is a result. */
+static void put_verdict(struct text *out, const struct verdict *verdict)
+{
+    const struct claim *claim = verdict->claim;
+    struct text title = {0};
+    text_puts(&title, claim->text);
+    if (claim->kind != CLAIM_RESULT)
+        text_printf(&title, " [%s]", claim_kind_names[claim->kind]);
+    put_row(out, (const char *const[COLUMNS]){
+                     title.data, claim->paper, verdict->findings[PRESET_PAPER].shown,
+                     verdict->findings[PRESET_TODAY].shown, holds_text(verdict)});
+    text_release(&title);
+}
+
+/* "2 claims. Results of the papers: 1 of 1 hold with preset paper, 0 with today; ..." */
+static void put_tally(struct text *out, const struct reproduction *reproduction)
+{
+    static const char *const names[CLAIM_KINDS] = {"Results of the papers", "fitted values",
+                                                   "checks"};
+    struct tally tally = reproduction_count(reproduction);
+    struct text sentence = {0};
+    for (unsigned k = 0; k < CLAIM_KINDS; k++) {
+        const struct tally_part *part = &tally.kinds[k];
+        if (k != CLAIM_RESULT && part->claims == 0)
+            continue;
+        text_printf(&sentence, "%s%s: %zu of %zu hold with preset paper, %zu with today",
+                    k ? "; " : "", names[k], part->holds[PRESET_PAPER], part->claims,
+                    part->holds[PRESET_TODAY]);
+    }
+    text_put_wrapped(out, 0, "%zu claims%s. %s.", tally.all.claims,
+                     reproduction->quick ? " (a quick look)" : "", sentence.data);
+    text_release(&sentence);
 }
 
 void reproduction_write_table(const struct reproduction *reproduction, struct text *out)
 {
     static const char *const headings[COLUMNS] = {"claim", "paper", "weft: paper", "weft: today",
                                                   "holds"};
-    struct tally tally = reproduction_count(reproduction);
     put_row(out, headings);
     for (size_t e = 0; e < reproduction->experiments.count; e++) {
         const struct experiment *experiment = &reproduction->experiments.items[e];
         text_printf(out, "%s  %s\n", experiment->recipe->name, experiment->recipe->title);
         for (size_t i = 0; i < experiment->verdicts.count; i++) {
             const struct verdict *verdict = &experiment->verdicts.items[i];
-            put_row(out, (const char *const[COLUMNS]){verdict->claim->text, verdict->claim->paper,
-                                                      verdict->findings[PRESET_PAPER].shown,
-                                                      verdict->findings[PRESET_TODAY].shown,
-                                                      holds_text(verdict)});
+            put_verdict(out, verdict);
             put_reasons(out, experiment, verdict);
         }
         put_common_reasons(out, experiment);
@@ -149,9 +186,7 @@ void reproduction_write_table(const struct reproduction *reproduction, struct te
     for (size_t e = 0; e < reproduction->experiments.count; e++)
         for (size_t i = 0; i < reproduction->experiments.items[e].verdicts.count; i++)
             put_unexpected(out, &reproduction->experiments.items[e].verdicts.items[i]);
-    text_printf(out, "%zu claims: %zu hold with preset paper, %zu with preset today%s\n",
-                tally.claims, tally.holds[PRESET_PAPER], tally.holds[PRESET_TODAY],
-                reproduction->quick ? " (a quick look)" : "");
+    put_tally(out, reproduction);
 }
 
 /* ---- one sentence for a figure ---- */
@@ -223,6 +258,7 @@ static void write_verdict(struct json *json, const struct verdict *verdict)
     json_begin_object(json, NULL);
     json_string(json, "name", verdict->claim->name);
     json_string(json, "claim", verdict->claim->text);
+    json_string(json, "kind", claim_kind_names[verdict->claim->kind]);
     json_string(json, "paper", verdict->claim->paper);
     json_string(json, "place", verdict->claim->place);
     json_string(json, "tolerance", claim_tolerance(verdict->claim, tolerance));
@@ -263,6 +299,13 @@ static void write_experiment(struct json *json, const struct experiment *experim
     json_end_object(json);
 }
 
+static void write_tally_part(struct json *json, const struct tally_part *part)
+{
+    json_unsigned(json, "claims", part->claims);
+    json_unsigned(json, "hold_with_preset_paper", part->holds[PRESET_PAPER]);
+    json_unsigned(json, "hold_with_preset_today", part->holds[PRESET_TODAY]);
+}
+
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
@@ -275,9 +318,14 @@ void reproduction_write_json(const struct reproduction *reproduction, struct tex
     json_unsigned(&json, "failed", reproduction->failed);
     json_double(&json, "wall_s", reproduction->seconds);
     json_string(&json, "page", reproduction->page ? reproduction->page : "");
-    json_unsigned(&json, "claims", tally.claims);
-    json_unsigned(&json, "hold_with_preset_paper", tally.holds[PRESET_PAPER]);
-    json_unsigned(&json, "hold_with_preset_today", tally.holds[PRESET_TODAY]);
+    write_tally_part(&json, &tally.all);
+    json_begin_object(&json, "kinds");
+    for (unsigned k = 0; k < CLAIM_KINDS; k++) {
+        json_begin_object(&json, claim_kind_names[k]);
+        write_tally_part(&json, &tally.kinds[k]);
+        json_end_object(&json);
+    }
+    json_end_object(&json);
     json_unsigned(&json, "unexpected", tally.unexpected);
     json_begin_array(&json, "experiments");
     for (size_t e = 0; e < reproduction->experiments.count; e++)

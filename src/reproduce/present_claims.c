@@ -7,7 +7,10 @@
 static void put_claim(struct text *out, const struct claim *claim)
 {
     char tolerance[TOLERANCE_BYTES];
-    text_put_wrapped(out, 0, "%s/%s: %s", claim->experiment, claim->name, claim->text);
+    bool is_result = claim->kind == CLAIM_RESULT;
+    text_put_wrapped(out, 0, "%s/%s: %s%s%s%s", claim->experiment, claim->name, claim->text,
+                     is_result ? "" : " [", is_result ? "" : claim_kind_names[claim->kind],
+                     is_result ? "" : "]");
     text_puts(out, "    ");
     text_put_wrapped(out, 4, "paper: %s (%s)", claim->paper, claim->place);
     text_puts(out, "    ");
@@ -28,6 +31,7 @@ static void write_claim(struct json *json, const struct claim *claim)
     json_string(json, "experiment", claim->experiment);
     json_string(json, "name", claim->name);
     json_string(json, "claim", claim->text);
+    json_string(json, "kind", claim_kind_names[claim->kind]);
     json_string(json, "paper", claim->paper);
     json_string(json, "place", claim->place);
     json_string(json, "unit", claim->unit->name);

@@ -12,15 +12,16 @@
 
 static void put_claims(struct page *page, const struct experiment *experiment)
 {
-    static const char *const headings[] = {"claim",        "place", "paper",        "tolerance",
-                                           "preset paper", "",      "preset today", ""};
+    static const char *const headings[] = {
+        "claim", "kind", "place", "paper", "tolerance", "preset paper", "", "preset today", ""};
     char tolerance[TOLERANCE_BYTES];
     if (experiment->verdicts.count == 0)
         return;
-    page_begin_table(page, headings, 8);
+    page_begin_table(page, headings, 9);
     for (size_t i = 0; i < experiment->verdicts.count; i++) {
         const struct verdict *verdict = &experiment->verdicts.items[i];
         page_cell(page, "%s", verdict->claim->text);
+        page_cell(page, "%s", claim_kind_names[verdict->claim->kind]);
         page_cell(page, "%s", verdict->claim->place);
         page_cell(page, "%s", verdict->claim->paper);
         page_cell(page, "%s", claim_tolerance(verdict->claim, tolerance));
@@ -160,7 +161,9 @@ static void put_paper(struct page *page, const struct reproduction *reproduction
 static void put_summary(struct page *page, const struct reproduction *reproduction)
 {
     struct tally tally = reproduction_count(reproduction);
-    char value[64], sentence[256];
+    static const char *const names[CLAIM_KINDS] = {"results of the papers", "fitted values",
+                                                   "checks"};
+    char value[64], label[64], sentence[256];
     if (tally.unexpected)
         snprintf(sentence, sizeof sentence,
                  "%zu outcomes are not those on record: a result has changed.", tally.unexpected);
@@ -168,12 +171,15 @@ static void put_summary(struct page *page, const struct reproduction *reproducti
         snprintf(sentence, sizeof sentence, "Every outcome is the one on record.");
     page_verdict(page, tally.unexpected ? PAGE_BAD : PAGE_GOOD, sentence);
     page_begin_tiles(page);
-    snprintf(value, sizeof value, "%zu", tally.claims);
-    page_tile(page, value, "claims of the papers");
-    snprintf(value, sizeof value, "%zu", tally.holds[PRESET_PAPER]);
-    page_tile(page, value, "hold with preset paper");
-    snprintf(value, sizeof value, "%zu", tally.holds[PRESET_TODAY]);
-    page_tile(page, value, "hold with preset today");
+    for (unsigned k = 0; k < CLAIM_KINDS; k++) {
+        const struct tally_part *part = &tally.kinds[k];
+        for (unsigned p = 0; p < CLAIM_PRESETS; p++) {
+            snprintf(value, sizeof value, "%zu of %zu", part->holds[p], part->claims);
+            snprintf(label, sizeof label, "%s hold with preset %s", names[k],
+                     claim_preset_names[p]);
+            page_tile(page, value, label);
+        }
+    }
     snprintf(value, sizeof value, "%zu", reproduction->runs);
     page_tile(page, value, "runs");
     page_end_tiles(page);

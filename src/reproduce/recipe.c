@@ -143,6 +143,8 @@ static void read_label(struct recipe *recipe, struct cursor *cursor)
 
 /* ---- claims ---- */
 
+const char *const claim_kind_names[] = {"result", "fitted", "check"};
+
 static const struct claim_unit units[] = {
     {"", 1},          {"s", 1},        {"ms", 1e-3},    {"us", 1e-6},  {"%", 0.01},
     {"bit/s", 1},     {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"times", 1},  {"packets", 1},
@@ -200,6 +202,20 @@ static void read_claim_parts(struct claim *claim, struct cursor *cursor)
     claim->why = word.text;
 }
 
+/* The optional kind, and the word `paper`. */
+static void read_claim_kind(struct claim *claim, struct cursor *cursor)
+{
+    const char *names[CLAIM_KINDS + 1];
+    unsigned which;
+    memcpy(names, claim_kind_names, sizeof claim_kind_names);
+    names[CLAIM_KINDS] = "paper";
+    if (cursor_take_choice(cursor, "part of a claim", names, CLAIM_KINDS + 1, &which) != 0 ||
+        which == CLAIM_KINDS)
+        return;
+    claim->kind = (enum claim_kind)which;
+    cursor_take_exact(cursor, "paper");
+}
+
 static void read_claim(struct recipe *recipe, struct cursor *cursor)
 {
     struct claim claim = {.experiment = recipe->name,
@@ -211,7 +227,7 @@ static void read_claim(struct recipe *recipe, struct cursor *cursor)
     struct word name, text, paper, place;
     cursor_take(cursor, "the claim's name", &name);
     cursor_take(cursor, "the claim", &text);
-    cursor_take_exact(cursor, "paper");
+    read_claim_kind(&claim, cursor);
     cursor_take(cursor, "the value as printed", &paper);
     cursor_take_exact(cursor, "at");
     cursor_take(cursor, "a place in the paper", &place);

@@ -9,8 +9,8 @@
  *   plot   NAME KIND "TITLE" [x NAME] [y NAME ...] [by NAME] [where NAME=VALUE ...] [from T to T]
  *   label  NAME "WORDS"
  *   point  PLOT X Y ["TEXT"]
- *   claim  NAME "TEXT" paper "VALUE AS PRINTED" at "PLACE" [unit UNIT] [from N | above N]
- *          [to N | below N] because "WHY THIS TOLERANCE"
+ *   claim  NAME "TEXT" [result | fitted | check] paper "VALUE AS PRINTED" at "PLACE" [unit UNIT]
+ *          [from N | above N] [to N | below N] because "WHY THIS TOLERANCE"
  *
  * A claim states what the paper prints and which values count as the same. C functions measure the
  * value (claims.h). */
@@ -69,11 +69,21 @@ struct claim_bound {
     bool excluded;
 };
 
+/* What it means that a claim holds. */
+enum claim_kind {
+    CLAIM_RESULT, /* the measurement confirms a result of the paper */
+    CLAIM_FITTED, /* the model was fitted to this value, or the set-up chooses it */
+    CLAIM_CHECK,  /* the experiment works: true by construction, or not printed by the paper */
+    CLAIM_KINDS,
+};
+extern const char *const claim_kind_names[]; /* "result", "fitted", "check" */
+
 struct claim {
     const char *experiment, *name; /* identified as EXPERIMENT/NAME */
     const char *text, *paper;      /* the claim in one line, and the value as printed */
     const char *place;             /* section or figure of the paper */
     const char *why;               /* the reason for the tolerance */
+    enum claim_kind kind;
     const struct claim_unit *unit;
     struct claim_bound low, high;
     const char *file; /* of the statement */

@@ -80,8 +80,11 @@ int reproduce(const struct reproduce_options *options, struct reproduction *repr
 void reproduction_release(struct reproduction *reproduction);
 
 bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset);
-struct tally {
+struct tally_part {
     size_t claims, holds[CLAIM_PRESETS];
+};
+struct tally {
+    struct tally_part all, kinds[CLAIM_KINDS];
     size_t unexpected; /* outcomes that differ from experiments/expected */
 };
 struct tally reproduction_count(const struct reproduction *reproduction);

@@ -123,7 +123,7 @@ bool selection_apply_rate(const struct selection *selection, uint8_t *rate);
 
 /* ---- rate.c ---- */
 
-enum { RATE_LOWEST = 2, RATE_COUNT = 25 }; /* codes of PathRecord.Rate */
+enum { RATE_LOWEST = 2, RATE_COUNT = 26 }; /* codes of PathRecord.Rate */
 uint8_t rate_of_port(const uint8_t *port_info);
 unsigned rate_order(unsigned code); /* the rate in Mb/s; 0: the code is not defined */
 uint8_t rate_below(unsigned code);  /* code of the next lower rate; 0: none */

@@ -3,7 +3,11 @@
  * A light sweep reads SwitchInfo of every switch, whose PortStateChange covers all its ports. It
  * also reads ports that did not answer and SMInfo of other managers. A trap reports a change
  * sooner. In both cases only the affected switch is read again. A periodic full sweep reads every
- * port, because another master may have cleared PortStateChange. */
+ * port, because another master may have cleared PortStateChange.
+ *
+ * While the link of the manager's own port is down, no request can be answered, and none is sent:
+ * the manager reads its own port until the link is back. Nodes, LIDs and tables stay as they were
+ * known. Then it discovers the subnet again and writes only what differs. */
 #include "sm/discovery.h"
 #include "subnet/names.h"
 
@@ -14,6 +18,7 @@ struct trap_source {
     uint64_t since; /* start of the window */
     uint32_t traps; /* received in the window */
     bool ignored;   /* a storm was logged */
+    bool asked;     /* a request of a sweep is outstanding */
     bool swept;     /* a sweep has read SwitchInfo of this switch since it is present */
 };
 
@@ -21,11 +26,13 @@ struct sweeps {
     uint64_t next;                   /* time of the next sweep */
     unsigned light;                  /* light sweeps since the last full one */
     VEC(struct trap_source) sources; /* by node */
+    bool own_link_down;
+    uint64_t read_own_link; /* time of the next read of the own port */
 };
 
 static void init_sweeps(struct sm *sm)
 {
-    sm->sweeps->next = TIME_NEVER;
+    sm->sweeps->next = sm->sweeps->read_own_link = TIME_NEVER;
 }
 
 static void release_sweeps(struct sm *sm)
@@ -56,10 +63,11 @@ static void drop_sweep(struct sm *sm)
 
 SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
 
-static request_outcome sweep_answered;
+static request_outcome sweep_answered, sweep_ended;
 static const struct request_kind sweep_switch = {
     .attribute = ATTRIBUTE_SWITCH_INFO,
     .group = GROUP_SWEEP,
+    .ended = sweep_ended,
     .answered = sweep_answered,
     .loses_contact = true,
 };
@@ -100,7 +108,9 @@ void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm);
-    if (transactions_under_way(sm, GROUP_SWEEP) || !discovery_is_complete(sm))
+    /* With many repetitions of a request, a switch that does not answer delays no other. */
+    bool waits = !sm->config.policy->fixed_timeouts && transactions_under_way(sm, GROUP_SWEEP);
+    if (waits || !discovery_is_complete(sm))
         return; /* the previous sweep is not complete */
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
@@ -119,8 +129,10 @@ void change_sweep(struct sm *sm)
             discovery_read_node(sm, i);
             check_guid(sm, i);
         }
-        if (full || !node->present || node->kind != SUBNET_SWITCH)
+        if (full || !node->present || node->kind != SUBNET_SWITCH ||
+            vec_at(&sm->sweeps->sources, i)->asked)
             continue;
+        vec_at(&sm->sweeps->sources, i)->asked = true;
         sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
@@ -145,6 +157,11 @@ static void explore(struct sm *sm, uint32_t node)
     discovery_refresh_switch(sm, node);
     if (sm->config.scope_full)
         discovery_explore_all(sm);
+}
+
+static void sweep_ended(struct sm *sm, const struct request *request)
+{
+    vec_at(&sm->sweeps->sources, request->about.node)->asked = false;
 }
 
 static void sweep_answered(struct sm *sm, const struct request *request)
@@ -175,7 +192,8 @@ static bool is_trap_storm(struct sm *sm, uint32_t node)
 {
     struct trap_source *source = vec_at(&sm->sweeps->sources, node);
     if (sm->now > source->since + TRAP_WINDOW_S * NS_PER_S)
-        *source = (struct trap_source){.since = sm->now};
+        *source =
+            (struct trap_source){.since = sm->now, .asked = source->asked, .swept = source->swept};
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
@@ -326,4 +344,113 @@ void change_trap(struct sm *sm, const struct sm_message *message)
             discovery_read_description(sm, node, port);
         }
     }
+}
+
+/* ---- the link of the manager's own port ---- */
+
+static request_outcome own_link_read;
+static request_adjust_effort own_link_effort;
+static const struct request_kind read_own_link = {
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .answered = own_link_read,
+    .effort = own_link_effort,
+};
+
+bool sm_own_link_is_down(const struct sm *sm)
+{
+    return sm->sweeps->own_link_down;
+}
+
+uint64_t own_link_deadline(const struct sm *sm)
+{
+    return sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : sm->sweeps->read_own_link;
+}
+
+/* A manager without `link_poll_ns` reads its own port in sweeps, and more often while it waits. */
+void own_link_schedule(struct sm *sm)
+{
+    uint64_t period = sm->config.link_poll_ns;
+    if (period == TIME_NEVER && sm->sweeps->own_link_down)
+        period = sm->config.timeout_ns;
+    sm->sweeps->read_own_link = period == TIME_NEVER ? TIME_NEVER : sm->now + period;
+}
+
+void own_link_expire(struct sm *sm)
+{
+    if (sm->now < own_link_deadline(sm))
+        return;
+    own_link_schedule(sm);
+    uint32_t own = sm->subnet.own_port;
+    if (own == SUBNET_NONE)
+        return;
+    struct request *request = sm_request(sm, &read_own_link, (union request_subject){0}, own);
+    request->modifier = sm_port_info_modifier(sm, own);
+    sm_submit(sm, request, PRIORITY_IMMEDIATE);
+}
+
+/* The next read repeats it, and a local time-out is no sign of congestion. */
+static void own_link_effort(const struct sm *sm, const struct request *request,
+                            struct request_effort *effort)
+{
+    (void)sm;
+    (void)request;
+    effort->retries = 0;
+    effort->ignores_loss = true;
+}
+
+static void lose_own_link(struct sm *sm)
+{
+    unsigned switches = 0, adapters = 0;
+    sm_drop_requests(sm);
+    sm->sweeps->own_link_down = true;
+    own_link_schedule(sm);
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (node_at(sm, i)->present)
+            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    if (sm_state(sm) == SM_DISCOVERING)
+        sm_log(sm, SM_EVENT_WARNING,
+               "the link of the manager's own port is down: the manager waits for it");
+    else
+        sm_log(sm, SM_EVENT_WARNING,
+               "the link of the manager's own port is down: the manager waits for it and keeps %u "
+               "switches and %u adapters",
+               switches, adapters);
+}
+
+void own_link_was_down(struct sm *sm)
+{
+    sm->sweeps->own_link_down = false;
+    own_link_schedule(sm);
+    sm_log(sm, SM_EVENT_STATE, "the link of the manager's own port is up");
+    if (sm_state(sm) == SM_MASTER) {
+        sm_begin_change(sm, "the link of the manager's own port was down");
+        reconfigure_request(sm, REASON_TOPOLOGY);
+    }
+    if (sm_state(sm) == SM_MASTER || sm_state(sm) == SM_DISCOVERING)
+        discovery_restart(sm); /* a standby polls its master again */
+}
+
+bool own_link_changes(struct sm *sm, unsigned state)
+{
+    struct subnet_port *own = port_at(sm, sm->subnet.own_port);
+    unsigned before = own->known ? (unsigned)wire_get(own->info, PORT_INFO_PORT_STATE) : 0;
+    bool down = sm->sweeps->own_link_down;
+    if (node_at(sm, own->node)->kind == SUBNET_SWITCH || sm_state(sm) == SM_NOT_ACTIVE)
+        return false; /* port 0 of a switch has no link */
+    if (state == PORT_STATE_DOWN) {
+        if (!down)
+            lose_own_link(sm);
+        return true;
+    }
+    if (!down && (state != PORT_STATE_INIT || before <= PORT_STATE_INIT))
+        return false;
+    wire_set(own->info, PORT_INFO_PORT_STATE, state);
+    own_link_was_down(sm);
+    return true;
+}
+
+static void own_link_read(struct sm *sm, const struct request *request)
+{
+    if (request->target == sm->subnet.own_port)
+        own_link_changes(sm, (unsigned)wire_get(request->answer, PORT_INFO_PORT_STATE));
 }

@@ -29,6 +29,7 @@ void sm_config_init(struct sm_config *config)
         .sweep_ns = 10 * NS_PER_S,
         .full_every = 6,
         .life_time = 10,
+        .link_poll_ns = TIME_NEVER,
         .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 2,
         .copy_rate = 10000,
@@ -166,6 +167,8 @@ void sm_drop_requests(struct sm *sm)
 
 static void advance(struct sm *sm)
 {
+    if (sm_own_link_is_down(sm))
+        return;
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
@@ -183,6 +186,7 @@ void sm_start(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     standby_copy_start(sm);
+    own_link_schedule(sm);
     mastership_handle(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
 }
 
@@ -195,7 +199,7 @@ void sm_stop(struct sm *sm, uint64_t now)
 bool sm_hand_over(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    return mastership_yield(sm);
+    return !sm_own_link_is_down(sm) && mastership_yield(sm);
 }
 
 void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
@@ -220,7 +224,10 @@ void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 void sm_expire(struct sm *sm, uint64_t now)
 {
     sm->now = now;
+    own_link_expire(sm);
     transactions_expire(sm);
+    if (sm_own_link_is_down(sm))
+        return;
     mastership_expire(sm);
     standby_copy_expire(sm);
     if (sm_state(sm) == SM_MASTER && sm->now >= sweep_deadline(sm)) {
@@ -236,6 +243,7 @@ uint64_t sm_deadline(const struct sm *sm)
     bool master = sm_state(sm) == SM_MASTER;
     const uint64_t deadlines[] = {
         transactions_deadline(sm),
+        own_link_deadline(sm),
         mastership_deadline(sm),
         standby_copy_deadline(sm),
         discovery_deadline(sm),
@@ -244,8 +252,10 @@ uint64_t sm_deadline(const struct sm *sm)
         master ? multicast_deadline(sm) : TIME_NEVER,
         master ? audit_deadline(sm) : TIME_NEVER,
     };
+    enum { WHILE_DOWN = 2 };
+    size_t count = sm_own_link_is_down(sm) ? WHILE_DOWN : sizeof deadlines / sizeof *deadlines;
     uint64_t first = TIME_NEVER;
-    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++)
+    for (size_t i = 0; i < count; i++)
         first = deadlines[i] < first ? deadlines[i] : first;
     return first;
 }
@@ -331,10 +341,11 @@ enum sm_mode sm_mode(const struct sm *sm)
 
 bool sm_is_settled(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && reconfigure_phase(sm) == PHASE_IDLE &&
-           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) &&
-           !transactions_under_way(sm, GROUP_BLOCKS) && multicast_is_settled(sm) &&
-           !transactions_under_way(sm, GROUP_KEYS) && sm->subnet.functions.writing == 0;
+    return sm_state(sm) == SM_MASTER && !sm_own_link_is_down(sm) &&
+           reconfigure_phase(sm) == PHASE_IDLE && discovery_is_complete(sm) &&
+           !reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_BLOCKS) &&
+           multicast_is_settled(sm) && !transactions_under_way(sm, GROUP_KEYS) &&
+           sm->subnet.functions.writing == 0;
 }
 
 static void reroute(struct sm *sm, enum plan_reason reason)
@@ -355,7 +366,7 @@ void sm_reroute(struct sm *sm, uint64_t now)
 void sm_rediscover(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    if (sm_state(sm) != SM_MASTER)
+    if (sm_state(sm) != SM_MASTER || sm_own_link_is_down(sm))
         return;
     sm_begin_change(sm, "asked to look again");
     reconfigure_request(sm, REASON_TOPOLOGY);

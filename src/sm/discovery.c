@@ -104,8 +104,8 @@ void discovery_update_paths(struct sm *sm)
     if (!sm->discovery->paths_lost || !sm->config.policy->chases_losses)
         return;
     sm->discovery->paths_lost = false;
-    if (subnet_find_paths(&sm->subnet))
-        transactions_drop_unreachable(sm);
+    subnet_find_paths(&sm->subnet);
+    transactions_follow_paths(sm);
 }
 
 void discovery_explore_all(struct sm *sm)

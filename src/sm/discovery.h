@@ -19,6 +19,8 @@ void discovery_lost_path(struct sm *sm);          /* a link or node is gone */
 void discovery_send_probe(struct sm *sm, uint32_t port);    /* NodeInfo of the node behind it */
 void discovery_read_port_now(struct sm *sm, uint32_t port); /* before all other requests */
 void discovery_read_ports(struct sm *sm, uint32_t node);
+/* Reads again what a strict agent did not show in its answer to a Get with this modifier. */
+void discovery_read_hidden_speeds(struct sm *sm, uint32_t port, uint32_t modifier);
 void discovery_read_tables(struct sm *sm, uint32_t node);
 void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end);
 

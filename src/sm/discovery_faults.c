@@ -2,8 +2,8 @@
  * fault must not delay the rest of the subnet or flood the log. faults_list_problems() lists those
  * that are present. */
 #include "sm/discovery.h"
-#include "subnet/link_rate.h"
 #include "subnet/names.h"
+#include "wire/link_rate.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -394,11 +394,11 @@ static bool is_slow(const struct sm *sm, uint32_t port, char text[64])
     const struct subnet_port *p = port_at(sm, port);
     if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known)
         return false;
-    struct link_rate active = link_rate_active(p->info);
-    struct link_rate possible = link_rate_possible(p->info, port_at(sm, p->peer)->info);
-    snprintf(text, 64, "%s; both ends support %s", link_rate_print(active).text,
-             link_rate_print(possible).text);
-    return active.width < possible.width || active.speed < possible.speed;
+    const uint8_t *far = port_at(sm, p->peer)->info;
+    snprintf(text, 64, "%uX %s; both ends support %uX %s", link_lanes(p->info),
+             link_lane_rate_name(link_lane_rate(p->info)), link_best_lanes(p->info, far),
+             link_lane_rate_name(link_best_lane_rate(p->info, far)));
+    return link_rate(p->info) < link_best_rate(p->info, far);
 }
 
 /* Logs links that are slow, which often means a bad cable, once. */

@@ -186,18 +186,26 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     unsigned state = (unsigned)wire_get(data, PORT_INFO_PORT_STATE);
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
+    if (port == sm->subnet.own_port && own_link_changes(sm, state))
+        return;
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
         forget_settings(sm, p->node);
     discovery_store_port(sm, port, data);
     p->known = true;
     discovery_avoid_port(sm, port, false);
     faults_port_answered(sm, port);
+    discovery_read_hidden_speeds(sm, port, request->modifier);
     program_schedule(sm);
     bool is_switch = node_at(sm, p->node)->kind == SUBNET_SWITCH;
     bool linked =
         (is_switch ? p->number != 0 : port == sm->subnet.own_port) && p->peer != SUBNET_NONE;
-    if (linked &&
-        (state == PORT_STATE_DOWN || (state == PORT_STATE_INIT && before > PORT_STATE_INIT)))
+    bool lost = linked && (state == PORT_STATE_DOWN ||
+                           (state == PORT_STATE_INIT && before > PORT_STATE_INIT));
+    if (lost && p->peer == sm->subnet.own_port) {
+        own_link_was_down(sm); /* it is up: this answer passed it */
+        return;
+    }
+    if (lost)
         link_lost(sm, port, state == PORT_STATE_DOWN);
     faults_resolve_claim(sm, port);
     bool manager =

@@ -3,13 +3,15 @@
  * All belong to GROUP_DISCOVERY: discovery is complete when none is under way. Reads of a node are
  * counted for the node, too: when there are none left, a standby has copied it (standby_copy.c). */
 #include "sm/discovery.h"
+#include "wire/link_rate.h"
 
 #include <string.h>
 
 struct node_reads {
     uint32_t parts; /* reads of this node that are under way */
     bool switch_info;
-    bool described; /* its NodeDescription was requested */
+    bool described;      /* its NodeDescription was requested */
+    bool refuses_bit_31; /* of PortInfo's modifier, although its CapabilityMask promises it */
 };
 
 struct reads {
@@ -49,7 +51,7 @@ bool discovery_is_reading(struct sm *sm, uint32_t node)
 
 static request_outcome part_ended, switch_info_ended, port_ended;
 static request_outcome description_read, table_block_read, change_cleared;
-static request_outcome node_info_refused, read_refused, change_clear_refused;
+static request_outcome node_info_refused, read_refused, port_info_refused, change_clear_refused;
 static request_outcome probe_unanswered, description_unanswered, part_unanswered,
     port_info_unanswered;
 static request_adjust_effort extend_probe_effort;
@@ -76,8 +78,15 @@ static const struct request_kind get_description =
 static const struct request_kind get_switch_info =
     READ("SwitchInfo", ATTRIBUTE_SWITCH_INFO, switch_info_ended, discovery_learn_switch_info,
          part_unanswered, true);
-static const struct request_kind get_port_info = READ(
-    "PortInfo", ATTRIBUTE_PORT_INFO, port_ended, discovery_learn_port, port_info_unanswered, false);
+static const struct request_kind get_port_info = {
+    .name = "PortInfo",
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .group = GROUP_DISCOVERY,
+    .ended = port_ended,
+    .answered = discovery_learn_port,
+    .refused = port_info_refused,
+    .unanswered = port_info_unanswered,
+};
 static const struct request_kind get_function =
     READ("VirtualFunction", ATTRIBUTE_VIRTUAL_FUNCTION, port_ended, functions_read, part_unanswered,
          true);
@@ -134,6 +143,47 @@ void discovery_send_probe(struct sm *sm, uint32_t port)
     submit_read(sm, request);
 }
 
+uint32_t sm_port_info_modifier(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_port *end = port_at(sm, subnet_end_port(&sm->subnet, port));
+    const struct reads *reads = sm->reads;
+    bool refuses = p->node < reads->nodes.count && reads->nodes.items[p->node].refuses_bit_31;
+    bool extended =
+        !refuses && (wire_get(end->info, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_EXTENDED_SPEEDS);
+    return p->number | (extended ? PORT_INFO_WITH_EXTENDED_SPEEDS : 0);
+}
+
+/* Whether the agent probably left the extended speeds out of its last answer. Speeds of a port that
+ * is Down do not matter yet. */
+static bool hides_speeds(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_port *end = port_at(sm, subnet_end_port(&sm->subnet, port));
+    bool has_link = node_at(sm, p->node)->kind != SUBNET_SWITCH || p->number;
+    if (!p->known || !has_link || wire_get(p->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT ||
+        !(sm_port_info_modifier(sm, port) & PORT_INFO_WITH_EXTENDED_SPEEDS))
+        return false;
+    return !wire_get(p->info, PORT_INFO_LINK_SPEED_EXT_SUPPORTED) ||
+           ((wire_get(end->info, PORT_INFO_CAPABILITY_MASK2) & CAPABILITY2_EXTENDED_SPEEDS2) &&
+            !wire_get(p->info, PORT_INFO_LINK_SPEED_EXT2_SUPPORTED));
+}
+
+/* The first answer of an end port shows whether its node understands bit 31. Ports that were read
+ * without the bit until then are read again. */
+void discovery_read_hidden_speeds(struct sm *sm, uint32_t port, uint32_t modifier)
+{
+    const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
+    uint32_t last = port;
+    if (modifier & PORT_INFO_WITH_EXTENDED_SPEEDS)
+        return;
+    if (node->kind == SUBNET_SWITCH && port == node->first_port)
+        last = port + node->port_count;
+    for (; port <= last; port++)
+        if (hides_speeds(sm, port))
+            discovery_read_port(sm, port);
+}
+
 void discovery_read_port_now(struct sm *sm, uint32_t port)
 {
     uint32_t target = subnet_end_port(&sm->subnet, port);
@@ -141,7 +191,7 @@ void discovery_read_port_now(struct sm *sm, uint32_t port)
     node_reads_at(sm, port_at(sm, port)->node)->parts++;
     struct request *request =
         sm_request(sm, &get_port_info, (union request_subject){.port = port}, target);
-    request->modifier = port_at(sm, port)->number;
+    request->modifier = sm_port_info_modifier(sm, port);
     sm_submit(sm, request, PRIORITY_IMMEDIATE);
 }
 
@@ -151,9 +201,10 @@ void discovery_read_port(struct sm *sm, uint32_t port)
         return;
     *port_reading_at(sm, port) = true;
     bool socket = subnet_is_socket(&sm->subnet, port);
-    unsigned number = port_at(sm, port)->number;
+    uint32_t modifier =
+        socket ? port_at(sm, port)->number - (uint32_t)VSWITCH_PF : sm_port_info_modifier(sm, port);
     read_part(sm, socket ? &get_function : &get_port_info, (union request_subject){.port = port},
-              subnet_end_port(&sm->subnet, port), socket ? number - VSWITCH_PF : number);
+              subnet_end_port(&sm->subnet, port), modifier);
 }
 
 void discovery_retry_port(struct sm *sm, uint32_t port)
@@ -297,8 +348,19 @@ static void read_refused(struct sm *sm, const struct request *request)
     const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
     sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
            node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-           request->kind->name, request->modifier, request->status);
+           request->kind->name, request->modifier & ~PORT_INFO_WITH_EXTENDED_SPEEDS,
+           request->status);
     transactions_fail(sm, request);
+}
+
+static void port_info_refused(struct sm *sm, const struct request *request)
+{
+    if (!(request->modifier & PORT_INFO_WITH_EXTENDED_SPEEDS)) {
+        read_refused(sm, request);
+        return;
+    }
+    node_reads_at(sm, port_at(sm, request->target)->node)->refuses_bit_31 = true;
+    discovery_read_port(sm, request->about.port);
 }
 
 static void node_info_refused(struct sm *sm, const struct request *request)

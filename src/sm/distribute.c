@@ -34,6 +34,7 @@ struct distribution {
     uint32_t job;        /* lower half of the job's number; 0: none */
     uint32_t pending;    /* Sets of port states under way */
     uint64_t resume_at;  /* end of a drain */
+    uint64_t drained_ns; /* time of all drains since the manager started */
     bool drained;        /* a drain has begun since the last Set was confirmed */
     bool levels_in_use;  /* sources use the plan's first service levels */
     bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
@@ -108,8 +109,15 @@ static void drain(struct sm *sm, uint32_t hops)
     assert(sm->distribution->resume_at == TIME_NEVER && reconfigure_is_distributing(sm));
     if (!hops || !sm->config.policy->short_drains)
         hops = plan_current(sm)->longest;
-    sm->distribution->resume_at = sm->now + sm_drain_time(sm, hops);
+    uint64_t time = sm_drain_time(sm, hops);
+    sm->distribution->resume_at = sm->now + time;
+    sm->distribution->drained_ns += time;
     sm->distribution->drained = true;
+}
+
+uint64_t sm_drained_ns(const struct sm *sm)
+{
+    return sm->distribution->drained_ns;
 }
 
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
@@ -135,7 +143,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
             sm->distribution->pending++;
             sm_send(sm, &set_port_state,
                     (union request_subject){.state = {port, sm->distribution->job}},
-                    node->first_port, number, info);
+                    node->first_port, sm_port_info_modifier(sm, port), info);
         }
     }
 }
@@ -172,7 +180,8 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
     assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
-    *d = (struct distribution){.job = (uint32_t)job->number, .resume_at = TIME_NEVER};
+    *d = (struct distribution){
+        .job = (uint32_t)job->number, .resume_at = TIME_NEVER, .drained_ns = d->drained_ns};
     if (job->mode == SM_STATIC)
         return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
@@ -360,5 +369,6 @@ void distribute_expire(struct sm *sm)
 
 void distribute_reset(struct sm *sm)
 {
-    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER};
+    uint64_t drained_ns = sm->distribution->drained_ns;
+    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER, .drained_ns = drained_ns};
 }

@@ -91,6 +91,8 @@ void discovery_lost_contact(struct sm *sm, uint32_t end_port);
 void discovery_suspect(struct sm *sm, uint32_t end_port, uint32_t through);
 bool discovery_is_reading(struct sm *sm, uint32_t node);
 void discovery_read_port(struct sm *sm, uint32_t port);
+/* Of PortInfo: the port's number, and bit 31 once its node is known to understand it. */
+uint32_t sm_port_info_modifier(const struct sm *sm, uint32_t port);
 void discovery_read_switch(struct sm *sm, uint32_t node);    /* SwitchInfo and unknown blocks */
 void discovery_read_node(struct sm *sm, uint32_t node);      /* SwitchInfo and known ports */
 void discovery_read_all(struct sm *sm, uint32_t node);       /* everything, known or not */
@@ -279,6 +281,13 @@ void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
 void change_sweep(struct sm *sm);
 void change_trap(struct sm *sm, const struct sm_message *message);
+/* The link of the manager's own port is read from time to time. */
+void own_link_schedule(struct sm *sm);
+void own_link_expire(struct sm *sm);
+uint64_t own_link_deadline(const struct sm *sm);
+/* The own port was read in this state; true: its link went down or came back. */
+bool own_link_changes(struct sm *sm, unsigned state);
+void own_link_was_down(struct sm *sm); /* and is up now */
 
 /* mastership.c */
 bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */

@@ -368,7 +368,7 @@ void mastership_end(struct sm *sm)
     m->ending = true;
     m->has_candidates = false;
     mastership_handle(sm, ON_END);
-    if (!m->has_candidates)
+    if (!m->has_candidates || sm_own_link_is_down(sm))
         mastership_handle(sm, ON_NO_SUCCESSOR);
 }
 

@@ -319,15 +319,15 @@ static bool has_broken_routes(const struct sm_job *job)
     return false;
 }
 
-/* During a drain packets on broken routes are lost, while intact routes carry traffic. With more
- * than one drain it is better to quiesce all sources and drain once. */
+/* During a drain packets on broken routes are lost, and also packets of intact routes that new
+ * entries already lead to a broken one. So it is better to quiesce all sources, and to drain once:
+ * their packets wait in the adapters. */
 static void decide_urgency(struct sm_job *job)
 {
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
-    bool slow = drains > (job->plan.stuck_vls ? 0 : 1);
     if (job->plan.stuck_vls || drains)
         find_longest(job);
-    job->urgent = slow && has_broken_routes(job);
+    job->urgent = drains && has_broken_routes(job);
 }
 
 static bool is_one_way(const struct routes *routes)
@@ -417,7 +417,7 @@ int sm_job_run(struct sm_job *job, struct err *err)
     if (status)
         status = compute(job, err);
     else
-        job->provisional = false; /* repaired tables are final */
+        job->provisional = job->repair.left > 0; /* else repaired tables are final */
     if (!status && job->quiesced)
         find_longest(job);
     else if (!status && job->before.ports)

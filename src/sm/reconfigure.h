@@ -38,7 +38,7 @@ enum reconfigure_event {
     EVENT_DECIDED_ALL,          /* write all that is left at once: it is safe now */
     EVENT_CONFIRMED,            /* all Sets of this phase were answered */
     EVENT_DRAIN_OVER,           /* the same, and the fabric has drained */
-    EVENT_PROVISIONAL_IN_FORCE, /* a hybrid's provisional tables are in force */
+    EVENT_PROVISIONAL_IN_FORCE, /* provisional tables are in force (see sm_job) */
     EVENT_ALL_ANSWERED,         /* no request of any kind is under way */
     EVENT_REQUESTS_DROPPED,     /* all requests were forgotten; discovery restarts */
     EVENT_MASTERSHIP_LOST,

@@ -2,9 +2,13 @@
  *
  * A job tries a repair first (routing/repair/repair.h) if this manager computed and checked the
  * previous tables: it examines, repairs and checks only the entries that the change affects. If the
- * previous repair was not completely written, its missing entries are repaired again. If a repair
- * is impossible, an engine computes all tables, as it does at first, on request, with user routes,
- * and in modes other than `ordered`.
+ * previous repair was not completely written, its missing entries are repaired again.
+ *
+ * If some entries find no acyclic choice, the others are written at once, and these tables are
+ * provisional: broken routes do not wait for others that are harder to repair. The next job repairs
+ * the rest with drains, which may change entries of other broken routes. If that is impossible, an
+ * engine computes all tables, as it does at first, on request, with user routes, and in modes other
+ * than `ordered`.
  *
  * Repairs degrade balance. If the load of a link exceeds that at the last computation too much, all
  * tables are computed at the next sweep, unless writing them would stop traffic. */
@@ -12,6 +16,7 @@
 #include "sm/internal.h"
 
 #include "base/bitset.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +33,15 @@ static bool may_repair(const struct sm *sm, const struct sm_job *job, enum plan_
     return sm->config.repair && !requested && job->mode == SM_ORDERED && job->has_before &&
            !job->adopt && last && last->repair_state.known && !last->provisional &&
            (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
+}
+
+/* Whether the last job left entries broken, and nothing has changed since. */
+static bool repairs_rest(const struct sm *sm, const struct sm_job *job)
+{
+    const struct sm_job *last = plan_current(sm);
+    return sm->config.repair && job->mode == SM_ORDERED && job->has_before && !job->adopt && last &&
+           last->provisional && last->repaired && last->generation == job->generation &&
+           !last->edited && last == plan_serving(sm);
 }
 
 /* Maps switches of the last job to those of the new one. */
@@ -178,12 +192,28 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
     mem_free(to_new);
 }
 
+static void prepare_rest(struct sm *sm, struct sm_job *job, const uint32_t *index)
+{
+    const struct sm_job *last = plan_current(sm);
+    uint32_t *to_new = follow_switches(last, job, index);
+    job->try_repair = job->repair.patient = compare_tables(last, job, to_new);
+    job->repair.is_new = mem_zalloc(job->network.ports.count + 1, 1);
+    repair_state_begin(&job->repair.state, &job->network, 1, NULL); /* until it is computed */
+    job->repair.state.load = mem_zalloc(job->network.ports.count + 1, sizeof(uint64_t));
+    job->repair.state.peak = last->repair_state.peak;
+    if (job->try_repair)
+        keep_paths(last, job, to_new);
+    mem_free(to_new);
+}
+
 void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
                         enum plan_reason reason)
 {
     job->optional = reason == REASON_BALANCE;
     if (may_repair(sm, job, reason))
         prepare_repair(sm, job, index);
+    else if (repairs_rest(sm, job))
+        prepare_rest(sm, job, index);
     if (!job->try_repair && job->has_before && plan_serving(sm)) {
         uint32_t *to_new = follow_switches(plan_serving(sm), job, index);
         keep_paths(plan_serving(sm), job, to_new);
@@ -231,6 +261,33 @@ static void check_defaults(struct sm_job *job)
     }
 }
 
+/* Writes what was changed, what is left, and a cycle that prevents the rest. */
+static void write_note(struct sm_job *job)
+{
+    const struct repair *repair = &job->repair;
+    struct text text = {0};
+    char label[NETWORK_LABEL_BYTES];
+    text_printf(&text, "%zu entries changed for %llu broken ones; ", repair->entries.count,
+                (unsigned long long)repair->broken);
+    if (repair->left)
+        text_printf(&text, "%llu wait for a drain or a full computation",
+                    (unsigned long long)repair->left);
+    else
+        text_puts(&text, "all others stay");
+    if (repair->left && repair->cycle.count) {
+        text_printf(&text, ": a route from %s to LID %u would close the cycle",
+                    network_label(&job->network, NETWORK_SWITCH | repair->stuck.at, label),
+                    repair->stuck.lid);
+        for (size_t i = 0; i <= repair->cycle.count; i++)
+            text_printf(&text, "%s %s", i ? " ->" : "",
+                        network_label(&job->network,
+                                      NETWORK_SWITCH | repair->cycle.items[i % repair->cycle.count],
+                                      label));
+    }
+    snprintf(job->routes.note, sizeof job->routes.note, "%s", text.data);
+    text_release(&text);
+}
+
 static void finish_repair(struct sm_job *job)
 {
     struct repair *repair = &job->repair;
@@ -245,9 +302,7 @@ static void finish_repair(struct sm_job *job)
     job->routes.operations = repair->operations;
     job->routes.generation = job->generation;
     if (repair->entries.count)
-        snprintf(job->routes.note, sizeof job->routes.note,
-                 "%zu entries changed for %llu broken ones; all others stay", repair->entries.count,
-                 (unsigned long long)repair->broken);
+        write_note(job);
     check_defaults(job);
 }
 
@@ -255,9 +310,13 @@ static void finish_repair(struct sm_job *job)
 static int repair_without_drain(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
+    repair->partial = true;
     int status = repair_tables(repair, &job->network, &job->routes, err);
     if (!status && !repair_plan(repair, &job->routes, &job->plan))
         status = err_set(err, EDEADLK, "the new entries could deadlock");
+    if (!status && repair->left)
+        repair_leave_drains(repair, &job->routes, &job->plan);
+    job->change.partial = repair->left > 0;
     if (!status)
         status = verify_change(&job->change, &job->routes, repair->entries.items,
                                repair->entries.count, &job->plan, err);
@@ -275,6 +334,8 @@ static bool check_kept_tables(struct sm_job *job, struct err *err)
     struct dependency_graph graph;
     struct verify_report report;
     uint64_t peak = repair->state.peak;
+    repair->partial = false;
+    repair->left = 0;
     repair_drop_broken(repair, &job->network, &job->routes, &kept);
     verify_routes(&job->network, &kept,
                   &(struct verify_options){.workers = job->options.workers, .keep = &graph},
@@ -327,7 +388,7 @@ int repair_job_run(struct sm_job *job, struct err *err)
     struct routes held = job->before;
     job->routes = held; /* in place; repair_undo() reverts a failed repair */
     job->before = (struct routes){0};
-    int status = repair_without_drain(job, err);
+    int status = repair->patient ? -EAGAIN : repair_without_drain(job, err);
     if (status) {
         repair_undo(repair, &job->routes);
         status = repair_with_drain(job, err);

@@ -71,9 +71,10 @@ struct sm_config {
     uint32_t window;        /* most SMPs outstanding at once */
     uint64_t timeout_ns;    /* of one SMP */
     unsigned retries;
-    uint64_t sweep_ns;   /* between light sweeps; TIME_NEVER: none */
-    unsigned full_every; /* each sweep with this number reads every port; 0: none does */
-    uint64_t poll_ns;    /* between polls of a standby */
+    uint64_t sweep_ns;     /* between light sweeps; TIME_NEVER: none */
+    unsigned full_every;   /* each sweep with this number reads every port; 0: none does */
+    uint64_t link_poll_ns; /* between reads of the manager's own port; TIME_NEVER: only sweeps do */
+    uint64_t poll_ns;      /* between polls of a standby */
     unsigned poll_retries;
     uint32_t copy_rate; /* SMPs a second that a standby sends for its copy; 0: no copy */
     enum sm_order order;
@@ -120,7 +121,7 @@ struct sm_job {
     struct network network;
     bool spares_vl; /* one VL is reserved for multicast groups */
     enum sm_mode mode;
-    bool provisional;     /* a hybrid's first tables, which are computed quickly */
+    bool provisional;     /* a hybrid's first tables, or a repair that leaves entries broken */
     bool adopt;           /* keep the tables of the previous master if they are correct */
     bool only_adopt;      /* never compute tables */
     bool has_before;      /* `before` holds entries */
@@ -237,7 +238,9 @@ struct sm_paths {
 };
 struct sm_paths sm_paths(const struct sm *sm);
 enum sm_mode sm_mode(const struct sm *sm);
-bool sm_has_copy(const struct sm *sm);   /* standby with a complete copy of the subnet */
+bool sm_has_copy(const struct sm *sm); /* standby with a complete copy of the subnet */
+/* The manager waits for the link of its own port; it keeps what it knows. */
+bool sm_own_link_is_down(const struct sm *sm);
 bool sm_is_settled(const struct sm *sm); /* master, and no change is under way */
 void sm_reroute(struct sm *sm, uint64_t now);
 /* Hands over to a standby and keeps priority 0 from then on; false: there is no standby. */
@@ -280,6 +283,8 @@ uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t
 bool sm_tables_are_written(const struct sm *sm);
 /* The longest time that a packet stays in the fabric if it passes at most `hops` switches. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
+/* The time of all drains since the manager started. */
+uint64_t sm_drained_ns(const struct sm *sm);
 
 /* Requests sent, by attribute. */
 struct sm_counts {

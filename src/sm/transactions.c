@@ -3,7 +3,8 @@
  * Requests wait in a queue for each priority. The window grows by one for every full window of
  * answers (by one for each answer until the first loss), and halves after a loss, at most once in a
  * time-out. An unanswered request is sent again, each time with twice the time-out, and then given
- * up.
+ * up. When a link is found to be down, requests that were sent over it do not wait for their
+ * time-out: they are sent by another path at once, or given up if there is none.
  *
  * The transaction ID contains the slot of the request and the generation of the slot, so that late
  * or duplicate answers are ignored. The slots suffice for all blocks of the full tables of 5,000
@@ -207,13 +208,24 @@ static uint32_t next_slot(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
-    if (slot != SUBNET_NONE ||
+    if (slot != SUBNET_NONE || sm_own_link_is_down(sm) ||
         (t->in_flight.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
         slot = dequeue(t, &t->queues[PRIORITY_NONE]);
     return slot;
+}
+
+/* Identifies the present directed route to a target; never 0. FNV-1a. */
+static uint64_t path_hash(const struct sm *sm, uint32_t target)
+{
+    uint8_t path[SMP_MAX_HOPS + 1];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    int hops = target == SUBNET_NONE ? 0 : subnet_route(&sm->subnet, target, path);
+    for (int i = 1; i <= hops; i++)
+        hash = (hash ^ path[i]) * UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
 }
 
 /* The configured time-out, or the response time that the agent's PortInfo contains if this is
@@ -276,6 +288,7 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         }
         message->request_timeout_ns = effort_of(sm, request).timeout_ns;
         request->deadline = sm->now + message->request_timeout_ns;
+        request->path = message->lid == LID_PERMISSIVE ? path_hash(sm, request->target) : 0;
         request->tries++;
         request->outstanding = true;
         vec_push(&t->in_flight, slot);
@@ -384,19 +397,27 @@ static bool has_path(const struct sm *sm, const struct request *request)
     return subnet_route(&sm->subnet, request->target, path) >= 0;
 }
 
-/* Queued requests are dropped by transactions_next(). */
-void transactions_drop_unreachable(struct sm *sm)
+/* A request that is sent again does not use up a try: it was not late. Queued requests get their
+ * path in transactions_next(), or are ended there. */
+void transactions_follow_paths(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     for (size_t i = 0; i < t->in_flight.count;) {
         uint32_t slot = t->in_flight.items[i];
-        if (has_path(sm, &t->requests.items[slot])) {
+        struct request *request = &t->requests.items[slot];
+        bool reachable = has_path(sm, request);
+        if (reachable && request->path == path_hash(sm, request->target)) {
             i++;
             continue;
         }
         remove_in_flight(t, slot);
-        t->counts.gave_up++;
-        end_unanswered(sm, slot);
+        if (reachable) {
+            request->tries--;
+            enqueue(t, &t->queues[request->priority], slot);
+        } else {
+            t->counts.gave_up++;
+            end_unanswered(sm, slot);
+        }
     }
 }
 

@@ -84,6 +84,7 @@ struct request {
     uint16_t status;       /* in outcomes: the status of the answer */
     /* Private to transactions.c. */
     uint64_t deadline;
+    uint64_t path;       /* hash of the directed route of the last try; 0: routed by LID */
     uint32_t next;       /* in a queue or in the free list */
     uint32_t generation; /* of this slot; part of the transaction id */
     uint8_t tries, priority;
@@ -109,6 +110,8 @@ uint32_t transactions_under_way(const struct sm *sm, enum request_group group);
 bool transactions_have_dropped(struct sm *sm);
 uint64_t transactions_sent(const struct sm *sm);    /* SMPs, retries included */
 uint32_t transactions_waiting(const struct sm *sm); /* queued without priority */
-void transactions_drop_unreachable(struct sm *sm);  /* outstanding ones without a path */
+/* Directed routes have changed: ends outstanding requests whose target has no path any more, and
+ * sends those that were sent by another path than the present one again. */
+void transactions_follow_paths(struct sm *sm);
 
 #endif

@@ -7,7 +7,7 @@
 
 bool sm_is_quiet(const struct sm *sm)
 {
-    return reconfigure_is_at_rest(sm) && discovery_is_complete(sm);
+    return reconfigure_is_at_rest(sm) && discovery_is_complete(sm) && !sm_own_link_is_down(sm);
 }
 
 struct subnet *sm_edit_subnet(struct sm *sm)

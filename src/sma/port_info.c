@@ -4,25 +4,41 @@
  * keys, manager) are ignored at the external ports of a switch. Physical commands are not executed
  * here: the physical layer gets them as outputs, after the response. */
 #include "sma/internal.h"
+#include "wire/link_rate.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { NO_CHANGE = 0, WIDTHS_AS_SUPPORTED = 255, SPEEDS_AS_SUPPORTED = 15 };
 enum { EXT_SPEEDS_NONE = 30, EXT_SPEEDS_AS_SUPPORTED = 31 };
+enum { EXT2_SPEEDS_NONE = 6, EXT2_SPEEDS_AS_SUPPORTED = 7 };
 /* FDR, EDR, HDR and NDR are the first four extended speeds; XDR has a second set of fields. */
-enum { SPEEDS_EXT_FIRST = 0xF };
+enum { SPEEDS_EXT_FIRST = 0xF, SPEEDS_EXT2_SHIFT = 4 };
 
-/* The port that a PortInfo modifier addresses, or -1. Bit 31 requests extended speeds, which are
- * always returned. */
+/* The port that a PortInfo modifier addresses, or -1. */
 static int addressed_port(const struct sma *sma, unsigned port, uint32_t modifier)
 {
     unsigned wanted = modifier & 0xFF;
-    if (modifier & 0x7FFFFF00)
+    if (modifier & ~PORT_INFO_WITH_EXTENDED_SPEEDS & ~UINT32_C(0xFF))
         return -1;
     if (sma->kind != KIND_SWITCH && wanted == 0)
         return (int)port;
     return wanted <= sma->port_count ? (int)wanted : -1;
+}
+
+/* A strict agent neither shows extended speeds to a manager without bit 31 nor takes them from it.
+ */
+static void hide_extended_speeds(const struct sma *sma, uint32_t modifier, uint8_t *data)
+{
+    static const enum wire_field fields[] = {
+        PORT_INFO_LINK_SPEED_EXT_ACTIVE,     PORT_INFO_LINK_SPEED_EXT_SUPPORTED,
+        PORT_INFO_LINK_SPEED_EXT_ENABLED,    PORT_INFO_LINK_SPEED_EXT2_ACTIVE,
+        PORT_INFO_LINK_SPEED_EXT2_SUPPORTED, PORT_INFO_LINK_SPEED_EXT2_ENABLED,
+    };
+    if (!sma->options.strict_speeds || (modifier & PORT_INFO_WITH_EXTENDED_SPEEDS))
+        return;
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        wire_set(data, fields[i], 0);
 }
 
 uint16_t sma_get_port_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
@@ -32,6 +48,7 @@ uint16_t sma_get_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
         return STATUS_BAD_VALUE;
     memcpy(data, sma->ports[target].info, sizeof sma->ports[target].info);
     wire_set(data, PORT_INFO_LOCAL_PORT_NUM, port);
+    hide_extended_speeds(sma, modifier, data);
     return STATUS_OK;
 }
 
@@ -75,8 +92,8 @@ void sma_set_link_support(struct sma *sma, unsigned port, uint8_t widths, uint8_
         return;
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_SUPPORTED, speeds_ext & SPEEDS_EXT_FIRST);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_ENABLED, speeds_ext & SPEEDS_EXT_FIRST);
-    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_SUPPORTED, speeds_ext >> 4);
-    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ENABLED, speeds_ext >> 4);
+    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_SUPPORTED, speeds_ext >> SPEEDS_EXT2_SHIFT);
+    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ENABLED, speeds_ext >> SPEEDS_EXT2_SHIFT);
     uint8_t *end = sma->ports[sma_end_port(sma, port)].info;
     wire_set(end, PORT_INFO_CAPABILITY_MASK,
              wire_get(end, PORT_INFO_CAPABILITY_MASK) | CAPABILITY_EXTENDED_SPEEDS);
@@ -98,6 +115,7 @@ static bool link_settings_valid(const struct sma_port *port, const uint8_t *data
     uint64_t width = wire_get(data, PORT_INFO_LINK_WIDTH_ENABLED);
     uint64_t speed = wire_get(data, PORT_INFO_LINK_SPEED_ENABLED);
     uint64_t ext = wire_get(data, PORT_INFO_LINK_SPEED_EXT_ENABLED);
+    uint64_t ext2 = wire_get(data, PORT_INFO_LINK_SPEED_EXT2_ENABLED);
     uint64_t mtu = wire_get(data, PORT_INFO_NEIGHBOR_MTU);
     if (mtu < 1 || mtu > wire_get(port->info, PORT_INFO_MTU_CAP) ||
         wire_get(data, PORT_INFO_OPERATIONAL_VLS) > wire_get(port->info, PORT_INFO_VL_CAP) ||
@@ -107,8 +125,11 @@ static bool link_settings_valid(const struct sma_port *port, const uint8_t *data
         return false;
     if (speed != SPEEDS_AS_SUPPORTED && !is_subset_of(speed, port->link_speeds))
         return false;
-    return ext == EXT_SPEEDS_NONE || ext == EXT_SPEEDS_AS_SUPPORTED ||
-           is_subset_of(ext, port->link_speeds_ext & SPEEDS_EXT_FIRST);
+    if (ext != EXT_SPEEDS_NONE && ext != EXT_SPEEDS_AS_SUPPORTED &&
+        !is_subset_of(ext, port->link_speeds_ext & SPEEDS_EXT_FIRST))
+        return false;
+    return ext2 == EXT2_SPEEDS_NONE || ext2 == EXT2_SPEEDS_AS_SUPPORTED ||
+           is_subset_of(ext2, port->link_speeds_ext >> SPEEDS_EXT2_SHIFT);
 }
 
 static bool end_port_valid(const struct sma *sma, const uint8_t *info, const uint8_t *data)
@@ -188,6 +209,16 @@ static void apply_choice(uint8_t *info, const uint8_t *data, enum wire_field fie
         wire_set(info, field, value == all ? supported : value);
 }
 
+/* The same for a field that also has a value for no speed. */
+static void apply_extended(uint8_t *info, const uint8_t *data, enum wire_field field, uint64_t none,
+                           uint64_t all, uint64_t supported)
+{
+    if (wire_get(data, field) == none)
+        wire_set(info, field, 0);
+    else
+        apply_choice(info, data, field, all, supported);
+}
+
 void sma_copy_link_settings(uint8_t *info, const uint8_t *data)
 {
     static const enum wire_field fields[] = {
@@ -213,11 +244,10 @@ static void apply_link_settings(struct sma_port *port, const uint8_t *data)
     apply_choice(info, data, PORT_INFO_LINK_SPEED_ENABLED, SPEEDS_AS_SUPPORTED, port->link_speeds);
     apply_choice(info, data, PORT_INFO_OPERATIONAL_VLS, UINT64_MAX, 0);
     apply_choice(info, data, PORT_INFO_LINK_DOWN_DEFAULT_STATE, UINT64_MAX, 0);
-    if (wire_get(data, PORT_INFO_LINK_SPEED_EXT_ENABLED) == EXT_SPEEDS_NONE)
-        wire_set(info, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
-    else
-        apply_choice(info, data, PORT_INFO_LINK_SPEED_EXT_ENABLED, EXT_SPEEDS_AS_SUPPORTED,
-                     port->link_speeds_ext & SPEEDS_EXT_FIRST);
+    apply_extended(info, data, PORT_INFO_LINK_SPEED_EXT_ENABLED, EXT_SPEEDS_NONE,
+                   EXT_SPEEDS_AS_SUPPORTED, port->link_speeds_ext & SPEEDS_EXT_FIRST);
+    apply_extended(info, data, PORT_INFO_LINK_SPEED_EXT2_ENABLED, EXT2_SPEEDS_NONE,
+                   EXT2_SPEEDS_AS_SUPPORTED, port->link_speeds_ext >> SPEEDS_EXT2_SHIFT);
 }
 
 static void command_link(struct sma *sma, unsigned port)
@@ -232,6 +262,7 @@ static bool link_settings_differ(const uint8_t *a, const uint8_t *b)
         PORT_INFO_LINK_WIDTH_ENABLED,
         PORT_INFO_LINK_SPEED_ENABLED,
         PORT_INFO_LINK_SPEED_EXT_ENABLED,
+        PORT_INFO_LINK_SPEED_EXT2_ENABLED,
     };
     for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (wire_get(a, fields[i]) != wire_get(b, fields[i]))
@@ -277,6 +308,7 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
     if (addressed < 0)
         return STATUS_BAD_VALUE;
     unsigned target = (unsigned)addressed;
+    hide_extended_speeds(sma, modifier, data);
     struct sma_port *state = &sma->ports[target];
     bool end = sma_is_end_port(sma, target);
     if (!link_settings_valid(state, data) || !state_valid(sma, target, data) ||
@@ -314,7 +346,7 @@ static void set_link_active(struct sma *sma, unsigned port, unsigned width, unsi
     wire_set(info, PORT_INFO_LINK_WIDTH_ACTIVE, width);
     wire_set(info, PORT_INFO_LINK_SPEED_ACTIVE, speed);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, speed_ext & SPEEDS_EXT_FIRST);
-    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, speed_ext >> 4);
+    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, speed_ext >> SPEEDS_EXT2_SHIFT);
     wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_LINK_UP);
 }
 

@@ -33,7 +33,9 @@ struct sma_options {
     uint8_t queue_life;
     bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
                        papers */
-    bool port_follows; /* a Set of Init or Active at one end of a link holds for both ends */
+    bool port_follows;  /* a Set of Init or Active at one end of a link holds for both ends */
+    bool strict_speeds; /* extended speeds only for managers that set bit 31 of PortInfo's modifier
+                         */
 };
 
 enum sma_counter {
@@ -95,7 +97,8 @@ struct sma {
     struct sma_trap *traps;
     unsigned trap_count;
     uint64_t trap_tid, next_trap; /* earliest time of the next trap */
-    uint32_t link_commands[8];    /* bit per port: a physical command waits */
+    uint32_t link_commands[8];    /* bit per port: a physical command, or a port state
+                                     that the peer follows, waits */
     struct sma_device *device;    /* of a virtual switch, else NULL */
     struct sma *host;             /* function: its virtual switch, or NULL */
     uint8_t host_port, own_port;  /* port of the virtual switch; port of the function */

@@ -294,12 +294,16 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     bool *seen =
         mem_zalloc(topology->ports.count + 1, sizeof *seen); /* ports of parts that were checked */
     bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
-    bool holds = true, any = false;
+    bool holds = true, any = false, waiting = false;
     complaint->text[0] = 0;
     for (size_t i = 0; holds && i < view->instance_count; i++) {
         uint32_t port = view->instances[i].port;
         if (!manager_at(view, i) || seen[port])
             continue;
+        if (sm_own_link_is_down(manager_at(view, i))) { /* it manages nothing now */
+            waiting = true;
+            continue;
+        }
         struct part part = {view, topology, port, has, complaint};
         memset(has, 0, topology->ports.count * sizeof *has);
         mark_part(&part);
@@ -310,7 +314,10 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     }
     mem_free(seen);
     mem_free(has);
-    return any ? holds : complain(complaint, "no manager is running");
+    if (!any)
+        complain(complaint,
+                 waiting ? "every manager waits for its own link" : "no manager is running");
+    return any && holds;
 }
 
 struct cut_off check_cut_off(const struct check_view *view)

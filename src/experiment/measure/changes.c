@@ -75,6 +75,7 @@ static void set_phases(struct publisher *publisher, const struct run_record_chan
     set_figure(publisher, "begin", time_seconds((double)change->begin), "s");
     set_figure(publisher, "time", time_seconds((double)(change->end - change->begin)), "s");
     set_figure(publisher, "finished", change->finished, "");
+    set_figure(publisher, "drain.time", time_seconds((double)change->draining), "s");
     for (enum phase_kind kind = change->tied ? PHASE_DETECT : PHASE_DISCOVER; kind < PHASE_KINDS;
          kind++) {
         char name[32];

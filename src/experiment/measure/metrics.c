@@ -246,6 +246,18 @@ void metrics_update(struct metrics *metrics, uint64_t now)
     }
 }
 
+void metrics_fault(struct metrics *metrics, uint64_t now)
+{
+    if (metrics && metrics->any)
+        recovery_fault(&metrics->recovery, now, metrics->fabric);
+}
+
+void metrics_settled(struct metrics *metrics, uint64_t now)
+{
+    if (metrics && metrics->any)
+        recovery_settled(&metrics->recovery, now, metrics->fabric);
+}
+
 void metrics_publish_collected(struct metrics *metrics, uint64_t now)
 {
     for (size_t i = 0; i < metrics->collectors.count; i++)

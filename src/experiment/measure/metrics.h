@@ -33,6 +33,9 @@ void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, 
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
 /* Reports of machines.c: a new level, an increment of a counter, or one more value. */
 void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, uint64_t value);
+/* A fault, and the end of a change (recovery.h). */
+void metrics_fault(struct metrics *metrics, uint64_t now);
+void metrics_settled(struct metrics *metrics, uint64_t now);
 bool metrics_has_traffic(const struct metrics *metrics);
 bool metrics_saw_deadlock(const struct metrics *metrics);
 

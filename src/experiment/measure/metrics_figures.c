@@ -104,13 +104,10 @@ static void set_window(struct metrics *metrics, uint64_t now, const struct data_
 static void set_totals(struct metrics *metrics, const struct data_totals *totals)
 {
     struct results *results = &metrics->record->results;
-    uint64_t lost = 0;
     char name[LOSS_NAME_BYTES];
     results_set(results, "made", (double)totals->made, "packets");
     results_set(results, "delivered", (double)totals->delivered, "packets");
-    for (unsigned i = 0; i < LOSS_CAUSES; i++)
-        lost += totals->lost[i];
-    results_set(results, "lost", (double)lost, "packets");
+    results_set(results, "lost", (double)data_totals_lost(totals), "packets");
     for (unsigned i = 0; i < LOSS_CAUSES; i++)
         results_set(results, collect_loss_name(i, name), (double)totals->lost[i], "packets");
     results_set(results, "travelling", (double)totals->travelling, "packets");
@@ -227,5 +224,6 @@ void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
     results_set(results, "traffic.stopped.all", stopped.all, "s");
     results_set(results, "traffic.stopped.all.longest", stopped.all_longest, "s");
     results_set(results, "traffic.stopped.mean", stopped.mean, "s");
+    recovery_publish(&metrics->recovery, metrics->start, now, metrics->fabric, results);
     set_timeline(metrics, now, &totals);
 }

@@ -4,6 +4,7 @@
 
 #include "experiment/measure/collector.h"
 #include "experiment/measure/metrics.h"
+#include "experiment/measure/recovery.h"
 #include "experiment/measure/steady.h"
 #include "experiment/measure/stoppage.h"
 
@@ -34,6 +35,7 @@ struct metrics {
     bool *sends, *open, *barred; /* by port; barred: closed by the switch at the other end */
     uint32_t open_ports;
     struct stoppage stoppage;
+    struct recovery recovery;
     /* in the window */
     struct metrics_window window;
     struct summary latency, network, hops;

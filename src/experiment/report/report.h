@@ -40,7 +40,9 @@ uint64_t report_healing(const struct report_run *report, size_t *answered);
  * reproducible. -ENOENT without graphviz, -EFBIG if the drawing is too large for a page. */
 int report_picture(const struct topology *topology, const struct run_record *record,
                    struct text *out, struct err *err);
-/* The summary in one sentence; false if the run failed or a check does not hold. */
+/* The summary in one sentence; false if the run failed, a check does not hold, or something is
+ * wrong at the end: nodes cut off, packets without a path, traffic not recovered, saturation,
+ * losses. */
 bool report_run_verdict(const struct report_run *report, struct text *out);
 /* Makes the page; the caller writes and releases it. */
 void report_run_page(const struct report_run *report, struct page *page);

@@ -1,4 +1,6 @@
-/* The verdict on a run in one sentence: checks, recovery time, losses. */
+/* The verdict on a run in one sentence: checks, recovery time and how much of it was drains,
+ * losses, throughput before and after, and everything that is still wrong. It is good only if
+ * nothing is. */
 #include "experiment/report/report.h"
 
 #include "base/quantity.h"
@@ -6,6 +8,7 @@
 #include "experiment/report/report_timeline.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 double report_lost(const struct report_run *report)
@@ -47,6 +50,20 @@ static size_t count_actions(const struct run_record *record, const struct run_re
     return count;
 }
 
+/* The time of drains in all changes that actions caused. */
+static double sum_of_drains(const struct report_run *report)
+{
+    double sum = 0;
+    for (size_t i = 0; i < report->record.changes.count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "change.%zu.drain.time", i + 1);
+        double time = results_value(&report->results, name);
+        if (timeline_cause(&report->record, i) && isfinite(time))
+            sum += time;
+    }
+    return sum;
+}
+
 static void put_actions(const struct report_run *report, struct text *out)
 {
     const struct run_record_event *first = NULL;
@@ -54,6 +71,7 @@ static void put_actions(const struct report_run *report, struct text *out)
     size_t answered = 0, actions = count_actions(&report->record, &first);
     uint64_t healing = report_healing(report, &answered);
     quantity_text(time_seconds(healing), "s", time);
+    double drains = sum_of_drains(report);
     if (actions == 1 && answered)
         text_printf(out, "; after “%s” at %s the subnet recovered within %s", first->text,
                     quantity_moment(first->time, at), time);
@@ -63,6 +81,8 @@ static void put_actions(const struct report_run *report, struct text *out)
     else if (actions)
         text_printf(out, "; %zu action%s that caused no change of a manager", actions,
                     actions == 1 ? "" : "s");
+    if (answered && drains > 0)
+        text_printf(out, ", %s of it waiting for drains", quantity_text(drains, "s", time));
 }
 
 static void put_losses(const struct report_run *report, struct text *out)
@@ -83,6 +103,76 @@ static void put_losses(const struct report_run *report, struct text *out)
         text_puts(out, lost == 1 ? " packet was lost" : " packets were lost");
 }
 
+static double figure_of(const struct report_run *report, const char *name)
+{
+    double value = results_value(&report->results, name);
+    return isfinite(value) ? value : 0;
+}
+
+/* "; 2 switches and 1 adapter are cut off from the manager" */
+static bool put_cut_off(const struct report_run *report, struct text *out)
+{
+    double switches = figure_of(report, "cut-off.switches");
+    double adapters = figure_of(report, "cut-off.adapters");
+    if (switches + adapters == 0)
+        return false;
+    text_puts(out, "; ");
+    if (switches > 0)
+        text_printf(out, "%.0f switch%s%s", switches, switches == 1 ? "" : "es",
+                    adapters > 0 ? " and " : "");
+    if (adapters > 0)
+        text_printf(out, "%.0f adapter%s", adapters, adapters == 1 ? "" : "s");
+    text_printf(out, " %s cut off from the manager", switches + adapters == 1 ? "is" : "are");
+    return true;
+}
+
+/* The rates before the first fault and after the last change; true if the rate did not recover. */
+static bool put_recovery(const struct report_run *report, struct text *out)
+{
+    enum { SIGMAS = 3 };
+    static const double recovered = 0.95;
+    char text[QUANTITY_BYTES];
+    double before = results_value(&report->results, "recovery.before");
+    double after = results_value(&report->results, "recovery.after");
+    if (!isfinite(before))
+        return false;
+    text_printf(out, "; %s before", quantity_text(before, "packets/s", text));
+    if (!isfinite(after)) {
+        text_puts(out, ", and after the change too short a time to tell");
+        return true;
+    }
+    text_printf(out, ", %s after", quantity_text(after, "packets/s", text));
+    /* A count of packets varies by its square root. */
+    double time = results_value(&report->results, "recovery.time");
+    return after + SIGMAS * sqrt(after / time) < recovered * before;
+}
+
+/* What is still wrong at the end of the run. */
+static bool put_problems(const struct report_run *report, struct text *out)
+{
+    char text[QUANTITY_BYTES];
+    bool bad = put_cut_off(report, out);
+    bad |= put_recovery(report, out);
+    double pathless = figure_of(report, "unroutable");
+    double lost = figure_of(report, "recovery.lost");
+    if (pathless > 0)
+        text_printf(out, "; %s packet%s had no path", quantity_text(pathless, "", text),
+                    pathless == 1 ? "" : "s");
+    if (lost > 0)
+        text_printf(out, "; %s packet%s lost after the last change", quantity_text(lost, "", text),
+                    lost == 1 ? " was" : "s were");
+    bool saturated = figure_of(report, "saturated") > 0;
+    if (saturated)
+        text_puts(out, "; the fabric is saturated");
+    size_t unfinished = 0;
+    for (size_t i = 0; i < report->record.changes.count; i++)
+        unfinished += !report->record.changes.items[i].finished;
+    if (unfinished)
+        text_printf(out, "; %zu change%s not finished", unfinished,
+                    unfinished == 1 ? " is" : "s are");
+    return bad || pathless > 0 || lost > 0 || saturated || unfinished;
+}
+
 bool report_run_verdict(const struct report_run *report, struct text *out)
 {
     size_t checks = report->record.checks.count;
@@ -101,6 +191,7 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
         text_printf(out, "All %zu checks hold", checks);
     put_actions(report, out);
     put_losses(report, out);
+    bool bad = put_problems(report, out);
     text_putc(out, '.');
-    return failures == 0;
+    return failures == 0 && !bad;
 }

@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "experiment/report/drawing.h"
+#include "experiment/report/report.h"
 #include "experiment/report/series_text.h"
 
 #include <inttypes.h>
@@ -272,8 +273,25 @@ static void write_machines(const struct run_record *record, struct text *out)
     }
 }
 
+/* The sentence that the report begins with, too. */
+static bool judge(const struct run_record *record, struct text *sentence)
+{
+    struct report_run report = {.record = *record, .results = record->results};
+    return report_run_verdict(&report, sentence);
+}
+
+static void write_verdict(const struct run_record *record, struct text *out)
+{
+    struct text sentence = {0};
+    bool good = judge(record, &sentence);
+    text_put_wrapped(out, 0, "%s%s", good ? "" : "Problems remain: ", sentence.data);
+    text_putc(out, '\n');
+    text_release(&sentence);
+}
+
 void run_record_write_summary(const struct run_record *record, struct text *out)
 {
+    write_verdict(record, out);
     char time[TIME_TEXT_BYTES];
     if (record->changes.count) {
         text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
@@ -376,6 +394,10 @@ void run_record_write_json(const struct run_record *record, struct text *out)
     json_unsigned(&json, "hops", record->hops);
     if (record->verdict)
         json_string(&json, "verdict", record->verdict);
+    struct text sentence = {0};
+    json_bool(&json, "good", judge(record, &sentence));
+    json_string(&json, "summary", sentence.data);
+    text_release(&sentence);
     write_json_changes(record, &json);
     write_json_checks(record, &json);
     json_unsigned(&json, "failed", run_record_failures(record));

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
+#include "experiment/measure/metrics.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -136,8 +137,10 @@ int apply_action(struct setup *setup, const struct statement *statement)
                          without_time(statement));
     if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
         setup->disturbed = now;
-    if (is_fault(kind))
+    if (is_fault(kind)) {
         setup->fault = now;
+        metrics_fault(setup->metrics, now);
+    }
     if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
         setup->trained = now + setup->options.training_ps;
     unaffected_before_action(setup->unaffected, &statement->action);

@@ -17,6 +17,8 @@ void change_log_close(struct setup *setup, size_t instance, bool finished)
     struct run_record_change *change = &setup->record->changes.items[s->change];
     change->end = sim_now(setup->sim);
     change->finished = finished;
+    const struct sm *sm = setup_manager(setup, instance);
+    change->draining = sm ? (sm_drained_ns(sm) - s->drained_ns) * TIME_NS : 0;
     change_record_close(&s->smps, setup->record, s->change);
     s->open = false;
 }
@@ -30,6 +32,8 @@ static void begin_change(struct setup *setup, size_t instance, uint64_t now, con
     setup->fault = TIME_NEVER;
     if (s->open)
         return; /* it belongs to the current change */
+    const struct sm *sm = setup_manager(setup, instance);
+    s->drained_ns = sm ? sm_drained_ns(sm) : 0;
     if (fault != TIME_NEVER) {
         change.tied = true;
         change.fault = fault;
@@ -61,6 +65,7 @@ static void record_event(void *context, uint64_t now, unsigned manager,
     case SM_EVENT_UP:
         change_log_close(setup, index, true);
         setup->settled = now;
+        metrics_settled(setup->metrics, now);
         break;
     default: break;
     }

@@ -200,7 +200,7 @@ static bool are_managers_idle(const struct setup *setup, struct complaint *compl
 {
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
-        if (!sm ||
+        if (!sm || sm_own_link_is_down(sm) ||
             (sm_state(sm) != SM_DISCOVERING && (sm_state(sm) != SM_MASTER || sm_is_settled(sm))))
             continue;
         return complain(complaint, "the manager at '%.80s' is still %s",

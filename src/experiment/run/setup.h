@@ -24,7 +24,8 @@ struct setup_instance {
     bool stopped; /* an action starts it */
     /* the change that the manager works on */
     bool open;
-    size_t change; /* index in the record */
+    size_t change;       /* index in the record */
+    uint64_t drained_ns; /* sm_drained_ns() at its start */
     struct change_record smps;
 };
 

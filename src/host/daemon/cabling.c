@@ -1,8 +1,8 @@
 #include "host/daemon/cabling.h"
 
-#include "subnet/link_rate.h"
 #include "topology/diff.h"
 #include "topology/virtual.h"
+#include "wire/link_rate.h"
 
 #include <string.h>
 
@@ -17,13 +17,20 @@ static uint8_t width_of(unsigned lanes)
     return WIDTH_4X;
 }
 
+static uint8_t speed_of(uint32_t lane_rate)
+{
+    const char *name = link_lane_rate_name(lane_rate);
+    for (unsigned speed = SPEED_SDR; speed <= SPEED_XDR; speed++)
+        if (strcmp(link_speed_name(speed), name) == 0)
+            return (uint8_t)speed;
+    return SPEED_SDR;
+}
+
 static void set_rate(struct topology_port *port, const struct subnet_port *from)
 {
-    _Static_assert((int)LINK_XDR == (int)SPEED_XDR, "both number the speeds alike");
-    struct link_rate rate = link_rate_active(from->info);
-    port->width_assumed = port->speed_assumed = !from->known || !rate.width;
-    port->width = width_of(rate.width);
-    port->speed = rate.speed;
+    port->width_assumed = port->speed_assumed = !from->known || !link_rate(from->info);
+    port->width = width_of(link_lanes(from->info));
+    port->speed = speed_of(link_lane_rate(from->info));
 }
 
 /* The subnet as a topology, without virtual switches and functions. */

@@ -47,6 +47,8 @@ enum {
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
 static const uint64_t file_retry_interval = 5 * NS_PER_S;
+static const uint64_t link_poll_interval = 100 * NS_PER_MS;
+enum { PORT_RETRY_MS = 200 };
 
 /* Descriptors that the loop polls beside the port; -1: none. */
 enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
@@ -238,7 +240,8 @@ static void log_event(struct daemon *daemon, const struct sm_event *event)
         daemon->ready = true;
         readiness_notify("READY=1");
     }
-    if (event->kind == SM_EVENT_UP || event->kind == SM_EVENT_STATE)
+    if (event->kind == SM_EVENT_UP || event->kind == SM_EVENT_STATE ||
+        sm_own_link_is_down(daemon->sm))
         readiness_notify("STATUS=%s", event->text);
 }
 
@@ -311,6 +314,7 @@ static int make_config(const struct daemon_options *options, struct config **res
         status = config_set(config, options->settings[i].key, options->settings[i].value, err);
     if (status == 0)
         status = config_finish(config, err);
+    config->sm.link_poll_ns = options->once ? TIME_NEVER : link_poll_interval;
     if (status < 0) {
         config_release(config);
         mem_free(config);
@@ -352,7 +356,8 @@ static void reload_config(struct daemon *daemon, uint64_t now)
     struct err err = {0};
     struct config *fresh = NULL;
     char text[1024];
-    readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
+    if (daemon->ready) /* READY=1 ends a reload, and must not come before the first one */
+        readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
     int status = make_config(daemon->options, &fresh, &err);
     if (status == 0) {
         config_compare(daemon->config, fresh, log_difference, daemon);
@@ -376,7 +381,8 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         event_log_write(&daemon->log, "config", "read again");
         log_qos_warnings(daemon);
     }
-    readiness_notify("READY=1");
+    if (daemon->ready)
+        readiness_notify("READY=1");
 }
 
 /* ---- signals ---- */
@@ -464,6 +470,8 @@ static void check_end(struct daemon *daemon, uint64_t now)
     } else if (state == SM_STANDBY) {
         event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);
+    } else if (sm_own_link_is_down(daemon->sm)) {
+        end_daemon(daemon, 1); /* the core has logged it */
     } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
         event_log_write(&daemon->log, "error", "the port does not answer");
         end_daemon(daemon, 1);
@@ -627,6 +635,37 @@ static int open_control(struct daemon *daemon, struct err *err)
     return 0;
 }
 
+/* Opens the port. If there are several and none has a link, waits for the first one: 0 without a
+ * port if a signal ends the daemon before. */
+static int open_port(struct daemon *daemon, struct err *err)
+{
+    bool logged = false;
+    char text[1024];
+    for (;;) {
+        int status =
+            device_port_open(&daemon->port, &daemon->config->port, !daemon->options->once, err);
+        if (status != -ENETDOWN)
+            return status;
+        if (!logged) {
+            err_text(err, text, sizeof text);
+            event_log_write(&daemon->log, "warning", "%s; the manager waits for one", text);
+            readiness_notify("STATUS=%s; the manager waits for one", text);
+        }
+        logged = true;
+        fflush(daemon->log.file);
+        struct pollfd inputs[] = {
+            {.fd = daemon->watched[WATCH_SIGNALS].fd, .events = POLLIN},
+            {.fd = daemon->control ? manager_control_fd(daemon->control) : -1, .events = POLLIN}};
+        struct signalfd_siginfo info;
+        poll(inputs, 2, PORT_RETRY_MS);
+        while (read(inputs[0].fd, &info, sizeof info) == sizeof info)
+            if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+                return 0;
+        if (inputs[1].revents)
+            manager_control_serve(daemon->control, clock_ns(), &(struct manager_access){0});
+    }
+}
+
 static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
@@ -641,8 +680,8 @@ static int open_all(struct daemon *daemon, struct err *err)
     if (status == 0)
         status = open_control(daemon, err);
     if (status == 0)
-        status = device_port_open(&daemon->port, &config->port, err);
-    if (status < 0)
+        status = open_port(daemon, err);
+    if (status < 0 || !daemon->port)
         return status;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     daemon->workers = daemon->options->make_workers(config->threads  ? config->threads
@@ -709,7 +748,7 @@ int daemon_run(const struct daemon_options *options, struct err *err)
     if (status < 0)
         return status;
     status = open_all(&daemon, err);
-    if (status == 0) {
+    if (status == 0 && daemon.port) {
         event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
                         device_port_name(daemon.port));
         log_qos_warnings(&daemon);

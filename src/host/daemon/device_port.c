@@ -10,7 +10,9 @@
  * polled in short intervals, alternating with the other descriptors.
  *
  * The administration opens the port a second time if possible. Its queries then have their own
- * queue and do not delay the manager's SMPs. */
+ * queue and do not delay the manager's SMPs. Adapters of several planes have separate devices for
+ * SMPs and for all other MADs (SMI and GSI); libraries that know them tell which belong together.
+ * Debian 12's library does not, so that call is looked up at run time. */
 #undef _FILE_OFFSET_BITS /* ibsim's library replaces open(), but not open64() */
 
 #include "host/daemon/device_port.h"
@@ -20,6 +22,7 @@
 #include "wire/packet.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
@@ -48,7 +51,7 @@ struct device_port {
     int directed_agent, lid_agent, administration_agent;
     bool unpollable, gone;
     uint64_t guid;
-    char name[128];
+    char name[192];
     uint8_t *in, *out; /* umad buffers */
     int in_bytes;      /* size of `in`, without the header */
     size_t out_bytes;  /* the same of `out` */
@@ -56,18 +59,19 @@ struct device_port {
 
 /* ---- selection ---- */
 
-/* The search for a port, with counts of unusable ports for the error message. */
+/* The search for a port, with counts of unusable ports for the error message. Ports are stored
+ * without their P_Keys. */
 struct search {
     const struct port_choice *choice;
     unsigned ports, ethernet, down;
     bool found;
-    umad_port_t port; /* without its P_Keys */
+    umad_port_t port;
+    umad_port_t first_down; /* if there are ports whose link is down */
 };
 
 static void consider_port(struct search *search, const umad_port_t *port)
 {
     const struct port_choice *choice = search->choice;
-    bool named = choice->guid || choice->number != PORT_ANY;
     if (search->found || (choice->guid && be64toh(port->port_guid) != choice->guid) ||
         (choice->ca && strcmp(port->ca_name, choice->ca) != 0) ||
         (choice->number != PORT_ANY && port->portnum != choice->number))
@@ -79,14 +83,14 @@ static void consider_port(struct search *search, const umad_port_t *port)
         search->ethernet++;
         return;
     }
-    if (port->phys_state != PHYSICALLY_UP) {
-        search->down++;
-        if (!named)
-            return; /* a port that was named explicitly may come up later */
-    }
-    search->port = *port;
-    search->port.pkeys = NULL;
-    search->found = true;
+    bool up = port->phys_state == PHYSICALLY_UP;
+    umad_port_t *stored = up ? &search->port : &search->first_down;
+    search->down += !up;
+    if (!up && search->down > 1)
+        return;
+    *stored = *port;
+    stored->pkeys = NULL;
+    search->found = up;
 }
 
 static void search_ports(struct search *search)
@@ -122,17 +126,61 @@ static int no_port_error(const struct search *search, struct err *err)
     return err_set(err, ENODEV, "this machine has no InfiniBand port%s", meant);
 }
 
+/* A single port whose link is down is opened: the manager waits for its link. Of several ports the
+ * one that comes up first is meant. */
+static int choose_port(struct search *search, bool may_be_down, struct err *err)
+{
+    search_ports(search);
+    if (search->found)
+        return 0;
+    if (!may_be_down || !search->down)
+        return no_port_error(search, err);
+    if (search->down > 1) {
+        no_port_error(search, err);
+        return -ENETDOWN;
+    }
+    search->port = search->first_down;
+    return 0;
+}
+
 /* ---- open and close ---- */
+
+/* The layout of the library's struct, which the installed header may lack. */
+struct device_pair {
+    char smi_name[UMAD_CA_NAME_LEN];
+    uint32_t smi_preferred_port;
+    char gsi_name[UMAD_CA_NAME_LEN];
+    uint32_t gsi_preferred_port;
+};
+typedef int find_pair_function(const char *name, uint8_t number, struct device_pair *pair,
+                               unsigned enforce_smi);
+
+/* The devices for SMPs and for other MADs that the chosen port belongs to. */
+static struct device_pair find_pair(const umad_port_t *info)
+{
+    struct device_pair same = {.smi_preferred_port = (uint32_t)info->portnum,
+                               .gsi_preferred_port = (uint32_t)info->portnum};
+    find_pair_function *find;
+    memcpy(same.smi_name, info->ca_name, sizeof same.smi_name);
+    memcpy(same.gsi_name, info->ca_name, sizeof same.gsi_name);
+    void *symbol = dlsym(RTLD_DEFAULT, "umad_get_smi_gsi_pair_by_ca_name");
+    memcpy(&find, &symbol, sizeof find);
+    struct device_pair pair = same;
+    if (!find || find(info->ca_name, (uint8_t)info->portnum, &pair, 1) != 0 ||
+        strcmp(pair.smi_name, pair.gsi_name) == 0)
+        return same; /* one device for both: the chosen port */
+    return pair;
+}
 
 static int port_busy(const struct device_port *port, struct err *err)
 {
     return err_set(err, EBUSY, "another subnet manager runs at %s already", port->name);
 }
 
-static int claim_manager(struct device_port *port, const umad_port_t *info, struct err *err)
+static int claim_manager(struct device_port *port, const char *name, int number, struct err *err)
 {
     char path[256];
-    if (umad_get_issm_path(info->ca_name, info->portnum, path, sizeof path) < 0)
+    if (umad_get_issm_path(name, number, path, sizeof path) < 0)
         return err_set(err, ENODEV, "%s has no issm device", port->name);
     port->manager_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (port->manager_fd >= 0)
@@ -151,18 +199,28 @@ static int register_agent(const struct device_port *port, int class)
     return umad_register(port->id, class, 1, 0, methods);
 }
 
+static int open_failed(const char *name, int number, struct err *err)
+{
+    int error = errno ? errno : EIO;
+    return err_set(err, error, "cannot open %s port %d: %s", name, number, strerror(error));
+}
+
 static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
 {
-    port->id = umad_open_port(info->ca_name, info->portnum);
+    struct device_pair pair = find_pair(info);
+    int smi = (int)pair.smi_preferred_port, gsi = (int)pair.gsi_preferred_port;
+    bool same = strcmp(pair.smi_name, pair.gsi_name) == 0;
+    port->id = umad_open_port(pair.smi_name, smi);
     if (port->id < 0)
-        return err_set(err, errno ? errno : EIO, "cannot open %s: %s", port->name,
-                       strerror(errno ? errno : EIO));
+        return open_failed(pair.smi_name, smi, err);
     port->fd = umad_get_fd(port->id);
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
     port->lid_agent = register_agent(port, CLASS_SUBN_LID);
-    if (!port->unpollable)
-        port->administration_id = umad_open_port(info->ca_name, info->portnum);
+    if (!port->unpollable || !same)
+        port->administration_id = umad_open_port(pair.gsi_name, gsi);
+    if (port->administration_id < 0 && !same)
+        return open_failed(pair.gsi_name, gsi, err);
     if (port->administration_id >= 0)
         port->administration_fd = umad_get_fd(port->administration_id);
     else
@@ -170,19 +228,25 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->administration_agent =
         umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
                       (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
+    size_t length = strlen(port->name);
+    if (!same)
+        snprintf(port->name + length, sizeof port->name - length,
+                 "; SMPs at %s port %d, queries at %s port %d", pair.smi_name, smi, pair.gsi_name,
+                 gsi);
     if (port->directed_agent < 0 || port->lid_agent < 0 || port->administration_agent < 0)
         return port_busy(port, err);
-    return claim_manager(port, info, err);
+    return claim_manager(port, pair.smi_name, smi, err);
 }
 
-int device_port_open(struct device_port **result, const struct port_choice *choice, struct err *err)
+int device_port_open(struct device_port **result, const struct port_choice *choice,
+                     bool may_be_down, struct err *err)
 {
     struct search search = {.choice = choice};
     if (umad_init() < 0)
         return err_set(err, ENODEV, "this machine has no InfiniBand driver");
-    search_ports(&search);
-    if (!search.found)
-        return no_port_error(&search, err);
+    int status = choose_port(&search, may_be_down, err);
+    if (status < 0)
+        return status;
     struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
     port->guid = be64toh(search.port.port_guid);
@@ -195,7 +259,7 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
     port->in_bytes = QUERY_BYTES;
     port->out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     port->out_bytes = MAD_BYTES;
-    int status = open_port(port, &search.port, err);
+    status = open_port(port, &search.port, err);
     if (status < 0) {
         device_port_close(port);
         return status;

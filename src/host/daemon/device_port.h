@@ -13,9 +13,10 @@
 struct device_port;
 
 /* Opens the chosen port, or the first InfiniBand port whose link is up, sets IsSM and registers for
- * subnet management and administration. */
+ * subnet management and administration. `may_be_down`: if there is only one such port, its link
+ * need not be up; -ENETDOWN: there are several, and no link is up yet. */
 int device_port_open(struct device_port **result, const struct port_choice *choice,
-                     struct err *err);
+                     bool may_be_down, struct err *err);
 void device_port_close(struct device_port *port);
 
 uint64_t device_port_guid(const struct device_port *port);

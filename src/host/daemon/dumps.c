@@ -1,6 +1,7 @@
 #include "host/daemon/dumps.h"
 
 #include "base/bitset.h"
+#include "wire/link_rate.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -35,7 +36,8 @@ struct snapshot_port {
     uint64_t guid;
     uint32_t node, peer;
     uint16_t lid;
-    uint8_t number, state, width, speed, extended_speed;
+    uint8_t number, state, lanes;
+    uint32_t lane_rate;                  /* Mb/s */
     bool one_vl;                         /* for data */
     uint8_t (*maps)[SERVICE_LEVELS / 2]; /* SL-to-VL by input port, confirmed; NULL: unknown */
     bool one_map;                        /* the first is for all input ports */
@@ -130,9 +132,8 @@ static void copy_port(struct dump_snapshot *snapshot, const struct subnet_port *
         .lid = from->lid,
         .number = from->number,
         .state = (uint8_t)wire_get(from->info, PORT_INFO_PORT_STATE),
-        .width = (uint8_t)wire_get(from->info, PORT_INFO_LINK_WIDTH_ACTIVE),
-        .speed = (uint8_t)wire_get(from->info, PORT_INFO_LINK_SPEED_ACTIVE),
-        .extended_speed = (uint8_t)wire_get(from->info, PORT_INFO_LINK_SPEED_EXT_ACTIVE),
+        .lanes = (uint8_t)link_lanes(from->info),
+        .lane_rate = link_lane_rate(from->info),
         .one_vl = wire_get(from->info, PORT_INFO_VL_CAP) == VL_CAP_ONE_VL,
     };
 }
@@ -220,15 +221,7 @@ void dump_print_lfts(const struct dump_snapshot *snapshot, FILE *out)
 
 /* ---- opensm-subnet.lst ---- */
 
-/* By the values of PortInfo; NULL: reserved. */
-static const char *const width_names[] = {
-    [1] = "1x", [2] = "4x", [4] = "8x", [8] = "12x", [16] = "2x"};
-static const char *const speed_names[] = {[1] = "2.5", [2] = "5", [4] = "10"};
-static const char *const extended_speed_names[] = {[1] = "14", [2] = "25", [4] = "50", [8] = "100"};
 static const char *const state_names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};
-
-#define NAME_OF(names, value, otherwise)                                                           \
-    ((value) < sizeof(names) / sizeof *(names) && (names)[value] ? (names)[value] : (otherwise))
 
 static void print_link_end(const struct dump_snapshot *snapshot, uint32_t port, FILE *out)
 {
@@ -255,10 +248,10 @@ void dump_print_links(const struct dump_snapshot *snapshot, FILE *out)
             continue;
         print_link_end(snapshot, i, out);
         print_link_end(snapshot, port->peer, out);
-        fprintf(out, "PHY=%s LOG=%s SPD=%s\n", NAME_OF(width_names, port->width, "?x"),
-                NAME_OF(state_names, port->state, "???"),
-                NAME_OF(extended_speed_names, port->extended_speed,
-                        NAME_OF(speed_names, port->speed, "??")));
+        fprintf(out, "PHY=%ux LOG=%s SPD=%g\n", port->lanes,
+                port->state < sizeof state_names / sizeof *state_names ? state_names[port->state]
+                                                                       : "???",
+                port->lane_rate / 1000.0);
     }
 }
 

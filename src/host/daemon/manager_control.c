@@ -128,6 +128,7 @@ static void answer_status(struct call *call, struct text *out)
     record_flag(&record, "settled", ", nothing to do", sm_is_settled(call->sm));
     record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(call->sm));
     record_string(&record, "port", "\nport      %s", call->access->place);
+    record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(call->sm));
     record_string(&record, "engine", "\nengine    %s", call->access->engine);
     record_number(&record, "switches", "\nsubnet    %llu switches", switches);
     record_number(&record, "adapters", ", %llu adapters", adapters);
@@ -236,6 +237,8 @@ static int answer_port(const struct call *call, struct text *out)
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
+    if (!call->sm)
+        return refuse_command(out, "the manager has no port yet: it waits for the first link");
     if (strcmp(command, "vm") == 0)
         return machine_control_answer(call->access->machines, call->sm, call->now, call->words + 1,
                                       call->count - 1, call->json, out);

@@ -20,7 +20,7 @@ void manager_control_note(struct manager_control *control, const char *event, co
 
 /* What the daemon lets clients see and change. */
 struct manager_access {
-    struct sm *sm;
+    struct sm *sm; /* NULL: the manager has no port yet, and every request is refused */
     struct vswitch *machines;
     const char *engine, *place;
     bool can_dump; /* it has a directory for dumps */

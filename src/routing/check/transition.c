@@ -33,6 +33,7 @@ struct transition {
     unsigned vls;        /* number of VLs */
     unsigned vl;         /* VL of the packets that are followed */
     uint16_t held;       /* VLs without packets of old levels */
+    bool discards;       /* see update_plan.relies_on_discards */
     bool changed;        /* packets of new levels are followed, after all waves */
     struct dependency_graph graph;
     uint64_t holes;
@@ -79,7 +80,25 @@ static void queue_choice(struct transition *transition, uint32_t number, uint32_
     vec_push(&transition->queue, number);
 }
 
-/* Adds all dependencies of packets to the LID at the switch behind one of `at`'s choices. */
+/* Whether the old tables deliver packets from a switch to the LID. */
+static bool was_delivered(const struct transition *transition, uint32_t at, uint32_t lid)
+{
+    const struct network *network = transition->network;
+    uint32_t owner = network_owner(network, lid);
+    for (size_t hops = 0; owner != NETWORK_NONE && hops <= network->switches.count; hops++) {
+        uint8_t port = routes_port(transition->before, at, lid);
+        const struct network_port *link = network_link_at(network, at, port);
+        if (!link)
+            return port <= network->switches.items[at].port_count &&
+                   network_leads_to(network, at, port, owner);
+        at = link->peer & ~NETWORK_SWITCH;
+    }
+    return false;
+}
+
+/* Adds all dependencies of packets to the LID at the switch behind one of `at`'s choices. Packets
+ * that are sent back wait for nothing if the switch discards them, but that is only allowed if the
+ * old tables lose them, too. */
 static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
                        const struct choice *sender, unsigned way)
 {
@@ -97,6 +116,10 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
         if (!receiver.is_new[i] && since > receiver.wave)
             continue; /* the old entry is gone by then */
         uint8_t out = receiver.port[i];
+        if (transition->discards && out == link->peer_port && !was_delivered(transition, at, lid)) {
+            transition->holes++;
+            continue;
+        }
         transition->holes +=
             out > node->port_count ||
             (out && network->ports.items[node->first_port + out].peer == NETWORK_NONE);
@@ -279,6 +302,7 @@ void verify_transition(const struct network *network, const struct routes *befor
         .after = after,
         .stride = before->stride > after->stride ? before->stride : after->stride,
         .vls = count_vls(before, after),
+        .discards = plan->relies_on_discards,
     };
     struct routes first = *before;
     first.service_levels = plan->first_levels;

@@ -203,6 +203,29 @@ static bool arrives(struct change_walk *walk, uint32_t at)
     return true;
 }
 
+/* Whether the old entries led from a switch to the owner of the LID. */
+static bool arrived(struct change_walk *walk, uint32_t at)
+{
+    for (size_t hops = 0; hops <= walk->network->switches.count; hops++) {
+        uint8_t port = entry_at(walk, at, OLD);
+        const struct network_port *link = link_of(walk, at, port, OLD);
+        walk->change->operations++;
+        if (!link)
+            return walk->owner != NETWORK_NONE &&
+                   port <= walk->network->switches.items[at].port_count &&
+                   network_leads_to(walk->network, at, port, walk->owner);
+        at = link->peer & ~NETWORK_SWITCH;
+    }
+    return false;
+}
+
+/* Whether a switch discards packets of another one that arrive by port `in`, because it would send
+ * them back. Not if the old tables deliver them: the loss would be new. */
+static bool is_discarded(struct change_walk *walk, uint32_t from, uint8_t in, uint8_t out)
+{
+    return in == out && !arrived(walk, from);
+}
+
 /* Whether terminals at a switch send to the LID: to an alias, those with its offset. */
 static bool must_arrive(const struct change_walk *walk, uint32_t from)
 {
@@ -220,7 +243,8 @@ static bool must_arrive(const struct change_walk *walk, uint32_t from)
 static int check_arrival(struct change_walk *walk, uint32_t from, struct err *err)
 {
     char label[NETWORK_LABEL_BYTES];
-    if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from))
+    if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from) ||
+        (walk->change->partial && !arrived(walk, from)))
         return 0;
     return err_set(err, EHOSTUNREACH, "LID %u is not reached from %.80s", walk->lid,
                    network_label(walk->network, NETWORK_SWITCH | from, label));
@@ -267,6 +291,7 @@ static void queue_senders(struct change_walk *walk, struct state state)
             bool late =
                 from == NEW && is_changed(walk, edge->to) && walk->places[edge->to].wave > wave;
             if (entry_at(walk, edge->to, from) == edge->to_port && !late &&
+                !is_discarded(walk, edge->to, edge->port, entry_at(walk, at, state.age)) &&
                 link_of(walk, edge->to, edge->to_port, from) &&
                 can_follow(walk, edge->to, from, at, state.age))
                 put_in_queue(walk, edge->to, from, wave);
@@ -321,6 +346,8 @@ static void add_entry_pair(struct change_walk *walk, uint32_t from, enum age fro
     uint32_t wave = to_age == OLD && is_changed(walk, to) ? walk->places[to].wave : ANY_WAVE;
     if (!link_of(walk, to, out, to_age) || !can_follow(walk, from, from_age, to, to_age))
         return;
+    if (is_discarded(walk, from, in, out))
+        return;
     if (walk->graph->vls > 1 || !bitset_has(dependency_row(walk->graph, to, in, 0), out))
         add_new_dependency(walk, to, in, out, vls_through(walk, from, from_age, wave));
 }
@@ -366,7 +393,8 @@ static void add_onwards(struct change_walk *walk, uint32_t at, enum age age)
         uint32_t to = link->peer & ~NETWORK_SWITCH;
         for (enum age next = first_age(walk, to); next <= NEW; next++) {
             add_entry_pair(walk, from.at, from.age, to, link->peer_port, next);
-            if (!walk->one_vl)
+            if (!walk->one_vl &&
+                !is_discarded(walk, from.at, link->peer_port, entry_at(walk, to, next)))
                 vec_push(&walk->onwards, ((struct state){to, next, ANY_WAVE}));
         }
     }

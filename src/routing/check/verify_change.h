@@ -17,6 +17,9 @@
  * - The new entry of a switch and then the old one of the next, if that one was written in an
  *   earlier wave.
  * - The old entry of a switch and then the new one of the next, if a drain lies between the two.
+ * A switch discards packets that it would send back by their input port (IBA counts them in
+ * PortLoopingErrors). They wait for no channel, so they add no dependency if the old tables lost
+ * them, too; packets that the old tables delivered must not be sent back.
  *
  * No dependency is removed, so that packets in flight count, too. The graph had no cycle before; if
  * it has one now, the cycle contains a new dependency. So it is enough to search from the new ones.
@@ -35,6 +38,7 @@ struct verify_entry {
 struct verify_change {
     const struct network *network;
     struct dependency_graph graph;    /* of all tables since the last full check */
+    bool partial;                     /* pairs that the old tables do not deliver may stay so */
     uint8_t *is_new;                  /* by port: its link, or its peer, has changed */
     VEC(uint32_t) switches;           /* switches: the change concerns all their entries */
     VEC(uint16_t) lids;               /* LIDs: the change concerns all entries for them */

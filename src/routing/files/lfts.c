@@ -3,9 +3,12 @@
 #include "base/map.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { FILE_LIMIT = 2000000000 };
 
 struct lfts_reader {
     struct routes *routes;
@@ -56,7 +59,6 @@ static int read_lft_entry(struct lfts_reader *reader, const char *line)
 
 int lfts_read(struct routes *routes, const struct network *network, struct line_reader *lines)
 {
-    enum { FILE_LIMIT = 2000000000 };
     struct lfts_reader reader = {
         .routes = routes,
         .network = network,
@@ -79,6 +81,40 @@ int lfts_read(struct routes *routes, const struct network *network, struct line_
     mem_free(reader.seen);
     if (lines->status)
         routes_release(routes);
+    return lines->status;
+}
+
+static void note_owner(struct line_reader *lines, uint64_t *guids, uint64_t lid, uint64_t guid)
+{
+    if (lid == 0 || lid > NETWORK_TOP_LID)
+        return;
+    if (guids[lid] && guids[lid] != guid)
+        line_reader_error(lines, "LID %" PRIu64 " has two owners", lid);
+    guids[lid] = guid;
+}
+
+/* "Unicast lids [0-6] of switch Lid 1 guid 0x...", "0x0001 000 # Switch portguid 0x..." */
+int lfts_read_owners(uint64_t *guids, struct line_reader *lines)
+{
+    bool any = false;
+    lines->limit = FILE_LIMIT;
+    memset(guids, 0, (NETWORK_TOP_LID + 1u) * sizeof *guids);
+    while (line_reader_next_line(lines)) {
+        const char *line = lines->copy + strspn(lines->copy, " \t");
+        const char *lid = strstr(line, "Lid "), *guid = strstr(line, " guid 0x");
+        const char *port = strncmp(line, "0x", 2) == 0 ? strstr(line, "portguid 0x") : NULL;
+        bool header = strncmp(line, "Unicast lids", strlen("Unicast lids")) == 0;
+        any |= header;
+        if (header && lid && guid)
+            note_owner(lines, guids, strtoull(lid + strlen("Lid "), NULL, 10),
+                       strtoull(guid + strlen(" guid "), NULL, 16));
+        else if (port)
+            note_owner(lines, guids, strtoull(line, NULL, 16),
+                       strtoull(port + strlen("portguid "), NULL, 16));
+    }
+    if (lines->status == 0 && !any)
+        return err_set(lines->err, EINVAL, "%s has no forwarding tables ('Unicast lids ...')",
+                       lines->file);
     return lines->status;
 }
 

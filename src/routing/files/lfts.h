@@ -15,6 +15,9 @@
 /* Fills routes for the network. A switch or a port that the network lacks is an error; so are two
  * tables for one switch. Switches without a table and LIDs without an entry drop. */
 int lfts_read(struct routes *routes, const struct network *network, struct line_reader *lines);
+/* The GUIDs of the ports that the dump names: `guids` has NETWORK_TOP_LID + 1 elements and receives
+ * the GUID for each LID, or 0. A file without tables is an error. */
+int lfts_read_owners(uint64_t *guids, struct line_reader *lines);
 void lfts_write(const struct routes *routes, const struct network *network, struct text *out);
 
 #endif

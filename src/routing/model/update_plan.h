@@ -35,6 +35,9 @@ struct update_plan {
     uint8_t *first_levels;          /* as before->service_levels: sources use these before the first
                                        wave; NULL: the old ones */
     uint32_t first_hops;            /* drain of the old levels: switches, as stuck_hops */
+    bool relies_on_discards;        /* switches discard packets that they would send back by their
+                                       input port, instead of waiting for it (IBA PortLoopingErrors);
+                                       else such packets count as a loop */
     uint64_t work;                  /* table entries visited */
     uint64_t operations;            /* of planning, as engine.h counts */
 };

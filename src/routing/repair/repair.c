@@ -56,6 +56,7 @@ void repair_release(struct repair *repair)
     vec_release(&repair->lids);
     vec_release(&repair->entries);
     vec_release(&repair->waits);
+    vec_release(&repair->cycle);
     mem_free(repair->is_new);
     mem_free(repair->live);
     *repair = (struct repair){0};
@@ -104,7 +105,7 @@ static bool repair_columns(struct repair_column *column, const struct columns *c
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if (!repair_column_finish(column) ||
+        if ((!repair_column_finish(column) && (!repair->partial || column->hopeless)) ||
             repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
@@ -184,7 +185,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     repair_column_release(&column);
     arena_release(&columns.memory);
     repair->state.known = repair->whole;
-    if (repaired) {
+    if (repaired && (!repair->left || repair->entries.count)) {
         sort_entries(repair, routes->stride);
         return 0;
     }

@@ -14,6 +14,13 @@
  * packets of an old entry prevent every choice, the new entry is written after a drain of these
  * packets. So traffic of intact routes never stops.
  *
+ * Routes through a failed switch often turn back: packets that an old entry sent arrive at a switch
+ * whose new entry leads out of their input port. A switch discards such packets (IBA counts them in
+ * PortLoopingErrors), and the old tables lose them, too. They add no dependency and need no drain.
+ *
+ * A `partial` repair changes all entries that find an acyclic choice and leaves the others broken,
+ * so that these do not delay the rest. It reports a cycle that prevents one of them.
+ *
  * A restored link is used by routes that are computed afterwards; other routes move to it when an
  * engine computes again. Entries for unused LIDs stay, unless `tidy`: no packet is sent to them,
  * and they are right if the LID returns. If no acyclic choice is left, the repair fails, the tables
@@ -65,13 +72,17 @@ struct repair {
     uint8_t *is_new;    /* by port: its link has changed since the tables were checked */
     bool tidy;          /* remove entries for unused LIDs */
     bool patient;       /* packets in flight do not count: the updates are ordered with drains */
+    bool partial; /* entries that find no acyclic choice stay broken, and the repair succeeds */
 
     /* Result. */
     VEC(struct table_change) entries; /* by LID */
     VEC(struct repair_wait) waits;
-    uint64_t broken;     /* broken entries */
-    uint64_t operations; /* as engine.h counts */
-    bool whole;          /* every LID is reached from every switch */
+    uint64_t broken;         /* broken entries */
+    uint64_t left;           /* of these, entries that stay broken (if `partial`) */
+    struct repair_end stuck; /* an entry that found no choice */
+    VEC(uint32_t) cycle;     /* switches of a cycle that a choice would close there; none: 0 */
+    uint64_t operations;     /* as engine.h counts */
+    bool whole;              /* every LID is reached from every switch */
 };
 
 /* Compares the network of the checked tables with the present one. `to_new` has the present index
@@ -83,7 +94,8 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const uint32_t *to_new);
 void repair_release(struct repair *repair);
 
-/* Changes the tables in place. -EDEADLK if no acyclic choice is left; then they do not change. */
+/* Changes the tables in place. -EDEADLK if no acyclic choice is left (and if all entries stay
+ * broken); then they do not change. */
 int repair_tables(struct repair *repair, const struct network *network, struct routes *routes,
                   struct err *err);
 /* For a repair without regard to packets in flight: `kept` becomes the tables without the
@@ -97,6 +109,8 @@ void repair_undo(struct repair *repair, struct routes *routes);
 /* The order in which to write the entries. False if they would wait for each other. */
 bool repair_plan(const struct repair *repair, const struct routes *routes,
                  struct update_plan *plan);
+/* Restores the entries that the plan writes after a drain, and removes them from both. */
+void repair_leave_drains(struct repair *repair, struct routes *routes, struct update_plan *plan);
 /* The highest load of a link that got a route, in percent of the peak after the last engine run. */
 unsigned repair_imbalance(const struct repair *repair);
 

@@ -84,6 +84,8 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
     column->epoch++;
     column->broken.count = column->behind.count = column->late.count = 0;
     column->uncounted = column->hopeless = column->keep = false;
+    column->first_entry = column->repair->entries.count;
+    column->first_wait = column->repair->waits.count;
     column->lid = lid;
     column->to_switch = owner & NETWORK_SWITCH;
     column->at = network_switch_of(network, owner);
@@ -443,6 +445,9 @@ static bool is_repaired(struct repair_column *column)
             continue;
         }
         column->repair->whole = false;
+        column->repair->left += reachable;
+        if (reachable)
+            repair_explain_refusal(column, at);
         repaired &= !reachable;
     }
     return repaired;
@@ -463,6 +468,21 @@ static bool note_late(struct repair_column *column)
     return true;
 }
 
+/* Restores all entries of the column. Its dependencies stay in the graph, which does no harm. */
+static bool leave_column(struct repair_column *column)
+{
+    struct repair *repair = column->repair;
+    for (; repair->entries.count > column->first_entry; repair->entries.count--) {
+        const struct table_change *entry = &repair->entries.items[repair->entries.count - 1];
+        shift_load(column, entry->at, entry->lid, entry->before);
+        routes_row(column->routes, entry->at)[entry->lid] = entry->before;
+    }
+    repair->waits.count = column->first_wait;
+    repair->left += column->broken.count + 1;
+    repair->whole = false;
+    return false;
+}
+
 bool repair_column_finish(struct repair_column *column)
 {
     if (column->hopeless)
@@ -480,5 +500,6 @@ bool repair_column_finish(struct repair_column *column)
             repair_broken(column, true, true);
     }
     column->repair->broken += column->broken.count;
-    return is_repaired(column) && note_late(column);
+    bool repaired = is_repaired(column);
+    return note_late(column) ? repaired : leave_column(column);
 }

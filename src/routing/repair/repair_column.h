@@ -37,9 +37,10 @@ struct repair_column {
     uint32_t *part;   /* by switch: its connected part */
     uint64_t *weight; /* by switch: number of pairs for each entry, approximate; 0: not known yet */
 
-    uint32_t lid, at;  /* the LID and its switch */
-    uint8_t last_port; /* output port at switch `at` */
-    uint32_t offset;   /* from its owner's base LID */
+    size_t first_entry, first_wait; /* of the column, in the repair's lists */
+    uint32_t lid, at;               /* the LID and its switch */
+    uint8_t last_port;              /* output port at switch `at` */
+    uint32_t offset;                /* from its owner's base LID */
     bool to_switch;
     bool brief; /* the dependencies behind the next hop of a switch that arrives are in the graph */
     bool uncounted; /* dependencies of old entries of this column may be missing in the graph */
@@ -69,7 +70,7 @@ void repair_column_begin(struct repair_column *column, uint32_t lid);
 void repair_column_add_end(struct repair_column *column, const struct repair_end *end);
 void repair_column_look(struct repair_column *column);
 void repair_column_search(struct repair_column *column);
-/* False if a switch that needs a route gets none. */
+/* False if a switch that needs a route gets none. Its old entry stays then. */
 bool repair_column_finish(struct repair_column *column);
 
 /* Writes an entry and adds it to repair->entries; returns its index. */
@@ -117,6 +118,8 @@ bool repair_count_traffic(struct repair_column *column);
 bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t vls);
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals);
+/* repair_cycle.c. Stores the cycle that prevents a route from this switch in the repair. */
+void repair_explain_refusal(struct repair_column *column, uint32_t at);
 void repair_find_waits(struct repair_column *column, uint32_t at,
                        const struct repair_arrivals *arrivals, bool arrived);
 

@@ -107,6 +107,40 @@ static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t 
     return fine;
 }
 
+/* Whether the old entries lead from a switch to the destination. */
+static bool was_delivered(struct repair_column *column, uint32_t at)
+{
+    const struct network *network = column->network;
+    for (size_t hops = 0; at != column->at && hops <= network->switches.count; hops++) {
+        uint8_t port = repair_column_cell(column, at)->old;
+        uint32_t channel = cdg_leaving(column->cdg, at, port);
+        column->repair->operations++;
+        if (channel == NETWORK_NONE ||
+            column->repair->is_new[network->switches.items[at].first_port + port])
+            return false;
+        at = network->edges[channel].to;
+    }
+    return at == column->at && repair_column_cell(column, at)->old == column->last_port;
+}
+
+/* Whether packets that `from` sends by `in` leave the next switch by the port on which they arrive.
+ * Switches discard such packets (PortLoopingErrors counts them), so they wait for no channel. False
+ * for packets that the old tables deliver: they must not be discarded. False if the graph may lack
+ * dependencies of old entries: the packets leave by these before. */
+static bool is_sent_back(struct repair_column *column, uint32_t from, uint32_t in, uint32_t out)
+{
+    return out == column->cdg->reverse[in] && !column->uncounted && !was_delivered(column, from);
+}
+
+/* Inserts the dependency of packets that arrive by old entries and leave by a hop. */
+static bool insert_arrival(struct repair_column *column, uint32_t hop,
+                           const struct repair_arrivals *arrivals, unsigned i)
+{
+    uint32_t in = arrivals->items[i].channel;
+    return is_sent_back(column, arrivals->items[i].from, in, hop) ||
+           insert_on_vls(column, in, hop, arrivals->items[i].vls);
+}
+
 bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
                     const struct repair_arrivals *arrivals)
 {
@@ -117,7 +151,7 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     cdg_begin(column->cdg);
     bool fine = insert_onwards(column, hop, arrivals->together);
     for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)
-        fine = insert_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls);
+        fine = insert_arrival(column, hop, arrivals, i);
     return cdg_end(column->cdg, fine);
 }
 
@@ -131,8 +165,7 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
         return false;
     for (unsigned i = 0; i < arrivals->count; i++) {
         cdg_begin(column->cdg);
-        if (!cdg_end(column->cdg, insert_on_vls(column, arrivals->items[i].channel, hop,
-                                                arrivals->items[i].vls)))
+        if (!cdg_end(column->cdg, insert_arrival(column, hop, arrivals, i)))
             vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
     }
     return true;
@@ -177,26 +210,27 @@ bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals)
 {
     for (unsigned i = 0; i < arrivals->count; i++)
-        if (!agrees_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls))
+        if (arrivals->items[i].channel != column->cdg->reverse[hop] &&
+            !agrees_on_vls(column, arrivals->items[i].channel, hop, arrivals->items[i].vls))
             return false;
     return true;
 }
 
 /* A switch on the route that gets a new entry forwards by its old one until then. That is safe if
- * it agrees with the order, or if the old one leads to a dead link (unless these packets `arrived`
- * so far); otherwise this entry must wait. */
+ * it agrees with the order, or if the old one leads to a dead link or back (unless these packets
+ * `arrived` so far); otherwise this entry must wait. */
 void repair_find_waits(struct repair_column *column, uint32_t at,
                        const struct repair_arrivals *arrivals, bool arrived)
 {
     const struct network *network = column->network;
     struct repair_wait wait = {.entry = column->cells[at].changed};
     while (at != column->at) {
-        uint32_t in = channel_from(column, at);
+        uint32_t in = channel_from(column, at), from = at;
         at = network->edges[in].to;
         const struct repair_cell *cell = repair_column_cell(column, at);
         wait.first = cell->changed;
         uint32_t out = cdg_leaving(column->cdg, at, cell->old);
-        bool dead = out == NETWORK_NONE ||
+        bool dead = out == NETWORK_NONE || is_sent_back(column, from, in, out) ||
                     column->repair->is_new[network->switches.items[at].first_port + cell->old];
         if (wait.first == NETWORK_NONE || (dead && !arrived))
             continue;

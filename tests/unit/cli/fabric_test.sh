@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The PATH of commands that `weft fabric` runs.
+# Commands that `weft fabric` runs: their PATH, and that none runs without the preload library, which
+# would be on the InfiniBand devices of this machine.
 set -u
 weft=$1
 failed=0
@@ -22,4 +23,35 @@ claim 'weft fabric appends /usr/sbin and /sbin to PATH' becomes /usr/bin:/bin /u
 claim 'a PATH with both directories does not change' becomes /sbin:/usr/bin:/usr/sbin /sbin:/usr/bin:/usr/sbin
 claim 'directories with similar names are not mistaken for them' becomes /bin:/usr/local/sbin:/usr/sbin/x:/sbin \
     /bin:/usr/local/sbin:/usr/sbin/x:/sbin:/usr/sbin
+
+refuses() { # TEXT COMMAND ...: status 2, one line with TEXT, and the command did not run
+    local text=$1 status=0 && shift
+    rm -f "$work/ran"
+    (cd "$work" && "$weft" fabric net -- "$@") >"$work/out" 2>"$work/err" || status=$?
+    [ $status = 2 ] && [ ! -e "$work/ran" ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -qF -- "$text" "$work/err" ||
+        { echo "status $status: $(cat "$work/err")" && return 1; }
+}
+with_library() { # FILE ...: the rest with this file as the preload library
+    local library=$1 && shift
+    WEFT_PRELOAD=$library "$@"
+}
+weft=$(realpath "$weft")
+printf '#!/bin/sh\ntouch ran\n' >"$work/script" && chmod +x "$work/script"
+runs() { (cd "$work" && rm -f ran && "$weft" fabric net -- ./script) && [ -e "$work/ran" ]; }
+claim 'a command runs with the library' runs
+claim 'no command runs without the library' with_library "$work/none.so" refuses 'none.so' ./script
+claim 'no command runs if the library cannot be loaded' with_library "$work/script" refuses 'cannot be loaded' ./script
+claim 'no command runs if the library is another one' with_library /lib/x86_64-linux-gnu/libm.so.6 refuses 'is not' ./script
+printf 'int main(void) { return fopen("ran", "w") == 0; }\n' | sed '1i #include <stdio.h>' >"$work/a.c"
+if "${CC:-cc}" -static -o "$work/static" "$work/a.c" 2>/dev/null; then
+    claim 'a statically linked program is refused' refuses 'statically linked' ./static
+    printf '#!%s\n' "$work/static" >"$work/statscript" && chmod +x "$work/statscript"
+    claim 'a script of a statically linked program is refused' refuses 'statically linked' ./statscript
+else
+    echo 'ok - a statically linked program is refused # SKIP no static libc'
+fi
+"${CC:-cc}" -o "$work/setuid" "$work/a.c" && chmod u+s "$work/setuid"
+claim 'a set-uid program is refused' refuses 'set-uid' ./setuid
+missing() { "$weft" fabric "$work/net" -- no-such-command 2>/dev/null; [ $? = 127 ]; }
+claim 'a command that does not exist has status 127' missing
 exit $failed

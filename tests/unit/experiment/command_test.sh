@@ -73,7 +73,7 @@ claim 'topology files are relative to the scenario' sh -c "mkdir -p d && '$weft'
 
 # `within`: the time of the failure with this seed, in whole ms
 random_time() {
-    "$weft" sim random.weft --seed "$1" | awk '/fail switch S3/ { sub("ms", "", $1); print int($1) }'
+    "$weft" sim random.weft --seed "$1" | awk '/> scenario.*fail switch S3/ { sub("ms", "", $1); print int($1) }'
 }
 in_interval() { [ "$1" -ge 20 ] && [ "$1" -lt 70 ]; }
 printf 'topology clos 3 1 4\nsm S0 engine fera\nat 20ms within 50ms fail switch S3\nrun 80ms\ncheck cut-off.switches = 0\ncheck cut-off.adapters = 0\n' >random.weft
@@ -84,6 +84,14 @@ printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\ncheck cut-off.switche
 claim 'nodes that are cut off are counted' sim 0 cut.weft
 printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\nrestore switch S3\nrun until settled\ncheck cut-off.switches = 0\ncheck cut-off.before = 2\n' >added.weft
 claim 'nodes that were cut off until a switch was added are counted' sim 0 added.weft
+judged() { "$weft" sim "$2" --json | grep -q "\"good\": $1"; }
+claim 'a run in which nothing is wrong is good' judged true good.weft
+claim 'a run with nodes cut off is not good, though its checks hold' judged false cut.weft
+claim 'the summary names what is cut off' sh -c "'$weft' sim cut.weft | tr '\n' ' ' | grep -q '2 switches and 2 adapters are cut off'"
+printf 'topology ring 4 hosts=1\nsm S0\ntraffic uniform rate 20e3 start 1ms\nrun 10ms\nfail link H1 1\nrun 50ms\n' >unrecovered.weft
+claim 'a run whose traffic does not recover is not good' judged false unrecovered.weft
+printf 'topology clos 3 1 4\nsm S0 engine fera\ntraffic uniform rate 20e3 start 1ms\nrun 10ms\nfail switch S3\nrun 60ms\n' >recovered.weft
+claim 'a run whose traffic recovers is good' judged true recovered.weft
 
 claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft

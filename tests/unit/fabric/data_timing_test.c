@@ -364,14 +364,15 @@ static void one_routing_unit_serves_its_inputs_in_turn(void **state)
     net_end(&net);
 }
 
-static void a_routing_unit_for_each_input_never_waits_for_others(void **state)
+/* The look-up is a latency: links of 2 Gbit/s are full with packets of 282 bytes. */
+static void a_pipelined_look_up_limits_no_rate(void **state)
 {
     struct net net;
     (void)state;
     begin_slow_unit(&net, false);
     for (unsigned i = 1; i <= INPUTS; i++) {
         uint64_t received = net.received[net_port(&net, INPUTS + i, 1)];
-        assert_true(received >= 5999 && received <= 6001);
+        assert_true(received >= 10636 && received <= 10640);
     }
     net_end(&net);
 }
@@ -434,7 +435,7 @@ int main(void)
         cmocka_unit_test(a_small_buffer_on_a_long_cable_limits_the_rate),
         cmocka_unit_test(room_in_a_buffer_is_free_when_the_last_byte_has_left),
         cmocka_unit_test(one_routing_unit_serves_its_inputs_in_turn),
-        cmocka_unit_test(a_routing_unit_for_each_input_never_waits_for_others),
+        cmocka_unit_test(a_pipelined_look_up_limits_no_rate),
         cmocka_unit_test(management_packets_are_routed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

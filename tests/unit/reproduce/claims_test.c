@@ -196,7 +196,9 @@ static void the_list_of_claims_has_every_field_in_80_columns(void **state)
     assert_non_null(strstr(
         out.data, "001-fig26/distribution-smps: requests to distribute tables, each network\n"));
     assert_non_null(strstr(out.data, "paper: 360 (V-D, text on Fig. 26)"));
-    assert_non_null(strstr(out.data, "holds: exactly 360 SMPs; a count"));
+    assert_non_null(strstr(out.data, "holds: exactly 360 SMPs; 15 switches x (16 blocks"));
+    assert_non_null(
+        strstr(out.data, "001-fig26/detection: time until a sweep finds the change [fitted]\n"));
     assert_null(strstr(out.data, "001-fig27"));
     for (const char *line = out.data; *line; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 80);
@@ -204,6 +206,7 @@ static void the_list_of_claims_has_every_field_in_80_columns(void **state)
     claims_write_list(&recipes, chosen, true, &out);
     assert_non_null(strstr(out.data, "\"place\": \"V-D, text on Fig. 26\""));
     assert_non_null(strstr(out.data, "\"tolerance\": \"exactly 360 SMPs\""));
+    assert_non_null(strstr(out.data, "\"kind\": \"fitted\""));
     text_release(&out);
     mem_free(chosen);
 }

@@ -70,7 +70,9 @@ static void claims_that_do_not_hold_have_their_reason(void **state)
     (void)state;
     reproduction_write_table(&reproduction, &out);
     assert_non_null(strstr(out.data, "today: a reason with so many words"));
-    assert_non_null(strstr(out.data, "1 claims: 1 hold with preset paper, 0 with preset today"));
+    assert_non_null(strstr(out.data, "1 claims. Results of the papers: 1 of 1 hold with preset "));
+    assert_null(strstr(out.data, "[result]"));
+    assert_null(strstr(out.data, "fitted values")); /* there are none */
     assert_null(strstr(out.data, "unexpected"));
     assert_int_equal(reproduction_count(&reproduction).unexpected, 0);
     text_release(&out);
@@ -89,6 +91,63 @@ static void shared_reasons_are_written_once(void **state)
     assert_non_null(told);
     assert_null(strstr(told + 1, "a reason with so many words"));
     assert_non_null(strstr(out.data, "today, 2 claims: a reason"));
+    text_release(&out);
+    reproduction_release(&reproduction);
+}
+
+/* Three claims of different kinds: a result that holds with preset paper, a fitted value that holds
+ * with both, a check that holds with none. */
+static struct reproduction make_kinds(void)
+{
+    static struct claim fitted, check;
+    struct reproduction reproduction = make(OUTCOME_HOLDS, OUTCOME_DIFFERS);
+    struct experiment *experiment = &reproduction.experiments.items[0];
+    struct verdict verdict = experiment->verdicts.items[0];
+    fitted = check = claim;
+    fitted.kind = CLAIM_FITTED;
+    check.kind = CLAIM_CHECK;
+    verdict.claim = &fitted;
+    verdict.findings[PRESET_TODAY].outcome = OUTCOME_HOLDS;
+    vec_push(&experiment->verdicts, verdict);
+    verdict.claim = &check;
+    verdict.findings[PRESET_PAPER].outcome = OUTCOME_UNKNOWN;
+    verdict.findings[PRESET_TODAY].outcome = OUTCOME_DIFFERS;
+    vec_push(&experiment->verdicts, verdict);
+    return reproduction;
+}
+
+static void claims_are_counted_by_kind(void **state)
+{
+    struct reproduction reproduction = make_kinds();
+    struct text out = {0};
+    (void)state;
+    reproduction_write_table(&reproduction, &out);
+    for (char *c = out.data; *c; c++)
+        if (*c == '\n')
+            *c = ' ';
+    assert_non_null(strstr(out.data, "[fitted]"));
+    assert_non_null(strstr(out.data, "[check]"));
+    assert_non_null(strstr(out.data,
+                           "3 claims. Results of the papers: 1 of 1 hold with preset paper, 0 with "
+                           "today; fitted values: 1 of 1 hold with preset paper, 1 with today; "
+                           "checks: 0 of 1 hold with preset paper, 0 with today."));
+    text_release(&out);
+    reproduction_release(&reproduction);
+}
+
+static void json_has_the_kind_of_claims(void **state)
+{
+    struct reproduction reproduction = make_kinds();
+    struct text out = {0};
+    (void)state;
+    reproduction_write_json(&reproduction, &out);
+    const char *kinds = strstr(out.data, "\"kinds\"");
+    assert_non_null(kinds);
+    const char *fitted = strstr(kinds, "\"fitted\": {");
+    assert_non_null(fitted);
+    assert_non_null(strstr(fitted, "\"hold_with_preset_today\": 1"));
+    assert_non_null(strstr(out.data, "\"kind\": \"result\""));
+    assert_non_null(strstr(out.data, "\"kind\": \"check\""));
     text_release(&out);
     reproduction_release(&reproduction);
 }
@@ -172,6 +231,8 @@ int main(void)
         cmocka_unit_test(the_table_keeps_to_80_columns),
         cmocka_unit_test(claims_that_do_not_hold_have_their_reason),
         cmocka_unit_test(shared_reasons_are_written_once),
+        cmocka_unit_test(claims_are_counted_by_kind),
+        cmocka_unit_test(json_has_the_kind_of_claims),
         cmocka_unit_test(unexpected_outcomes_are_named),
         cmocka_unit_test(a_sentence_says_whether_a_reader_would_recognise_the_figure),
         cmocka_unit_test(names_select_by_pattern_and_prefix),

@@ -62,7 +62,9 @@ static void statements_of_a_recipe_are_parsed(void **state)
                  "point latency 6e8 -3 \"paper, two VLs\"\n"
                  "claim stop \"traffic stands still\" paper \"about 5 ms\" at \"3.2\" unit ms "
                  "from 4 below 6 because \"one digit\"\n"
-                 "claim more \"more\" paper more at x above -1.5e1 because order\n");
+                 "claim more \"more\" check paper more at x above -1.5e1 because order\n"
+                 "claim set set fitted paper 1 at x from 1 because set\n"
+                 "claim new new result paper 1 at x from 1 because new\n");
     assert_int_equal(recipe_read(&recipe, folder, &err), 0);
     assert_string_equal(recipe.name, "123-fig04");
     assert_string_equal(recipe.title, "Lanes # and more");
@@ -79,7 +81,7 @@ static void statements_of_a_recipe_are_parsed(void **state)
     assert_int_equal(recipe.points.count, 2);
     assert_string_equal(recipe.points.items[0].text, "paper");
     assert_true(recipe.points.items[1].y == -3);
-    assert_int_equal(recipe.claims.count, 2);
+    assert_int_equal(recipe.claims.count, 4);
     const struct claim *stop = &recipe.claims.items[0], *more = &recipe.claims.items[1];
     assert_string_equal(stop->experiment, "123-fig04");
     assert_string_equal(stop->paper, "about 5 ms");
@@ -89,6 +91,11 @@ static void statements_of_a_recipe_are_parsed(void **state)
     assert_true(stop->high.value == 6 && stop->high.excluded);
     assert_true(stop->unit->factor == 1e-3);
     assert_int_equal(stop->line, 10);
+    assert_int_equal(stop->kind, CLAIM_RESULT); /* the default */
+    assert_int_equal(more->kind, CLAIM_CHECK);
+    assert_string_equal(more->paper, "more");
+    assert_int_equal(recipe.claims.items[2].kind, CLAIM_FITTED);
+    assert_int_equal(recipe.claims.items[3].kind, CLAIM_RESULT);
     assert_true(more->low.value == -15 && more->low.excluded && isnan(more->high.value));
     assert_true(more->unit->factor == 1 && !*more->unit->name);
     recipe_release(&recipe);
@@ -134,6 +141,9 @@ static void wrong_recipes_are_refused_with_line_and_column(void **state)
                  {"title a\nclaim c t paper v at 1 because w\n", 2},
                  {"title a\nclaim c t paper v from 1 because w\n", 2},
                  {"title a\nclaim c t at 1 from 1 because w\n", 2},
+                 {"title a\nclaim c t fited paper v at 1 from 1 because w\n", 2},
+                 {"title a\nclaim c t fitted at 1 from 1 because w\n", 2},
+                 {"title a\nclaim c t check fitted paper v at 1 from 1 because w\n", 2},
                  {"title a\nclaim c t paper v at 1 from x because w\n", 2},
                  {"title a\nclaim c t paper v at 1 from 1 above 2 because w\n", 2},
                  {"title a\nclaim c t paper v at 1 from 2 to 1 because w\n", 2},

@@ -67,6 +67,19 @@ part='COULD DEADLOCK, as allowed'
 claim 'route accepts minhop on a ring with --allow-cycles' status 0 route ring --engine minhop --allow-cycles --lfts ring.lfts
 part='credit loop on VL 0'
 claim 'verify finds the credit loop in these tables' status 1 verify ring --lfts ring.lfts
+# the same tables with LIDs that are higher by 256, as of another manager
+awk '/^Unicast/ { $7 += 256 } { sub(/^0x00/, "0x01"); print }' ring.lfts >raised.lfts
+"$weft" topo gen torus 3x3 >other
+sed "s/20000/30000/g; s/10000/31000/g" ring >far # the same network with other GUIDs
+part='credit loop on VL 0'
+claim 'verify uses the LIDs of the tables' status 1 verify ring --lfts raised.lfts
+claim 'its verdict is that of the same tables with other LIDs' sh -c "'$weft' verify ring --lfts ring.lfts >a; '$weft' verify ring --lfts raised.lfts >b; cmp a b"
+claim 'verify prints the SL that it assumes' sh -c "'$weft' verify ring --lfts ring.lfts | grep -q '^SL  *0 on every path'"
+part='which the network does not have'
+claim 'verify refuses tables of another fabric' status 2 verify far --lfts ring.lfts
+part='has no forwarding tables'
+claim 'verify refuses a file without tables' status 2 verify ring --lfts other
+claim 'verify refuses an empty file' status 2 verify ring --lfts /dev/null
 part='"cycle": ['
 claim 'verify --json prints the cycle' status 1 verify ring --lfts ring.lfts --json
 # Two VLs. Clockwise (port 1), paths that cross the dateline between the last and the first switch use VL 1;

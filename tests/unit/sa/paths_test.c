@@ -98,6 +98,39 @@ static void mtu_and_rate_are_the_minimum_of_the_links(void **state)
     assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_RATE), 3);
 }
 
+static unsigned rate_with_link(struct sa_world *world, unsigned width, unsigned ext, unsigned ext2)
+{
+    for (uint32_t i = 0; i < world->subnet->ports.count; i++) {
+        struct subnet_port *port = &world->subnet->ports.items[i];
+        if (port->peer == SUBNET_NONE)
+            continue;
+        wire_set(port->info, PORT_INFO_LINK_WIDTH_ACTIVE, width);
+        wire_set(port->info, PORT_INFO_LINK_SPEED_ACTIVE, 4);
+        wire_set(port->info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, ext);
+        wire_set(port->info, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, ext2);
+    }
+    world_update_view(world);
+    between(world, METHOD_GET, "H4", "H12", 0);
+    assert_int_equal(world_send(world), STATUS_OK);
+    return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_RATE);
+}
+
+static void ndr_and_xdr_of_every_width_have_a_rate(void **state)
+{
+    struct sa_world *world = *state;
+    enum { X1 = 1, X4 = 2, X8 = 4, X12 = 8, X2 = 16, NDR = 8, XDR = 1 };
+    assert_int_equal(rate_with_link(world, X1, NDR, 0), 16);
+    assert_int_equal(rate_with_link(world, X2, NDR, 0), 17);
+    assert_int_equal(rate_with_link(world, X4, NDR, 0), 21);
+    assert_int_equal(rate_with_link(world, X12, NDR, 0), 24);
+    assert_int_equal(rate_with_link(world, X1, 0, XDR), 17);
+    assert_int_equal(rate_with_link(world, X2, 0, XDR), 21);
+    assert_int_equal(rate_with_link(world, X4, 0, XDR), 23);
+    assert_int_equal(rate_with_link(world, X8, 0, XDR), 25);
+    assert_int_equal(rate_with_link(world, X12, 0, XDR), 25); /* the highest code */
+    assert_int_equal(rate_with_link(world, X2, 1, 0), 19);    /* 28 Gb/s */
+}
+
 static unsigned select_mtu(struct sa_world *world, unsigned selector, unsigned value)
 {
     uint8_t *path = between(world, METHOD_GET, "H4", "H15", BIT(MTU_SELECTOR) | BIT(MTU));
@@ -374,6 +407,7 @@ int main(void)
         TEST(a_path_has_the_lids_of_its_ends),
         TEST(mtu_and_rate_are_the_minimum_of_the_links),
         TEST(selectors_choose_the_mtu),
+        TEST(ndr_and_xdr_of_every_width_have_a_rate),
         TEST(rates_are_compared_in_megabits),
         TEST(a_selector_without_its_value_is_ignored),
         TEST(an_unknown_p_key_gives_no_path),

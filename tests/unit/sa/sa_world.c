@@ -31,6 +31,7 @@ static void fill_port(const struct topology_port *from, struct subnet_port *port
     wire_set(info, PORT_INFO_LINK_WIDTH_ACTIVE, linked ? from->width : 0);
     wire_set(info, PORT_INFO_LINK_SPEED_ACTIVE, linked ? speeds[from->speed] : 0);
     wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, linked ? extended[from->speed] : 0);
+    wire_set(info, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, linked && from->speed == SPEED_XDR);
     wire_set(info, PORT_INFO_PORT_STATE, linked ? PORT_STATE_ACTIVE : PORT_STATE_DOWN);
     wire_set(info, PORT_INFO_GUID_CAP, 8);
 }

@@ -1,5 +1,6 @@
 /* Discovery of nodes and links in any topology, with nodes that do not answer. */
 #include "toy.h"
+#include "wire/link_rate.h"
 
 #include <string.h>
 
@@ -334,6 +335,120 @@ static void phases_of_the_papers_manager_do_not_overlap(void **state)
     toy_assert_up(toy);
 }
 
+static unsigned known_rate(struct toy *toy, const char *node, unsigned port)
+{
+    const struct subnet *subnet = sm_subnet(toy->sm);
+    uint32_t index = map_get(&subnet->by_guid, toy_node(toy, node)->guid);
+    assert_int_not_equal(index, MAP_NONE);
+    return link_rate(subnet->ports.items[subnet->nodes.items[index].first_port + port].info);
+}
+
+static unsigned with_bit_31(const struct toy *toy, unsigned method, bool set)
+{
+    unsigned count = 0;
+    for (size_t i = toy->mark; i < toy->sent.count; i++)
+        count += toy->sent.items[i].attribute == ATTRIBUTE_PORT_INFO &&
+                 toy->sent.items[i].method == method &&
+                 (toy->sent.items[i].modifier >> 31 != 0) == set;
+    return count;
+}
+
+static struct toy *start_ndr(void **state, bool strict, bool refuses)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, line);
+    toy_make_ndr(toy);
+    for (unsigned i = 0; i < toy->node_count; i++) {
+        toy->nodes[i]->strict_speeds = strict;
+        toy->nodes[i]->refuses_bit_31 = refuses;
+    }
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    toy_assert_up(toy);
+    return toy;
+}
+
+static void speeds_that_strict_agents_hide_are_read_with_bit_31(void **state)
+{
+    struct toy *toy = start_ndr(state, true, false);
+    assert_int_equal(known_rate(toy, "H1", 1), 400000);
+    assert_int_equal(known_rate(toy, "S2", 1), 400000);
+    assert_int_equal(known_rate(toy, "S2", 2), 400000);
+    assert_int_equal(known_rate(toy, "H2", 1), 400000);
+    assert_int_equal(with_bit_31(toy, METHOD_SET, false), 0);
+    assert_true(with_bit_31(toy, METHOD_SET, true) > 0);
+    toy_mark(toy);
+    sm_rediscover(toy->sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(with_bit_31(toy, METHOD_GET, false), 0);
+    assert_int_equal(known_rate(toy, "H2", 1), 400000);
+}
+
+static void ports_of_agents_that_hide_nothing_are_read_once(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = start(state, line, "H1", &config);
+    toy_settle(toy);
+    unsigned reads = toy_count(toy, NULL, ATTRIBUTE_PORT_INFO, METHOD_GET);
+    toy_close(state);
+    toy = start_ndr(state, false, false);
+    assert_int_equal(known_rate(toy, "H2", 1), 400000);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_PORT_INFO, METHOD_GET), reads);
+}
+
+static void agents_that_refuse_bit_31_are_asked_without_it(void **state)
+{
+    struct toy *toy = start_ndr(state, false, true);
+    assert_false(toy_logged(toy, "refuses"));
+    sm_rediscover(toy->sm, toy->now);
+    toy_settle(toy);
+    toy_assert_up(toy);
+    assert_int_equal(toy_present(toy), 5);
+    assert_int_equal(known_rate(toy, "H2", 1), 400000);
+    assert_false(toy_logged(toy, "refuses"));
+}
+
+static void agents_without_extended_speeds_never_see_bit_31(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    sm_rediscover(toy->sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(with_bit_31(toy, METHOD_GET, true) + with_bit_31(toy, METHOD_SET, true), 0);
+}
+
+static void set_link(struct toy *toy, const char *node, enum wire_field field, unsigned value)
+{
+    wire_set(toy_node(toy, node)->ports[1].info, field, value);
+}
+
+static bool reports_slow_link(void **state, enum wire_field active, unsigned value)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, "S1-H1 S1-H2");
+    toy_make_ndr(toy);
+    for (unsigned port = 1; port <= 2; port++) /* of the switch and of both adapters */
+        wire_set(toy_node(toy, "S1")->ports[port].info, PORT_INFO_LINK_WIDTH_SUPPORTED, 2 | 16);
+    set_link(toy, "H1", PORT_INFO_LINK_WIDTH_SUPPORTED, 2 | 16);
+    set_link(toy, "H2", PORT_INFO_LINK_WIDTH_SUPPORTED, 2 | 16);
+    if (value) {
+        set_link(toy, "H1", active, value);
+        set_link(toy, "S1", active, value);
+    }
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    bool reported = toy_logged(toy, "slow link: ");
+    toy_close(state);
+    return reported;
+}
+
+static void links_below_their_width_or_extended_speed_are_reported(void **state)
+{
+    assert_false(reports_slow_link(state, PORT_INFO_LINK_WIDTH_ACTIVE, 0)); /* 4X is above 2X */
+    assert_true(reports_slow_link(state, PORT_INFO_LINK_WIDTH_ACTIVE, 16));
+    assert_true(reports_slow_link(state, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 4));
+    *state = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +470,11 @@ int main(void)
         TOY_TEST(a_sweep_starts_discovery_if_the_own_node_did_not_answer),
         TOY_TEST(an_invalid_node_info_is_ignored),
         TOY_TEST(a_refused_read_has_the_consequences_of_a_time_out),
+        TOY_TEST(speeds_that_strict_agents_hide_are_read_with_bit_31),
+        TOY_TEST(ports_of_agents_that_hide_nothing_are_read_once),
+        TOY_TEST(agents_that_refuse_bit_31_are_asked_without_it),
+        TOY_TEST(agents_without_extended_speeds_never_see_bit_31),
+        cmocka_unit_test(links_below_their_width_or_extended_speed_are_reported),
         TOY_TEST(discovery_of_the_papers_reads_only_node_info_and_port_info),
         TOY_TEST(discovery_of_the_papers_probes_one_node_at_a_time),
         TOY_TEST(phases_of_the_papers_manager_do_not_overlap),

@@ -1,5 +1,6 @@
 /* The toy subnet and its agents; toy_run.c drives it. */
 #include "toy_internal.h"
+#include "wire/link_rate.h"
 
 #include <string.h>
 
@@ -39,7 +40,9 @@ static void reset_node(struct toy_node *node)
 
 void toy_set_manager_bit(struct toy_node *node, unsigned port)
 {
-    wire_set(node->ports[port].info, PORT_INFO_CAPABILITY_MASK, CAPABILITY_IS_SM);
+    uint8_t *info = node->ports[port].info;
+    wire_set(info, PORT_INFO_CAPABILITY_MASK,
+             wire_get(info, PORT_INFO_CAPABILITY_MASK) | CAPABILITY_IS_SM);
 }
 
 static struct toy_node *find_node(struct toy *toy, const char *name, size_t length)
@@ -224,9 +227,12 @@ static bool set_port_state(uint8_t *info, uint64_t wanted, bool lenient)
     return true;
 }
 
-static unsigned port_info(struct toy_node *node, unsigned arrival, unsigned number, bool set,
+static unsigned port_info(struct toy_node *node, unsigned arrival, uint32_t modifier, bool set,
                           uint8_t *data)
 {
+    unsigned number = modifier & 0xFF;
+    if ((modifier & PORT_INFO_WITH_EXTENDED_SPEEDS) && node->refuses_bit_31)
+        return STATUS_BAD_VALUE;
     number = node->is_switch || number ? number : arrival;
     if (number > node->port_count)
         return STATUS_BAD_VALUE;
@@ -238,7 +244,24 @@ static unsigned port_info(struct toy_node *node, unsigned arrival, unsigned numb
         if (is_settable(field))
             wire_set(info, field, wire_get(data, field));
     memcpy(data, info, 64);
+    if (node->strict_speeds && !(modifier & PORT_INFO_WITH_EXTENDED_SPEEDS)) {
+        wire_set(data, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 0);
+        wire_set(data, PORT_INFO_LINK_SPEED_EXT_SUPPORTED, 0);
+    }
     return STATUS_OK;
+}
+
+void toy_make_ndr(struct toy *toy)
+{
+    for (unsigned i = 0; i < toy->node_count; i++)
+        for (unsigned number = 0; number <= toy->nodes[i]->port_count; number++) {
+            uint8_t *info = toy->nodes[i]->ports[number].info;
+            wire_set(info, PORT_INFO_CAPABILITY_MASK, CAPABILITY_EXTENDED_SPEEDS);
+            wire_set(info, PORT_INFO_LINK_SPEED_SUPPORTED, 7);
+            wire_set(info, PORT_INFO_LINK_SPEED_ACTIVE, 4);
+            wire_set(info, PORT_INFO_LINK_SPEED_EXT_SUPPORTED, 15);
+            wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 8);
+        }
 }
 
 static unsigned switch_info(struct toy_node *node, bool set, uint8_t *data)
@@ -287,7 +310,7 @@ void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
     case ATTRIBUTE_NODE_DESCRIPTION: memcpy(data, node->name, sizeof node->name); break;
     case ATTRIBUTE_NODE_INFO: node_info(node, arrival, data); break;
     case ATTRIBUTE_SWITCH_INFO: status = switch_info(node, set, data); break;
-    case ATTRIBUTE_PORT_INFO: status = port_info(node, arrival, modifier & 0xFF, set, data); break;
+    case ATTRIBUTE_PORT_INFO: status = port_info(node, arrival, modifier, set, data); break;
     case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
         status = table(node->lft, sizeof node->lft, modifier, set, data);
         break;
@@ -355,6 +378,8 @@ struct toy_end toy_forward(struct toy_end from, unsigned lid)
         unsigned out = lid < TOY_LFT ? at.node->lft[lid] : PORT_NONE;
         if (out == 0)
             return (struct toy_end){at.node, 0};
+        if (out == at.port)
+            return (struct toy_end){0}; /* a switch discards what it would send back */
         at = toy_hop(at, out);
     }
     return at;

@@ -45,6 +45,8 @@ struct toy_node {
     uint64_t guid; /* that of a port is this plus its number */
     bool is_switch;
     bool mute;             /* neither answers nor forwards SMPs */
+    bool strict_speeds;    /* shows extended speeds only to a Get or Set with bit 31 */
+    bool refuses_bit_31;   /* of PortInfo's modifier */
     bool lenient;          /* a port accepts any state, as in the papers */
     bool claims_manager;   /* answers SMInfo with `manager`, without a manager */
     uint8_t manager[64];   /* SMInfo, set by a test */
@@ -118,6 +120,8 @@ struct sm_config toy_config_sweeping(uint64_t interval);
 unsigned toy_add_manager(struct toy *toy, const char *node, const struct sm_config *config);
 /* The same, and starts it. */
 unsigned toy_start_manager(struct toy *toy, const char *node, const struct sm_config *config);
+/* All links run at 4X NDR; before a manager starts. */
+void toy_make_ndr(struct toy *toy);
 void toy_kill(struct toy *toy, unsigned manager);
 /* Opens a subnet with one manager at H1 and runs it until it is settled. */
 struct toy *toy_up(void **state, const char *links);

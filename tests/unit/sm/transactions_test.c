@@ -178,6 +178,21 @@ static void requests_without_a_path_fail_at_once(void **state)
     assert_int_equal(toy_present(toy), 3);
 }
 
+/* A sweep's request to S4 is on its way through S2 when the link to S2 fails. */
+static void requests_over_a_lost_link_are_sent_by_another_path_at_once(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S1-S3 S2-S4 S3-S4 S1-H1 S4-H4");
+    toy->traps = true;
+    toy_mark(toy);
+    toy_run_until_sent(toy, "S4", ATTRIBUTE_SWITCH_INFO, METHOD_GET);
+    toy_cut(toy, "S1", "S2");
+    toy_run(toy, TOY_TIMEOUT / 2);
+    assert_int_equal(toy_count(toy, "S4", ATTRIBUTE_SWITCH_INFO, METHOD_GET), 2);
+    assert_int_equal(counts_of(toy).timeouts, 0);
+    assert_true(sm_deadline(toy->sm) > toy->now + TOY_TIMEOUT); /* nothing is outstanding */
+    toy_assert_up(toy);
+}
+
 static void the_deadline_is_that_of_the_first_time_out(void **state)
 {
     struct toy *toy = start(state, "S1-H1 S1-H2", 256);
@@ -203,6 +218,7 @@ int main(void)
         TOY_TEST(answers_to_earlier_requests_do_not_answer_later_ones),
         TOY_TEST(answers_without_a_request_are_ignored),
         TOY_TEST(requests_without_a_path_fail_at_once),
+        TOY_TEST(requests_over_a_lost_link_are_sent_by_another_path_at_once),
         TOY_TEST(the_deadline_is_that_of_the_first_time_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,54 @@ static void bit_31_of_the_modifier_requests_extended_speeds_of_the_same_port(voi
     sma_release(&sma);
 }
 
+static void a_strict_agent_shows_extended_speeds_only_with_bit_31(void **state)
+{
+    (void)state;
+    static const enum wire_field fields[] = {
+        PORT_INFO_LINK_SPEED_EXT_SUPPORTED, PORT_INFO_LINK_SPEED_EXT_ENABLED,
+        PORT_INFO_LINK_SPEED_EXT_ACTIVE,    PORT_INFO_LINK_SPEED_EXT2_SUPPORTED,
+        PORT_INFO_LINK_SPEED_EXT2_ENABLED,  PORT_INFO_LINK_SPEED_EXT2_ACTIVE};
+    struct sma_options options = plain_options();
+    struct sma sma;
+    options.strict_speeds = true;
+    make_switch(&sma, &options);
+    sma_set_link_support(&sma, 3, WIDTHS, SPEEDS, 31, false);
+    sma_link_up(&sma, 3, 2, 4, 16 | 8, false);
+    uint8_t plain[SMP_DATA_BYTES] = {0}, extended[SMP_DATA_BYTES] = {0};
+    assert_int_equal(get_through(&sma, 3, ATTRIBUTE_PORT_INFO, 3, plain), STATUS_OK);
+    assert_int_equal(get_through(&sma, 3, ATTRIBUTE_PORT_INFO, 0x80000003, extended), STATUS_OK);
+    assert_int_equal(wire_get(plain, PORT_INFO_LINK_SPEED_ACTIVE), 4);
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++) {
+        assert_int_equal(wire_get(plain, fields[i]), 0);
+        assert_int_not_equal(wire_get(extended, fields[i]), 0);
+    }
+    /* The same for Set: without the bit, the agent ignores the fields and shows nothing. */
+    wire_set(extended, PORT_INFO_PORT_STATE, 0);
+    wire_set(extended, PORT_INFO_PORT_PHYSICAL_STATE, 0);
+    wire_set(extended, PORT_INFO_LINK_SPEED_EXT_ENABLED, 30);
+    assert_int_equal(set_through(&sma, 3, ATTRIBUTE_PORT_INFO, 3, extended), STATUS_OK);
+    assert_int_equal(wire_get(extended, PORT_INFO_LINK_SPEED_EXT_ACTIVE), 0);
+    assert_int_equal(port_field(&sma, 3, PORT_INFO_LINK_SPEED_EXT_ENABLED), SPEEDS_EXT);
+    sma_release(&sma);
+}
+
+static void xdr_can_be_disabled_and_enabled(void **state)
+{
+    (void)state;
+    enum wire_field field = PORT_INFO_LINK_SPEED_EXT2_ENABLED;
+    struct sma sma = a_switch();
+    sma_set_link_support(&sma, 2, WIDTHS, SPEEDS, 31, false);
+    assert_int_equal(port_field(&sma, 2, field), 1);
+    assert_int_equal(set_port_field(&sma, 2, field, 6), STATUS_OK);
+    assert_int_equal(port_field(&sma, 2, field), 0);
+    assert_int_equal(set_port_field(&sma, 2, field, 0), STATUS_OK);
+    assert_int_equal(port_field(&sma, 2, field), 0);
+    assert_int_equal(set_port_field(&sma, 2, field, 7), STATUS_OK);
+    assert_int_equal(port_field(&sma, 2, field), 1);
+    refuses(&sma, 2, field, 2);
+    sma_release(&sma);
+}
+
 static void port_0_of_an_adapter_is_the_input_port(void **state)
 {
     (void)state;
@@ -511,6 +559,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unknown_port_is_refused),
         cmocka_unit_test(bit_31_of_the_modifier_requests_extended_speeds_of_the_same_port),
+        cmocka_unit_test(a_strict_agent_shows_extended_speeds_only_with_bit_31),
+        cmocka_unit_test(xdr_can_be_disabled_and_enabled),
         cmocka_unit_test(port_0_of_an_adapter_is_the_input_port),
         cmocka_unit_test(lids_are_unicast),
         cmocka_unit_test(a_base_lid_is_a_multiple_of_its_range),

@@ -322,15 +322,45 @@ static void a_mute_node_belongs_to_no_part(void **state)
     assert_false(holds(world, CHECK_DISCOVERED));
 }
 
-static void two_masters_are_detected(void **state)
+/* Cuts or restores the links between the switch of an adapter and other switches. */
+static void set_part_of(struct world *world, const char *adapter, bool linked)
+{
+    const struct topology *topology = fabric_topology(world->fabric);
+    uint32_t near = topology->ports.items[port_of(world, adapter, 1)].peer;
+    uint32_t index = topology->ports.items[near].node;
+    const struct topology_node *node = &topology->nodes.items[index];
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = topology->ports.items[node->first_port + number].peer;
+        if (peer != TOPOLOGY_NONE &&
+            topology->nodes.items[topology->ports.items[peer].node].kind == NODE_SWITCH)
+            fabric_set_link(world->fabric, node->first_port + number, linked, NULL);
+    }
+}
+
+static void a_manager_that_waits_for_its_link_is_in_no_part(void **state)
 {
     struct world *world = *state;
     fabric_set_link(world->fabric, port_of(world, "H12", 1), false, NULL);
     sim_run(world->sim, sim_now(world->sim) + 20 * TIME_S);
     add_manager(world, "H12", 1, &engine_fera);
     sim_run(world->sim, sim_now(world->sim) + 20 * TIME_S);
+    assert_true(sm_own_link_is_down(sim_manager(world->sim, world->instances[1].manager)));
+    assert_true(holds(world, CHECK_SETTLED));
+    world->instances[0] = world->instances[1];
+    world->instance_count = 1;
+    assert_false(holds(world, CHECK_SETTLED));
+    assert_non_null(strstr(world->complaint.text, "every manager waits for its own link"));
+}
+
+static void two_masters_are_detected(void **state)
+{
+    struct world *world = *state;
+    set_part_of(world, "H12", false);
+    sim_run(world->sim, sim_now(world->sim) + 20 * TIME_S);
+    add_manager(world, "H12", 1, &engine_fera);
+    sim_run(world->sim, sim_now(world->sim) + 20 * TIME_S);
     assert_true(holds(world, CHECK_ONE_MASTER)); /* each in its own part */
-    fabric_set_link(world->fabric, port_of(world, "H12", 1), true, NULL);
+    set_part_of(world, "H12", true);
     fabric_run(world->fabric, sim_now(world->sim) + TIME_S);
     assert_false(holds(world, CHECK_ONE_MASTER));
     assert_non_null(strstr(world->complaint.text, "two masters"));
@@ -364,6 +394,7 @@ int main(void)
         CLAIM(an_undiscovered_link_failure_is_detected),
         CLAIM(an_undiscovered_node_is_detected),
         CLAIM(a_mute_node_belongs_to_no_part),
+        CLAIM(a_manager_that_waits_for_its_link_is_in_no_part),
         CLAIM(two_masters_are_detected),
         CLAIM(a_busy_manager_is_detected),
     };

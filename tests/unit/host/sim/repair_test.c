@@ -44,7 +44,7 @@ static void note_job(void *context, uint64_t now, unsigned manager,
     struct watch *watch = context;
     const struct sm_job *job = computation->job;
     (void)now, (void)manager;
-    if (job->repaired)
+    if (job->repaired && !job->provisional)
         check_memory(job);
     watch->repaired += job->repaired;
     watch->computed += !job->repaired;

@@ -120,6 +120,49 @@ static void updating_one_parent_first_loops_on_the_counterexample(void **state)
     network_release(&network);
 }
 
+/* S0-S1-S2, a host at S2, and S0-S2 unless it is cut. The route from S1 led over S0; now S0 sends
+ * to S1 and S1 to S2, all at once. So S0 may send packets of S1 back to it. */
+static bool turning_back_is_safe(bool cut, bool discards)
+{
+    enum { HOST_LID = 4 };
+    static const uint8_t old_ports[] = {2, 1, 3}, new_ports[] = {1, 2, 3};
+    struct network network;
+    struct routes before, after;
+    struct update_plan plan = {.relies_on_discards = discards};
+    network_init(&network);
+    for (uint16_t i = 0; i < 3; i++)
+        network_add_switch(&network, i + 1u, (uint16_t)(i + 1), 0, 3);
+    network_link(&network, 0, 1, 1, 1);
+    network_link(&network, 1, 2, 2, 1);
+    if (!cut)
+        network_link(&network, 0, 2, 2, 2);
+    network_add_terminal(&network, 16, HOST_LID, 0, 2, 3);
+    network_finish(&network);
+    routes_init(&before, &network, "old");
+    routes_init(&after, &network, "new");
+    add_wave(&plan, false);
+    for (uint32_t at = 0; at < 3; at++) {
+        routes_set(&before, at, HOST_LID, old_ports[at]);
+        routes_set(&after, at, HOST_LID, new_ports[at]);
+        add_whole_switch(&plan, at);
+    }
+    bool safe = is_safe(&network, &before, &after, &plan);
+    update_plan_release(&plan);
+    routes_release(&before);
+    routes_release(&after);
+    network_release(&network);
+    return safe;
+}
+
+static void only_packets_that_were_lost_anyway_may_be_sent_back(void **state)
+{
+    (void)state;
+    assert_false(turning_back_is_safe(true, false));
+    assert_true(turning_back_is_safe(true, true));
+    assert_false(turning_back_is_safe(false, false));
+    assert_false(turning_back_is_safe(false, true));
+}
+
 static void the_counterexample_has_a_safe_order_without_a_drain(void **state)
 {
     struct network network;
@@ -418,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updating_one_parent_first_loops_on_the_counterexample),
+        cmocka_unit_test(only_packets_that_were_lost_anyway_may_be_sent_back),
         cmocka_unit_test(the_counterexample_has_a_safe_order_without_a_drain),
         cmocka_unit_test(children_first_is_all_that_pira_to_fera_needs),
         cmocka_unit_test(every_state_of_every_plan_is_safe_after_failures),
