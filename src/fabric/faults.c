@@ -229,8 +229,9 @@ void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *fault
             vec_push(&faults->items, ((struct fabric_fault){FABRIC_OTHER_GUID, i, 0, guid}));
     }
     for (size_t i = 0; i < fabric->bad_cables.count; i++)
-        vec_push(&faults->items, ((struct fabric_fault){FABRIC_BAD_CABLE, fabric->bad_cables.items[i].port, 0,
-                                                        fabric->bad_cables.items[i].per_second}));
+        vec_push(&faults->items,
+                 ((struct fabric_fault){FABRIC_BAD_CABLE, fabric->bad_cables.items[i].port, 0,
+                                        fabric->bad_cables.items[i].per_second}));
     for (size_t i = 0; i < fabric->losses.count; i++) {
         const struct loss_rule *rule = &fabric->losses.items[i];
         bool second = rule->port != TOPOLOGY_NONE && fabric->ports[rule->port].peer < rule->port;

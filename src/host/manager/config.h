@@ -5,6 +5,7 @@
 #ifndef WEFT_HOST_MANAGER_CONFIG_H
 #define WEFT_HOST_MANAGER_CONFIG_H
 
+#include "perf/counters.h"
 #include "routing/engine/hints.h"
 #include "sm/sm.h"
 #include "topology/topology.h"
@@ -22,6 +23,7 @@ struct port_choice {
 
 struct config {
     struct sm_config sm;
+    struct counter_config counters;
     struct port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */
     bool json;

@@ -190,8 +190,8 @@ static int control_errors(struct call *call)
                        call->words[3]);
     if (result < 0)
         return result;
-    return (rate ? fabric_set_bit_error_rate : fabric_add_bit_errors)(
-        call->fabric, port, (unsigned)count, call->err);
+    return (rate ? fabric_set_bit_error_rate : fabric_add_bit_errors)(call->fabric, port,
+                                                                      (unsigned)count, call->err);
 }
 
 static int control_stop(struct call *call)

@@ -152,6 +152,91 @@ static void a_port_with_link_errors_is_listed(void **state)
     assert_int_equal(count_problems(toy), 0);
 }
 
+static uint32_t port_of(struct toy *toy, const char *name, unsigned number)
+{
+    const struct subnet *subnet = sm_subnet(toy->sm);
+    uint32_t node = map_get(&subnet->by_guid, toy_node(toy, name)->guid);
+    return subnet->nodes.items[node].first_port + number;
+}
+
+static unsigned physical_state(struct toy *toy, const char *name, unsigned port)
+{
+    return (unsigned)wire_get(toy_node(toy, name)->ports[port].info, PORT_INFO_PORT_PHYSICAL_STATE);
+}
+
+static void a_port_whose_counters_rise_fast_is_listed(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "H3", 1), "symbol errors", 70,
+                       30 * NS_PER_S);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "bad cable: H3 port 1 <-> S2 port 2: H3 port 1 counted 70 symbol "
+                                "errors in 30 s"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "70 symbol errors in 30 s"));
+    toy_run(toy, 601 * TOY_S);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static struct sm_config isolating_config(void)
+{
+    struct sm_config config = toy_config();
+    config.isolate = SM_ISOLATE_ALL;
+    config.isolate_ns = 5 * TOY_SWEEP;
+    config.full_every = 1;
+    return config;
+}
+
+static void a_port_whose_counters_rise_fast_is_isolated_and_tried_again(void **state)
+{
+    struct sm_config config = isolating_config();
+    struct toy *toy = toy_open(state, line);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    uint8_t before[64];
+    memcpy(before, toy_node(toy, "S2")->ports[2].info, sizeof before);
+    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "H3", 1), "symbol errors", 70,
+                       30 * NS_PER_S);
+    toy_settle(toy);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_LINK_UP);
+    const uint8_t *after = toy_node(toy, "S2")->ports[2].info;
+    assert_int_equal(wire_get(after, PORT_INFO_HOQ_LIFE), wire_get(before, PORT_INFO_HOQ_LIFE));
+    assert_int_equal(wire_get(after, PORT_INFO_VL_STALL_COUNT),
+                     wire_get(before, PORT_INFO_VL_STALL_COUNT));
+}
+
+static void another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand(void **state)
+{
+    struct sm_config config = isolating_config();
+    struct toy *toy = toy_open(state, "S1-S2 S1-H1 S1-H2 S2-H3 S2-H4");
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    for (unsigned port = 2; port <= 3; port++) {
+        wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_HOQ_LIFE, 18);
+        wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_VL_STALL_COUNT, 7);
+    }
+    toy_run(toy, 2 * TOY_SWEEP); /* it reads them */
+    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "S2", 2), "symbol errors", 70,
+                       30 * NS_PER_S);
+    assert_int_equal(sm_set_port(toy->sm, toy->now, "S2", 3, false, NULL), 0);
+    toy_settle(toy);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
+    assert_int_equal(physical_state(toy, "S2", 3), PHYSICAL_DISABLED);
+    config.isolate = SM_ISOLATE_NONE;
+    toy_kill(toy, 0);
+    toy_start_manager(toy, "H1", &config);
+    toy_run(toy, 3 * TOY_SWEEP);
+    assert_true(toy_logged(toy, "S2 port 2 was isolated by an earlier master"));
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_LINK_UP);
+    assert_int_equal(physical_state(toy, "S2", 3), PHYSICAL_DISABLED);
+    const uint8_t *info = toy_node(toy, "S2")->ports[2].info;
+    assert_int_equal(wire_get(info, PORT_INFO_HOQ_LIFE), 18);
+    assert_int_equal(wire_get(info, PORT_INFO_VL_STALL_COUNT), 7);
+}
+
 static void a_link_below_its_capability_is_listed(void **state)
 {
     struct sm_config config = toy_config();
@@ -211,6 +296,9 @@ int main(void)
         TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
         TOY_TEST(a_full_sweep_finds_a_node_that_changed_its_guid),
         TOY_TEST(a_port_with_link_errors_is_listed),
+        TOY_TEST(a_port_whose_counters_rise_fast_is_listed),
+        TOY_TEST(a_port_whose_counters_rise_fast_is_isolated_and_tried_again),
+        TOY_TEST(another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand),
         TOY_TEST(a_link_below_its_capability_is_listed),
         TOY_TEST(a_switch_that_refuses_its_table_is_listed),
         TOY_TEST(a_second_master_is_listed),
