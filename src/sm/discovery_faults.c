@@ -35,6 +35,8 @@ struct port_faults {
     uint8_t timeouts;         /* of a port of the manager's own adapter */
     uint8_t flaps;            /* since `flaps_since` */
     uint64_t flaps_since, damped_until;
+    bool loss_seen;   /* the port at the other end has shown the last loss of the link */
+    bool return_seen; /* the same for its return */
     struct history losses, errors; /* of the link; kept at the lower of its two ports */
     struct error_report error;     /* of the link, the last one */
     uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
@@ -225,12 +227,33 @@ static const char *ordinal_suffix(unsigned n)
 
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason);
 
-/* Logs that a link went down, and how often it did so recently. */
-void faults_report_link(struct sm *sm, uint32_t port, bool down)
+/* A link that went down and up again is found at each of its ports, one after the other: this is
+ * one loss. */
+static bool loss_is_new(struct sm *sm, uint32_t port, bool down)
+{
+    bool seen = faults_at(sm, port)->loss_seen && !down;
+    faults_at(sm, port)->loss_seen = false;
+    faults_at(sm, port)->return_seen = seen;
+    faults_at(sm, port_at(sm, port)->peer)->loss_seen = !seen;
+    return !seen;
+}
+
+void faults_forget_loss(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->loss_seen = false;
+}
+
+/* Logs that a link went down, and how often it did so recently. False: the port at its other end
+ * has shown this loss before. */
+bool faults_report_link(struct sm *sm, uint32_t port, bool down)
 {
     enum { LOSSES_ALLOWED = 4 };
-    struct history *losses = &link_faults(sm, port)->losses;
     char times[48] = "";
+    if (!loss_is_new(sm, port, down)) {
+        sm_begin_change(sm, "link was down: %s", subnet_link_name(&sm->subnet, port).text);
+        return false;
+    }
+    struct history *losses = &link_faults(sm, port)->losses;
     history_add(losses, sm->now);
     if (losses->count > 1)
         snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
@@ -239,6 +262,15 @@ void faults_report_link(struct sm *sm, uint32_t port, bool down)
                 subnet_link_name(&sm->subnet, port).text, times);
     if (losses->count > LOSSES_ALLOWED)
         isolate(sm, port, SM_ISOLATE_FLAPPING);
+    return true;
+}
+
+void faults_report_return(struct sm *sm, uint32_t port)
+{
+    bool seen = faults_at(sm, port)->return_seen;
+    faults_at(sm, port)->return_seen = false;
+    if (sm_state(sm) == SM_MASTER && plan_current(sm) && !seen)
+        report_loss(sm, "link up: %s", subnet_link_name(&sm->subnet, port).text);
 }
 
 /* Damps both ports of a link that flaps, twice as long each time. */

@@ -87,6 +87,25 @@ static void a_link_that_flaps_is_counted_and_listed_for_ten_minutes(void **state
     assert_int_equal(count_problems(toy), 0);
 }
 
+/* Both switches report the loss of a link between them. */
+static void a_loss_that_both_ends_report_is_one_loss(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S1 S1-H1 S2-H2");
+    for (unsigned i = 0; i < 3; i++) {
+        wire_set(toy_node(toy, "S2")->ports[2].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+        wire_set(toy_node(toy, "S3")->ports[1].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+        toy_trap(toy, "S2", 128);
+        toy_settle(toy);
+        toy_trap(toy, "S3", 128);
+        toy_settle(toy);
+        toy_run(toy, TOY_S);
+    }
+    assert_true(toy_logged(toy, "(3rd time in 10 min)"));
+    assert_false(toy_logged(toy, "(4th time in 10 min)"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_FLAPPING_LINK), "went down 3 times in 10 min"));
+    toy_assert_up(toy);
+}
+
 static void a_node_that_does_not_answer_is_listed_until_it_does(void **state)
 {
     struct toy *toy = up_with_full_sweeps(state);
@@ -291,6 +310,7 @@ int main(void)
         TOY_TEST(a_subnet_without_faults_has_no_problems),
         TOY_TEST(a_lost_link_is_logged_with_both_ends),
         TOY_TEST(a_link_that_flaps_is_counted_and_listed_for_ten_minutes),
+        TOY_TEST(a_loss_that_both_ends_report_is_one_loss),
         TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
         TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
