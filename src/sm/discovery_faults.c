@@ -653,9 +653,10 @@ static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
     struct subnet_name place = subnet_link_name(&sm->subnet, port);
     if (flaps)
         problems_add(problems, PROBLEM_FLAPPING_LINK, place.text,
-                     "the link went down %u times in %d min%s%s", faults->losses.count, HISTORY_MIN,
-                     p->peer == SUBNET_NONE ? "; it is down" : "",
-                     faults_is_damped(sm, port) ? " and ignored" : "");
+                     "the link went down %u times in %d min%s", faults->losses.count, HISTORY_MIN,
+                     faults_is_damped(sm, port) ? "; it is ignored for now"
+                     : p->peer == SUBNET_NONE   ? "; it is down"
+                                                : "");
     if (errors && faults->error.trap)
         problems_add(problems, PROBLEM_BAD_CABLE, place.text,
                      "its ports reported link errors %u time%s in %d min (trap %u)",

@@ -171,6 +171,24 @@ static void a_port_with_link_errors_is_listed(void **state)
     assert_int_equal(count_problems(toy), 0);
 }
 
+/* H3 sends a Set to S1 over S2, by a directed route and with a wrong M_Key. */
+static void the_sender_of_a_bad_m_key_is_found_by_its_directed_route(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    uint8_t *details = wire_bytes(toy_trap(toy, "S1", 256), NOTICE_DATA);
+    wire_set(details, TRAP_BAD_M_KEY_METHOD, METHOD_SET);
+    wire_set(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID, ATTRIBUTE_PORT_INFO);
+    wire_set(details, TRAP_BAD_M_KEY_M_KEY, 0x77);
+    wire_set(details, TRAP_BAD_M_KEY_DIRECTED, 1);
+    wire_set(details, TRAP_BAD_M_KEY_HOP_COUNT, 2);
+    wire_set_at(details, TRAP_BAD_M_KEY_RETURN_PATH, 1, 2); /* arrival at S2 */
+    wire_set_at(details, TRAP_BAD_M_KEY_RETURN_PATH, 2, 1); /* arrival at S1 */
+    toy_settle(toy);
+    toy_run(toy, TOY_S);
+    assert_true(toy_logged(toy, "M_Key 0x0000000000000077 in Set(PortInfo 0x15) from H3 port 1 <-> "
+                                "S2 port 2"));
+}
+
 static uint32_t port_of(struct toy *toy, const char *name, unsigned number)
 {
     const struct subnet *subnet = sm_subnet(toy->sm);
@@ -316,6 +334,7 @@ int main(void)
         TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
         TOY_TEST(a_full_sweep_finds_a_node_that_changed_its_guid),
         TOY_TEST(a_port_with_link_errors_is_listed),
+        TOY_TEST(the_sender_of_a_bad_m_key_is_found_by_its_directed_route),
         TOY_TEST(a_port_whose_counters_rise_fast_is_listed),
         TOY_TEST(a_port_whose_counters_rise_fast_is_isolated_and_tried_again),
         TOY_TEST(another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand),
