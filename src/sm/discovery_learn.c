@@ -63,9 +63,13 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         return;
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
+        /* The log says of a node without a name that it is in, when the name is read. */
+        bool nameless = !node_at(sm, node)->description[0];
+        bool returns = port_at(sm, through)->last_peer == arrival;
         faults_link_found(sm, through);
         subnet_link(&sm->subnet, through, arrival);
-        faults_report_return(sm, through);
+        if (returns || !nameless)
+            faults_report_return(sm, through);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
     node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
