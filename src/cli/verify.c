@@ -13,6 +13,7 @@
 #include "routing/files/vl_map_read.h"
 #include "routing/search/roots.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,8 @@ static const char help[] =
     "  --first-path-sl FILE\n"
     "                  SLs that sources use before the first update, instead of those\n"
     "                  of OLD\n"
+    "  --adapters      only traffic between adapter ports counts for credit loops, as\n"
+    "                  in ibdmchk without -a\n"
     "  --reversible    packets may also use the SL of the opposite direction, as on a\n"
     "                  reversible path\n"
     "  --root R        also count down-up transitions with these roots: GUIDs\n"
@@ -68,7 +71,7 @@ static const char help[] =
 struct options {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
     uint64_t threads;
-    bool transition, reversible, links, json;
+    bool transition, adapters, reversible, links, json;
 };
 
 static void put_findings(struct record *record, const struct verify_report *report)
@@ -122,8 +125,28 @@ static void put_links(struct record *record, const struct network *network,
     record_end_list(record);
 }
 
+/* What the check says beside the report. */
+struct verdict {
+    struct vl_map_gaps gaps;    /* of the path SLs */
+    bool only_through_switches; /* without traffic of switches there is no credit loop */
+};
+
+static void put_levels(struct record *record, const struct verdict *verdict,
+                       const struct options *options)
+{
+    if (!options->path_sl)
+        record_number(record, "assumed_sl",
+                      "SL            %llu on every path, assumed without --path-sl\n", 0);
+    if (verdict->gaps.none) {
+        record_number(record, "no_path", "no path       %llu", verdict->gaps.none);
+        record_text(record, " of %" PRIu64 " pairs, which do not count for credit loops\n",
+                    verdict->gaps.paths);
+    }
+}
+
 static void put_report(struct record *record, const struct network *network,
-                       const struct verify_report *report, const struct options *options)
+                       const struct verify_report *report, const struct verdict *verdict,
+                       const struct options *options)
 {
     bool delivers = verify_delivers(report);
     record_begin(record, NULL);
@@ -138,9 +161,14 @@ static void put_report(struct record *record, const struct network *network,
     record_text(record, "credit loops  %s", report->cycle.count ? "YES" : "none");
     record_number(record, "vls", report->vls == 1 ? ", %llu VL" : ", %llu VLs", report->vls);
     record_number(record, "dependencies", ", %llu dependencies\n", report->dependencies);
-    if (!options->path_sl)
-        record_number(record, "assumed_sl",
-                      "SL            %llu on every path, assumed without --path-sl\n", 0);
+    if (options->adapters)
+        record_text(record, "              of traffic between adapter ports only\n");
+    if (verdict->only_through_switches)
+        record_text(record, "              none between adapter ports (--adapters): the loop needs "
+                            "packets from or to switches\n");
+    if (report->cycle.count)
+        record_flag(record, "cycle_between_adapters", NULL, !verdict->only_through_switches);
+    put_levels(record, verdict, options);
     put_cycle(record, network, report);
     if (options->root)
         record_number(record, "down_up_transitions", "down-up       %llu transitions\n",
@@ -162,26 +190,79 @@ static void put_report(struct record *record, const struct network *network,
     record_end(record);
 }
 
+/* Refuses levels that do not cover the network: an assumed SL could hide a credit loop, or show one
+ * that does not exist. */
+static int check_coverage(const struct vl_map *lanes, const struct options *options,
+                          struct verdict *verdict, struct err *err)
+{
+    const struct network *network = lanes->network;
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    struct vl_map_gaps gaps = {0};
+    if (options->path_sl)
+        verdict->gaps = gaps = vl_map_find_gaps(lanes, options->adapters);
+    if (gaps.unset)
+        return err_set(
+            err, EINVAL,
+            "%s has no SL from %s to LID %u (%s): %" PRIu64 " of %" PRIu64 " pairs are missing%s",
+            options->path_sl, network_label(network, gaps.source, from), gaps.dlid,
+            network_label(network, network->owner[gaps.dlid], to), gaps.unset, gaps.paths,
+            vl_map_find_gaps(lanes, true).unset
+                ? ""
+                : "; it has all between adapter ports, for which --adapters checks");
+    for (uint32_t at = 0; at < network->switches.count && options->sl2vl; at++)
+        if (!lanes->vl_tables[at])
+            return err_set(err, EINVAL, "%s has no SL-to-VL table of %s", options->sl2vl,
+                           network_label(network, NETWORK_SWITCH | at, from));
+    return 0;
+}
+
+static int read_levels(struct vl_map *lanes, const struct options *options, struct verdict *verdict,
+                       struct err *err)
+{
+    int rc = 0;
+    if (options->path_sl)
+        rc = vl_map_read_path_sl(lanes, from_file(options->path_sl, err));
+    if (!rc && options->sl2vl)
+        rc = vl_map_read_sl2vl(lanes, from_file(options->sl2vl, err));
+    return rc ? rc : check_coverage(lanes, options, verdict, err);
+}
+
+/* Whether a cycle needs packets from or to switches, which few managers keep apart. */
+static bool needs_switches(const struct network *network, const struct routes *routes,
+                           struct verify_options wanted)
+{
+    struct verify_report report;
+    if (wanted.adapters)
+        return false;
+    wanted.adapters = true;
+    verify_routes(network, routes, &wanted, &report);
+    bool cyclic = report.cycle.count > 0;
+    verify_report_release(&report);
+    return !cyclic;
+}
+
 static int check_tables(const struct network *network, const struct options *options,
                         struct verify_options wanted)
 {
     struct routes routes;
     struct vl_map lanes;
     struct verify_report report;
+    struct verdict verdict = {0};
     struct text text = {0};
     struct err err;
     if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
     vl_map_init(&lanes, network);
     int status = EXIT_HOLDS;
-    if ((options->path_sl && vl_map_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
-        (options->sl2vl && vl_map_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
+    if (read_levels(&lanes, options, &verdict, &err))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
         wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
+        verdict.only_through_switches =
+            report.cycle.count && needs_switches(network, &routes, wanted);
         struct record record = record_to(&text, options->json, true);
-        put_report(&record, network, &report, options);
+        put_report(&record, network, &report, &verdict, options);
         command_print("verify", &text);
         status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
@@ -290,15 +371,18 @@ static int verify_file(int argc, char **argv, const struct options *options)
                                            : "expected one net file");
     if (!options->transition && !options->lfts)
         return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
-    if (options->transition && (options->reversible || options->sl2vl))
+    if (options->transition && (options->reversible || options->sl2vl || options->adapters))
         return command_usage("verify", "%s needs --lfts",
-                             options->reversible ? "--reversible" : "--sl2vl");
+                             options->reversible ? "--reversible"
+                             : options->sl2vl    ? "--sl2vl"
+                                                 : "--adapters");
     if (!options->transition && (options->old_path_sl || options->first_path_sl))
         return command_usage("verify", "%s needs --transition",
                              options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
     workers = workers_of_threads((unsigned)options->threads);
     wanted.workers = &workers;
     wanted.reversible = options->reversible;
+    wanted.adapters = options->adapters;
     int status = load_network("verify", argv[0], options->lmc, false,
                               options->transition ? argv[1] : options->lfts, &network);
     if (status == EXIT_HOLDS && options->root)
@@ -326,6 +410,7 @@ static int run_verify(int argc, char **argv)
         {.name = "lmc", .value = &options.lmc},
         {.name = "threads", .number = &options.threads, .low = 1, .high = WORKERS_LIMIT},
         {.name = "transition", .flag = &options.transition},
+        {.name = "adapters", .flag = &options.adapters},
         {.name = "reversible", .flag = &options.reversible},
         {.name = "links", .flag = &options.links},
         {.name = "json", .flag = &options.json},
