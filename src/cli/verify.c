@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/route.h"
 #include "cli/routing.h"
+#include "cli/verify_sa.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
 #include "routing/files/lfts.h"
@@ -37,6 +38,10 @@ static const char help[] =
     "  --path-sl FILE  SLs of paths, in the format that ibdmchk reads (default: SL 0)\n"
     "  --sl2vl FILE    SL-to-VL tables, in the format that ibdmchk reads (default:\n"
     "                  VL = SL)\n"
+    "  --sa            query the SLs from the SA of the running subnet, and read the\n"
+    "                  SL-to-VL tables from its switches\n"
+    "  --guid G, --ca NAME, --port N\n"
+    "                  the port for --sa (default: the first one that is up)\n"
     "  --old-path-sl FILE\n"
     "                  SLs of OLD; --path-sl has those of NEW then\n"
     "  --first-path-sl FILE\n"
@@ -64,14 +69,16 @@ static const char help[] =
     "examples:\n"
     "  weft verify net --lfts opensm-lfts.dump\n"
     "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
+    "  ibnetdiscover >net; weft verify net --lfts opensm-lfts.dump --sa\n"
     "  weft verify net --transition old.lfts new.lfts plan\n"
     "  weft verify net --transition old.lfts new.lfts plan \\\n"
     "      --old-path-sl old.psl --path-sl new.psl\n";
 
 struct options {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
+    const char *ca, *guid, *port; /* of --sa */
     uint64_t threads;
-    bool transition, adapters, reversible, links, json;
+    bool sa, transition, adapters, reversible, links, json;
 };
 
 static void put_findings(struct record *record, const struct verify_report *report)
@@ -129,14 +136,19 @@ static void put_links(struct record *record, const struct network *network,
 struct verdict {
     struct vl_map_gaps gaps;    /* of the path SLs */
     bool only_through_switches; /* without traffic of switches there is no credit loop */
+    uint16_t sm_lid;            /* of --sa */
 };
 
 static void put_levels(struct record *record, const struct verdict *verdict,
                        const struct options *options)
 {
-    if (!options->path_sl)
+    if (options->sa)
+        record_number(record, "sa_lid", "SL            of the SA at LID %llu\n", verdict->sm_lid);
+    else if (!options->path_sl)
         record_number(record, "assumed_sl",
-                      "SL            %llu on every path, assumed without --path-sl\n", 0);
+                      "SL            %llu on every path, assumed without --path-sl or --sa\n", 0);
+    if (options->path_sl && !options->sl2vl)
+        record_text(record, "VL            as the SL, assumed without --sl2vl\n");
     if (verdict->gaps.none) {
         record_number(record, "no_path", "no path       %llu", verdict->gaps.none);
         record_text(record, " of %" PRIu64 " pairs, which do not count for credit loops\n",
@@ -198,7 +210,7 @@ static int check_coverage(const struct vl_map *lanes, const struct options *opti
     const struct network *network = lanes->network;
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     struct vl_map_gaps gaps = {0};
-    if (options->path_sl)
+    if (options->path_sl || options->sa)
         verdict->gaps = gaps = vl_map_find_gaps(lanes, options->adapters);
     if (gaps.unset)
         return err_set(
@@ -216,6 +228,26 @@ static int check_coverage(const struct vl_map *lanes, const struct options *opti
     return 0;
 }
 
+static int read_from_sa(struct vl_map *lanes, const struct options *options,
+                        struct verdict *verdict, struct err *err)
+{
+    struct verify_sa live = {
+        .port = {.ca = options->ca, .number = PORT_ANY},
+        .adapters = options->adapters,
+        .has_tables = options->sl2vl,
+    };
+    uint64_t number;
+    if (options->guid && !parse_number(options->guid, &live.port.guid))
+        return err_set(err, EINVAL, "--guid %s: expected a GUID (0x...)", options->guid);
+    if (options->port && !parse_bounded(options->port, 0, NETWORK_TOP_PORT, &number))
+        return err_set(err, EINVAL, "--port %s: expected 0 to %d", options->port, NETWORK_TOP_PORT);
+    if (options->port)
+        live.port.number = (int)number;
+    int rc = verify_sa_read(lanes, &live, err);
+    verdict->sm_lid = live.sm_lid;
+    return rc;
+}
+
 static int read_levels(struct vl_map *lanes, const struct options *options, struct verdict *verdict,
                        struct err *err)
 {
@@ -224,6 +256,8 @@ static int read_levels(struct vl_map *lanes, const struct options *options, stru
         rc = vl_map_read_path_sl(lanes, from_file(options->path_sl, err));
     if (!rc && options->sl2vl)
         rc = vl_map_read_sl2vl(lanes, from_file(options->sl2vl, err));
+    if (!rc && options->sa)
+        rc = read_from_sa(lanes, options, verdict, err);
     return rc ? rc : check_coverage(lanes, options, verdict, err);
 }
 
@@ -257,7 +291,7 @@ static int check_tables(const struct network *network, const struct options *opt
     if (read_levels(&lanes, options, &verdict, &err))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
-        wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
+        wanted.lanes = options->path_sl || options->sl2vl || options->sa ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
         verdict.only_through_switches =
             report.cycle.count && needs_switches(network, &routes, wanted);
@@ -359,26 +393,43 @@ static int find_roots(struct roots *roots, const struct network *network, const 
     return rc ? command_error("verify", &err) : EXIT_HOLDS;
 }
 
-static int verify_file(int argc, char **argv, const struct options *options)
+/* Options that do not go together: prints an error, and returns an exit status. */
+static int check_options(int argc, const struct options *options)
 {
-    struct network network;
-    struct verify_options wanted = {0};
-    struct roots roots = {0};
-    struct workers workers;
+    const struct {
+        bool given;
+        const char *name;
+    } for_tables[] = {{options->reversible, "--reversible"},
+                      {options->sl2vl, "--sl2vl"},
+                      {options->adapters, "--adapters"},
+                      {options->sa, "--sa"}};
     if (argc != (options->transition ? 4 : 1))
         return command_usage("verify", options->transition
                                            ? "expected NET --transition OLD NEW ORDER"
                                            : "expected one net file");
     if (!options->transition && !options->lfts)
         return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
-    if (options->transition && (options->reversible || options->sl2vl || options->adapters))
-        return command_usage("verify", "%s needs --lfts",
-                             options->reversible ? "--reversible"
-                             : options->sl2vl    ? "--sl2vl"
-                                                 : "--adapters");
+    for (size_t i = 0; i < sizeof for_tables / sizeof *for_tables; i++)
+        if (options->transition && for_tables[i].given)
+            return command_usage("verify", "%s needs --lfts", for_tables[i].name);
     if (!options->transition && (options->old_path_sl || options->first_path_sl))
         return command_usage("verify", "%s needs --transition",
                              options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
+    if (options->sa && options->path_sl)
+        return command_usage("verify", "--sa and --path-sl: expected one of them");
+    if (!options->sa && (options->ca || options->port || options->guid))
+        return command_usage("verify", "--guid, --ca and --port need --sa");
+    return EXIT_HOLDS;
+}
+
+static int verify_file(int argc, char **argv, const struct options *options)
+{
+    struct network network;
+    struct verify_options wanted = {0};
+    struct roots roots = {0};
+    struct workers workers;
+    if (check_options(argc, options))
+        return EXIT_USAGE;
     workers = workers_of_threads((unsigned)options->threads);
     wanted.workers = &workers;
     wanted.reversible = options->reversible;
@@ -406,6 +457,10 @@ static int run_verify(int argc, char **argv)
         {.name = "old-path-sl", .value = &options.old_path_sl},
         {.name = "first-path-sl", .value = &options.first_path_sl},
         {.name = "sl2vl", .value = &options.sl2vl},
+        {.name = "sa", .flag = &options.sa},
+        {.name = "guid", .value = &options.guid},
+        {.name = "ca", .value = &options.ca},
+        {.name = "port", .value = &options.port},
         {.name = "root", .value = &options.root},
         {.name = "lmc", .value = &options.lmc},
         {.name = "threads", .number = &options.threads, .low = 1, .high = WORKERS_LIMIT},

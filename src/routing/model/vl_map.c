@@ -64,6 +64,11 @@ static uint8_t entry_of(const struct vl_map *lanes, uint32_t end_point, uint32_t
     return row && dlid <= lanes->network->top_lid ? row[dlid] : VL_MAP_UNSET;
 }
 
+bool vl_map_is_set(const struct vl_map *lanes, uint32_t end_point, uint16_t dlid)
+{
+    return entry_of(lanes, end_point, dlid) != VL_MAP_UNSET;
+}
+
 uint8_t vl_map_sl(const struct vl_map *lanes, uint32_t end_point, uint16_t dlid)
 {
     uint8_t entry = entry_of(lanes, end_point, dlid);

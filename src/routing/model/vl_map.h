@@ -29,6 +29,7 @@ void vl_map_set_sl(struct vl_map *lanes, uint32_t end_point, uint16_t dlid, uint
 void vl_map_set_vls(struct vl_map *lanes, uint32_t at, uint8_t in, uint8_t out,
                     const uint8_t vl_of_sl[VL_MAP_SLS]);
 
+bool vl_map_is_set(const struct vl_map *lanes, uint32_t end_point, uint16_t dlid);
 /* Unset DLIDs have SL 0. */
 uint8_t vl_map_sl(const struct vl_map *lanes, uint32_t end_point, uint16_t dlid);
 /* VL_MAP_DISCARD for ports that the switch does not have, such as PORT_NONE. */
