@@ -8,8 +8,10 @@
 #include "host/device/port_choice.h"
 #include "routing/engine/hints.h"
 #include "sm/sm.h"
+#include "topology/topology.h"
 
 enum { CONFIG_KEYS = 96 }; /* at least the length of the table of keys */
+#define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
 struct config {
     struct sm_config sm;
@@ -26,6 +28,8 @@ struct config {
     int qos_wanted;           /* -1: on if there is a policy or option */
     struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
+    struct topology plan; /* of topology_plan, if has_plan */
+    bool has_plan;
     bool allow_both_pkeys;
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
     struct config_source {
