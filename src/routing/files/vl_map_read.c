@@ -198,7 +198,7 @@ static int read_lanes(struct vl_map *lanes, struct line_reader *lines, const cha
     map_release(&reader.by_port);
     map_release(&reader.by_node);
     if (lines->status == 0 && reader.entries == 0)
-        return err_set(lines->err, EINVAL, "%s has no %s", lines->file, what);
+        return err_at(lines->err, EINVAL, lines->file, 0, "no %s in this file", what);
     return lines->status;
 }
 
