@@ -220,7 +220,7 @@ static int check_coverage(const struct vl_map *lanes, const struct options *opti
             network_label(network, network->owner[gaps.dlid], to), gaps.unset, gaps.paths,
             vl_map_find_gaps(lanes, true).unset
                 ? ""
-                : "; it has all between adapter ports, for which --adapters checks");
+                : "; --adapters needs only those between adapter ports, which it has");
     for (uint32_t at = 0; at < network->switches.count && options->sl2vl; at++)
         if (!lanes->vl_tables[at])
             return err_set(err, EINVAL, "%s has no SL-to-VL table of %s", options->sl2vl,

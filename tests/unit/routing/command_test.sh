@@ -105,7 +105,7 @@ part='credit loop on VL 0'
 awk '{ print $1, $2, 0 }' ring.psl >wrong.psl
 claim 'verify finds the credit loop of wrong SLs' status 1 verify ring --lfts ring.lfts --path-sl wrong.psl
 grep '^0x1' ring.psl | awk 'NR == FNR { if (/Channel/) adapter[$1]; next } $2 in adapter' ring.lfts - >hosts.psl
-part='between adapter ports, for which --adapters checks'
+part='--adapters needs only those between adapter ports'
 claim 'verify refuses SLs without those of switches' status 2 verify ring --lfts ring.lfts --path-sl hosts.psl
 part='of traffic between adapter ports only'
 claim 'verify --adapters needs no SLs of switches' status 0 verify ring --lfts ring.lfts --path-sl hosts.psl --adapters
@@ -209,6 +209,11 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     'user:1: expected SWITCH PORT WEIGHT|route|paper|--engine|updn|--weights|user' \
     'expected --lfts|verify|paper' 'No such file|verify|paper|--lfts|absent' \
     'OLD NEW ORDER|verify|paper|--transition|pira.lfts' \
+    '--sa needs --lfts|verify|ring|--transition|ring.lfts|ring.lfts|plan|--sa' \
+    '--sa and --path-sl|verify|ring|--lfts|ring.lfts|--path-sl|ring.psl|--sa' \
+    'need --sa|verify|ring|--lfts|ring.lfts|--ca|mlx5_0' \
+    'expected 0 to 254|verify|ring|--lfts|ring.lfts|--sa|--port|255' \
+    'expected a GUID|verify|ring|--lfts|ring.lfts|--sa|--guid|H1' \
     '--adapters needs --lfts|verify|ring|--transition|ring.lfts|ring.lfts|plan|--adapters' \
     '--reversible needs --lfts|verify|ring|--transition|ring.lfts|ring.lfts|plan|--reversible' \
     'plan:1: the network has no switch|verify|ring|--transition|ring.lfts|ring.lfts|plan'; do
