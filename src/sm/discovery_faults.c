@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Losses and errors of a link are counted for this long. */
@@ -40,6 +39,7 @@ struct port_faults {
     struct history losses, errors; /* of the link; kept at the lower of its two ports */
     struct error_report error;     /* of the link, the last one */
     uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
+    struct history spared;         /* it was not isolated, and this was logged */
     uint64_t enabled_at;           /* the last time that the manager enabled it */
     uint64_t excluded;             /* duplicate GUID of the node behind it; logged; 0: none */
     uint32_t claimant;             /* another port with the same node behind it; 0: none */
@@ -333,39 +333,6 @@ static uint32_t switch_side(const struct sm *sm, uint32_t port)
                : SUBNET_NONE;
 }
 
-/* Whether every present switch is connected to the manager without the link at this port. */
-static bool is_dispensable(struct sm *sm, uint32_t port)
-{
-    const struct subnet *subnet = &sm->subnet;
-    uint32_t peer = port_at(sm, port)->peer;
-    VEC(uint32_t) queue = {0};
-    VEC(bool) seen = {0};
-    uint32_t reached = 0, switches = 0;
-    if (peer == SUBNET_NONE || port == subnet->own_port || peer == subnet->own_port)
-        return false;
-    for (uint32_t i = 0; i < subnet->nodes.count; i++)
-        switches += node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH;
-    vec_push(&queue, port_at(sm, subnet->own_port)->node);
-    *vec_at(&seen, queue.items[0]) = true;
-    for (size_t head = 0; head < queue.count; head++) {
-        const struct subnet_node *node = node_at(sm, queue.items[head]);
-        reached += node->kind == SUBNET_SWITCH;
-        for (unsigned n = 1; n <= node->port_count; n++) {
-            uint32_t at = node->first_port + n, far = port_at(sm, at)->peer;
-            if (far == SUBNET_NONE || at == port || at == peer)
-                continue;
-            uint32_t next = port_at(sm, far)->node;
-            if (node_at(sm, next)->kind != SUBNET_SWITCH || *vec_at(&seen, next))
-                continue;
-            *vec_at(&seen, next) = true;
-            vec_push(&queue, next);
-        }
-    }
-    vec_release(&queue);
-    vec_release(&seen);
-    return reached == switches;
-}
-
 /* Disables a link that went down or reported errors too often, if so configured. */
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
 {
@@ -374,9 +341,12 @@ static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
         faults_at(sm, at)->disabled_until)
         return;
     struct subnet_name link = subnet_link_name(&sm->subnet, at);
-    if (!is_dispensable(sm, at)) {
-        sm_log(sm, SM_EVENT_WARNING, "not isolated: %s: a switch or the manager has no other path",
-               link.text);
+    if (port_at(sm, at)->peer == sm->subnet.own_port || subnet_is_bridge(&sm->subnet, at)) {
+        if (!history_is_recent(&faults_at(sm, at)->spared, sm->now)) {
+            sm_log(sm, SM_EVENT_WARNING,
+                   "not isolated: %s: a switch or the manager has no other path", link.text);
+            history_add(&faults_at(sm, at)->spared, sm->now);
+        }
         return;
     }
     faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
@@ -438,29 +408,11 @@ void faults_retry_disabled(struct sm *sm)
     }
 }
 
-/* A node that is or was present, by description or GUID; SUBNET_NONE: none, or several. */
-static uint32_t find_node(const struct sm *sm, const char *name)
-{
-    uint32_t found = SUBNET_NONE;
-    char *end;
-    uint64_t guid = strtoull(name, &end, 16);
-    if (strncmp(name, "0x", 2) == 0 && !*end)
-        return map_get(&sm->subnet.by_guid, guid);
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        if (strcmp(node_at(sm, i)->description, name) != 0)
-            continue;
-        if (found != SUBNET_NONE)
-            return SUBNET_NONE;
-        found = i;
-    }
-    return found;
-}
-
 int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, bool enable,
                 struct err *err)
 {
     sm->now = now;
-    uint32_t node = find_node(sm, name);
+    uint32_t node = subnet_find_node(&sm->subnet, name);
     if (node == SUBNET_NONE)
         return err_set(err, EINVAL, "no single node of the subnet is called '%s'", name);
     if (!number || number > node_at(sm, node)->port_count)

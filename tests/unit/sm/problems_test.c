@@ -244,6 +244,23 @@ static void a_port_whose_counters_rise_fast_is_isolated_and_tried_again(void **s
                      wire_get(before, PORT_INFO_VL_STALL_COUNT));
 }
 
+static void the_only_link_to_a_switch_is_not_isolated(void **state)
+{
+    struct sm_config config = isolating_config();
+    struct toy *toy = toy_open(state, line);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    for (unsigned i = 0; i < 3; i++) {
+        toy_mark(toy);
+        sm_note_error_rate(toy->sm, toy->now, port_of(toy, "S2", 1), "symbol errors", 70,
+                           30 * NS_PER_S);
+        toy_run(toy, TOY_S);
+        assert_int_equal(toy_logged(toy, "not isolated: S2 port 1 <-> S1 port 1"), i == 0);
+    }
+    assert_int_equal(physical_state(toy, "S2", 1), PHYSICAL_LINK_UP);
+    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "S1 port 1 <-> S2 port 1"));
+}
+
 static void another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand(void **state)
 {
     struct sm_config config = isolating_config();
@@ -338,6 +355,7 @@ int main(void)
         TOY_TEST(the_sender_of_a_bad_m_key_is_found_by_its_directed_route),
         TOY_TEST(a_port_whose_counters_rise_fast_is_listed),
         TOY_TEST(a_port_whose_counters_rise_fast_is_isolated_and_tried_again),
+        TOY_TEST(the_only_link_to_a_switch_is_not_isolated),
         TOY_TEST(another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand),
         TOY_TEST(a_link_below_its_capability_is_listed),
         TOY_TEST(a_switch_that_refuses_its_table_is_listed),
