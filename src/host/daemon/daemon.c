@@ -404,6 +404,7 @@ static int open_signal_fd(void)
 {
     sigset_t signals;
     signal(SIGPIPE, SIG_IGN); /* a log may be a pipe */
+    signal(SIGXFSZ, SIG_IGN); /* a file above its limit is an error of write(2), as a full disk */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
@@ -592,6 +593,27 @@ static int open_port(struct daemon *daemon, struct err *err)
     }
 }
 
+/* A state directory that cannot be written or read is logged; the subnet needs its manager. */
+static int open_store(struct daemon *daemon, const char *directory, struct err *err)
+{
+    struct store *store = &daemon->store;
+    char text[1024];
+    int status = store_open(store, directory, err);
+    if (status == -EBUSY)
+        return status;
+    if (status < 0)
+        event_log_write(&daemon->log, "error",
+                        "%s; a restart may change LIDs and lose registrations", err->message);
+    if (store_read_lids(store, err) == 0)
+        return 0;
+    err_text(err, text, sizeof text);
+    status = store_set_aside(directory, STORE_LIDS_FILE);
+    event_log_write(&daemon->log, "warning", "%s; the file %s; %zu of its lines are used", text,
+                    status < 0 ? "cannot be set aside" : "is set aside", store->facts.count);
+    daemon->lids_due = store->facts.count > 0;
+    return 0;
+}
+
 static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
@@ -602,7 +624,7 @@ static int open_all(struct daemon *daemon, struct err *err)
         mem_on_failure(end_without_memory);
     }
     if (status == 0 && config->state)
-        status = store_open(&daemon->store, config->state, err);
+        status = open_store(daemon, config->state, err);
     if (status == 0 && config->control)
         status = manager_control_open(&daemon->control, config->control, err);
     if (status == 0)

@@ -245,7 +245,7 @@ static void an_invalid_journal_is_ignored(void **state)
     assert_int_equal(members(&life), 0x1);
     kill_process(&life);
     text_clear(&other);
-    text_puts(&other, "# weft: piece of 99999999999999999999\nnonsense");
+    text_puts(&other, "# weft: piece of 99999999999999999999 0\nnonsense");
     assert_int_equal(store_replace(*state, REGISTRATIONS_JOURNAL, &other), 0);
     start(&life, *state, 3);
     assert_int_equal(members(&life), 0x1);
