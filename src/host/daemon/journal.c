@@ -74,6 +74,18 @@ int journal_append(struct journal *journal, const struct text *changes)
     return journal->fd < 0 ? -EBADF : write_piece(journal, changes);
 }
 
+int journal_sync(const struct journal *journal)
+{
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", journal->directory, journal->name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int status = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return status;
+}
+
 int journal_remove(struct journal *journal)
 {
     char path[PATH_ROOM];

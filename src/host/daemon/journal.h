@@ -20,6 +20,8 @@ int journal_begin(struct journal *journal, const struct text *whole);
 /* After an error the earlier pieces remain, and journal_begin() must follow. */
 int journal_append(struct journal *journal, const struct text *changes);
 void journal_close(struct journal *journal);
+/* Makes what the file has durable. */
+int journal_sync(const struct journal *journal);
 int journal_remove(struct journal *journal); /* 0 also if there is no file */
 
 /* Returns the next complete piece at *at and advances *at; NULL: no further piece. */

@@ -100,8 +100,11 @@ static bool recover_journal(struct registrations *registrations, struct sa *sa, 
         if (read_journal(sa, now, &journal, path, &err) < 0)
             event_log_write(registrations->log, "warning", "%s; the rest of the journal is ignored",
                             err_text(&err, text, sizeof text));
+        /* Until it is removed, the journal must not become older than the new file. */
+        status = journal_sync(&registrations->journal);
         sa_registry_print(sa, wall_clock(), &whole);
-        status = store_replace(registrations->directory, REGISTRATIONS_FILE, &whole);
+        if (status == 0)
+            status = store_replace(registrations->directory, REGISTRATIONS_FILE, &whole);
     }
     if (status == 0)
         status = journal_remove(&registrations->journal);
