@@ -4,7 +4,7 @@
  * wrappers that record them. The test then cuts the record at every operation and builds the
  * directories that the disk may hold at that time: names up to any operation since the last
  * fsync(2) of the directory, and what was not synchronized of the files complete, missing, as
- * zeroes, in part, or without one line. A manager that starts on any of them must find a state that was valid once:
+ * zeroes, in part, or with a line of other content. A manager that starts on any of them must find a state that was valid once:
  * none older than the last dump that was written completely, and none that never was. */
 #include "host/daemon/store.h"
 #include "life.h"
@@ -163,11 +163,11 @@ int __wrap_close(int fd)
 
 /* ---- what the disk may hold ---- */
 
-/* What remains of data that was not synchronized. From ALL_BUT_LINE on, one line of it is zeroes: the
- * first, the second and so on. */
-enum remains { ALL, NOTHING, ZEROES, FIRST_HALF, SECOND_HALF, ALL_BUT_LINE, REMAINS = 25 };
+/* What remains of data that was not synchronized. From OTHER_LINE on, one line of it has other
+ * content (of a block that was used before): the first, the second and so on. */
+enum remains { ALL, NOTHING, ZEROES, FIRST_HALF, SECOND_HALF, OTHER_LINE, REMAINS = 25 };
 
-static void zero_line(char *data, size_t length, unsigned line)
+static void change_line(char *data, size_t length, unsigned line)
 {
     char *end = memchr(data, '\n', length);
     for (; end && line; line--) {
@@ -175,8 +175,9 @@ static void zero_line(char *data, size_t length, unsigned line)
         data = end + 1;
         end = memchr(data, '\n', length);
     }
-    if (end)
-        memset(data, 0, (size_t)(end - data));
+    for (; end && data < end; data++)
+        if (*data >= '1' && *data <= '9')
+            *data = '0';
 }
 
 static void write_remains(const char *directory, const char *name, unsigned file, size_t cut,
@@ -198,8 +199,8 @@ static void write_remains(const char *directory, const char *name, unsigned file
         data.length = remains == NOTHING ? synced : half;
     else if (remains == ZEROES || remains == SECOND_HALF)
         memset(data.data + synced, 0, remains == ZEROES ? lost : lost / 2);
-    else if (remains >= ALL_BUT_LINE && lost)
-        zero_line(data.data + synced, lost, remains - ALL_BUT_LINE);
+    else if (remains >= OTHER_LINE && lost)
+        change_line(data.data + synced, lost, remains - OTHER_LINE);
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *out = fopen(path, "w");
