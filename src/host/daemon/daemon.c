@@ -70,6 +70,7 @@ struct daemon {
     bool ending;
     int status; /* exit status */
     uint64_t stop_at;
+    uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
     uint64_t send_failures;
     uint64_t groups_generation; /* last passed to the manager */
     struct sm_counts counted;
@@ -478,6 +479,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
+    if (daemon->watchdog_interval && daemon->watchdog_at < until)
+        until = daemon->watchdog_at;
     fflush(daemon->log.file);
     device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                      until == TIME_NEVER ? TIME_NEVER
@@ -511,8 +514,18 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
+/* Only the loop that serves the subnet does this: if it hangs, systemd restarts the manager. */
+static void feed_watchdog(struct daemon *daemon, uint64_t now)
+{
+    if (!daemon->watchdog_interval || now < daemon->watchdog_at)
+        return;
+    readiness_notify("WATCHDOG=1");
+    daemon->watchdog_at = now + daemon->watchdog_interval;
+}
+
 static void run_loop(struct daemon *daemon)
 {
+    daemon->watchdog_interval = readiness_watchdog_interval_ns();
     sm_start(daemon->sm, clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = clock_ns();
@@ -538,6 +551,7 @@ static void run_loop(struct daemon *daemon)
         vswitch_advance(daemon->machines, now);
         execute_outputs(daemon, now);
         run_administration(daemon, now);
+        feed_watchdog(daemon, now);
         if (received && turn % BUSY_TURNS)
             continue;
         submit_file_task(daemon, now);
