@@ -491,6 +491,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
+    if (manager_control_deadline(daemon->control) < until)
+        until = manager_control_deadline(daemon->control);
     if (daemon->watchdog_interval && daemon->watchdog_at < until)
         until = daemon->watchdog_at;
     fflush(daemon->log.file);
@@ -594,7 +596,8 @@ static void run_loop(struct daemon *daemon)
             daemon->watched[WATCH_SIGNALS].revents = 0;
             take_signals(daemon, now);
         }
-        if (daemon->watched[WATCH_CONTROL].revents) {
+        if (daemon->watched[WATCH_CONTROL].revents ||
+            manager_control_deadline(daemon->control) <= now) {
             daemon->watched[WATCH_CONTROL].revents = 0;
             serve_control(daemon, now);
         }
@@ -676,7 +679,7 @@ static int open_port(struct daemon *daemon, struct err *err)
         while (read(inputs[0].fd, &info, sizeof info) == sizeof info)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
-        if (inputs[1].revents)
+        if (daemon->control)
             manager_control_serve(daemon->control, clock_ns(), &(struct manager_access){0});
     }
 }

@@ -307,7 +307,7 @@ static const struct key keys[] = {
     {FLAG_KEY("repair", sm.repair, "yes")},
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
     {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
-    {TIME_KEY("isolate_time", sm.isolate_ns, "600s")},
+    {TIME_KEY("isolate_time", sm.isolate_ns, "600s", NS_PER_MS, "a link trains in that time")},
     {OTHER_KEY("topology_plan", set_topology_plan, LIVE, "none")},
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
