@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
+: "${UNITS:?the directory of the units}" "${SLOW_DISK:?the library that delays writes}"
+: "${SA_CLIENT:?the path of sa_client}"
 need python3 strace unshare
 
 "$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
@@ -121,3 +123,22 @@ vanishes() {
     happens 'subnet up' "$WEFT" ctl switch up S3 && manager_ends
 }
 claim "a state directory that vanishes disturbs no sweep" vanishes
+
+# Every write to the disk takes three seconds.
+prompt() { # the manager answers ten requests, one after the other, in a second
+    timeout 1 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do "$WEFT" ctl --socket "$work/slow.socket" status || exit; done' >prompt.out 2>&1
+}
+is_slow() {
+    rm -rf slow && mkdir slow
+    attached=(env "LD_PRELOAD=$SLOW_DISK:$PRELOAD" "SLOW_DIRECTORY=$work/slow/")
+    manager_starts --state "$work/slow" --control "$work/slow.socket" && prompt || return
+    local i
+    for i in 1 2 3; do
+        WEFT_ATTACH=H2 on_running_weft timeout 5 "$SA_CLIENT" register "$i" "$i" "$i" >register.out 2>&1 || { cat register.out && return 1; }
+        prompt || { cat prompt.out && return 1; }
+    done
+    wait_until 10 grep -q 'warning .*opensm-sa.journal: writing takes longer than 1 s' manager.log || { cat manager.log && return 1; }
+    prompt && wait_until 40 are_saved && manager_ends
+}
+are_saved() { [ "$(grep -c '^Service Record' slow/opensm-sa.dump)" -ge 3 ]; }
+claim "a disk that takes seconds for every write stops neither manager nor clients, and is logged" is_slow

@@ -2,7 +2,7 @@
  *
  * One thread owns the core: it passes MADs, signals and the time to the core and executes the
  * core's outputs. It blocks only to wait for input. One worker thread computes routes (with further
- * threads if there are processors for them), another writes files; both report through descriptors
+ * threads if there are processors for them), two write files; they report through descriptors
  * that the loop polls. While MADs arrive the loop neither sleeps nor polls: it receives first, and
  * waits only if nothing was received.
  *
@@ -51,7 +51,7 @@ static const uint64_t link_poll_interval = 100 * NS_PER_MS;
 enum { PORT_RETRY_MS = 200 };
 
 /* Descriptors that the loop polls beside the port; -1: none. */
-enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
+enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_SAVER, WATCH_CONTROL, WATCH_COUNT };
 
 struct daemon {
     const struct daemon_options *options;
@@ -284,6 +284,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
     struct sa_message message;
     update_sa_view(daemon, now);
     registrations_sync(&daemon->registrations, now, daemon->sm, daemon->sa);
+    registrations_commit(&daemon->registrations, now, daemon->sa); /* a save may be finished */
     if (sa_deadline(daemon->sa) > now)
         return;
     sa_expire(daemon->sa, now);
@@ -293,7 +294,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
             if (status < 0 && daemon->send_failures++ == 0)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
-    } while (registrations_commit(&daemon->registrations, daemon->sa));
+    } while (registrations_commit(&daemon->registrations, now, daemon->sa));
     if (sa_groups(daemon->sa)->generation != daemon->groups_generation) {
         daemon->groups_generation = sa_groups(daemon->sa)->generation;
         sm_groups_changed(daemon->sm, now);
@@ -739,7 +740,10 @@ static int open_all(struct daemon *daemon, struct err *err)
         .directory = config->state ? mem_strdup(config->state) : NULL,
         .log = &daemon->log,
         .silent = daemon->options->once,
+        .saver = config->state ? worker_new() : NULL,
     };
+    daemon->watched[WATCH_SAVER] = (struct pollfd){
+        daemon->registrations.saver ? worker_fd(daemon->registrations.saver) : -1, POLLIN, 0};
     registrations_open(&daemon->registrations, daemon->sa, clock_ns());
     return 0;
 }

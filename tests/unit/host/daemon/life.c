@@ -59,15 +59,15 @@ void life_join(struct life *life, const char *host)
 {
     life_send(life, host, METHOD_SET, 0x130C7);
     assert_int_equal(life_answers(life), 0);
-    assert_true(registrations_commit(&life->registrations, life->world.sa));
+    assert_true(registrations_commit(&life->registrations, life->world.now, life->world.sa));
     assert_int_equal(life_answers(life), 1);
-    assert_false(registrations_commit(&life->registrations, life->world.sa));
+    assert_false(registrations_commit(&life->registrations, life->world.now, life->world.sa));
 }
 
 void life_leave(struct life *life, const char *host)
 {
     life_send(life, host, METHOD_DELETE, 0x10003);
-    assert_true(registrations_commit(&life->registrations, life->world.sa));
+    assert_true(registrations_commit(&life->registrations, life->world.now, life->world.sa));
     assert_int_equal(life_answers(life), 1);
 }
 

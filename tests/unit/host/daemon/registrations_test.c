@@ -61,7 +61,7 @@ static void one_write_serves_all_waiting_clients(void **state)
     for (unsigned i = 1; i < HOSTS; i++)
         life_send(&life, life_hosts[i], METHOD_SET, 0x130C7);
     assert_int_equal(life_answers(&life), 0);
-    assert_true(registrations_commit(&life.registrations, life.world.sa));
+    assert_true(registrations_commit(&life.registrations, life.world.now, life.world.sa));
     assert_int_equal(life_answers(&life), HOSTS - 1);
     assert_int_equal(stat(path, &after), 0);
     assert_true(after.st_size > before.st_size);
