@@ -142,3 +142,19 @@ is_slow() {
 }
 are_saved() { [ "$(grep -c '^Service Record' slow/opensm-sa.dump)" -ge 3 ]; }
 claim "a disk that takes seconds for every write stops neither manager nor clients, and is logged" is_slow
+
+# Whatever is the first thing that the manager has no memory for, the log says so.
+logs_no_memory() {
+    local limit status refused=0
+    for limit in 12000 16000 20000 24000 28000 32000 36000; do
+        rm -f memory.log
+        status=0
+        on_running_weft sh -c "ulimit -v $limit; exec timeout 60 $WEFT sm --once --state memory --log memory.log" >memory.out 2>&1 || status=$?
+        [ "$status" -eq 0 ] && continue
+        [ -e memory.log ] || continue # not even the libraries could be loaded
+        [ "$status" -eq 2 ] && contains 'error +out of memory' memory.log || { echo "limit $limit, status $status" && cat memory.out && return 1; }
+        refused=$((refused + 1))
+    done
+    [ "$refused" -gt 0 ]
+}
+claim "a manager without memory logs that and exits, at any limit" logs_no_memory
