@@ -6,8 +6,9 @@
  * each change before the client is answered, and survives the process. A starting manager reads the
  * dump, applies the journal if it is newer, and begins a new journal.
  *
- * A thread writes the journal, so that a disk that is slow or hangs does not stop the manager: clients
- * are then answered before their registrations are saved (deferred_replies.c), and that is logged. */
+ * A thread writes the journal, so that a disk that is slow or hangs does not stop the manager:
+ * clients are then answered before their registrations are saved (deferred_replies.c), and that is
+ * logged. */
 #ifndef WEFT_HOST_DAEMON_REGISTRATIONS_H
 #define WEFT_HOST_DAEMON_REGISTRATIONS_H
 
@@ -45,8 +46,8 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
 /* Exchanges state between the manager and the administration. */
 void registrations_sync(struct registrations *registrations, uint64_t now, struct sm *sm,
                         struct sa *sa);
-/* Writes registrations whose clients wait for an answer to the journal, or has the thread write them.
- * Returns whether any were saved since the last call. */
+/* Writes registrations whose clients wait for an answer to the journal, or has the thread write
+ * them. Returns whether any were saved since the last call. */
 bool registrations_commit(struct registrations *registrations, uint64_t now, struct sa *sa);
 /* When the dump has to be written; TIME_NEVER: it is up to date. */
 uint64_t registrations_deadline(const struct registrations *registrations, const struct sa *sa);

@@ -138,8 +138,8 @@ int store_set_aside(const char *directory, const char *name)
     return rename(path, bad) < 0 ? -errno : 0;
 }
 
-/* Without this a power failure can undo a rename that a later unlink(2) relies on. Some file systems
- * cannot synchronize directories. */
+/* Without this a power failure can undo a rename that a later unlink(2) relies on. Some file
+ * systems cannot synchronize directories. */
 static int sync_directory(const char *directory)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

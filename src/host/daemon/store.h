@@ -24,8 +24,8 @@ struct store {
  * error, for example on a read-only file system, the store is open: files can be read, and
  * writing is tried. */
 int store_open(struct store *store, const char *directory, struct err *err);
-/* Reads the file. An error is about the first invalid line, or about the whole file; the LIDs of all
- * valid lines are added. 0 if there is no file. */
+/* Reads the file. An error is about the first invalid line, or about the whole file; the LIDs of
+ * all valid lines are added. 0 if there is no file. */
 int store_read_lids(struct store *store, struct err *err);
 void store_close(struct store *store);
 void store_add(struct store *store, const struct sm_lid_fact *fact);

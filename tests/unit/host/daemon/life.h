@@ -1,5 +1,5 @@
-/* An administration with its files, for the tests of what survives its end. Each start creates a new
- * one. Clients are hosts that join and leave one group. */
+/* An administration with its files, for the tests of what survives its end. Each start creates a
+ * new one. Clients are hosts that join and leave one group. */
 #ifndef WEFT_TESTS_HOST_DAEMON_LIFE_H
 #define WEFT_TESTS_HOST_DAEMON_LIFE_H
 

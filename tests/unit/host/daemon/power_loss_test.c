@@ -1,11 +1,12 @@
 /* The state directory after a power failure at any moment.
  *
- * The linker replaces open(2), write(2), fsync(2), rename(2), unlink(2) and close(2) of the daemon by
- * wrappers that record them. The test then cuts the record at every operation and builds the
+ * The linker replaces open(2), write(2), fsync(2), rename(2), unlink(2) and close(2) of the daemon
+ * by wrappers that record them. The test then cuts the record at every operation and builds the
  * directories that the disk may hold at that time: names up to any operation since the last
  * fsync(2) of the directory, and what was not synchronized of the files complete, missing, as
- * zeroes, in part, or with a line of other content. A manager that starts on any of them must find a state that was valid once:
- * none older than the last dump that was written completely, and none that never was. */
+ * zeroes, in part, or with a line of other content. A manager that starts on any of them must find
+ * a state that was valid once: none older than the last dump that was written completely, and none
+ * that never was. */
 #include "host/daemon/store.h"
 #include "life.h"
 #include "test.h"

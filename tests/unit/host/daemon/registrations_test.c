@@ -89,7 +89,8 @@ static void the_newer_file_is_used(void **state)
     life_join(&life, "H4");
     life_write_dump(&life, *state);
     groups_leave((struct groups *)sa_groups(life.world.sa),
-                 groups_find(sa_groups(life.world.sa), life_mgid), world_guid(&life.world, "H1"), 0xF);
+                 groups_find(sa_groups(life.world.sa), life_mgid), world_guid(&life.world, "H1"),
+                 0xF);
     life_write_dump(&life, *state); /* the dump is newer: no client waits for this change */
     life_kill(&life);
     life_start(&life, *state, 4);
