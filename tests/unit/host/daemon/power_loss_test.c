@@ -195,6 +195,7 @@ static void write_remains(const char *directory, const char *name, unsigned file
         else if (operation->kind == SYNC)
             synced = data.length;
     }
+    text_append(&data, "", 0); /* never without memory */
     size_t lost = data.length - synced, half = synced + lost / 2;
     if (remains == NOTHING || remains == FIRST_HALF)
         data.length = remains == NOTHING ? synced : half;
