@@ -3,7 +3,8 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD := build
-FUZZ_SECONDS ?= 60
+TIME ?= 60
+RUNS ?=
 FIRST ?= 1
 COUNT ?= 1000
 HOURS ?= 24
@@ -29,7 +30,7 @@ check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang
 	@tools/check
 
 check-full: ## the same with what is slow: large fabrics, long campaigns, all experiments, clang-tidy on everything
-	@tools/setup build check
+	@tools/setup build check fuzz
 	@tools/check --full
 
 format: ## rewrite the sources with clang-format
@@ -48,9 +49,9 @@ bench-routing: ## routes of OpenSM on ibsim beside ours; NETWORKS="5832 11664" f
 	@$(MAKE) --no-print-directory build
 	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so bash bench/routing.sh $(NETWORKS)
 
-fuzz: ## fuzz every target with libFuzzer for FUZZ_SECONDS seconds each
+fuzz: ## fuzz every target with libFuzzer and sanitizers, for TIME seconds or RUNS executions each
 	@tools/setup build fuzz
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
+	@TIME=$(TIME) RUNS=$(RUNS) tools/fuzz
 
 campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on
 	@tools/setup build check

@@ -18,6 +18,10 @@ int file_read(const char *path, size_t limit, struct text *text, struct err *err
         return err_at(err, -rc, path, 0, "%s", strerror(-rc));
     if (text->length >= 2 && memcmp(text->data, "\x1f\x8b", 2) == 0)
         return err_at(err, EINVAL, path, 0, "the file is compressed; try: zcat FILE | weft … -");
+    if (text->length >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0) {
+        text->length -= 3;
+        memmove(text->data, text->data + 3, text->length + 1);
+    }
     if (memchr(text->data, '\0', text->length))
         return err_at(err, EINVAL, path, 0, "not a text file: it has NUL bytes");
     return 0;

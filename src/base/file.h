@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "base/text.h"
 
-/* "-" is standard input or output. The text is NUL-terminated; the caller releases it, after an
- * error as well. */
+/* "-" is standard input or output. A byte order mark (UTF-8) is skipped. The text is
+ * NUL-terminated; the caller releases it, after an error as well. */
 int file_read(const char *path, size_t limit, struct text *text, struct err *err);
 int file_write(const char *path, const struct text *text, struct err *err);
 

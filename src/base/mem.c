@@ -22,14 +22,21 @@ void mem_on_failure(void (*handler)(void))
     failure_handler = handler;
 }
 
+void mem_fail(const char *wanted)
+{
+    fprintf(stderr, "weft: out of memory (%s wanted)\n", wanted);
+    if (failure_handler)
+        failure_handler();
+    exit(2);
+}
+
 static void *checked(void *memory, size_t count, size_t bytes)
 {
     if (memory || !count || !bytes)
         return memory;
-    fprintf(stderr, "weft: out of memory (%zu times %zu bytes wanted)\n", count, bytes);
-    if (failure_handler)
-        failure_handler();
-    exit(2);
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%zu times %zu bytes", count, bytes);
+    mem_fail(wanted);
 }
 
 void *mem_alloc(size_t bytes)

@@ -15,6 +15,9 @@
  * log and exit; it must not allocate. NULL: no handler. */
 void mem_on_failure(void (*handler)(void));
 
+/* Ends the program as a failed allocation does, for resources that others allocate (threads). */
+_Noreturn void mem_fail(const char *wanted);
+
 void *mem_alloc(size_t bytes);
 /* For large memory that is written completely at once: in huge pages, if the kernel has any. */
 void *mem_alloc_large(size_t bytes);

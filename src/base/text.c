@@ -76,6 +76,21 @@ static bool starts_character(char byte)
     return ((unsigned char)byte & 0xc0) != 0x80; /* not a continuation byte of UTF-8 */
 }
 
+/* RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+size_t text_utf8_length(const char *at)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    if (s[0] < 0x80)
+        return 1;
+    size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+               (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return bad ? 0 : length;
+}
+
 size_t text_width(const char *string)
 {
     size_t width = 0;
@@ -155,21 +170,6 @@ void text_release(struct text *text)
     *text = (struct text){0};
 }
 
-/* The length of the UTF-8 sequence at `s`; 0 if it is invalid (RFC 3629: no overlong forms, no
- * surrogates, nothing beyond U+10FFFF). */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-               (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return bad ? 0 : length;
-}
-
 /* Names come from files and from the wire. Bytes that are not UTF-8, which JSON forbids, become
  * U+FFFD. */
 static void json_escape(struct text *out, const char *value)
@@ -177,7 +177,7 @@ static void json_escape(struct text *out, const char *value)
     text_putc(out, '"');
     for (size_t length; *value; value += length ? length : 1) {
         unsigned char c = (unsigned char)*value;
-        length = utf8_length((const unsigned char *)value);
+        length = text_utf8_length(value);
         if (!length)
             text_puts(out, "\\ufffd");
         else if (c == '"' || c == '\\')

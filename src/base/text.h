@@ -21,6 +21,8 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 /* Reads the whole of a file; 0 or -errno (-EFBIG above `limit` bytes). */
 int text_read(struct text *text, FILE *file, size_t limit);
+/* The length of the UTF-8 sequence at `at`, which a NUL ends; 0 if it is invalid. */
+size_t text_utf8_length(const char *at);
 /* For terminals: widths are in UTF-8 characters, not bytes. text_fit() returns how many bytes of a
  * string fit into a line of that width, cut between words where possible. */
 size_t text_fit(const char *string, size_t width);

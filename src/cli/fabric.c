@@ -160,6 +160,7 @@ static pid_t start_command(char **command, const sigset_t *mask, const char *pre
     prepare_environment(preload, dir);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGXFSZ, SIG_DFL);
     execv("/proc/self/exe", again);
     fprintf(stderr, "weft fabric: cannot run '%s': %s\n", command[0], strerror(errno));
     _exit(EXIT_USAGE);
@@ -175,6 +176,7 @@ static void block_signals(sigset_t *before)
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, before);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a capture above the limit of a file */
 }
 
 /* ---- main ---- */

@@ -117,6 +117,7 @@ static void put_result(struct record *record, const struct result *result)
     record_text(record, routes->note[0] ? " (%s)\n" : "%s\n", routes->note);
     record_text(record, "network       %zu switches, %zu adapter ports, LIDs up to %u\n",
                 network->switches.count, network->terminals.count, network->top_lid);
+    put_parts(record, network, report);
     if (result->engine->provisional)
         record_text(record, "provisional   %s, in %.3f ms\n", result->engine->provisional->name,
                     result->provisional_cost.seconds * 1e3);

@@ -42,6 +42,19 @@ bool root_list_parse(struct root_list *roots, const char *text)
     return false;
 }
 
+void put_parts(struct record *record, const struct network *network,
+               const struct verify_report *report)
+{
+    uint32_t *part = mem_alloc(network->switches.count * sizeof *part);
+    uint32_t parts = network_parts(network, part);
+    uint64_t terminals = network->terminals.count;
+    record_number(record, "parts", parts > 1 ? "NOT CONNECTED: %llu separate parts" : NULL, parts);
+    if (parts > 1)
+        record_text(record, ", %" PRIu64 " pairs of adapter ports without a path\n",
+                    terminals * (terminals - 1) - report->pairs);
+    mem_free(part);
+}
+
 void print_engines(FILE *out, int indent)
 {
     enum { NAME = 11 };

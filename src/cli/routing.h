@@ -2,6 +2,8 @@
 #ifndef WEFT_CLI_ROUTING_H
 #define WEFT_CLI_ROUTING_H
 
+#include "base/record.h"
+#include "routing/check/verify.h"
 #include "routing/engine/engine.h"
 
 struct root_list {
@@ -18,6 +20,10 @@ bool root_list_parse(struct root_list *roots, const char *text);
  * an exit status. The caller releases the network in any case. */
 int load_network(const char *command, const char *path, const char *lmc, bool renames,
                  const char *lfts, struct network *network);
+
+/* Prints the number of connected parts, in text only if there are several. */
+void put_parts(struct record *record, const struct network *network,
+               const struct verify_report *report);
 
 /* Prints all engines with their summaries, in lines of 80 columns. */
 void print_engines(FILE *out, int indent);

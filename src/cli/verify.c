@@ -164,6 +164,7 @@ static void put_report(struct record *record, const struct network *network,
     record_begin(record, NULL);
     record_flag(record, "holds", NULL, verify_passes(report));
     record_number(record, "pairs", "pairs         %llu of adapter ports\n", report->pairs);
+    put_parts(record, network, report);
     record_text(record, "delivered     %s", delivers ? "all\n" : "NO: ");
     record_number(record, "undelivered", delivers ? NULL : "%llu pairs", report->undelivered);
     record_number(record, "switch_undelivered", delivers ? NULL : " and %llu pairs of switches not",

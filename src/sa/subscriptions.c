@@ -31,9 +31,9 @@ struct subscription *subscription_find(struct sa *sa, uint32_t number)
     size_t at; /* subscriptions are sorted by number */
     lower_bound(at, registry->subscriptions.count,
                 registry->subscriptions.items[at].number < number);
-    struct subscription *subscription = &registry->subscriptions.items[at];
-    return at < registry->subscriptions.count && subscription->number == number ? subscription
-                                                                                : NULL;
+    if (at == registry->subscriptions.count || registry->subscriptions.items[at].number != number)
+        return NULL;
+    return &registry->subscriptions.items[at];
 }
 
 /* The port of the GID must exist and be visible to the subscriber; LIDs must be unicast LIDs. */

@@ -40,13 +40,19 @@ struct drawing {
     bool layered, detailed, whole_hosts;
 };
 
-/* Text inside an HTML-like label; long text is cut. */
+/* Text inside an HTML-like label; long text is cut. Graphviz refuses text that is not UTF-8:
+ * invalid bytes become U+FFFD. */
 static void put_label(struct text *out, const char *label)
 {
     size_t length = strlen(label), shown = length > 28 ? 26 : length;
     while (shown < length && shown && ((unsigned char)label[shown] & 0xc0) == 0x80)
         shown--;
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0, bytes; i < shown; i += bytes ? bytes : 1) {
+        bytes = text_utf8_length(label + i);
+        if (bytes != 1) {
+            text_append(out, bytes ? label + i : "\xef\xbf\xbd", bytes ? bytes : 3);
+            continue;
+        }
         switch (label[i]) {
         case '&': text_puts(out, "&amp;"); break;
         case '<': text_puts(out, "&lt;"); break;

@@ -158,8 +158,9 @@ static int take_peer(struct reader *reader, char *at, struct link_end *end)
             return error;
         at += strcspn(at, " \t");
     }
-    if (!comment++)
+    if (!comment)
         return 0;
+    comment++;
     /* The comment of an adapter's port begins with its own LID; then comes the peer's description
      * in quotes, which may hold anything, quotes included. */
     struct topology_port *port = &reader->topology.ports.items[end->port];

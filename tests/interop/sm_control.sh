@@ -43,16 +43,60 @@ keeps_file() {
     exits_with 2 env LD_PRELOAD="$PRELOAD" timeout 20 "$WEFT" sm --control "$work/precious.txt" >spared.out 2>&1 &&
         contains 'precious.txt. is in use' spared.out && contains '^precious$' precious.txt
 }
+json_tables() {
+    control --json routes && python3 -c '
+import json
+switches = json.load(open("control.out"))
+assert len(switches) == 16 and all(len(s["entries"]) == 30 for s in switches), switches
+assert all(set(e) == {"lid", "port"} for s in switches for e in s["entries"])'
+}
+# Opens more connections than the manager keeps, and sends nothing.
+idle_clients() {
+    exec python3 -c '
+import os, socket, time
+kept = []
+for i in range(100):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(os.environ["work"] + "/sm.socket")
+    kept.append(s)
+print("connected", flush=True)
+kept[-1].settimeout(20)
+assert kept[-1].recv(1) == b""
+print("closed", flush=True)
+time.sleep(60)'
+}
+not_locked_out() {
+    local status=0
+    background idle_clients >idle.out 2>&1
+    wait_until 10 grep -q connected idle.out && prints 'state +master' status &&
+        wait_until 20 grep -q closed idle.out || { cat idle.out && status=1; }
+    stop "$background_id"
+    return $status
+}
+# The mode of the socket would admit it; the manager does not.
+foreign_user() {
+    chmod 666 sm.socket && chmod 755 "$work"
+    exits_with 2 setpriv --reuid=65534 --regid=65534 --clear-groups "$WEFT" ctl --socket "$work/sm.socket" status >foreign.out 2>&1 &&
+        contains 'closed the connection' foreign.out || { cat foreign.out && chmod 600 sm.socket && return 1; }
+    chmod 600 sm.socket && prints 'state +master' status
+}
 claim "status prints the master state" prints 'state +master' status
 claim "status --json has the number of switches" json
 claim "topology lists every end port" lists
 claim "routes prints the LFT of every switch" tables
+claim "routes --json prints them as JSON" json_tables
 claim "events prints the bring-up" prints 'subnet up' events
 claim "reroute computes all routes" reroutes
 claim "handover without a standby is refused" refuses handover
 claim "an unknown command is refused" refuses nonsense
 claim "only the owner can access the socket" private
 claim "random packets on the socket are ignored" random_packets
+claim "a hundred idle connections lock nobody out, and are closed" not_locked_out
+if [ "$(id -u)" -eq 0 ]; then
+    claim "another user gets no answer" foreign_user
+else
+    skip "another user gets no answer" "only root can become one"
+fi
 claim "weft sm does not replace a regular file by its socket" keeps_file
 
 # A second manager is standby, until the first hands over to it.

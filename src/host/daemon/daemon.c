@@ -2,7 +2,7 @@
  *
  * One thread owns the core: it passes MADs, signals and the time to the core and executes the
  * core's outputs. It blocks only to wait for input. One worker thread computes routes (with further
- * threads if there are processors for them), another writes files; both report through descriptors
+ * threads if there are processors for them), two write files; they report through descriptors
  * that the loop polls. While MADs arrive the loop neither sleeps nor polls: it receives first, and
  * waits only if nothing was received.
  *
@@ -52,7 +52,7 @@ static const uint64_t link_poll_interval = 100 * NS_PER_MS;
 enum { PORT_RETRY_MS = 200 };
 
 /* Descriptors that the loop polls beside the port; -1: none. */
-enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_CONTROL, WATCH_COUNT };
+enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_SAVER, WATCH_CONTROL, WATCH_COUNT };
 
 struct daemon {
     const struct daemon_options *options;
@@ -80,6 +80,7 @@ struct daemon {
     bool ending;
     int status; /* exit status */
     uint64_t stop_at;
+    uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
     uint64_t send_failures;
     uint64_t groups_generation; /* last passed to the manager */
     struct sm_counts counted;
@@ -285,6 +286,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
     struct sa_message message;
     update_sa_view(daemon, now);
     registrations_sync(&daemon->registrations, now, daemon->sm, daemon->sa);
+    registrations_commit(&daemon->registrations, now, daemon->sa); /* a save may be finished */
     if (sa_deadline(daemon->sa) > now)
         return;
     sa_expire(daemon->sa, now);
@@ -294,7 +296,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
             if (status < 0 && daemon->send_failures++ == 0)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
-    } while (registrations_commit(&daemon->registrations, daemon->sa));
+    } while (registrations_commit(&daemon->registrations, now, daemon->sa));
     if (sa_groups(daemon->sa)->generation != daemon->groups_generation) {
         daemon->groups_generation = sa_groups(daemon->sa)->generation;
         sm_groups_changed(daemon->sm, now);
@@ -419,6 +421,7 @@ static int open_signal_fd(void)
 {
     sigset_t signals;
     signal(SIGPIPE, SIG_IGN); /* a log may be a pipe */
+    signal(SIGXFSZ, SIG_IGN); /* a file above its limit is an error of write(2), as a full disk */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
@@ -495,6 +498,10 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = files_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
+    if (manager_control_deadline(daemon->control) < until)
+        until = manager_control_deadline(daemon->control);
+    if (daemon->watchdog_interval && daemon->watchdog_at < until)
+        until = daemon->watchdog_at;
     fflush(daemon->log.file);
     device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
                      until == TIME_NEVER ? TIME_NEVER
@@ -530,6 +537,15 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
             break;
         }
     return ours + queries;
+}
+
+/* Only the loop that serves the subnet does this: if it hangs, systemd restarts the manager. */
+static void feed_watchdog(struct daemon *daemon, uint64_t now)
+{
+    if (!daemon->watchdog_interval || now < daemon->watchdog_at)
+        return;
+    readiness_notify("WATCHDOG=1");
+    daemon->watchdog_at = now + daemon->watchdog_interval;
 }
 
 /* A directory or file of the daemon on a full or read-only file system: writing will fail. */
@@ -578,6 +594,7 @@ static void serve_control(struct daemon *daemon, uint64_t now)
 
 static void run_loop(struct daemon *daemon)
 {
+    daemon->watchdog_interval = readiness_watchdog_interval_ns();
     sm_start(daemon->sm, clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = clock_ns();
@@ -590,7 +607,8 @@ static void run_loop(struct daemon *daemon)
             daemon->watched[WATCH_SIGNALS].revents = 0;
             take_signals(daemon, now);
         }
-        if (daemon->watched[WATCH_CONTROL].revents) {
+        if (daemon->watched[WATCH_CONTROL].revents ||
+            manager_control_deadline(daemon->control) <= now) {
             daemon->watched[WATCH_CONTROL].revents = 0;
             serve_control(daemon, now);
         }
@@ -602,6 +620,7 @@ static void run_loop(struct daemon *daemon)
         link_errors_run(daemon->counters, now, daemon->sm, daemon->port);
         execute_outputs(daemon, now);
         run_administration(daemon, now);
+        feed_watchdog(daemon, now);
         if (received && turn % BUSY_TURNS)
             continue;
         submit_file_task(daemon, now);
@@ -672,9 +691,30 @@ static int open_port(struct daemon *daemon, struct err *err)
         while (read(inputs[0].fd, &info, sizeof info) == sizeof info)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
-        if (inputs[1].revents)
+        if (daemon->control)
             manager_control_serve(daemon->control, clock_ns(), &(struct manager_access){0});
     }
+}
+
+/* A state directory that cannot be written or read is logged; the subnet needs its manager. */
+static int open_store(struct daemon *daemon, const char *directory, struct err *err)
+{
+    struct store *store = &daemon->store;
+    char text[1024];
+    int status = store_open(store, directory, err);
+    if (status == -EBUSY)
+        return status;
+    if (status < 0)
+        event_log_write(&daemon->log, "error",
+                        "%s; a restart may change LIDs and lose registrations", err->message);
+    if (store_read_lids(store, err) == 0)
+        return 0;
+    err_text(err, text, sizeof text);
+    status = store_set_aside(directory, STORE_LIDS_FILE);
+    event_log_write(&daemon->log, "warning", "%s; the file %s; %zu of its lines are used", text,
+                    status < 0 ? "cannot be set aside" : "is set aside", store->facts.count);
+    daemon->lids_due = store->facts.count > 0;
+    return 0;
 }
 
 static int open_all(struct daemon *daemon, struct err *err)
@@ -687,7 +727,7 @@ static int open_all(struct daemon *daemon, struct err *err)
         mem_on_failure(end_without_memory);
     }
     if (status == 0 && config->state)
-        status = store_open(&daemon->store, config->state, err);
+        status = open_store(daemon, config->state, err);
     if (status == 0)
         status = open_control(daemon, err);
     if (status == 0)
@@ -711,7 +751,10 @@ static int open_all(struct daemon *daemon, struct err *err)
         .directory = config->state ? mem_strdup(config->state) : NULL,
         .log = &daemon->log,
         .silent = daemon->options->once,
+        .saver = config->state ? worker_new() : NULL,
     };
+    daemon->watched[WATCH_SAVER] = (struct pollfd){
+        daemon->registrations.saver ? worker_fd(daemon->registrations.saver) : -1, POLLIN, 0};
     registrations_open(&daemon->registrations, daemon->sa, clock_ns());
     return 0;
 }

@@ -219,6 +219,33 @@ void dump_print_lfts(const struct dump_snapshot *snapshot, FILE *out)
     arena_release(&memory);
 }
 
+void dump_print_lfts_json(const struct dump_snapshot *snapshot, struct text *out)
+{
+    struct json json = {.out = out};
+    json_begin_array(&json, NULL);
+    for (uint32_t i = 0; i < snapshot->node_count; i++) {
+        const struct snapshot_node *node = &snapshot->nodes[i];
+        if (!node->table)
+            continue;
+        json_begin_object(&json, NULL);
+        json_stringf(&json, "guid", "0x%016" PRIx64, node->guid);
+        json_unsigned(&json, "lid", snapshot->ports[node->first_port].lid);
+        json_string(&json, "description", node->name);
+        json_begin_array(&json, "entries");
+        for (uint32_t lid = 0; lid <= snapshot->top; lid++) {
+            if (node->table[lid] == PORT_NONE)
+                continue;
+            json_begin_object(&json, NULL);
+            json_unsigned(&json, "lid", lid);
+            json_unsigned(&json, "port", node->table[lid]);
+            json_end_object(&json);
+        }
+        json_end_array(&json);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+}
+
 /* ---- opensm-subnet.lst ---- */
 
 static const char *const state_names[] = {"NOP", "DWN", "INI", "ARM", "ACT"};

@@ -23,6 +23,9 @@ struct dump_snapshot *dump_snapshot_take(const struct subnet *subnet);
 void dump_snapshot_free(struct dump_snapshot *snapshot);
 
 void dump_print_lfts(const struct dump_snapshot *snapshot, FILE *out);
+/* The same as a JSON list of switches: "guid", "lid", "description", and "entries" with "lid" and
+ * "port". */
+void dump_print_lfts_json(const struct dump_snapshot *snapshot, struct text *out);
 void dump_print_links(const struct dump_snapshot *snapshot, FILE *out);
 void dump_print_routes(const struct dump_snapshot *snapshot, FILE *out);
 void dump_print_sl2vl(const struct dump_snapshot *snapshot, FILE *out);

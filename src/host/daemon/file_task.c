@@ -22,7 +22,7 @@ void file_task_run(void *argument)
     struct file_task *task = argument;
     task->dump_failed =
         task->snapshot && dump_write(task->snapshot, task->dump_directory, &task->err) < 0;
-    task->lids_failed = replace_state_file(task, "guid2lid", &task->lids, "addresses");
+    task->lids_failed = replace_state_file(task, STORE_LIDS_FILE, &task->lids, "addresses");
     task->registrations_failed =
         replace_state_file(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }

@@ -1,16 +1,26 @@
 #include "host/daemon/journal.h"
 
+#include "base/map.h"
 #include "host/daemon/store.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 1024 };
 #define HEAD "# weft: piece of "
+
+static uint64_t checksum(const char *piece, size_t bytes)
+{
+    size_t rest = bytes % sizeof(uint64_t);
+    uint64_t last = 0;
+    memcpy(&last, piece + bytes - rest, rest);
+    return hash_mix(hash_bytes(bytes, (const uint8_t *)piece, bytes - rest) ^ last);
+}
 
 void journal_init(struct journal *journal, const char *directory, const char *name)
 {
@@ -28,7 +38,8 @@ void journal_close(struct journal *journal)
 static int write_piece(struct journal *journal, const struct text *piece)
 {
     struct text whole = {0};
-    text_printf(&whole, HEAD "%zu\n", piece->length);
+    text_printf(&whole, HEAD "%zu %016" PRIx64 "\n", piece->length,
+                checksum(piece->data, piece->length));
     text_append(&whole, piece->data, piece->length);
     int status = store_write_all(journal->fd, &whole);
     journal->bytes += whole.length;
@@ -45,7 +56,7 @@ int journal_begin(struct journal *journal, const struct text *whole)
     snprintf(path, sizeof path, "%s/%s", journal->directory, journal->name);
     snprintf(temporary, sizeof temporary, "%s/.%s.new", journal->directory, journal->name);
     journal_close(journal);
-    journal->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    journal->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (journal->fd < 0)
         return -errno;
     int status = write_piece(journal, whole);
@@ -61,6 +72,18 @@ int journal_begin(struct journal *journal, const struct text *whole)
 int journal_append(struct journal *journal, const struct text *changes)
 {
     return journal->fd < 0 ? -EBADF : write_piece(journal, changes);
+}
+
+int journal_sync(const struct journal *journal)
+{
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/%s", journal->directory, journal->name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int status = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return status;
 }
 
 int journal_remove(struct journal *journal)
@@ -79,8 +102,10 @@ const char *journal_next(const struct text *content, size_t *at, size_t *bytes)
         return NULL;
     char *end;
     unsigned long long length = strtoull(content->data + *at + head, &end, 10);
+    unsigned long long sum = *end == ' ' ? strtoull(end + 1, &end, 16) : 0;
     size_t begin = (size_t)(end - content->data) + 1;
-    if (*end != '\n' || begin > content->length || length > content->length - begin)
+    if (*end != '\n' || begin > content->length || length > content->length - begin ||
+        checksum(content->data + begin, (size_t)length) != sum)
         return NULL;
     *bytes = (size_t)length;
     *at = begin + *bytes;

@@ -12,13 +12,24 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS_KEPT = 256, CLIENTS_MOST = 32, WORDS_MOST = 8, CHUNK = 32 * 1024 };
+enum {
+    EVENTS_KEPT = 256,
+    CLIENTS_MOST = 32, /* connected, without a request yet */
+    REPLIES_MOST = 32, /* threads that send an answer */
+    WORDS_MOST = 8,
+    CHUNK = 32 * 1024,
+    SEND_SECONDS = 5,   /* a client reads a part of an answer in this time */
+    REPLY_SECONDS = 60, /* and the whole in this */
+};
+static const uint64_t request_timeout = 5 * NS_PER_S;
 
 struct past_event {
     time_t when;
@@ -26,9 +37,15 @@ struct past_event {
     char text[sizeof((struct sm_event){0}.text)];
 };
 
+struct client {
+    int fd;
+    uint64_t until; /* the time to send the request */
+};
+
 struct manager_control {
     int listener, epoll;
-    unsigned clients; /* connected, without a request yet */
+    struct client clients[CLIENTS_MOST]; /* without a request yet; the oldest first */
+    size_t client_count;
     char *path;
     struct past_event events[EVENTS_KEPT]; /* a ring */
     uint64_t event_count;
@@ -54,6 +71,8 @@ void manager_control_close(struct manager_control *control)
     if (!control)
         return;
     unlink(control->path);
+    while (control->client_count)
+        close(control->clients[--control->client_count].fd);
     close(control->listener);
     close(control->epoll);
     mem_free(control->path);
@@ -288,45 +307,89 @@ static int run_command(struct call *call, struct text *out)
 
 /* ---- connections ---- */
 
+static atomic_uint replies; /* threads that send one */
+
 /* An answer that a thread prints and sends, which may take seconds. */
 struct reply_task {
     int fd, result;
+    bool json;
     struct text text;
     struct dump_snapshot *snapshot; /* printed instead of the text, or NULL */
 };
 
-static void *send_reply(void *argument)
+static void print_tables(struct reply_task *task)
 {
-    struct reply_task *task = argument;
-    char *words = task->text.data;
-    size_t length = task->text.length;
-    if (task->snapshot) {
-        words = NULL;
-        length = 0;
-        FILE *file = open_memstream(&words, &length);
-        if (file) {
-            dump_print_lfts(task->snapshot, file);
-            fclose(file);
-        }
+    char *words = NULL;
+    size_t length = 0;
+    if (task->json) {
+        dump_print_lfts_json(task->snapshot, &task->text);
+        return;
     }
-    struct answer head = {task->result, (uint32_t)length};
+    FILE *file = open_memstream(&words, &length);
+    if (!file)
+        return;
+    dump_print_lfts(task->snapshot, file);
+    fclose(file);
+    text_append(&task->text, words ? words : "", length);
+    free(words);
+}
+
+static time_t monotonic_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* Sends the answer and closes the connection. A client that reads too slowly gets a part of it. */
+static void finish_reply(struct reply_task *task, int flags)
+{
     struct text packets = {0};
+    time_t until = monotonic_seconds() + REPLY_SECONDS;
+    if (task->snapshot)
+        print_tables(task);
+    struct answer head = {task->result, (uint32_t)task->text.length};
     text_append(&packets, (const char *)&head, sizeof head);
-    text_append(&packets, words ? words : "", length);
-    for (size_t at = 0; at < packets.length;) {
+    text_append(&packets, task->text.length ? task->text.data : "", task->text.length);
+    for (size_t at = 0; at < packets.length && monotonic_seconds() < until;) {
         size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
-        if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL) < 0)
+        if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL | flags) < 0)
             break; /* the client is too slow, or closed the connection */
         at += chunk;
     }
     close(task->fd);
-    if (task->snapshot)
-        free(words);
     dump_snapshot_free(task->snapshot);
     text_release(&packets);
     text_release(&task->text);
     mem_free(task);
+}
+
+static void *send_reply(void *task)
+{
+    finish_reply(task, 0);
+    atomic_fetch_sub(&replies, 1);
     return NULL;
+}
+
+/* With as many threads as there may be, answers that fit into the socket's buffer are sent at once,
+ * and tables are refused. */
+static void start_reply(struct reply_task *task)
+{
+    const struct timeval patience = {.tv_sec = SEND_SECONDS};
+    pthread_t thread;
+    setsockopt(task->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (atomic_fetch_add(&replies, 1) < REPLIES_MOST &&
+        pthread_create(&thread, NULL, send_reply, task) == 0) {
+        pthread_detach(thread);
+        return;
+    }
+    atomic_fetch_sub(&replies, 1);
+    if (task->snapshot) {
+        dump_snapshot_free(task->snapshot);
+        task->snapshot = NULL;
+        task->result = refuse_command(&task->text, "too many clients read tables; try again");
+    }
+    finish_reply(task, MSG_DONTWAIT);
 }
 
 /* Returns false if this is no valid request to a manager. */
@@ -345,47 +408,76 @@ static bool parse_request(const struct request *request, size_t length, struct c
     return true;
 }
 
+/* Stops waiting for the client's request. The connection stays open. */
+static void forget_client(struct manager_control *control, size_t at)
+{
+    assert(at < control->client_count);
+    epoll_ctl(control->epoll, EPOLL_CTL_DEL, control->clients[at].fd, NULL);
+    mem_shift(control->clients, &control->client_count, at, sizeof *control->clients, false);
+}
+
+static void close_oldest_client(struct manager_control *control)
+{
+    int fd = control->clients[0].fd;
+    forget_client(control, 0);
+    close(fd);
+}
+
 static void receive_command(struct call *call, int fd)
 {
+    struct manager_control *control = call->control;
     struct request request;
+    size_t at = 0;
+    while (at < control->client_count && control->clients[at].fd != fd)
+        at++;
+    if (at == control->client_count)
+        return; /* closed since, to make room */
     ssize_t got = recv(fd, &request, sizeof request, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)
         return;
-    epoll_ctl(call->control->epoll, EPOLL_CTL_DEL, fd, NULL);
-    assert(call->control->clients > 0);
-    call->control->clients--;
+    forget_client(control, at);
     call->count = 0;
     if (got <= 0 || !parse_request(&request, (size_t)got, call)) {
         close(fd);
         return;
     }
     struct reply_task *task = mem_zalloc(1, sizeof *task);
-    struct timeval patience = {.tv_sec = 5};
-    pthread_t thread;
     call->snapshot = NULL;
     task->fd = fd;
+    task->json = call->json;
     task->result = run_command(call, &task->text);
     task->snapshot = call->snapshot;
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (pthread_create(&thread, NULL, send_reply, task) == 0)
-        pthread_detach(thread);
-    else
-        send_reply(task);
+    start_reply(task);
 }
 
-static void accept_client(struct manager_control *control)
+/* The mode of the socket admits only its owner; descriptors can be passed on, and modes changed. */
+static bool is_owner_or_root(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* A new client replaces the one that has been idle for the longest time. */
+static void accept_client(struct manager_control *control, uint64_t now)
 {
     int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-    assert(control->clients <= CLIENTS_MOST);
-    if (control->clients >= CLIENTS_MOST ||
-        epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+    if (!is_owner_or_root(fd) || epoll_ctl(control->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
         close(fd);
         return;
     }
-    control->clients++;
+    if (control->client_count == CLIENTS_MOST)
+        close_oldest_client(control);
+    control->clients[control->client_count++] = (struct client){fd, now + request_timeout};
+}
+
+uint64_t manager_control_deadline(const struct manager_control *control)
+{
+    return control && control->client_count ? control->clients[0].until : TIME_NEVER;
 }
 
 bool manager_control_serve(struct manager_control *control, uint64_t now,
@@ -396,9 +488,11 @@ bool manager_control_serve(struct manager_control *control, uint64_t now,
     int count = epoll_wait(control->epoll, events, CLIENTS_MOST + 1, 0);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == control->listener)
-            accept_client(control);
+            accept_client(control, now);
         else
             receive_command(&call, events[i].data.fd);
     }
+    while (manager_control_deadline(control) <= now)
+        close_oldest_client(control);
     return call.dump;
 }

@@ -28,6 +28,9 @@ struct manager_access {
     void *daemon;
 };
 
+/* When to call ..._serve() if the descriptor is not readable before: clients that send no request
+ * are disconnected. Accepts NULL. */
+uint64_t manager_control_deadline(const struct manager_control *control);
 /* Serves pending requests. Returns true if the daemon has to write its dump. */
 bool manager_control_serve(struct manager_control *control, uint64_t now,
                            const struct manager_access *access);

@@ -1,5 +1,8 @@
 #include "host/daemon/readiness.h"
 
+#include "base/parse.h"
+#include "base/time.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,6 +11,16 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+uint64_t readiness_watchdog_interval_ns(void)
+{
+    const char *time = getenv("WATCHDOG_USEC"), *process = getenv("WATCHDOG_PID");
+    uint64_t microseconds = 0;
+    if (!time || !parse_bounded(time, 1, UINT64_MAX / NS_PER_US, &microseconds) ||
+        (process && strtoull(process, NULL, 10) != (unsigned long long)getpid()))
+        return 0;
+    return microseconds * NS_PER_US / 2;
+}
 
 void readiness_notify(const char *format, ...)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 static const uint64_t write_interval = 1 * NS_PER_S;
+static const uint64_t slow_save = 1 * NS_PER_S;
 
 static uint64_t wall_clock(void)
 {
@@ -100,8 +101,11 @@ static bool recover_journal(struct registrations *registrations, struct sa *sa, 
         if (read_journal(sa, now, &journal, path, &err) < 0)
             event_log_write(registrations->log, "warning", "%s; the rest of the journal is ignored",
                             err_text(&err, text, sizeof text));
+        /* Until it is removed, the journal must not become older than the new file. */
+        status = journal_sync(&registrations->journal);
         sa_registry_print(sa, wall_clock(), &whole);
-        status = store_replace(registrations->directory, REGISTRATIONS_FILE, &whole);
+        if (status == 0)
+            status = store_replace(registrations->directory, REGISTRATIONS_FILE, &whole);
     }
     if (status == 0)
         status = journal_remove(&registrations->journal);
@@ -143,50 +147,110 @@ void registrations_open(struct registrations *registrations, struct sa *sa, uint
     text_release(&content);
 }
 
+/* ---- the journal ---- */
+
+/* One piece: the whole state, which begins a new journal, or changes. */
+struct save_task {
+    struct journal *journal;
+    struct text piece;
+    struct sa_generations generations;
+    bool whole;
+    int status;
+};
+
+static void save_piece(void *argument)
+{
+    struct save_task *task = argument;
+    task->status = task->whole ? journal_begin(task->journal, &task->piece)
+                               : journal_append(task->journal, &task->piece);
+}
+
+static void start_save(struct registrations *registrations, uint64_t now, const struct sa *sa)
+{
+    enum { LEAST = 1 << 20 };
+    struct journal *journal = &registrations->journal;
+    struct save_task *task = mem_zalloc(1, sizeof *task);
+    assert(!registrations->saving);
+    task->journal = journal;
+    task->generations = sa_registry_generations(sa);
+    task->whole = journal->fd < 0 || journal->bytes >= registrations->journal_limit;
+    if (task->whole)
+        sa_registry_print(sa, wall_clock(), &task->piece);
+    else
+        sa_registry_print_changes(sa, wall_clock(), &registrations->journaled, &task->piece);
+    if (task->whole)
+        registrations->journal_limit = LEAST + 2 * task->piece.length;
+    registrations->saving = task;
+    registrations->slow_at = now + slow_save;
+    if (registrations->saver)
+        worker_give(registrations->saver, save_piece, task);
+    else
+        save_piece(task);
+}
+
+/* After changes could not be appended, the whole state follows at once: see journal_append(). */
+static bool finish_save(struct registrations *registrations, struct sa *sa)
+{
+    struct save_task *task = registrations->saving;
+    bool again = task->status < 0 && !task->whole;
+    if (task->status < 0 && !again && !registrations->journal_failed)
+        event_log_write(registrations->log, "error",
+                        "%s/%s: %s; clients are answered before their registrations are saved",
+                        registrations->directory, REGISTRATIONS_JOURNAL, strerror(-task->status));
+    if (!again) {
+        registrations->journal_failed = task->status < 0;
+        registrations->journaled = task->generations;
+        sa_registrations_saved(sa, &task->generations);
+    }
+    registrations->saving = NULL;
+    text_release(&task->piece);
+    mem_free(task);
+    return !again;
+}
+
+static void log_slow_save(struct registrations *registrations, uint64_t now)
+{
+    if (now < registrations->slow_at)
+        return;
+    event_log_write(registrations->log, "warning",
+                    "%s/%s: writing takes longer than %u s; clients are answered before their "
+                    "registrations are saved",
+                    registrations->directory, REGISTRATIONS_JOURNAL,
+                    (unsigned)(slow_save / NS_PER_S));
+    registrations->slow_at = TIME_NEVER;
+}
+
+bool registrations_commit(struct registrations *registrations, uint64_t now, struct sa *sa)
+{
+    if (!registrations->directory)
+        return false;
+    for (;;) {
+        if (!registrations->saving && sa_waits_for_save(sa))
+            start_save(registrations, now, sa);
+        if (!registrations->saving)
+            return false;
+        if (registrations->saver && !worker_take(registrations->saver)) {
+            log_slow_save(registrations, now);
+            return false;
+        }
+        if (finish_save(registrations, sa))
+            return true;
+    }
+}
+
 void registrations_close(struct registrations *registrations)
 {
+    worker_free(registrations->saver); /* after its task */
+    if (registrations->saving) {
+        text_release(&registrations->saving->piece);
+        mem_free(registrations->saving);
+    }
+    registrations->saving = NULL;
+    registrations->saver = NULL;
     if (registrations->directory)
         journal_close(&registrations->journal);
     mem_free(registrations->directory);
     registrations->directory = NULL;
-}
-
-/* ---- the journal ---- */
-
-static int write_journal(struct registrations *registrations, const struct sa *sa)
-{
-    enum { LEAST = 1 << 20 };
-    struct journal *journal = &registrations->journal;
-    struct text piece = {0};
-    int status = -EBADF;
-    if (journal->fd >= 0 && journal->bytes < registrations->journal_limit) {
-        sa_registry_print_changes(sa, wall_clock(), &registrations->journaled, &piece);
-        status = journal_append(journal, &piece);
-    }
-    if (status < 0) {
-        text_clear(&piece);
-        sa_registry_print(sa, wall_clock(), &piece);
-        status = journal_begin(journal, &piece);
-        registrations->journal_limit = LEAST + 2 * piece.length;
-    }
-    text_release(&piece);
-    return status;
-}
-
-bool registrations_commit(struct registrations *registrations, struct sa *sa)
-{
-    struct sa_generations now = sa_registry_generations(sa);
-    if (!registrations->directory || !sa_waits_for_save(sa))
-        return false;
-    int status = write_journal(registrations, sa);
-    if (status < 0 && !registrations->journal_failed)
-        event_log_write(registrations->log, "error",
-                        "%s/%s: %s; clients are answered before their registrations are saved",
-                        registrations->directory, REGISTRATIONS_JOURNAL, strerror(-status));
-    registrations->journal_failed = status < 0;
-    registrations->journaled = now;
-    sa_registrations_saved(sa, &now);
-    return true;
 }
 
 /* ---- manager and administration ---- */

@@ -15,58 +15,66 @@
 
 enum { FILE_LIMIT = 64 * 1024 * 1024, PATH_ROOM = 4096 };
 
-static void read_lid_line(struct store *store, struct line_reader *lines)
+/* Adds the LIDs of a line. 0, or -EINVAL with the reason in the reader's error. */
+static int read_lid_line(struct store *store, struct line_reader *lines)
 {
     uint64_t guid;
     unsigned first, last;
     int end = 0;
     const char *line = lines->copy;
     if (line[strspn(line, " \t")] == 0 || line[0] == '#')
-        return;
-    if (sscanf(line, "%" SCNx64 " %x %x %n", &guid, &first, &last, &end) != 3 || line[end] != 0) {
-        line_reader_error(lines, "expected 'GUID FIRST-LID LAST-LID'");
-        return;
-    }
+        return 0;
+    if (sscanf(line, "%" SCNx64 " %x %x %n", &guid, &first, &last, &end) != 3 || line[end] != 0)
+        return line_reader_error(lines, "expected 'GUID FIRST-LID LAST-LID'");
     unsigned span = last - first + 1;
     if (guid == 0 || first == 0 || last < first || last > LID_UNICAST_LAST || span > 128 ||
         (span & (span - 1)) != 0)
-        line_reader_error(lines,
-                          "0x%x to 0x%x are no LIDs of one port: a power of two, up to 128, within "
-                          "0x1 to 0xbfff",
-                          first, last);
-    else
-        store_add(store,
-                  &(struct sm_lid_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
-}
-
-static int lock_directory(struct store *store, struct err *err)
-{
-    char path[PATH_ROOM];
-    if (mkdir(store->directory, 0755) < 0 && errno != EEXIST)
-        return err_set(err, errno, "cannot make '%s': %s", store->directory, strerror(errno));
-    snprintf(path, sizeof path, "%s/lock", store->directory);
-    store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (store->lock < 0)
-        return err_set(err, errno, "cannot open '%s': %s", path, strerror(errno));
-    if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
-        return err_set(err, EBUSY, "'%s' is in use by another manager", store->directory);
+        return line_reader_error(lines,
+                                 "0x%x to 0x%x are no LIDs of one port: a power of two, up to 128, "
+                                 "within 0x1 to 0xbfff",
+                                 first, last);
+    store_add(store, &(struct sm_lid_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
     return 0;
 }
 
+/* A read-only file system may still have the lock file, and flock(2) needs no write access. */
 int store_open(struct store *store, const char *directory, struct err *err)
 {
-    *store = (struct store){.directory = directory, .lock = -1};
     char path[PATH_ROOM];
-    struct line_reader *lines = from_file(path, err);
-    snprintf(path, sizeof path, "%s/guid2lid", directory);
-    int status = lock_directory(store, err);
-    if (status == 0) {
-        while (line_reader_next_line(lines))
-            read_lid_line(store, lines);
-        status = lines->status == -ENOENT ? 0 : lines->status;
-    }
-    if (status < 0)
+    *store = (struct store){.directory = directory, .lock = -1};
+    if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+        return err_set(err, errno, "cannot make '%s': %s", directory, strerror(errno));
+    snprintf(path, sizeof path, "%s/lock", directory);
+    store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int error = store->lock < 0 ? errno : 0;
+    if (error)
+        store->lock = open(path, O_RDONLY | O_CLOEXEC);
+    if (store->lock >= 0 && flock(store->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
         store_close(store);
+        return err_set(err, EBUSY, "'%s' is in use by another manager", directory);
+    }
+    return error ? err_set(err, error, "cannot write to '%s': %s", directory, strerror(error)) : 0;
+}
+
+int store_read_lids(struct store *store, struct err *err)
+{
+    char path[PATH_ROOM];
+    struct err reason = {0};
+    struct line_reader *lines = from_file(path, &reason);
+    snprintf(path, sizeof path, "%s/%s", store->directory, STORE_LIDS_FILE);
+    int status = 0;
+    while (line_reader_next_line(lines)) {
+        if (read_lid_line(store, lines) == 0)
+            continue;
+        if (status == 0)
+            *err = reason;
+        status = lines->status;
+        lines->status = 0; /* the other lines are still useful */
+    }
+    if (status == 0 && lines->status < 0 && lines->status != -ENOENT) {
+        status = lines->status;
+        *err = reason;
+    }
     return status;
 }
 
@@ -130,12 +138,24 @@ int store_set_aside(const char *directory, const char *name)
     return rename(path, bad) < 0 ? -errno : 0;
 }
 
+/* Without this a power failure can undo a rename that a later unlink(2) relies on. Some file
+ * systems cannot synchronize directories. */
+static int sync_directory(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int status = fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP ? -errno : 0;
+    close(fd);
+    return status;
+}
+
 int store_replace(const char *directory, const char *name, const struct text *content)
 {
     char path[PATH_ROOM], temporary[PATH_ROOM];
     snprintf(path, sizeof path, "%s/%s", directory, name);
     snprintf(temporary, sizeof temporary, "%s/.%s.new", directory, name);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     int status = store_write_all(fd, content);
@@ -147,5 +167,5 @@ int store_replace(const char *directory, const char *name, const struct text *co
         status = -errno;
     if (status < 0)
         unlink(temporary);
-    return status;
+    return status < 0 ? status : sync_directory(directory);
 }

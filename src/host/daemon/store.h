@@ -18,9 +18,15 @@ struct store {
     struct map by_guid; /* → index into facts */
 };
 
-/* Creates the directory if needed, locks it and reads the file. An invalid line is an error, so
- * that LIDs are not lost silently. */
+#define STORE_LIDS_FILE "guid2lid"
+
+/* Creates the directory if needed and locks it. -EBUSY: another manager uses it. After any other
+ * error, for example on a read-only file system, the store is open: files can be read, and
+ * writing is tried. */
 int store_open(struct store *store, const char *directory, struct err *err);
+/* Reads the file. An error is about the first invalid line, or about the whole file; the LIDs of
+ * all valid lines are added. 0 if there is no file. */
+int store_read_lids(struct store *store, struct err *err);
 void store_close(struct store *store);
 void store_add(struct store *store, const struct sm_lid_fact *fact);
 /* Prints the whole file. */
@@ -32,7 +38,7 @@ int store_write_all(int fd, const struct text *content);
 int store_read(const char *directory, const char *name, struct text *content);
 /* Renames NAME to NAME.bad. */
 int store_set_aside(const char *directory, const char *name);
-/* Replaces a file atomically and durably. 0 or -errno. */
+/* Replaces a file atomically and durably; only the owner can read it. 0 or -errno. */
 int store_replace(const char *directory, const char *name, const struct text *content);
 
 #endif

@@ -6,8 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -54,10 +52,8 @@ struct worker *worker_new(void)
     worker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->more, NULL);
-    if (worker->fd < 0 || pthread_create(&worker->thread, NULL, run_tasks, worker) != 0) {
-        perror("weft: cannot start a thread");
-        abort();
-    }
+    if (worker->fd < 0 || pthread_create(&worker->thread, NULL, run_tasks, worker) != 0)
+        mem_fail("a thread");
     return worker;
 }
 

@@ -207,7 +207,8 @@ struct key {
     const char *standard;
     enum key_kind kind;
     struct field field;       /* of struct config */
-    uint64_t low, high;       /* of a number */
+    uint64_t low, high;       /* of a number; a time has only `low`, in ns */
+    const char *low_reason;   /* of a time: why it cannot be shorter */
     const char *const *words; /* the choices; the field gets the index */
     const char *instead;      /* a word that may replace a number or a time */
     uint64_t instead_value;   /* its meaning */
@@ -218,7 +219,8 @@ enum { FIXED = false, LIVE = true };
 #define FIELD(member) .field = FIELD_OF(struct config, member)
 #define NUMBER_KEY(name, field, least, most, live, standard)                                       \
     name, live, standard, NUMBER, FIELD(field), .low = (least), .high = (most)
-#define TIME_KEY(name, field, standard)       name, LIVE, standard, TIME, FIELD(field)
+#define TIME_KEY(name, field, standard, least, reason)                                             \
+    name, LIVE, standard, TIME, FIELD(field), .low = (least), .low_reason = (reason)
 #define FLAG_KEY(name, field, standard)       name, LIVE, standard, FLAG, FIELD(field)
 #define PATH_KEY(name, field, live, standard) name, live, standard, PATH, FIELD(field)
 #define WORD_KEY(name, field, choices, live, standard)                                             \
@@ -289,23 +291,26 @@ static const struct key keys[] = {
     {WORD_KEY("scope", sm.scope_full, scopes, LIVE, "changed")},
     {NUMBER_KEY("window", sm.window, 1, 65536, LIVE, "64")},
     {FLAG_KEY("lid_route", sm.lid_route, "no")},
-    {TIME_KEY("timeout", sm.timeout_ns, "200ms")},
+    {TIME_KEY("timeout", sm.timeout_ns, "200ms", 100 * NS_PER_US,
+              "no agent answers a MAD in less time")},
     {NUMBER_KEY("retries", sm.retries, 0, 16, LIVE, "3")},
-    {"sweep", LIVE, "10s", TIME, FIELD(sm.sweep_ns), .instead = "never",
-     .instead_value = TIME_NEVER},
-    {TIME_KEY("poll", sm.poll_ns, "100ms")},
+    {TIME_KEY("sweep", sm.sweep_ns, "10s", 10 * NS_PER_MS, "a sweep queries every switch"),
+     .instead = "never", .instead_value = TIME_NEVER},
+    {TIME_KEY("poll", sm.poll_ns, "100ms", NS_PER_MS, "the master has to answer in that time")},
     {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "2")},
     {NUMBER_KEY("mirror", sm.copy_rate, 0, 10000000, LIVE, "10000")},
     {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE, "6")},
     {WORD_KEY("mode", sm.mode, modes, LIVE, "ordered")},
-    {"drain", LIVE, "auto", TIME, FIELD(sm.drain_ns), .instead = "auto"},
+    {TIME_KEY("drain", sm.drain_ns, "auto", NS_PER_US, "packets in flight have to arrive"),
+     .instead = "auto"},
     {FLAG_KEY("hold", sm.hold, "yes")},
     {FLAG_KEY("repair", sm.repair, "yes")},
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
     {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
-    {TIME_KEY("isolate_time", sm.isolate_ns, "600s")},
-    {"counter_interval", LIVE, "10s", TIME, FIELD(counters.interval_ns), .instead = "never",
-     .instead_value = TIME_NEVER},
+    {TIME_KEY("isolate_time", sm.isolate_ns, "600s", NS_PER_MS, "a link trains in that time")},
+    {TIME_KEY("counter_interval", counters.interval_ns, "10s", 10 * NS_PER_MS,
+              "a reading queries every port"),
+     .instead = "never", .instead_value = TIME_NEVER},
     {NUMBER_KEY("symbol_error_limit", counters.limits[ERROR_SYMBOL], 0, UINT32_MAX, LIVE, "60")},
     {NUMBER_KEY("link_recovery_limit", counters.limits[ERROR_LINK_RECOVERY], 0, UINT32_MAX, LIVE,
                 "5")},
@@ -418,6 +423,7 @@ static int set_value(struct config *config, const struct key *key, const char *v
                      struct err *err)
 {
     uint64_t number = 0;
+    char least[TIME_TEXT_BYTES];
     unsigned index = 0;
     int status = 0;
     if (key->kind == QOS_OPTION)
@@ -440,6 +446,9 @@ static int set_value(struct config *config, const struct key *key, const char *v
     } else if (key->kind == TIME) {
         if (!time_parse_ns(value, &number) || number == 0)
             status = err_set(err, EINVAL, "'%s': expected a time such as 200ms or 10s", value);
+        else if (number < key->low)
+            status = err_set(err, EINVAL, "'%s': expected at least %s: %s", value,
+                             time_text(key->low * TIME_NS, least), key->low_reason);
     } else if (!parse_bounded(value, key->low, key->high, &number)) {
         status = err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
                          (unsigned long long)key->low, (unsigned long long)key->high);

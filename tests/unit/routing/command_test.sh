@@ -16,6 +16,28 @@ status() {
 "$weft" topo gen ring 6 >ring
 "$weft" topo gen fattree 324 >tree
 
+cat >two <<'END'
+Switch 4 "a"
+[1] "h1"[1]
+[2] "h2"[1]
+Switch 4 "b"
+[1] "h3"[1]
+Hca 1 "h1"
+[1] "a"[1]
+Hca 1 "h2"
+[1] "a"[2]
+Hca 1 "h3"
+[1] "b"[1]
+END
+part='NOT CONNECTED: 2 separate parts, 4 pairs of adapter ports without a path'
+claim 'route says that the network is in parts' status 0 route two --engine updn --lfts two.lfts
+claim 'verify says that the network is in parts' status 0 verify two --lfts two.lfts
+part='"parts": 2'
+claim 'route --json says it as well' status 0 route two --engine updn --json
+claim 'verify --json says it as well' status 0 verify two --lfts two.lfts --json
+part='NOT CONNECTED'
+claim 'of a network in one piece neither says it' sh -c "! '$weft' route ring --engine updn | grep 'NOT CONNECTED'"
+
 part='"table_hops_sum": 273'
 claim 'route --json has the number of hops of Fig. 6' status 0 route paper --engine fera --json
 "$weft" route paper --engine fera --json >fields

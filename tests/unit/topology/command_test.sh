@@ -45,6 +45,16 @@ if command -v dot >/dev/null; then
     claim 'draw as PNG' sh -c "'$weft' topo draw drawn -o drawn.png && head -c 4 drawn.png | grep -q PNG"
 fi
 
+printf '\357\273\277' | cat - net >marked
+claim 'a byte order mark before the network is skipped' sh -c "'$weft' topo info marked | grep -q '18-ary 2-tree'"
+"$weft" topo gen figure1 >names
+sed -i 's/# "S1"/# "l\xfcft-\xe2\x82"/' names
+claim 'the drawing of names that are not UTF-8 is UTF-8, with replacement characters' sh -c \
+    "'$weft' topo draw names -o names.dot && iconv -f UTF-8 -t UTF-8 names.dot >/dev/null && grep -q 'l�ft-��' names.dot"
+if command -v dot >/dev/null; then
+    claim 'a network with names that are not UTF-8 is drawn' sh -c "'$weft' topo draw names -o names.svg && grep -q '</svg>' names.svg"
+fi
+
 printf 'Switch 4 "a"\n[1] "b"[1]\n' >bad
 for try in 'expected gen, info' 'no kind of fabric|gen|what' "no parameter 'q|gen|clos|q=1" \
     'whole number|gen|clos|--seed|x' 'bad:2: there is no node|info|bad' 'No such file|info|absent' \
