@@ -57,6 +57,15 @@ void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout)
     sa->config.subnet_timeout = subnet_timeout;
 }
 
+void sa_set_limits(struct sa *sa, const struct sa_config *config)
+{
+    sa->config.client_limit = config->client_limit;
+    sa->config.port_groups = config->port_groups;
+    sa->config.port_mlids = config->port_mlids;
+    sa->config.port_services = config->port_services;
+    sa->config.port_subscriptions = config->port_subscriptions;
+}
+
 void sa_config_init(struct sa_config *config)
 {
     *config = (struct sa_config){

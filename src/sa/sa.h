@@ -110,6 +110,8 @@ uint64_t sa_deadline(const struct sa *sa);
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
 void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in sa_config */
+/* Sets the limits of ports to those of the configuration. Registrations beyond them stay. */
+void sa_set_limits(struct sa *sa, const struct sa_config *config);
 /* Sets the partitions and creates their groups. */
 void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
 

@@ -308,10 +308,17 @@ static bool is_dispensable(struct sm *sm, uint32_t port)
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count)
 {
     enum { LOSSES_ALLOWED = 4, ERRORS_ALLOWED = 2 };
-    unsigned allowed = reason == SM_ISOLATE_FLAPPING ? LOSSES_ALLOWED : ERRORS_ALLOWED;
+    static const char *const causes[] = {[SM_ISOLATE_FLAPPING] = "flaps",
+                                         [SM_ISOLATE_ERRORS] = "reports link errors",
+                                         [SM_ISOLATE_BABBLING] = "sends too many traps"};
+    unsigned allowed = reason == SM_ISOLATE_FLAPPING ? LOSSES_ALLOWED
+                       : reason == SM_ISOLATE_ERRORS ? ERRORS_ALLOWED
+                                                     : 0;
+    unsigned wanted =
+        sm->config.isolate | (sm->config.isolate_babbling ? (unsigned)SM_ISOLATE_BABBLING : 0);
     uint32_t at = switch_side(sm, port);
-    if (!(sm->config.isolate & reason) || count <= allowed || at == SUBNET_NONE ||
-        sm_state(sm) != SM_MASTER || faults_at(sm, at)->disabled_until)
+    if (!(wanted & reason) || count <= allowed || at == SUBNET_NONE || sm_state(sm) != SM_MASTER ||
+        faults_at(sm, at)->disabled_until)
         return;
     struct subnet_name link = subnet_link_name(&sm->subnet, at);
     if (!is_dispensable(sm, at)) {
@@ -321,9 +328,14 @@ static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsign
     }
     faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
     sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
-           link.text, reason == SM_ISOLATE_FLAPPING ? "flaps" : "reports link errors",
-           (unsigned)(sm->config.isolate_ns / NS_PER_S));
+           link.text, causes[reason], (unsigned)(sm->config.isolate_ns / NS_PER_S));
     program_enable_port(sm, at, false);
+}
+
+void faults_isolate_babbling(struct sm *sm, uint32_t port)
+{
+    if (node_at(sm, port_at(sm, port)->node)->kind != SUBNET_SWITCH)
+        isolate(sm, port, SM_ISOLATE_BABBLING, 1);
 }
 
 static void enable_again(struct sm *sm, uint32_t port)

@@ -377,6 +377,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         sm_configure(daemon->sm, now, &fresh->sm);
         sa_set_partitions(daemon->sa, fresh->sm.partitions);
         sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
+        sa_set_limits(daemon->sa, &fresh->sa);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
         log_qos_warnings(daemon);
@@ -430,9 +431,8 @@ static int open_signal_fd(void)
 static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
-    struct sa_config administration;
+    struct sa_config administration = config->sa;
     assert(daemon->port && !daemon->sm && config->sm.engine);
-    sa_config_init(&administration);
     administration.key = config->sm.sm_key;
     administration.prefix = config->sm.subnet_prefix;
     administration.subnet_timeout = config->sm.subnet_timeout;
@@ -506,9 +506,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
-            sm_receive(daemon->sm, now, &message);
-            if (wire_get(message.mad, MAD_METHOD) == METHOD_TRAP &&
-                wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
+            if (sm_receive(daemon->sm, now, &message)) {
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
             }

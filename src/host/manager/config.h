@@ -6,10 +6,11 @@
 #define WEFT_HOST_MANAGER_CONFIG_H
 
 #include "routing/engine/hints.h"
+#include "sa/sa.h"
 #include "sm/sm.h"
 #include "topology/topology.h"
 
-enum { CONFIG_KEYS = 96 }; /* at least the length of the table of keys */
+enum { CONFIG_KEYS = 128 }; /* at least the length of the table of keys */
 enum { PORT_ANY = -1 };
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
@@ -22,6 +23,7 @@ struct port_choice {
 
 struct config {
     struct sm_config sm;
+    struct sa_config sa;
     struct port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */
     bool json;
