@@ -15,17 +15,15 @@
 #include <string.h>
 
 struct swept_node {
-    bool asked;            /* a request of a sweep is outstanding */
-    bool swept;            /* a sweep has read SwitchInfo of this switch since it is present */
-    bool suspected;        /* traps beyond the budget claim that it changed */
-    uint64_t suspected_at; /* when it was last read for that */
+    bool asked; /* a request of a sweep is outstanding */
+    bool swept; /* a sweep has read SwitchInfo of this switch since it is present */
 };
 
 struct sweeps {
-    uint64_t next;                /* time of the next sweep */
-    unsigned light;               /* light sweeps since the last full one */
-    VEC(struct swept_node) nodes; /* by node */
-    uint64_t check_at;            /* time of the next read of a suspected switch */
+    uint64_t next;                 /* time of the next sweep */
+    unsigned light;                /* light sweeps since the last full one */
+    VEC(struct swept_node) nodes;  /* by node */
+    uint64_t check_at, checked_at; /* of all switches, because of a storm of traps */
     bool own_link_down;
     uint64_t read_own_link; /* time of the next read of the own port */
 };
@@ -45,7 +43,7 @@ uint64_t sweep_deadline(const struct sm *sm)
     return sm->sweeps->next;
 }
 
-uint64_t suspicion_deadline(const struct sm *sm)
+uint64_t storm_deadline(const struct sm *sm)
 {
     return sm->sweeps->check_at;
 }
@@ -109,6 +107,18 @@ static void guid_answered(struct sm *sm, const struct request *request)
         faults_guid_changed(sm, request->about.node, guid);
 }
 
+static void read_switch_in_sweep(struct sm *sm, uint32_t node, enum request_priority priority)
+{
+    struct swept_node *swept = vec_at(&sm->sweeps->nodes, node);
+    if (swept->asked)
+        return;
+    swept->asked = true;
+    sm_submit(sm,
+              sm_request(sm, &sweep_switch, (union request_subject){.node = node},
+                         node_at(sm, node)->first_port),
+              priority);
+}
+
 void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
@@ -134,11 +144,8 @@ void change_sweep(struct sm *sm)
             discovery_read_node(sm, i);
             check_guid(sm, i);
         }
-        if (full || !node->present || node->kind != SUBNET_SWITCH ||
-            vec_at(&sm->sweeps->nodes, i)->asked)
-            continue;
-        vec_at(&sm->sweeps->nodes, i)->asked = true;
-        sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
+        if (!full && node->present && node->kind == SUBNET_SWITCH)
+            read_switch_in_sweep(sm, i, PRIORITY_NONE);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
@@ -191,46 +198,32 @@ static void sweep_answered(struct sm *sm, const struct request *request)
 
 /* ---- traps ---- */
 
-/* A switch whose traps are beyond their budget, or were forged, may have changed as well. So each
- * of them makes the manager read SwitchInfo of that switch, but only every CHECK_MS. */
-enum { CHECK_MS = 50 };
-
-static void check_switch(struct sm *sm, uint32_t node)
+/* While traps are ignored, a real one may be among them, or be lost where they queue. So the
+ * manager reads SwitchInfo of all switches in short intervals, which depend on their number. */
+static uint64_t storm_interval(const struct sm *sm)
 {
-    struct swept_node *source = vec_at(&sm->sweeps->nodes, node);
-    source->suspected = false;
-    source->suspected_at = sm->now;
-    if (!node_at(sm, node)->present || source->asked)
-        return;
-    source->asked = true;
-    struct request *request = sm_request(sm, &sweep_switch, (union request_subject){.node = node},
-                                         node_at(sm, node)->first_port);
-    sm_submit(sm, request, PRIORITY_URGENT);
+    const uint64_t least = 50 * NS_PER_MS, per_node = 50 * NS_PER_US;
+    uint64_t interval = sm->subnet.nodes.count * per_node;
+    return interval > least ? interval : least;
 }
 
-static void suspect_switch(struct sm *sm, uint32_t node)
+static void suspect_storm(struct sm *sm)
 {
-    struct swept_node *source = vec_at(&sm->sweeps->nodes, node);
-    uint64_t at = source->suspected_at + CHECK_MS * NS_PER_MS;
-    source->suspected = true;
+    uint64_t at = sm->sweeps->checked_at + storm_interval(sm);
     at = at > sm->now ? at : sm->now;
     sm->sweeps->check_at = at < sm->sweeps->check_at ? at : sm->sweeps->check_at;
 }
 
-void suspicion_expire(struct sm *sm)
+void storm_expire(struct sm *sm)
 {
     struct sweeps *sweeps = sm->sweeps;
     if (sm->now < sweeps->check_at)
         return;
     sweeps->check_at = TIME_NEVER;
-    for (uint32_t i = 0; i < sweeps->nodes.count; i++) {
-        if (!sweeps->nodes.items[i].suspected)
-            continue;
-        if (sm->now >= sweeps->nodes.items[i].suspected_at + CHECK_MS * NS_PER_MS)
-            check_switch(sm, i);
-        else
-            suspect_switch(sm, i);
-    }
+    sweeps->checked_at = sm->now;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH)
+            read_switch_in_sweep(sm, i, PRIORITY_URGENT);
 }
 
 static const uint8_t *notice_details(const uint8_t *notice)
@@ -352,10 +345,10 @@ static bool admit_trap(struct sm *sm, const struct sm_message *message, unsigned
     enum admission_kind kind = forged                    ? ADMIT_FORGED
                                : trap >= FIRST_VIOLATION ? ADMIT_VIOLATION
                                                          : ADMIT_TRAP;
-    bool admitted = admission_take(sm, sender, kind);
-    if (!forged && admitted)
+    bool admitted = admission_take(sm, sender, kind) && !forged;
+    if (admitted)
         repress_trap(sm, message);
-    return admitted && !forged;
+    return admitted;
 }
 
 static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
@@ -392,6 +385,8 @@ bool change_trap(struct sm *sm, const struct sm_message *message)
     uint32_t claimed = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     uint32_t port = admission_origin(sm, message);
     bool admitted = admit_trap(sm, message, trap, port, claimed);
+    if (!admitted)
+        suspect_storm(sm);
     if (port == SUBNET_NONE) {
         if (admitted)
             sm_log(sm, SM_EVENT_WARNING, "trap %u from unknown LID %u", trap, message->lid);
@@ -403,8 +398,6 @@ bool change_trap(struct sm *sm, const struct sm_message *message)
         node = port_at(sm, peer)->node; /* a vSwitch shares the LID of its PF */
     if (admitted)
         handle_trap(sm, notice, trap, node, port);
-    else if (trap == 128 && node_at(sm, node)->kind == SUBNET_SWITCH)
-        suspect_switch(sm, node);
     return admitted;
 }
 

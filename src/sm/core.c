@@ -279,7 +279,7 @@ void sm_expire(struct sm *sm, uint64_t now)
     standby_copy_expire(sm);
     admission_expire(sm);
     if (sm_state(sm) == SM_MASTER)
-        suspicion_expire(sm);
+        storm_expire(sm);
     if (sm_state(sm) == SM_MASTER && sm->now >= sweep_deadline(sm)) {
         plan_rebalance(sm);
         change_sweep(sm);
@@ -299,7 +299,7 @@ uint64_t sm_deadline(const struct sm *sm)
         discovery_deadline(sm),
         distribute_deadline(sm),
         admission_deadline(sm),
-        master ? suspicion_deadline(sm) : TIME_NEVER,
+        master ? storm_deadline(sm) : TIME_NEVER,
         master ? sweep_deadline(sm) : TIME_NEVER,
         master ? multicast_deadline(sm) : TIME_NEVER,
         master ? audit_deadline(sm) : TIME_NEVER,

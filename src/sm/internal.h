@@ -284,8 +284,8 @@ void sweep_stop(struct sm *sm);
 void change_sweep(struct sm *sm);
 /* True if subscribers should know of the trap. */
 bool change_trap(struct sm *sm, const struct sm_message *message);
-uint64_t suspicion_deadline(const struct sm *sm);
-void suspicion_expire(struct sm *sm); /* reads switches that traps beyond the budget name */
+uint64_t storm_deadline(const struct sm *sm);
+void storm_expire(struct sm *sm); /* reads all switches during a storm of traps */
 
 /* admission.c */
 enum admission_kind { ADMIT_TRAP, ADMIT_VIOLATION, ADMIT_FORGED, ADMIT_SM_INFO, ADMIT_KINDS };

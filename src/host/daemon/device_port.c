@@ -50,8 +50,9 @@ struct device_port {
     int id, fd, manager_fd;
     /* If a file is shared with the manager's, the same id and no descriptor. */
     int administration_id, administration_fd, trap_id, trap_fd;
-    unsigned others; /* traps and queries received in a row */
-    bool trap_turn;  /* traps are read before queries */
+    unsigned others;           /* traps and queries received in a row */
+    bool trap_turn;            /* traps are read before queries */
+    bool no_traps, no_queries; /* their files were empty, or are shared */
     int directed_agent, lid_agent, administration_agent;
     bool unpollable, gone;
     uint64_t guid;
@@ -410,24 +411,30 @@ static enum mad_arrival receive_from(struct device_port *port, int id, struct sm
 enum mad_arrival device_port_receive(struct device_port *port, struct sm_message *message,
                                      struct sa_message *query)
 {
-    bool read_manager = port->others % OTHERS_IN_A_ROW == 0;
-    enum mad_arrival arrival =
-        read_manager ? receive_from(port, port->id, message, query) : MAD_NONE;
-    if (arrival != MAD_NONE) {
-        port->others = 0;
-        return arrival;
+    enum mad_arrival arrival = MAD_NONE;
+    if (port->others % OTHERS_IN_A_ROW == 0) {
+        arrival = receive_from(port, port->id, message, query);
+        if (arrival != MAD_NONE)
+            return arrival;
+        port->no_traps = port->trap_fd < 0;
+        port->no_queries = port->administration_fd < 0;
     }
     for (unsigned i = 0; i < 2 && arrival == MAD_NONE; i++) {
-        bool traps = port->trap_turn;
+        bool traps = port->trap_turn, *none = traps ? &port->no_traps : &port->no_queries;
         port->trap_turn = !port->trap_turn;
-        if ((traps ? port->trap_fd : port->administration_fd) >= 0)
-            arrival =
-                receive_from(port, traps ? port->trap_id : port->administration_id, message, query);
+        if (*none)
+            continue;
+        arrival =
+            receive_from(port, traps ? port->trap_id : port->administration_id, message, query);
+        *none = arrival == MAD_NONE; /* until the manager's file is read again */
     }
-    port->others = arrival == MAD_NONE ? 0 : port->others + 1;
-    if (arrival == MAD_NONE && !read_manager)
-        arrival = receive_from(port, port->id, message, query);
-    return arrival;
+    if (arrival != MAD_NONE) {
+        port->others++;
+        return arrival;
+    }
+    bool again = port->others % OTHERS_IN_A_ROW != 0;
+    port->others = 0;
+    return again ? device_port_receive(port, message, query) : MAD_NONE;
 }
 
 static void wait_in_intervals(struct device_port *port, struct pollfd *others, size_t count,
