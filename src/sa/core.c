@@ -80,7 +80,7 @@ void sa_config_init(struct sa_config *config)
         .service_limit = 65536,
         .subscription_limit = 65536,
         .report_limit = 1024,
-        .client_bytes = (size_t)64 << 20,
+        .client_bytes = (size_t)32 << 20,
         .port_groups = 128,
         .port_mlids = 128,
         .port_services = 32,

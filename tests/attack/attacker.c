@@ -107,8 +107,8 @@ static void make_subscription(struct attacker *attacker, unsigned number)
     wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
     wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
     wire_set(inform, INFORM_INFO_SUBSCRIBE, 1);
-    wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
-    wire_set(inform, INFORM_INFO_TRAP_NUMBER, number < 2 ? 66 + number : 1000 + number);
+    wire_set(inform, INFORM_INFO_TYPE, number < 2 ? 0xFFFF : number / 0x1000);
+    wire_set(inform, INFORM_INFO_TRAP_NUMBER, number < 2 ? 66 + number : 1000 + number % 0x1000);
     wire_set(inform, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
 }
 

@@ -72,8 +72,9 @@ resident() { sed -nE 's/^VmRSS:[^0-9]*([0-9]+) kB/\1/p' "/proc/$1/status"; }
 
 attack_none() { sleep "$seconds" && echo "attempts 0 granted 0"; }
 attack_trap_and_loss() {
-    local mode=traps before begin switch
-    WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" "$mode" "$seconds" &
+    local before begin switch id
+    WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" traps "$seconds" &
+    id=$!
     sleep 1
     before=$("${manager}_ups")
     switch=$(sed -nE 's/^Switch.*# "(S[0-9]+)".*/\1/p' fattree.net | tail -n 1)
@@ -81,7 +82,7 @@ attack_trap_and_loss() {
     "$WEFT" ctl switch down "$switch" >/dev/null
     wait_until 20 eval "[ \$(${manager}_ups) -gt $before ]"
     echo $(((${EPOCHREALTIME/./} - begin) / 1000)) >loss_ms
-    wait
+    wait "$id"
 }
 
 # ---- checks: print one line for each breach ----

@@ -93,7 +93,7 @@ void *mad_file_owner(const struct mad_file *file)
 
 bool mad_file_is_full(const struct mad_file *file)
 {
-    return file->status.requests >= FILE_REQUESTS;
+    return file->status.requests + file->returned >= FILE_REQUESTS;
 }
 
 void mad_file_status(const struct mad_file *file, struct mad_file_status *status)
@@ -123,6 +123,7 @@ void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const 
         file->first = message;
     file->last = message;
     file->queued_bytes += size;
+    file->returned += head->status != 0;
     file->status.received++;
     if (!file->ready)
         vec_push(&file->layer->ready, file);
@@ -143,6 +144,7 @@ void mad_file_taken(struct mad_file *file)
         file->last = NULL;
     assert(file->queued_bytes >= QUEUED_OVERHEAD);
     file->queued_bytes -= QUEUED_OVERHEAD + message->head.length - sizeof message->head;
+    file->returned -= message->head.status != 0;
     mem_free(message);
 }
 
