@@ -41,9 +41,10 @@
 #include <unistd.h>
 
 enum {
-    SMP_BATCH = 256,    /* SMPs received before outputs are executed */
-    QUERY_BATCH = 2048, /* SA queries received before outputs are executed */
-    BUSY_TURNS = 256,   /* iterations of a busy loop between polls of the other descriptors */
+    SMP_BATCH = 256,     /* SMPs received before outputs are executed */
+    QUERY_BATCH = 16384, /* SA queries received before that, unless there are SMPs */
+    SOME_QUERIES = 256,  /* if there are */
+    BUSY_TURNS = 256,    /* iterations of a busy loop between polls of the other descriptors */
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
 static const uint64_t file_retry_interval = 5 * NS_PER_S;
@@ -502,7 +503,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     struct sa_message query;
     unsigned ours = 0, queries = 0;
     /* The kernel has one queue for all clients; the administration has one for each. */
-    while (ours < SMP_BATCH && queries < QUERY_BATCH)
+    while (ours < SMP_BATCH && queries < (ours ? SOME_QUERIES : QUERY_BATCH))
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
