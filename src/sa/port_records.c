@@ -337,6 +337,8 @@ uint16_t port_records(struct sa *sa, const struct query *query, struct answer *a
     if (!named)
         answer->considered += LFT_ENTRIES / LIDS_PER_RECORD;
     for (unsigned last = named ? lid : LFT_ENTRIES - 1; lid <= last; lid++) {
+        if (!named && sa->view.subnet->by_lid[lid] == SUBNET_NONE)
+            continue;
         uint32_t end = sa_port_at(sa, lid);
         if (end == SUBNET_NONE || (!named && lid_of(&lookup, end) != lid) ||
             !access_may_see(sa, requester, sa->view.subnet->ports.items[end].guid))

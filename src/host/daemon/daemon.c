@@ -41,9 +41,9 @@
 #include <unistd.h>
 
 enum {
-    SMP_BATCH = 256,     /* SMPs received before outputs are executed */
-    QUERY_BATCH = 16384, /* SA queries received before that, unless there are SMPs */
-    SOME_QUERIES = 256,  /* if there are */
+    SMP_BATCH = 256,    /* SMPs received before outputs are executed */
+    QUERY_BATCH = 2048, /* SA queries received before that, unless there are SMPs */
+    SOME_QUERIES = 256, /* if there are */
     BUSY_TURNS = 256,    /* iterations of a busy loop between polls of the other descriptors */
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
