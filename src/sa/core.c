@@ -429,6 +429,12 @@ static void redirect_client(struct sa *sa, const struct query *query)
     sa->out.used = MAD_BYTES;
 }
 
+static bool has_room(struct sa *sa, const struct query *query)
+{
+    return query_method(query) != METHOD_GET_TABLE ||
+           queue_has_room(&sa->queue, &sa->config, sa_requester_guid(sa, query), sa->now);
+}
+
 /* Replaces a long answer by BUSY if the client has too many bytes outstanding. */
 static void limit_answer(struct sa *sa, const struct query *query)
 {
@@ -456,8 +462,8 @@ static bool process_query(struct sa *sa, struct query *query, struct sa_message 
     } else if (!handler) {
         sa->counts.refusals++;
         answer_error(&sa->out, query, status);
-    } else if (is_long || deferred_is_full(sa, query)) {
-        if (is_long && open_long_query(sa, query, handler))
+    } else if (is_long || deferred_is_full(sa, query) || !has_room(sa, query)) {
+        if (is_long && has_room(sa, query) && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
         answer_error(&sa->out, query, STATUS_BUSY);

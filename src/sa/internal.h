@@ -71,6 +71,7 @@ struct client {
     uint64_t clock;             /* work that its queries caused, in records */
     uint64_t order;             /* breaks ties: the first one is served first */
     uint64_t bytes, bytes_at;   /* of long answers, as of that time */
+    uint64_t last_bytes;        /* of the last long answer */
 };
 struct query_queue {
     POOL(struct query) queries;
@@ -94,6 +95,9 @@ void queue_charge(struct query_queue *queue, uint64_t guid, uint32_t work);
  * still on their way that it must wait. */
 bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
                       uint64_t now, size_t bytes);
+/* False if that is so for another answer like the last one: it need not be made. */
+bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                    uint64_t now);
 
 /* ---- components.c ---- */
 

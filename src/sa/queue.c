@@ -115,19 +115,36 @@ void queue_charge(struct query_queue *queue, uint64_t guid, uint32_t work)
 
 /* ---- queries ---- */
 
-bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
-                      uint64_t now, size_t bytes)
+/* The bytes of long answers that are probably still on their way to the client. */
+static uint64_t outstanding_bytes(struct client *client, const struct sa_config *config,
+                                  uint64_t now)
 {
-    struct client *client = client_of(queue, guid);
     uint64_t paid = (now - client->bytes_at) / NS_PER_MS * config->client_bytes / ANSWER_MS;
     client->bytes = now - client->bytes_at < ANSWER_MS * NS_PER_MS && paid < client->bytes
                         ? client->bytes - paid
                         : 0;
     client->bytes_at = now;
-    if (client->bytes && client->bytes + bytes > config->client_bytes)
+    return client->bytes;
+}
+
+bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                      uint64_t now, size_t bytes)
+{
+    struct client *client = client_of(queue, guid);
+    uint64_t before = outstanding_bytes(client, config, now);
+    client->last_bytes = bytes;
+    if (before && before + bytes > config->client_bytes)
         return false;
     client->bytes += bytes;
     return true;
+}
+
+bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                    uint64_t now)
+{
+    struct client *client = client_of(queue, guid);
+    uint64_t before = outstanding_bytes(client, config, now);
+    return !before || before + client->last_bytes <= config->client_bytes;
 }
 
 bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t guid,

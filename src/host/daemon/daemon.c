@@ -44,7 +44,7 @@ enum {
     SMP_BATCH = 256,    /* SMPs received before outputs are executed */
     QUERY_BATCH = 2048, /* SA queries received before that, unless there are SMPs */
     SOME_QUERIES = 256, /* if there are */
-    BUSY_TURNS = 256,    /* iterations of a busy loop between polls of the other descriptors */
+    BUSY_TURNS = 256,   /* iterations of a busy loop between polls of the other descriptors */
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
 static const uint64_t file_retry_interval = 5 * NS_PER_S;
