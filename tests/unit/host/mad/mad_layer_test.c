@@ -376,6 +376,31 @@ static void a_long_answer_arrives_whole(void **state)
     assert_int_equal(status.requests, 0);
 }
 
+/* No port has this LID. */
+static void long_messages_that_nobody_acknowledges_are_limited(void **state)
+{
+    enum { BYTES = 4 << 20, LIMIT = 32 << 20, NOBODY = 99 };
+    struct stage *stage = *state;
+    struct mad_file *server = open_at(stage, stage->world.s0, 0);
+    struct registration served = service(CLASS_SUBN_ADM, 2, GET_TABLE);
+    served.rmpp_version = 1;
+    struct sent_mad answer = make_mad(CLASS_SUBN_ADM, GET_TABLE_RESP, 0x11, 1);
+    answer.head.agent = (uint32_t)mad_file_register(server, &served);
+    answer.head.lid = htons(NOBODY);
+    uint8_t *message = mem_zalloc(1, BYTES);
+    memcpy(message, answer.mad, SA_DATA_OFFSET);
+    wire_set(message, RMPP_FLAGS, RMPP_FLAG_ACTIVE);
+    for (unsigned i = 1; i <= LIMIT / BYTES; i++) {
+        wire_set(message, MAD_TID, i);
+        assert_int_equal(mad_file_send(server, 0, &answer.head, message, BYTES), 0);
+    }
+    wire_set(message, MAD_TID, 1000);
+    assert_int_equal(mad_file_send(server, 0, &answer.head, message, BYTES), -ENOMEM);
+    answer.head.lid = htons(NOBODY + 1);
+    assert_int_equal(mad_file_send(server, 0, &answer.head, message, BYTES), 0);
+    mem_free(message);
+}
+
 static void without_rmpp_a_long_message_is_refused(void **state)
 {
     struct stage *stage = *state;
@@ -487,6 +512,7 @@ int main(void)
         CLAIM(one_lid_has_a_share_of_the_queue_only),
         CLAIM(a_request_without_an_agent_is_answered_unsupported),
         CLAIM(a_long_answer_arrives_whole),
+        CLAIM(long_messages_that_nobody_acknowledges_are_limited),
         CLAIM(without_rmpp_a_long_message_is_refused),
         CLAIM(a_full_queue_drops_messages_but_no_time_out),
         CLAIM(requests_that_timed_out_count_as_outstanding_until_they_are_taken),
