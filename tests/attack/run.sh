@@ -40,12 +40,13 @@ forged-traps    traps                   check_nothing
 own-traps       own-traps               check_nothing
 trap-and-loss   attack_trap_and_loss    check_loss
 sminfo          sminfo                  check_nothing
+babbling        attack_babbling         check_babbling
 '
 
 # ---- the managers ----
 
 start_weft() { # MASTER-LOG STANDBY-LOG
-    WEFT_ATTACH=H0 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --priority 9 --log "$work/$1" >"$1.out" 2>&1
+    WEFT_ATTACH=H0 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --config "$work/sm.conf" --priority 9 --log "$work/$1" >"$1.out" 2>&1
     master_id=$background_id
     serving "$master_id" 60 grep -q ' up  *subnet up' "$1" || return
     WEFT_ATTACH=H1 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --priority 3 --log "$work/$2" >"$2.out" 2>&1
@@ -71,6 +72,13 @@ resident() { sed -nE 's/^VmRSS:[^0-9]*([0-9]+) kB/\1/p' "/proc/$1/status"; }
 # ---- attacks: run in the background until they end; their output is attack.out ----
 
 attack_none() { sleep "$seconds" && echo "attempts 0 granted 0"; }
+attack_babbling() { # the port of the attacker is disabled
+    [ "$manager" = weft ] || { attack_none && return; }
+    echo 'babbling_port_policy yes' >sm.conf
+    kill -HUP "$master_id"
+    wait_until 5 grep -q 'babbling_port_policy yes' master.log
+    WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" traps "$seconds"
+}
 attack_trap_and_loss() {
     local before begin switch id
     WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" traps "$seconds" &
@@ -89,6 +97,10 @@ attack_trap_and_loss() {
 
 check_nothing() { :; }
 check_granted() { [ "$granted" -eq 0 ] || echo "$granted granted beyond the limit of a port"; }
+check_babbling() {
+    [ "$manager" != weft ] || grep -qE 'isolated: .*H30 port 1.* sends too many traps' master.log ||
+        echo "the port of the attacker is not disabled"
+}
 check_loss() { # the subnet is rerouted within a second of the loss, as without an attack
     local ms
     ms=$(cat loss_ms)
@@ -101,6 +113,7 @@ check_always() {
     [ -z "$lost" ] || echo "mastership was lost: $lost"
     has_ended "$master_id" && echo "the master ended"
     has_ended "$weft_id" && echo "the fabric's server ended"
+    [ "$refused" -eq 0 ] || [ "$1" = check_babbling ] || echo "$refused queries of the honest client were refused"
     [ "$unanswered" -eq 0 ] || echo "$unanswered queries of the honest client without an answer"
     [ "$worst_us" -le $((LIMIT_MS * 1000)) ] || echo "the honest client waited for $((worst_us / 1000)) ms"
     [ $((master_grew / 1024)) -le "$LIMIT_MIB" ] || echo "the master grew by $((master_grew / 1024)) MiB"
@@ -110,8 +123,9 @@ check_always() {
 # ---- the table ----
 
 run_row() { # NAME ATTACK CHECK
-    local attack=$2 check=$3 honest_id attack_id master_size server_size
+    local attack=$2 check=$3 honest_id master_size server_size
     rm -f ./*.log ./*.out loss_ms
+    : >sm.conf
     weft_start fattree.net && "start_$manager" master.log standby.log || return 2
     master_size=$(resident "$master_id") server_size=$(resident "$weft_id")
     WEFT_ATTACH=H20 background env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" watch "$seconds" >honest.out 2>&1
@@ -124,9 +138,9 @@ run_row() { # NAME ATTACK CHECK
     master_grew=$(($(resident "$master_id") - master_size)) server_grew=$(($(resident "$weft_id") - server_size))
     wait_until 25 has_ended "$honest_id"
     read -r attempts granted < <(sed -nE 's/^attempts ([0-9]+) granted ([0-9]+)$/\1 \2/p' attack.out)
-    read -r unanswered worst_us < <(awk '/^asked/ { print $10 + $6, $18 } END { if (!NR) print 1, 0 }' honest.out)
-    : "${attempts:=0}" "${granted:=0}" "${unanswered:=1}" "${worst_us:=0}"
-    { check_always && "$check"; } >breaches.txt 2>&1
+    read -r refused unanswered worst_us < <(awk '/^asked/ { print $6, $10, $18 }' honest.out)
+    : "${attempts:=0}" "${granted:=0}" "${refused:=0}" "${unanswered:=1}" "${worst_us:=0}"
+    { check_always "$check" && "$check"; } >breaches.txt 2>&1
     breaches=$(wc -l <breaches.txt)
     all_breaches=$((all_breaches + breaches))
     printf '%-16s %9d %8d %12s %10d %10d%s\n' "$1" "$attempts" "$breaches" \
