@@ -20,6 +20,7 @@ struct sm {
     struct outbox *outbox; /* core.c */
     struct transactions *transactions;
     struct mastership *mastership;
+    struct peers *peers; /* guard/peers.c */
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
@@ -49,8 +50,8 @@ struct sm_part {
 #define SM_PART(name, init, release, requests_dropped)                                             \
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
-extern const struct sm_part transactions_part, mastership_part, discovery_part, reads_part,
-    faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
+extern const struct sm_part transactions_part, mastership_part, peers_part, discovery_part,
+    reads_part, faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
     distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
     service_part, quiesce_part, multicast_part, standby_copy_part;
 
@@ -295,6 +296,16 @@ void mastership_notify(struct sm *sm, uint32_t port);         /* the master is a
 void mastership_rival_gone(struct sm *sm, uint32_t port);     /* it is not master, or not there */
 void mastership_forget_rival(struct sm *sm, uint32_t port);
 uint32_t mastership_number(const struct sm *sm); /* counts the masterships of this manager */
+
+/* guard/peers.c */
+void peers_seal_request(struct sm *sm, struct request *request); /* of SMInfo */
+bool peers_accept(struct sm *sm, const struct request *request); /* an answer of a peer */
+void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer);
+/* The sender of this Get(SMInfo) is a peer. */
+bool peers_believe_request(const struct sm *sm, const uint8_t *info);
+/* The sender of this Set(SMInfo) may send it. `master`: of a standby, or SUBNET_NONE. */
+bool peers_may_control(struct sm *sm, enum mastership_event event, uint32_t master,
+                       const uint8_t *info);
 
 /* standby_copy.c */
 void standby_copy_start(struct sm *sm);

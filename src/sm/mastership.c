@@ -100,7 +100,6 @@ static void fill_info(const struct sm *sm, uint8_t *data)
     uint32_t mark = us.yielded ? yielded_mark(us.guid) : 0;
     memset(data, 0, SMP_DATA_BYTES);
     wire_set(data, SM_INFO_GUID, us.guid);
-    wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
     wire_set(data, SM_INFO_ACT_COUNT, sm_act_count(sm) | mark);
     wire_set(data, SM_INFO_PRIORITY, us.priority);
     wire_set(data, SM_INFO_STATE, us.state);
@@ -211,7 +210,7 @@ static void acknowledge_handover(struct sm *sm, const struct event_details *deta
     wire_set(mad, MAD_METHOD, METHOD_SET);
     wire_set(mad, MAD_TID, UINT32_MAX); /* matches no request: the answer is ignored */
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, CONTROL_ACKNOWLEDGE);
-    wire_set(mad, SMP_M_KEY, sm->config.m_key);
+    wire_set(mad, SMP_M_KEY, 0); /* its receiver is a manager, which needs none */
     if (mad_is_directed(mad)) {
         wire_set(mad, SMP_HOP_POINTER, 0);
         wire_set(mad, SMP_HOP_COUNT, hops);
@@ -221,6 +220,7 @@ static void acknowledge_handover(struct sm *sm, const struct event_details *deta
         memset(wire_bytes(mad, SMP_RETURN_PATH), 0, 64);
     }
     fill_info(sm, mad + SMP_DATA_OFFSET);
+    wire_set(mad + SMP_DATA_OFFSET, SM_INFO_SM_KEY, sm->config.sm_key);
     sm_reply(sm, &message);
 }
 
@@ -505,21 +505,33 @@ static bool handle_control(struct sm *sm, const struct sm_message *message)
     unsigned control = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
     struct event_details details = {
         .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
-    return control < CONTROL_COUNT &&
+    return control < CONTROL_COUNT && events[control] &&
+           peers_may_control(sm, (enum mastership_event)events[control],
+                             sm->mastership->master_port, info) &&
            handle_event(sm, (enum mastership_event)events[control], &details);
+}
+
+/* A Get(SMInfo) that announces a change of the master's tables. */
+static bool is_from_master(const struct sm *sm, const uint8_t *info)
+{
+    uint32_t master = sm->mastership->master_port;
+    return master != SUBNET_NONE && port_at(sm, master)->guid == wire_get(info, SM_INFO_GUID) &&
+           peers_believe_request(sm, info);
 }
 
 /* Get and Set of this manager's SMInfo. */
 void mastership_receive(struct sm *sm, const struct sm_message *message)
 {
     struct sm_message answer = *message;
+    const uint8_t *request = message->mad + SMP_DATA_OFFSET;
     uint8_t *data = answer.mad + SMP_DATA_OFFSET;
     unsigned status = STATUS_OK;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !handle_control(sm, message))
         status = STATUS_BAD_VALUE;
-    if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
+    if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET && is_from_master(sm, request))
         standby_copy_receive_info(sm, data);
     fill_info(sm, data);
+    peers_seal_answer(sm, request, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     wire_set(answer.mad, MAD_STATUS, status);
     if (mad_is_directed(answer.mad))

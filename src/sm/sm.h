@@ -61,6 +61,10 @@ struct sm_config {
     uint8_t priority; /* 0 … 15 */
     uint8_t lmc;      /* of adapter ports */
     uint64_t m_key, sm_key;
+    const uint64_t
+        *allowed_sm_guids; /* ports of other managers; all are allowed if there is none */
+    size_t allowed_sm_guid_count;
+    uint64_t salt;          /* random in each run: see subnet/trust.h */
     uint64_t subnet_prefix; /* of GIDs, written to every end port */
     uint16_t m_key_lease_s;
     uint8_t m_key_protect;

@@ -93,6 +93,8 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
     uint32_t slot = (uint32_t)(request - t->requests.items);
     assert(slot < t->requests.count && !request->outstanding && priority < PRIORITY_COUNT);
     request->priority = (uint8_t)priority;
+    if (request->kind->attribute == ATTRIBUTE_SM_INFO)
+        peers_seal_request(sm, request);
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         standby_copy_begin_change(sm); /* may reallocate `requests` */
     enqueue(t, &t->queues[priority], slot);
@@ -344,7 +346,10 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     struct request answered = end(sm, slot);
     answered.answer = message->mad + SMP_DATA_OFFSET;
     answered.status = (uint16_t)wire_get(message->mad, SMP_STATUS);
-    if (!answered.status)
+    if (!answered.status && answered.kind->attribute == ATTRIBUTE_SM_INFO &&
+        !peers_accept(sm, &answered))
+        transactions_fail(sm, &answered);
+    else if (!answered.status)
         answered.kind->answered(sm, &answered);
     else if (answered.kind->refused)
         answered.kind->refused(sm, &answered);

@@ -115,14 +115,11 @@ static void a_manager_that_does_not_answer_blocks_nothing(void **state)
 static void a_get_of_sm_info_is_answered(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    struct sm_config config = with_priority(7);
-    config.sm_key = 0x1234;
-    toy_start_manager(toy, "H1", &config);
+    start_with_priority(toy, "H1", 7);
     toy_settle(toy);
     uint8_t info[64] = {0}, again[64] = {0};
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_GET, 0, info), STATUS_OK);
     assert_int_equal(wire_get(info, SM_INFO_GUID), toy_node(toy, "H1")->guid + 1);
-    assert_int_equal(wire_get(info, SM_INFO_SM_KEY), 0x1234);
     assert_int_equal(wire_get(info, SM_INFO_PRIORITY), 7);
     assert_int_equal(wire_get(info, SM_INFO_STATE), SM_MASTER);
     assert_int_equal(wire_get(info, SM_INFO_ACT_COUNT), sm_act_count(toy->sm));
@@ -131,6 +128,14 @@ static void a_get_of_sm_info_is_answered(void **state)
 }
 
 /* ---- the state machine ---- */
+
+/* SMInfo of a master at this node. */
+static void fill_master(struct toy *toy, const char *node, uint8_t info[64])
+{
+    memset(info, 0, 64);
+    wire_set(info, SM_INFO_GUID, toy_node(toy, node)->guid + 1);
+    wire_set(info, SM_INFO_STATE, SM_MASTER);
+}
 
 /* A manager in this state, and H2, which answers as master unless the manager is master. */
 static struct toy *in_state(void **state, enum sm_state wanted)
@@ -142,6 +147,7 @@ static struct toy *in_state(void **state, enum sm_state wanted)
     start_with_priority(toy, "H1", 0);
     if (wanted != SM_DISCOVERING)
         toy_run(toy, TOY_S / 2);
+    fill_master(toy, "H2", info);
     if (wanted == SM_NOT_ACTIVE)
         toy_send_info(toy, "H2", 0, METHOD_SET, DISABLE, info);
     assert_int_equal(state_of(toy, 0), wanted);
@@ -162,7 +168,8 @@ static void each_control_has_the_specified_effect_in_each_state(void **state)
         for (unsigned control = 0; control <= DISCOVER + 1; control++) {
             struct toy *toy = in_state(state, (enum sm_state)from);
             int expected = control > DISCOVER ? REFUSED : next[from][control];
-            uint8_t info[64] = {0};
+            uint8_t info[64];
+            fill_master(toy, "H2", info);
             unsigned status = toy_send_info(toy, "H2", 0, METHOD_SET, control, info);
             assert_int_equal(status, expected == REFUSED ? STATUS_BAD_VALUE : STATUS_OK);
             assert_int_equal(state_of(toy, 0), expected == REFUSED ? (int)from : expected);
@@ -186,11 +193,13 @@ static void a_standby_acknowledges_a_handover_and_takes_over(void **state)
 static void a_standby_refuses_a_handover_while_it_synchronizes(void **state)
 {
     struct toy *toy = in_state(state, SM_STANDBY);
-    uint8_t info[64] = {0};
+    uint8_t info[64];
+    fill_master(toy, "H2", info);
     sm_set_syncing(toy->sm, true);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_BAD_VALUE);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     sm_set_syncing(toy->sm, false);
+    fill_master(toy, "H2", info);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_OK);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
 }
@@ -422,7 +431,8 @@ static void a_master_that_ends_hands_over(void **state)
     toy_run(toy, TOY_S);
     assert_int_equal(state_of(toy, 0), SM_NOT_ACTIVE);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
-    uint8_t info[64] = {0};
+    uint8_t info[64];
+    fill_master(toy, "H2", info);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, STANDBY, info), STATUS_BAD_VALUE);
 }
 

@@ -321,6 +321,7 @@ void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
     case ATTRIBUTE_SM_INFO:
         if (set)
             node->last_control = modifier;
+        memcpy(node->received_info, data, sizeof node->received_info);
         memcpy(data, node->manager, sizeof node->manager);
         break;
     default: break; /* accepted and not stored */

@@ -44,13 +44,14 @@ struct toy_node {
     char name[8];
     uint64_t guid; /* that of a port is this plus its number */
     bool is_switch;
-    bool mute;             /* neither answers nor forwards SMPs */
-    bool strict_speeds;    /* shows extended speeds only to a Get or Set with bit 31 */
-    bool refuses_bit_31;   /* of PortInfo's modifier */
-    bool lenient;          /* a port accepts any state, as in the papers */
-    bool claims_manager;   /* answers SMInfo with `manager`, without a manager */
-    uint8_t manager[64];   /* SMInfo, set by a test */
-    unsigned last_control; /* modifier of the last Set(SMInfo) received */
+    bool mute;                 /* neither answers nor forwards SMPs */
+    bool strict_speeds;        /* shows extended speeds only to a Get or Set with bit 31 */
+    bool refuses_bit_31;       /* of PortInfo's modifier */
+    bool lenient;              /* a port accepts any state, as in the papers */
+    bool claims_manager;       /* answers SMInfo with `manager`, without a manager */
+    uint8_t manager[64];       /* SMInfo, set by a test */
+    uint8_t received_info[64]; /* data of the last Get or Set of SMInfo */
+    unsigned last_control;     /* modifier of the last Set(SMInfo) received */
     unsigned port_count;
     struct toy_port ports[TOY_PORTS + 1];
     struct toy_port was[TOY_PORTS + 1]; /* before it was switched off */
