@@ -219,8 +219,11 @@ struct standby {
     bool polling; /* a poll is to be answered */
     uint64_t polled_at, answered_at, not_before;
     struct sa_address address;
+    uint64_t guid; /* of its port */
     uint64_t instance;
     struct sa_generations since;
+    uint64_t late_until; /* no answer waits for it before */
+    uint8_t lateness;    /* how often it was late, for the length of that */
     uint8_t mad[MAD_BYTES];
 };
 enum { STANDBYS = 8 };
@@ -235,13 +238,14 @@ struct sync_client {
     struct sa_generations have;
     uint64_t next_at; /* time of the next poll */
     uint32_t tid, polls;
+    uint64_t nonce, challenge; /* of the last poll; of the master */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
 struct deferred_answer {
     struct sa_address address;
     struct sa_generations after; /* must be durable before it is sent */
-    uint64_t until;
+    uint64_t at, until;
     uint8_t mad[MAD_BYTES];
 };
 struct deferred_answers {
@@ -289,6 +293,7 @@ struct sa {
     struct answer out;          /* the last output */
     uint8_t report_mad[MAD_BYTES];
     struct standby standbys[STANDBYS];
+    struct standby challenged; /* the last poll without a proof; it gets a challenge */
     struct sync_client sync;
     struct deferred_answers deferred;
     uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: none */

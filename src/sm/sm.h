@@ -67,6 +67,7 @@ struct sm_config {
     uint64_t salt;          /* random in each run: see subnet/trust.h */
     uint64_t subnet_prefix; /* of GIDs, written to every end port */
     uint16_t m_key_lease_s;
+    bool m_key_per_port; /* m_key is the secret from which keys of ports are derived */
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, written to every port */
     uint32_t window;        /* most SMPs outstanding at once */

@@ -23,6 +23,7 @@
 #include "host/daemon/worker.h"
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
+#include "host/manager/key_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -421,7 +422,11 @@ static void create_core(struct daemon *daemon)
     struct sa_config administration;
     assert(daemon->port && !daemon->sm && config->sm.engine);
     sa_config_init(&administration);
-    administration.key = config->sm.sm_key;
+    administration.key = config->sa_key;
+    administration.sm_key = config->sm.sm_key;
+    administration.check_sgid_spoofing = config->check_sgid_spoofing;
+    administration.enhanced_trust = config->enhanced_trust;
+    config->sm.salt = administration.salt = key_random();
     administration.prefix = config->sm.subnet_prefix;
     administration.subnet_timeout = config->sm.subnet_timeout;
     administration.partitions = config->sm.partitions;

@@ -34,6 +34,10 @@ struct config {
     struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
     bool allow_both_pkeys;
+    uint64_t sa_key;
+    bool check_sgid_spoofing, enhanced_trust;
+    struct guid_list allowed_sm_guids;
+    bool reading_keys;               /* the lines are those of key_file */
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
     struct config_source {
         const char *key, *file; /* file: NULL for the command line */

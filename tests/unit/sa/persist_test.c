@@ -1,6 +1,8 @@
 /* Registrations survive their manager: written to a file and read, and replicated to standbys. */
 #include "test.h"
 
+#include "subnet/trust.h"
+
 #include <errno.h>
 
 static bool in_sync; /* a standby is in sync */
@@ -121,12 +123,19 @@ static bool same_registrations(const struct sa *a, const struct sa *b)
     return same;
 }
 
-static struct sa *another(uint64_t instance)
+static struct sa *at_port(uint64_t instance, uint64_t guid, uint64_t sm_key)
 {
     struct sa_config config;
     sa_config_init(&config);
     config.instance = instance;
-    return sa_new(&config, 99);
+    config.sm_key = sm_key;
+    config.salt = instance * 3;
+    return sa_new(&config, guid);
+}
+
+static struct sa *another(uint64_t instance)
+{
+    return at_port(instance, 99, KEY_WELL_KNOWN);
 }
 
 static struct sa_counts counts_of(const struct sa *sa)
@@ -320,11 +329,23 @@ static size_t talk(struct sa_world *world, struct sa *standby)
     return longest;
 }
 
-static struct sa *a_standby(struct sa_world *world)
+static struct subnet_port *standby_port(struct sa_world *world)
 {
-    struct sa *standby = another(5);
+    return &world->subnet->ports.items[world->subnet->by_lid[STANDBY]];
+}
+
+static struct sa *standby_with_key(struct sa_world *world, uint64_t sm_key)
+{
+    struct subnet_port *port = standby_port(world);
+    port->manager = port->peer_manager = true;
+    struct sa *standby = at_port(5, port->guid, sm_key);
     sa_follow(standby, world->now, &(struct sa_master){.lid = MASTER, .tells = true});
     return standby;
+}
+
+static struct sa *a_standby(struct sa_world *world)
+{
+    return standby_with_key(world, KEY_WELL_KNOWN);
 }
 
 static void a_standby_replicates_the_registrations_of_its_master(void **state)
@@ -425,14 +446,127 @@ static void a_master_that_steps_down_answers_at_once(void **state)
     sa_free(standby);
 }
 
-static void a_poll_without_the_sm_key_is_not_answered(void **state)
+static void a_poll_of_a_port_that_is_no_peer_is_not_answered(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
-    uint8_t *data = world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
-    memset(data, 0, 24);
-    unsigned status = world_send(world);
-    assert_true(status == NO_ANSWER || status == STATUS_BAD_ATTRIBUTE);
+    for (unsigned i = 0; i < 3; i++) {
+        standby_port(world)->manager = i == 1;
+        standby_port(world)->peer_manager = i == 2;
+        world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
+        wire_set(world->query, SA_SM_KEY, i ? KEY_WELL_KNOWN : 0);
+        world->from = STANDBY;
+        assert_int_equal(world_send(world), NO_ANSWER);
+    }
+}
+
+static void a_poll_without_a_proof_gets_only_a_challenge(void **state)
+{
+    struct sa_world *world = *state;
+    enum { HEADER = 32 };
+    register_things(world);
+    standby_port(world)->manager = standby_port(world)->peer_manager = true;
+    world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
+    wire_set(world->query, SA_SM_KEY, KEY_WELL_KNOWN);
+    world->from = STANDBY;
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_int_equal(world->answer.bytes, SA_DATA_OFFSET + HEADER);
+    wire_set(world->query, SA_SM_KEY, 7);
+    assert_int_equal(world_send(world), NO_ANSWER);
+}
+
+static void a_standby_with_another_key_gets_no_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = standby_with_key(world, UINT64_C(0x1234567812345678));
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(talk(world, standby) <= MAD_BYTES);
+        world->now += 3 * NS_PER_S;
+    }
+    assert_int_equal(counts_of(standby).services, 0);
+    assert_int_equal(sa_registry_master(standby), 0);
+    sa_free(standby);
+}
+
+/* A standby with a wrong GUID has the proof of another port. */
+static void a_proof_is_worthless_at_another_port(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    standby_port(world)->guid++;
+    talk(world, standby);
+    standby_port(world)->guid--;
+    assert_int_equal(counts_of(standby).services, 0);
+    sa_free(standby);
+}
+
+static void an_answer_that_somebody_changed_is_not_used(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    struct sa_message message;
+    talk(world, standby);
+    register_things(world);
+    world->now += NS_PER_S;
+    sa_expire(world->sa, world->now);
+    assert_true(sa_next_output(world->sa, world->now, &message));
+    uint8_t *copy = mem_alloc(message.bytes);
+    memcpy(copy, message.data, message.bytes);
+    copy[message.bytes - 1] ^= 1;
+    message.address.lid = MASTER;
+    message.data = copy;
+    sa_receive(standby, world->now, &message);
+    assert_int_equal(counts_of(standby).services, 0);
+    mem_free(copy);
+    sa_free(standby);
+}
+
+/* It polls as often as it can and never confirms what it was sent. */
+static void a_false_standby_slows_nobody(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    struct sa_message message, poll;
+    uint8_t old[MAD_BYTES];
+    talk(world, standby);
+    world->now += NS_PER_S;
+    uint64_t waited = 0, longest = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        if (i % 2 == 0) { /* the poll with the first generation, again and again */
+            world->now += NS_PER_S;
+            sa_expire(world->sa, world->now);
+            while (sa_next_output(world->sa, world->now, &message))
+                ;
+        }
+        if (i == 0) {
+            world->now += 3 * NS_PER_S;
+            assert_true(sa_next_output(standby, world->now, &poll));
+            memcpy(old, poll.data, MAD_BYTES);
+        }
+        poll = (struct sa_message){.address.lid = STANDBY, .data = old, .bytes = MAD_BYTES};
+        sa_receive(world->sa, world->now, &poll);
+        uint64_t began = world->now;
+        inform(world, "H4", 100 + i, true);
+        bool answered = world->answer.bytes != 0;
+        for (unsigned ms = 0; ms < 200 && !answered; ms++) {
+            world->now += NS_PER_MS;
+            sa_expire(world->sa, world->now);
+            while (!answered && sa_next_output(world->sa, world->now, &message)) {
+                answered = message.address.lid != STANDBY;
+                if (!answered) {
+                    poll.address.lid = STANDBY;
+                    sa_receive(world->sa, world->now, &poll);
+                }
+            }
+        }
+        waited += world->now - began;
+        longest = world->now - began > longest ? world->now - began : longest;
+    }
+    assert_true(longest <= 41 * NS_PER_MS);
+    assert_true(waited <= 10 * longest); /* it was late a few times in 100 s */
+    sa_free(standby);
 }
 
 static void a_standby_of_a_master_without_replication_has_no_registrations(void **state)
@@ -495,7 +629,12 @@ int main(void)
         TEST(a_poll_is_repeated_after_a_lost_answer),
         TEST(a_restarted_master_is_polled_for_everything),
         TEST(a_master_that_steps_down_answers_at_once),
-        TEST(a_poll_without_the_sm_key_is_not_answered),
+        TEST(a_poll_of_a_port_that_is_no_peer_is_not_answered),
+        TEST(a_poll_without_a_proof_gets_only_a_challenge),
+        TEST(a_standby_with_another_key_gets_no_registrations),
+        TEST(a_proof_is_worthless_at_another_port),
+        TEST(an_answer_that_somebody_changed_is_not_used),
+        TEST(a_false_standby_slows_nobody),
         TEST(a_standby_of_a_master_without_replication_has_no_registrations),
         TEST(a_port_that_was_absent_for_too_long_must_reregister),
     };
