@@ -265,8 +265,7 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
     case 256:
         method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
         attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
-        snprintf(text, size, ": M_Key 0x%016llx in %s(%s 0x%x) from %s",
-                 (unsigned long long)wire_get(details, TRAP_BAD_M_KEY_M_KEY),
+        snprintf(text, size, ": %s(%s 0x%x) from %s",
                  method == METHOD_SET   ? "Set"
                  : method == METHOD_GET ? "Get"
                                         : "another method",
@@ -312,9 +311,13 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     struct sm_message repress = *message;
     wire_set(repress.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
     wire_set(repress.mad, MAD_STATUS, 0);
-    wire_set(repress.mad, SMP_M_KEY, sm->config.m_key);
-    sm_reply(sm, &repress);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
+    /* A key is sent to its own port only: anybody can send a trap that claims to be from another.
+     */
+    bool own = port != SUBNET_NONE && message->lid < LFT_ENTRIES &&
+               sm->subnet.by_lid[message->lid] == port;
+    wire_set(repress.mad, SMP_M_KEY, own ? port_keys_of(sm, port) : 0);
+    sm_reply(sm, &repress);
     if (port == SUBNET_NONE) {
         sm_log(sm, SM_EVENT_WARNING, "trap %u from unknown LID %u", trap, lid);
         return;
@@ -343,6 +346,8 @@ void change_trap(struct sm *sm, const struct sm_message *message)
             discovery_forget_description(sm, node);
             discovery_read_description(sm, node, port);
         }
+    } else if (trap == 256) {
+        port_keys_violated(sm, port, notice_details(notice));
     }
 }
 

@@ -93,11 +93,11 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,       &transactions_part, &mastership_part, &peers_part,       &discovery_part,
-    &reads_part,        &faults_part,       &sweeps_part,     &report_part,      &lids_part,
-    &plan_part,         &distribution_part, &program_part,    &port_writer_part, &reregister_part,
-    &partitioning_part, &service_part,      &quiesce_part,    &multicast_part,   &standby_copy_part,
-    &reconfigure_part,
+    &outbox_part,      &transactions_part, &mastership_part,   &peers_part,        &port_keys_part,
+    &watch_part,       &discovery_part,    &reads_part,        &faults_part,       &sweeps_part,
+    &report_part,      &lids_part,         &plan_part,         &distribution_part, &program_part,
+    &port_writer_part, &reregister_part,   &partitioning_part, &service_part,      &quiesce_part,
+    &multicast_part,   &standby_copy_part, &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -235,6 +235,7 @@ void sm_expire(struct sm *sm, uint64_t now)
         change_sweep(sm);
     }
     distribute_expire(sm);
+    watch_expire(sm);
     advance(sm);
 }
 
@@ -249,6 +250,7 @@ uint64_t sm_deadline(const struct sm *sm)
         discovery_deadline(sm),
         distribute_deadline(sm),
         master ? sweep_deadline(sm) : TIME_NEVER,
+        master ? watch_deadline(sm) : TIME_NEVER,
         master ? multicast_deadline(sm) : TIME_NEVER,
         master ? audit_deadline(sm) : TIME_NEVER,
     };
@@ -377,6 +379,8 @@ void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
 {
     sm->now = now;
     mastership_list_problems(sm, problems);
+    peers_list_problems(sm, problems);
+    port_keys_list_problems(sm, problems);
     if (sm_state(sm) != SM_MASTER)
         return;
     faults_list_problems(sm, problems);

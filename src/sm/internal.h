@@ -20,7 +20,9 @@ struct sm {
     struct outbox *outbox; /* core.c */
     struct transactions *transactions;
     struct mastership *mastership;
-    struct peers *peers; /* guard/peers.c */
+    struct peers *peers;         /* guard/peers.c */
+    struct port_keys *port_keys; /* guard/port_keys.c */
+    struct watch *watch;         /* guard/watch.c */
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
@@ -50,10 +52,10 @@ struct sm_part {
 #define SM_PART(name, init, release, requests_dropped)                                             \
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
-extern const struct sm_part transactions_part, mastership_part, peers_part, discovery_part,
-    reads_part, faults_part, sweeps_part, reconfigure_part, report_part, lids_part, plan_part,
-    distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
-    service_part, quiesce_part, multicast_part, standby_copy_part;
+extern const struct sm_part transactions_part, mastership_part, peers_part, port_keys_part,
+    watch_part, discovery_part, reads_part, faults_part, sweeps_part, reconfigure_part, report_part,
+    lids_part, plan_part, distribution_part, program_part, port_writer_part, reregister_part,
+    partitioning_part, service_part, quiesce_part, multicast_part, standby_copy_part;
 
 static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
@@ -316,6 +318,21 @@ bool peers_believe_request(const struct sm *sm, const uint8_t *info);
 /* The sender of this Set(SMInfo) may send it. `master`: of a standby, or SUBNET_NONE. */
 bool peers_may_control(struct sm *sm, enum mastership_event event, uint32_t master,
                        const uint8_t *info);
+void peers_list_problems(struct sm *sm, struct problems *problems);
+
+/* guard/port_keys.c */
+uint64_t port_keys_of(const struct sm *sm, uint32_t end_port); /* the wanted M_Key */
+uint64_t port_keys_for_request(const struct sm *sm, const struct request *request);
+/* Of the port that is or was behind this one. */
+uint64_t port_keys_behind(const struct sm *sm, uint32_t port);
+void port_keys_learn_link(struct sm *sm, uint32_t port);
+/* A port reports an SMP without its key (trap 256). */
+void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details);
+void port_keys_list_problems(struct sm *sm, struct problems *problems);
+
+/* guard/watch.c */
+uint64_t watch_deadline(const struct sm *sm);
+void watch_expire(struct sm *sm);
 
 /* standby_copy.c */
 void standby_copy_start(struct sm *sm);

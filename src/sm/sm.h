@@ -80,6 +80,7 @@ struct sm_config {
     unsigned full_every;   /* each sweep with this number reads every port; 0: none does */
     uint64_t link_poll_ns; /* between reads of the manager's own port; TIME_NEVER: only sweeps do */
     uint64_t poll_ns;      /* between polls of a standby */
+    uint32_t watch_ports;  /* end ports read in each poll interval by a master; 0: none */
     unsigned poll_retries;
     uint32_t copy_rate; /* SMPs a second that a standby sends for its copy; 0: no copy */
     enum sm_order order;
@@ -177,6 +178,11 @@ struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
     uint8_t lmc;
 };
 
+struct sm_neighbour { /* a link, to be stored for the next run if each port has its own M_Key */
+    uint64_t guid, peer_guid; /* of the end ports */
+    uint8_t number, peer_number;
+};
+
 struct sm_output {
     enum { SM_SEND, SM_COMPUTE, SM_EVENT, SM_PERSIST } kind;
     struct sm_message message;
@@ -191,6 +197,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid);
 void sm_free(struct sm *sm);
 /* A fact of an earlier run; before sm_start(). */
 void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact);
+void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour); /* the same */
 void sm_start(struct sm *sm, uint64_t now);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and become inactive */
 
@@ -225,6 +232,12 @@ struct sm_master {
     bool weft; /* it is a weft SM */
 };
 bool sm_master(const struct sm *sm, struct sm_master *master); /* false: none is known */
+
+/* The links seen so far; valid until the next call with a non-const manager. Returns their number.
+ */
+size_t sm_neighbours(const struct sm *sm, const struct sm_neighbour **neighbours);
+uint64_t sm_port_key(const struct sm *sm, uint32_t end_port); /* its M_Key: a secret */
+uint64_t sm_m_key_violations(const struct sm *sm);            /* SMPs without the M_Key, reported */
 
 enum sm_state sm_state(const struct sm *sm);
 uint32_t sm_act_count(const struct sm *sm); /* as in SMInfo */

@@ -140,16 +140,6 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
     }
 }
 
-/* The M_Key that a port accepts: the one in its PortInfo if it is readable (it may be that of
- * another manager whose lease has expired), else the configured one. */
-static uint64_t key_for(const struct sm *sm, uint32_t target)
-{
-    if (target == SUBNET_NONE || !port_at(sm, target)->known)
-        return sm->config.m_key;
-    uint64_t shown = wire_get(port_at(sm, target)->info, PORT_INFO_M_KEY);
-    return shown ? shown : sm->config.m_key;
-}
-
 /* Routes by LID to the last switch before the target, which then needs one directed hop. Retries
  * and immediate requests, which examine links, use the directed route. */
 static void route_by_lid(const struct sm *sm, const struct request *request, unsigned hops,
@@ -196,7 +186,7 @@ static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_TID, id); /* the kernel uses the upper half */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
-    wire_set(mad, SMP_M_KEY, key_for(sm, request->target));
+    wire_set(mad, SMP_M_KEY, port_keys_for_request(sm, request));
     wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
     wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);

@@ -44,6 +44,7 @@
 enum {
     SMP_BATCH = 256,    /* SMPs received before outputs are executed */
     QUERY_BATCH = 2048, /* SA queries received before outputs are executed */
+    WATCH_PORTS = 64,   /* default of watch_ports; simulations watch none */
     BUSY_TURNS = 256,   /* iterations of a busy loop between polls of the other descriptors */
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
@@ -308,6 +309,7 @@ static int make_config(const struct daemon_options *options, struct config **res
     struct config *config = mem_zalloc(1, sizeof *config);
     const char *directory = getenv("STATE_DIRECTORY"); /* systemd's */
     config_init(config);
+    config->sm.watch_ports = WATCH_PORTS;
     int status = directory && *directory ? config_set(config, "state", directory, err) : 0;
     if (status == 0 && options->config)
         status = config_read(config, options->config, err);

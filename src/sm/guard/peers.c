@@ -6,6 +6,7 @@
  * the SM_Key and the state from which the specification (14.4.1) lets it send that Set; a standby
  * takes DISABLE and DISCOVER only from the master that it polls. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 #include "subnet/trust.h"
 
 #include <string.h>
@@ -57,9 +58,8 @@ bool peers_accept(struct sm *sm, const struct request *request)
         trust_judge_answer(&trust, port->guid, request->data, request->answer);
     port->peer_manager = verdict == TRUST_PEER;
     if (verdict != *last && verdict != TRUST_PEER)
-        sm_log(sm, SM_EVENT_WARNING, "the manager at 0x%016llx (%s) is ignored: %s",
-               (unsigned long long)port->guid, node_at(sm, port->node)->description,
-               trust_reason(verdict));
+        sm_log(sm, SM_EVENT_WARNING, "the manager at %s is ignored: %s",
+               subnet_link_name(&sm->subnet, request->target).text, trust_reason(verdict));
     *last = (uint8_t)verdict;
     return verdict == TRUST_PEER;
 }
@@ -109,4 +109,17 @@ bool peers_may_control(struct sm *sm, enum mastership_event event, uint32_t mast
     if (reason)
         log_refused_set(sm, info, reason);
     return !reason;
+}
+
+void peers_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (uint32_t port = 0; port < sm->peers->verdicts.count; port++) {
+        enum trust_verdict verdict = (enum trust_verdict)sm->peers->verdicts.items[port];
+        const struct subnet_port *p = port_at(sm, port);
+        if (verdict != TRUST_PEER && p->manager && node_at(sm, p->node)->present)
+            problems_add(problems, PROBLEM_FOREIGN_MANAGER,
+                         subnet_link_name(&sm->subnet, port).text,
+                         "a manager at this port (GUID 0x%016llx) is ignored: %s",
+                         (unsigned long long)p->guid, trust_reason(verdict));
+    }
 }

@@ -48,6 +48,7 @@ struct toy_node {
     bool strict_speeds;        /* shows extended speeds only to a Get or Set with bit 31 */
     bool refuses_bit_31;       /* of PortInfo's modifier */
     bool lenient;              /* a port accepts any state, as in the papers */
+    unsigned violations;       /* SMPs without the M_Key of the port, at protection level 2 */
     bool claims_manager;       /* answers SMInfo with `manager`, without a manager */
     uint8_t manager[64];       /* SMInfo, set by a test */
     uint8_t received_info[64]; /* data of the last Get or Set of SMInfo */
@@ -104,6 +105,7 @@ struct toy {
     VEC(struct toy_sent) sent;
     size_t mark;                     /* index in `sent` where toy_count() begins */
     unsigned most_outstanding;       /* SMPs of one manager at once */
+    uint8_t trap_details[54];        /* for toy_trap() */
     struct text events;              /* one a line: manager, kind and text */
     struct sm_message info_response; /* for toy_send_info() */
 };

@@ -243,6 +243,17 @@ static void serve(struct toy *toy, struct toy_flight flight, struct toy_end end,
         receive(toy, flight.manager, &flight.message);
 }
 
+/* Protection level 2: nobody reads or writes without the M_Key. */
+static bool has_m_key(struct toy_end end, const uint8_t *mad)
+{
+    const uint8_t *info = end.node->ports[end.node->is_switch ? 0 : end.port].info;
+    uint64_t key = wire_get(info, PORT_INFO_M_KEY);
+    if (!key || wire_get(info, PORT_INFO_M_KEY_PROTECT_BITS) < 2 || wire_get(mad, SMP_M_KEY) == key)
+        return true;
+    end.node->violations++;
+    return false;
+}
+
 static void arrive(struct toy *toy, struct toy_flight flight)
 {
     uint8_t *mad = flight.message.mad;
@@ -256,8 +267,9 @@ static void arrive(struct toy *toy, struct toy_flight flight)
     bool matched = end.node && rule_applies(toy, &end, mad, &fault);
     bool for_agent = end.node && (wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO ||
                                   end.node->claims_manager);
+    bool checked = for_agent && wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO;
     if (!end.node || end.node->mute || (matched && fault == TOY_LOSE) ||
-        (!for_agent && other == TOY_MANAGERS))
+        (checked && !has_m_key(end, mad)) || (!for_agent && other == TOY_MANAGERS))
         lose(toy, flight);
     else if (for_agent)
         serve(toy, flight, end, matched ? &fault : NULL);
@@ -284,6 +296,7 @@ void toy_trap(struct toy *toy, const char *name, unsigned number)
     wire_set(notice, NOTICE_IS_GENERIC, 1);
     wire_set(notice, NOTICE_TRAP_NUMBER, number);
     wire_set(notice, NOTICE_ISSUER_LID, flight.message.lid);
+    memcpy(notice + NOTICE_AT_DETAILS, toy->trap_details, sizeof toy->trap_details);
     vec_push(&toy->flights, flight);
 }
 
