@@ -18,6 +18,7 @@
 #include "host/daemon/event_log.h"
 #include "host/daemon/file_task.h"
 #include "host/daemon/manager_control.h"
+#include "host/daemon/port_key_files.h"
 #include "host/daemon/readiness.h"
 #include "host/daemon/registrations.h"
 #include "host/daemon/store.h"
@@ -189,6 +190,10 @@ static void submit_file_task(struct daemon *daemon, uint64_t now)
     }
     if (lids)
         store_print(&daemon->store, &task->lids);
+    if (lids && daemon->config->sm.m_key_per_port) {
+        port_keys_print(daemon->sm, &task->port_keys);
+        neighbours_print(daemon->sm, &task->neighbours);
+    }
     if (daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now)
         registrations_take(&daemon->registrations, now, daemon->sa, &task->registrations);
     if (daemon->config->state)
@@ -234,6 +239,7 @@ static void log_event(struct daemon *daemon, const struct sm_event *event)
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     if (sm_state(daemon->sm) == SM_STANDBY)
         sm_counts(daemon->sm, &daemon->counted); /* the SMPs of its copy do not count */
+    daemon->lids_due |= event->kind == SM_EVENT_UP && daemon->config->sm.m_key_per_port;
     if (event->kind == SM_EVENT_UP)
         log_up(daemon, event);
     else
@@ -430,6 +436,16 @@ static int open_signal_fd(void)
 
 /* ---- the core ---- */
 
+/* With an M_Key for each port, a node answers only to who knows which one it is. */
+static void restore_neighbours(struct daemon *daemon)
+{
+    struct text content = {0};
+    if (daemon->config->sm.m_key_per_port && daemon->config->state &&
+        store_read(daemon->config->state, NEIGHBOURS_FILE, &content) == 0 && content.data)
+        neighbours_read(daemon->sm, content.data);
+    text_release(&content);
+}
+
 static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
@@ -452,6 +468,7 @@ static void create_core(struct daemon *daemon)
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
+    restore_neighbours(daemon);
 }
 
 /* ---- the loop ---- */

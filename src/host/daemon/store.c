@@ -135,7 +135,7 @@ int store_replace(const char *directory, const char *name, const struct text *co
     char path[PATH_ROOM], temporary[PATH_ROOM];
     snprintf(path, sizeof path, "%s/%s", directory, name);
     snprintf(temporary, sizeof temporary, "%s/.%s.new", directory, name);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     int status = store_write_all(fd, content);
