@@ -71,14 +71,15 @@ static struct service *find_service(struct sa *sa, const uint8_t *record)
     return NULL;
 }
 
-/* A port registers its own GIDs. Only a client with the sa_key registers for others. */
+/* A port registers its own GIDs, with any prefix. Only a client with the sa_key registers for
+ * others.
+ */
 static bool owns_gid(const struct sa *sa, const struct query *query)
 {
     const uint8_t *gid = wire_bytes_const(query_data(query), SERVICE_RECORD_GID);
     uint32_t owner = map_get(&sa->index.by_guid, gid_guid(gid));
     return query_is_trusted(query) ||
-           (owner != MAP_NONE && owner == sa_end_point_at(sa, query->address.lid) &&
-            sa_is_local_prefix(sa, gid_prefix(gid)));
+           (owner != MAP_NONE && owner == sa_end_point_at(sa, query->address.lid));
 }
 
 /* A service that has a key is changed only by a client that shows it, or by a trusted one. */

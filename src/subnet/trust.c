@@ -93,8 +93,10 @@ static bool is_allowed(const struct trust *trust, uint64_t port_guid)
 
 void trust_seal_request(const struct trust *trust, uint64_t to_guid, uint64_t count, uint8_t *info)
 {
-    if (!key_is_secret(trust->sm_key))
+    if (!key_is_secret(trust->sm_key)) {
+        wire_set(info, SM_INFO_SM_KEY, trust->sm_key);
         return;
+    }
     memcpy(info + AT_MARK, mark, sizeof mark);
     trust_prove(trust->sm_key, "nonce", trust->salt, &count, sizeof count, info + AT_NONCE);
     prove_info(trust, "request", info + AT_NONCE, to_guid, info, info + AT_PROOF);
@@ -109,7 +111,8 @@ bool trust_request_is_sealed(const struct trust *trust, uint64_t own_guid, const
 void trust_seal_answer(const struct trust *trust, uint64_t own_guid, const uint8_t *request,
                        uint8_t *answer)
 {
-    if (shows_key(trust, request))
+    /* OpenSM ignores a manager that does not show its own key. */
+    if (!key_is_secret(trust->sm_key) || shows_key(trust, request))
         wire_set(answer, SM_INFO_SM_KEY, trust->sm_key);
     if (!key_is_secret(trust->sm_key) || memcmp(request + AT_MARK, mark, sizeof mark) != 0)
         return;

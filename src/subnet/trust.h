@@ -1,8 +1,9 @@
 /* Trust between managers, and the keys that are derived from secrets.
  *
  * A manager is a peer if its port is allowed (allowed_sm_guids) and it holds the SM_Key. An SM_Key
- * of 0 or 1 (OpenSM's default) is no secret: then a manager that shows no key is a peer too, since
- * OpenSM never shows its key. With a secret key, each Get(SMInfo) carries a nonce in bytes that the
+ * of 0 or 1 (OpenSM's default) is no secret: it is shown to everybody, since OpenSM ignores
+ * managers that show another key or none, and a manager that shows no key is a peer too. A secret
+ * key is shown to nobody who does not show it. Each Get(SMInfo) carries a nonce in bytes that the
  * specification reserves, and a peer answers it with an HMAC of the nonce and its SMInfo. So the
  * key itself is sent only in Set(SMInfo), to a peer that has proved that it has it. SMInfo is the
  * carrier because adapters answer all other SMPs in firmware.
