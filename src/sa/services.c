@@ -82,14 +82,16 @@ static bool owns_gid(const struct sa *sa, const struct query *query)
            (owner != MAP_NONE && owner == sa_end_point_at(sa, query->address.lid));
 }
 
-/* A service that has a key is changed only by a client that shows it, or by a trusted one. */
+/* A service that has a key is changed only by a client that shows it, or by a trusted one. Its port
+ * may delete it without the key, as clients of OpenSM do, but not with a wrong one. */
 static bool may_change(const struct query *query, const struct service *service)
 {
     static const uint8_t no_key[16];
     const uint8_t *key = wire_bytes_const(service->record, SERVICE_RECORD_KEY);
     const uint8_t *shown = wire_bytes_const(query_data(query), SERVICE_RECORD_KEY);
     return query_is_trusted(query) || secret_equal(key, no_key, sizeof no_key) ||
-           (query_has(query, SERVICE_KEY) && secret_equal(key, shown, sizeof no_key));
+           (query_has(query, SERVICE_KEY) ? secret_equal(key, shown, sizeof no_key)
+                                          : query_method(query) == METHOD_DELETE);
 }
 
 static bool may_register(const struct sa *sa, const struct query *query)

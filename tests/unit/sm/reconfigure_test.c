@@ -386,6 +386,8 @@ static void routes_of_an_earlier_mastership_are_dropped(void **state)
     toy_run(toy, TOY_MS);
     toy_link(toy, "S1", "S2");
     toy_claim_manager(toy, "H4", 0, SM_STANDBY);
+    wire_set(info, SM_INFO_GUID, toy_node(toy, "H4")->guid + 1);
+    wire_set(info, SM_INFO_STATE, SM_MASTER);
     toy_send_info(toy, "H4", 0, METHOD_SET, 1, info); /* the other manager hands over */
     assert_int_equal(sm_state(toy->sm), SM_MASTER);
     toy_mark(toy);
