@@ -73,7 +73,7 @@ qos_rtr_vlarb_low 1:1'
 printf 'qos TRUE\n%s\n' "$options" >opensm.conf
 printf 'qos yes\n%s\n' "$options" >weft.conf
 mkdir opensm weft
-"$WEFT" topo gen mesh dims=3 hosts=2 >chain.net || exit
+"$WEFT" topo gen mesh dims=3 hosts=2 speed=SDR >chain.net || exit
 # A host and a switch with fewer VLs than the others.
 weft_start chain.net --set H1:data_vls=2 --set S2:data_vls=4 || exit
 opensm_start -F "$work/opensm.conf" || exit
@@ -95,19 +95,6 @@ weft_stop
 
 # ---- VLs of routes ----
 
-# The SLs of path records in the format of ibdmchk: "0xNODE DLID SL". In these networks the node GUID of a
-# host is its port GUID minus one; the two GUIDs of a switch are equal.
-path_sls() {
-    timeout 60 env LD_PRELOAD="$PRELOAD" saquery -p 2>/dev/null | awk '
-        /sgid/ { guid = $0; sub(/.*::/, "", guid); split(guid, part, ":") }
-        /dlid/ { dlid = $0; sub(/.*\./, "", dlid) }
-        /\tsl\./ { sl = $0; sub(/.*\.0x/, "", sl)
-                   printf "0x%s%04x %s %d\n", part[1], hex(part[2]) - (part[1] == "10"), dlid, hex(tolower(sl)) }
-        function hex(text, i, n) {
-            for (i = 1; i <= length(text); i++) n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
-            return n
-        }' >levels
-}
 # by_ibdmchk [OPTION...]: checks the dump with ibdmchk
 by_ibdmchk() { (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs "$@" -a) >checked.out 2>&1; }
 by_verify() { "$WEFT" verify found.net --lfts dump/opensm-lfts.dump "$@" >verify.out 2>&1; }
@@ -123,7 +110,7 @@ loop_without_sls() { # shows that the SLs are necessary
 paths_have_sls() { [ "$(sort -u levels | wc -l)" -ge 132 ] && [ "$(awk '{ print $3 }' levels | sort -u | wc -l)" -gt 1 ]; }
 
 for engine in dfsssp lash dor; do
-    "$WEFT" topo gen ring switches=6 hosts=2 >ring.net || exit
+    "$WEFT" topo gen ring switches=6 hosts=2 speed=SDR >ring.net || exit
     weft_start ring.net || exit
     rm -rf dump
     manager_starts --engine $engine --dump "$work/dump" || exit
