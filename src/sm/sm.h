@@ -10,6 +10,7 @@
  *   mastership.c      SMInfo, polls, handover; mastership_table.c has the state machine
  *   discovery.c       nodes and links (discovery.h lists its files)
  *   change_detection.c          sweeps and traps
+ *   guard/            peers, M_Keys of ports, settings that somebody else changed
  *   reconfigure.c     the phases from a change to tables in force, as one table
  *   report.c          log lines and figures of a change
  *   lids.c            assignment of LIDs
