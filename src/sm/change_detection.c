@@ -237,12 +237,30 @@ static const char *attribute_name(unsigned id)
     return "attribute";
 }
 
+/* The M_Key of the SMP is not logged: it may be that of another port. */
+static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t port, char *text,
+                            size_t size)
+{
+    const uint8_t *details = notice_details(notice);
+    unsigned method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
+    unsigned attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
+    uint32_t sender = port_keys_offender(sm, port, details);
+    snprintf(text, size, ": %s(%s 0x%x) from %s",
+             method == METHOD_SET   ? "Set"
+             : method == METHOD_GET ? "Get"
+                                    : "another method",
+             attribute_name(attribute), attribute,
+             sender == SUBNET_NONE ? "an unknown port"
+                                   : subnet_link_name(&sm->subnet, sender).text);
+}
+
 /* What the notice says beyond its number and its sender. */
 static void print_details(const struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
                           uint32_t port, char *text, size_t size)
 {
     const uint8_t *details = notice_details(notice);
-    unsigned method, attribute;
+    const struct subnet_node *n = node_at(sm, node);
+    unsigned number;
     switch (trap) {
     case 129:
     case 130:
@@ -262,26 +280,25 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
         snprintf(text, size, ": SystemImageGUID 0x%016llx",
                  (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
         break;
-    case 256:
-        method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
-        attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
-        snprintf(text, size, ": %s(%s 0x%x) from %s",
-                 method == METHOD_SET   ? "Set"
-                 : method == METHOD_GET ? "Get"
-                                        : "another method",
-                 attribute_name(attribute), attribute,
-                 wire_get(details, TRAP_BAD_M_KEY_DIRECTED)
-                     ? "a directed route"
-                     : lid_name(sm, wire_get(details, TRAP_BAD_M_KEY_LID)).text);
-        break;
+    case 256: print_bad_m_key(sm, notice, port, text, size); break;
     case 257:
     case 258:
-    case 259:
         snprintf(text, size, ": key 0x%x, from %.120s to %.120s, SL %u",
                  (unsigned)wire_get(details, TRAP_BAD_P_KEY_KEY),
                  lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID1)).text,
                  lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID2)).text,
                  (unsigned)wire_get(details, TRAP_BAD_P_KEY_SL));
+        break;
+    case 259:
+        number = (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_PORT);
+        snprintf(
+            text, size, ": at %.150s, key 0x%x, from %.60s to %.60s, SL %u",
+            subnet_link_name(&sm->subnet, number <= n->port_count ? n->first_port + number : port)
+                .text,
+            (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_P_KEY),
+            lid_name(sm, wire_get(details, TRAP_SWITCH_BAD_P_KEY_LID1)).text,
+            lid_name(sm, wire_get(details, TRAP_SWITCH_BAD_P_KEY_LID2)).text,
+            (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_SL));
         break;
     default: text[0] = 0;
     }

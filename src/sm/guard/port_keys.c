@@ -167,7 +167,7 @@ static uint32_t follow_back(const struct sm *sm, uint32_t from, const uint8_t *d
 }
 
 /* Some agents put their own LID into the notice. */
-static uint32_t find_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details)
+uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details)
 {
     uint64_t lid = wire_get(details, TRAP_BAD_M_KEY_LID);
     if (wire_get(details, TRAP_BAD_M_KEY_DIRECTED))
@@ -178,7 +178,7 @@ static uint32_t find_offender(const struct sm *sm, uint32_t reporter, const uint
 
 void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details)
 {
-    uint32_t port = find_offender(sm, reporter, details);
+    uint32_t port = port_keys_offender(sm, reporter, details);
     struct offender *offender =
         port == SUBNET_NONE ? &sm->port_keys->unknown : vec_at(&sm->port_keys->offenders, port);
     offender->violations++;

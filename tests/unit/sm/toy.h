@@ -105,7 +105,6 @@ struct toy {
     VEC(struct toy_sent) sent;
     size_t mark;                     /* index in `sent` where toy_count() begins */
     unsigned most_outstanding;       /* SMPs of one manager at once */
-    uint8_t trap_details[54];        /* for toy_trap() */
     struct text events;              /* one a line: manager, kind and text */
     struct sm_message info_response; /* for toy_send_info() */
 };
@@ -141,8 +140,9 @@ void toy_pull(struct toy *toy, const char *node, unsigned port); /* removes the 
 /* All cables of a node go down or come up; a node that is switched off loses its settings. */
 void toy_switch_off(struct toy *toy, const char *node);
 void toy_switch_on(struct toy *toy, const char *node);
-/* Sends a trap without a change: 128 of a switch, 144 of port 1 of an adapter. */
-void toy_trap(struct toy *toy, const char *node, unsigned number);
+/* Sends a trap without a change: 128 of a switch, 144 of port 1 of an adapter. Returns the notice,
+ * to be changed before the next call; NULL: it was not sent. */
+uint8_t *toy_trap(struct toy *toy, const char *node, unsigned number);
 /* Sends this SMInfo from an adapter to a manager. Returns the status of the answer and stores the
  * SMInfo of the answer in `info`. */
 unsigned toy_send_info(struct toy *toy, const char *from, unsigned manager, unsigned method,
