@@ -5,7 +5,7 @@
  * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
  * by its next poll (sync.c). One save and one poll serve all waiting answers.
  *
- * A standby that does not poll within `standby_patience` is not in sync until it does. One that
+ * A standby that does not poll within `patience` is not in sync until it does. One that
  * polls but does not confirm is late: for a second, and twice as long each time, no answer waits
  * for it, so that a slow or a false standby does not slow the clients. No answer waits for longer
  * than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
@@ -13,8 +13,7 @@
 
 #include <assert.h>
 
-static const uint64_t patience = 100 * NS_PER_MS, standby_patience = 40 * NS_PER_MS,
-                      late_least = 1 * NS_PER_S;
+static const uint64_t patience = 100 * NS_PER_MS, late_least = 1 * NS_PER_S;
 enum { LATE_MOST = 6 }; /* doublings */
 
 static bool covers(const struct sa_generations *known, const struct sa_generations *needed)
@@ -25,7 +24,7 @@ static bool covers(const struct sa_generations *known, const struct sa_generatio
 static bool is_in_sync(const struct sa *sa, const struct standby *standby)
 {
     return standby->instance == sa->config.instance && sa->now >= standby->late_until &&
-           (standby->polling || sa->now < standby->answered_at + standby_patience);
+           (standby->polling || sa->now < standby->answered_at + patience);
 }
 
 /* The standbys that an answer has waited for in vain are not waited for any more for a while. */
@@ -66,7 +65,6 @@ bool deferred_keep(struct sa *sa, const struct query *query)
     struct deferred_answers *deferred = &sa->deferred;
     struct deferred_answer answer = {.address = query->address,
                                      .after = sa_registry_generations(sa),
-                                     .at = sa->now,
                                      .until = sa->now + patience};
     if (!changes_registry(query) || wire_get(sa->out.bytes, MAD_STATUS) != STATUS_OK ||
         (deferred->taken == deferred->answers.count && is_durable(sa, &answer.after)))
@@ -83,7 +81,7 @@ bool deferred_next(struct sa *sa, struct sa_message *message)
     if (deferred->taken == deferred->answers.count)
         return false;
     const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
-    if (sa->now >= answer->at + standby_patience)
+    if (sa->now >= answer->until)
         note_late_standbys(sa, &answer->after);
     if (sa->now < answer->until && !is_durable(sa, &answer->after))
         return false;
@@ -100,8 +98,7 @@ uint64_t deferred_deadline(const struct sa *sa)
     if (deferred->taken == deferred->answers.count)
         return TIME_NEVER;
     const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
-    uint64_t late = answer->at + standby_patience;
-    return is_durable(sa, &answer->after) ? 0 : sa->now < late ? late : answer->until;
+    return is_durable(sa, &answer->after) ? 0 : answer->until;
 }
 
 bool deferred_awaits(const struct sa *sa, const struct standby *standby)

@@ -245,7 +245,7 @@ struct sync_client {
 struct deferred_answer {
     struct sa_address address;
     struct sa_generations after; /* must be durable before it is sent */
-    uint64_t at, until;
+    uint64_t until;
     uint8_t mad[MAD_BYTES];
 };
 struct deferred_answers {

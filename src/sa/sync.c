@@ -33,6 +33,7 @@ enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL
 /* The same in an answer, whose text follows the proof. */
 enum { AT_MARK = 0, AT_CHALLENGE = 64, AT_ANSWER_PROOF = 128, ANSWER_HEADER_BYTES = 32 };
 #define ANSWER_MARK UINT64_C(0x7765667473796e63) /* "weftsync" */
+#define LATE_MARK   UINT64_C(0x776566746c617465) /* "weftlate": no answer waits for this standby */
 #define TID_MARK    UINT32_C(0x80000000)         /* transaction IDs of reports are below */
 
 /* ---- master ---- */
@@ -148,7 +149,7 @@ static void send_registrations(struct sa *sa, struct standby *standby, bool prov
     while (text.length % 8)
         text_putc(&text, '\n');
     uint8_t *data = (uint8_t *)text.data;
-    wire_set_bits(data, AT_MARK, 64, ANSWER_MARK);
+    wire_set_bits(data, AT_MARK, 64, sa->now < standby->late_until ? LATE_MARK : ANSWER_MARK);
     wire_set_bits(data, AT_CHALLENGE, 64, challenge_for(sa, standby->guid));
     prove_answer(sa, nonce, data, text.length, data + AT_ANSWER_PROOF / 8);
     memcpy(query.mad, standby->mad, MAD_BYTES);
@@ -246,7 +247,8 @@ static bool open_answer(struct sa *sa, const struct sa_message *message)
     uint8_t proof[TRUST_PROOF_BYTES];
     if (wire_get(message->data, MAD_STATUS) ||
         message->bytes < (size_t)SA_DATA_OFFSET + ANSWER_HEADER_BYTES ||
-        wire_get_bits(data, AT_MARK, 64) != ANSWER_MARK)
+        (wire_get_bits(data, AT_MARK, 64) != ANSWER_MARK &&
+         wire_get_bits(data, AT_MARK, 64) != LATE_MARK))
         return false;
     prove_answer(sa, sa->sync.nonce, data, message->bytes - SA_DATA_OFFSET, proof);
     if (!secret_equal(proof, data + AT_ANSWER_PROOF / 8, sizeof proof))
@@ -288,7 +290,9 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->instance = header.instance;
     client->have = header.generations;
     client->next_at = sa->now;
-    sa->registry_source_lid = client->master;
+    /* The master may have answered clients meanwhile. */
+    bool late = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
+    sa->registry_source_lid = late ? 0 : client->master;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)
