@@ -31,7 +31,7 @@ void sm_config_init(struct sm_config *config)
         .life_time = 10,
         .link_poll_ns = TIME_NEVER,
         .poll_ns = 100 * NS_PER_MS,
-        .poll_retries = 2,
+        .poll_retries = 24,
         .copy_rate = 10000,
         .hold = true,
         .repair = true,
@@ -171,8 +171,8 @@ static void advance(struct sm *sm)
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
-    if (discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE)
-        mastership_handle(sm, ON_DISCOVERED);
+    if (sm_state(sm) == SM_DISCOVERING && discovery_is_complete(sm) && discovery_knows_itself(sm))
+        mastership_complete_discovery(sm);
     if (sm_state(sm) == SM_STANDBY)
         standby_copy_advance(sm);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
@@ -365,10 +365,12 @@ void sm_reroute(struct sm *sm, uint64_t now)
 void sm_rediscover(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    if (sm_state(sm) != SM_MASTER || sm_own_link_is_down(sm))
+    bool master = sm_state(sm) == SM_MASTER;
+    if ((!master && sm_state(sm) != SM_DISCOVERING) || sm_own_link_is_down(sm))
         return;
     sm_begin_change(sm, "asked to look again");
-    reconfigure_request(sm, REASON_TOPOLOGY);
+    if (master)
+        reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
 }
 

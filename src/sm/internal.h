@@ -76,6 +76,9 @@ void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones 
 /* discovery.c and its files (discovery.h) */
 bool discovery_is_complete(const struct sm *sm); /* no request of discovery is under way */
 void discovery_start(struct sm *sm);
+/* Whether the manager's own port was read. If it was not, discovery restarts after a while: without
+ * it the manager knows nothing of the subnet. */
+bool discovery_knows_itself(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 /* Sends the next probe or restarts; false: there is nothing to continue with or to wait for. */
 bool discovery_continue(struct sm *sm);
@@ -282,6 +285,7 @@ void own_link_was_down(struct sm *sm); /* and is up now */
 
 /* mastership.c */
 bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
+void mastership_complete_discovery(struct sm *sm);                  /* of a discovering manager */
 bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
 void mastership_end(struct sm *sm);   /* hand over if possible, and become inactive */
 void mastership_receive(struct sm *sm, const struct sm_message *message);

@@ -3,10 +3,10 @@
  * Each run makes a network, starts one to three managers, and lets things go wrong for a while:
  * SMPs are lost, links and switches go and come back, managers die. Then the faults stop, and after
  * a while every part of the fabric that still has a manager must be in order
- * (src/experiment/check/checks.h): one master, everything that is connected known and configured,
- * LIDs unique, all pairs reachable through the tables that are really in the switches, and no cycle
- * of dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the
- * managers' events. */
+ * (src/experiment/check/checks.h): one master, whose standbys stay standbys, everything that is
+ * connected known and configured, LIDs unique, all pairs reachable through the tables that are
+ * really in the switches, and no cycle of dependencies. A run that fails prints its seed; `campaign
+ * SEED 1` replays it with the managers' events. */
 #include "base/rng.h"
 #include "base/time.h"
 #include "experiment/check/checks.h"
@@ -25,13 +25,18 @@ struct run {
     struct sim *sim;
     struct manager_instance seats[MANAGERS_MOST];
     unsigned managers, alive;
+    enum sm_state states[MANAGERS_MOST];
+    unsigned state_changes;
     bool verbose;
 };
 
 static void listen(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
-    const struct run *run = context;
+    struct run *run = context;
     char time[TIME_TEXT_BYTES];
+    enum sm_state state = sm_state(sim_manager(run->sim, manager));
+    run->state_changes += state != run->states[manager];
+    run->states[manager] = state;
     if (run->verbose)
         printf("%12s  [%u] %s\n", time_text(now, time), manager, event->text);
 }
@@ -138,8 +143,16 @@ static void let_things_go_wrong(struct run *run)
 /* A sweep may be under way at the very moment of the check: it gets the time to end. */
 static bool comes_to_order(struct run *run, struct complaint *complaint)
 {
-    const struct check_view view = {run->fabric, run->sim, run->seats, run->managers, NULL};
-    sim_run(run->sim, sim_now(run->sim) + 30 * TIME_S);
+    const struct check_view view = {.fabric = run->fabric,
+                                    .sim = run->sim,
+                                    .instances = run->seats,
+                                    .instance_count = run->managers,
+                                    .may_wait = true};
+    sim_run(run->sim, sim_now(run->sim) + 20 * TIME_S);
+    run->state_changes = 0;
+    sim_run(run->sim, sim_now(run->sim) + 10 * TIME_S);
+    if (run->state_changes)
+        return complain(complaint, "managers change their states for ever");
     for (unsigned i = 0; i < run->managers; i++)
         if (sim_manager(run->sim, i) && sm_state(sim_manager(run->sim, i)) == SM_MASTER)
             sim_run_until_settled(run->sim, i, sim_now(run->sim) + 2 * TIME_S);

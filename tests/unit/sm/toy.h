@@ -90,6 +90,7 @@ struct toy {
         struct sm *sm; /* NULL: none, or killed */
         struct toy_node *node;
         unsigned port;
+        bool stopped; /* its process does not run; messages to it are lost */
     } managers[TOY_MANAGERS];
     struct sm *sm; /* of the first manager */
     struct toy_rule rules[TOY_RULES];
