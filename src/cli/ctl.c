@@ -13,11 +13,12 @@
 static const char help[] =
     "usage: weft ctl [--socket PATH] [--json] [--] COMMAND ...\n"
     "\n"
-    "Sends a command to a fabric that 'weft fabric' serves. The socket is PATH, else\n"
-    "the value of WEFT_SOCKET, else the default path of 'weft fabric'. NODE is a\n"
-    "name, a description or a GUID (0x...).\n"
+    "Sends a command to a fabric that 'weft fabric' serves, or to a manager (below).\n"
+    "The socket is PATH, else the value of WEFT_SOCKET, else the default path of\n"
+    "'weft fabric'. NODE is a name, a description or a GUID (0x...).\n"
     "\n"
-    "  status                           nodes and links, packets, attached programs\n"
+    "  status                           nodes, links, packets, faults, attached\n"
+    "                                   programs\n"
     "  counters [NODE [PORT]]           performance counters\n"
     "  link down|up NODE PORT           disconnect a cable, connect it again\n"
     "  switch down|up NODE              turn a switch off or on; it comes back with\n"
@@ -33,13 +34,18 @@ static const char help[] =
     "  errors NODE PORT COUNT           make this port see bit errors\n"
     "  stop                             end the server\n"
     "\n"
-    "At the control socket of a manager ('weft sm --control PATH') the commands are:\n"
+    "The commands of a manager use its socket: PATH, else the value of\n"
+    "WEFT_SM_SOCKET, else the default of 'weft sm': WEFT_SOCKET with .sm appended if\n"
+    "it is set, /run/weft/sm.sock, or in the user's runtime directory.\n"
     "\n"
-    "  status                           state, port, size of the subnet, SMPs\n"
+    "  status                           state, port, subnet, SMPs, problems\n"
+    "  problems                         what is wrong in the subnet now, and where\n"
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
     "  reroute | sweep                  compute all routes again; discover the whole\n"
     "                                   subnet again\n"
-    "  handover                         hand mastership over to a standby\n"
+    "  port disable|enable NODE PORT    disable a link at its switch, enable it again\n"
+    "  handover                         hand mastership over to a standby, and wait\n"
+    "                                   until it is done (at most --timeout, 60s)\n"
     "  dump                             write the files of --dump now\n"
     "  vm create NAME [--on HOST]       assign a function of a hypervisor's adapter\n"
     "                                   to a virtual machine\n"
@@ -63,16 +69,67 @@ static const char help[] =
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
     "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
 
-enum { PENDING = 1, POLL_MS = 10 };
+enum { POLL_MS = 10, PATHS_MOST = 3, PATH_ROOM = 256 };
 
-/* Sends the words to the socket (NULL: the default one). Returns 0 with the server's result and
- * text, or -errno if there was no answer. */
-static int send_command(const char *path, const struct option_values *words, bool json,
+/* Sockets to try, in this order. */
+struct sockets {
+    char paths[PATHS_MOST][PATH_ROOM];
+    unsigned count;
+};
+
+static bool is_manager_command(const char *word)
+{
+    static const char *const words[] = {"problems", "topology", "routes", "events", "reroute",
+                                        "sweep",    "handover", "dump",   "vm",     "port"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Commands of a manager go to its default socket, or to that of the system's manager; others to
+ * the fabric's. Both know 'status': it goes to the fabric if there is one. */
+static void choose_sockets(struct sockets *sockets, const char *given, const char *command)
+{
+    const char *fabric = getenv(WEFT_SOCKET_VARIABLE), *manager = getenv(WEFT_MANAGER_VARIABLE);
+    bool any_manager = !(fabric && *fabric) && !(manager && *manager);
+    bool for_manager = is_manager_command(command);
+    *sockets = (struct sockets){0};
+    if (given) {
+        snprintf(sockets->paths[sockets->count++], PATH_ROOM, "%s", given);
+        return;
+    }
+    if (!for_manager)
+        protocol_socket_path(sockets->paths[sockets->count++], PATH_ROOM);
+    if (for_manager || (strcmp(command, "status") == 0 && any_manager)) {
+        protocol_manager_path(sockets->paths[sockets->count++], PATH_ROOM);
+        if (any_manager && getuid() != 0)
+            snprintf(sockets->paths[sockets->count++], PATH_ROOM, "/run/weft/sm.sock");
+    }
+}
+
+static int connect_any(const struct sockets *sockets, struct err *err)
+{
+    struct sockaddr_un address;
+    int first = 0;
+    for (unsigned i = 0; i < sockets->count; i++) {
+        int fd = endpoint_connect(sockets->paths[i], &address);
+        if (fd >= 0)
+            return fd;
+        first = first ? first : fd;
+    }
+    return err_set(err, -first, "no server at '%s'%s%s: %s", sockets->paths[0],
+                   sockets->count > 1 ? " or at " : "", sockets->count > 1 ? sockets->paths[1] : "",
+                   strerror(-first));
+}
+
+/* Sends the words to the first socket with a server. Returns 0 with the server's result and text,
+ * or -errno if there was no answer. */
+static int send_command(const struct sockets *sockets, const struct option_values *words, bool json,
                         struct text *out, int *result, struct err *err)
 {
     struct request request = {
         .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
-    struct sockaddr_un address;
     struct answer answer;
     char packet[64 * 1024];
     size_t used = 0, skip = sizeof answer;
@@ -85,9 +142,9 @@ static int send_command(const char *path, const struct option_values *words, boo
         memcpy(request.text + used, words->items[i], length);
         used += length;
     }
-    int fd = endpoint_connect(path, &address);
+    int fd = connect_any(sockets, err);
     if (fd < 0)
-        return err_set(err, -fd, "no server at '%s': %s", address.sun_path, strerror(-fd));
+        return fd;
     ssize_t got = send(fd, &request, sizeof request, MSG_NOSIGNAL);
     if (got > 0)
         got = recv(fd, packet, sizeof packet, 0);
@@ -106,27 +163,33 @@ static int send_command(const char *path, const struct option_values *words, boo
     return status;
 }
 
-/* Queries the ticket that the answer names, in text or JSON, until the work is done. */
-static int wait_for_ticket(const char *path, bool json, double until, struct text *out, int *result,
-                           struct err *err)
+/* Asks again until the work is done: a handover, or the ticket that the answer names, in text or
+ * JSON. */
+static int wait_for_end(const struct sockets *sockets, const char *command, bool json, double until,
+                        struct text *out, int *result, struct err *err)
 {
-    char ticket[24];
-    const char *words[] = {"vm", "ticket", ticket};
-    const struct option_values question = {words, 3, 3};
+    char ticket[24] = "";
+    const char *about_ticket[] = {"vm", "ticket", ticket};
+    const char *about_handover[] = {"handover", "status"};
+    bool handover = strcmp(command, "handover") == 0;
+    const struct option_values question = {handover ? about_handover : about_ticket,
+                                           handover ? 2 : 3, handover ? 2 : 3};
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     const char *at = out->data ? strstr(out->data, "ticket") : NULL;
     if (at)
         at += strcspn(at, "0123456789");
     snprintf(ticket, sizeof ticket, "%llu", at ? strtoull(at, NULL, 10) : 0);
-    if (*ticket == '0')
+    if (!handover && *ticket == '0')
         return err_set(err, EIO, "the manager's answer has no ticket");
-    while (*result == PENDING) {
+    while (*result == CTL_PENDING) {
+        if (clock_seconds() > until && handover)
+            return err_set(err, ETIMEDOUT, "not handed over yet: %s", out->data ? out->data : "");
         if (clock_seconds() > until)
             return err_set(err, ETIMEDOUT,
                            "not finished yet: 'weft ctl vm ticket %s' prints the result", ticket);
         nanosleep(&pause, NULL);
         text_clear(out);
-        int status = send_command(path, &question, json, out, result, err);
+        int status = send_command(sockets, &question, json, out, result, err);
         if (status < 0)
             return status;
     }
@@ -176,6 +239,7 @@ static int run_ctl(int argc, char **argv)
     bool json = false, no_wait = false, ended = false;
     uint64_t patience = 60 * NS_PER_S;
     struct option_values words = {0};
+    struct sockets sockets;
     struct text out = {0};
     struct err err = {0};
     int result = 0, status = EXIT_HOLDS;
@@ -193,21 +257,24 @@ static int run_ctl(int argc, char **argv)
         else
             vec_push(&words, argv[i]);
     }
-    bool vm = words.count && strcmp(words.items[0], "vm") == 0;
+    const char *command = words.count ? words.items[0] : "";
+    bool vm = strcmp(command, "vm") == 0, handover = strcmp(command, "handover") == 0;
     if (!words.count)
         status = command_usage("ctl", "no command");
-    else if (!vm && (on || to || mode || timeout || no_wait))
-        status =
-            command_usage("ctl", "--on, --to, --mode, --timeout and --no-wait are options of 'vm'");
+    else if (!vm && (on || to || mode))
+        status = command_usage("ctl", "--on, --to and --mode are options of 'vm'");
+    else if (!vm && !handover && (timeout || no_wait))
+        status = command_usage("ctl", "--timeout and --no-wait are options of 'vm' and 'handover'");
     else if (timeout && !time_parse_ns(timeout, &patience))
         status = command_usage("ctl", "--timeout %s: expected a time such as 30s", timeout);
     else if (vm)
         status = add_machine_options(&words, on ? on : to, mode);
     double until = clock_seconds() + (double)patience / NS_PER_S;
+    choose_sockets(&sockets, path, command);
     if (status == EXIT_HOLDS)
-        status = send_command(path, &words, json, &out, &result, &err);
-    if (status == 0 && result == PENDING && !no_wait)
-        status = wait_for_ticket(path, json, until, &out, &result, &err);
+        status = send_command(&sockets, &words, json, &out, &result, &err);
+    if (status == 0 && result == CTL_PENDING && !no_wait)
+        status = wait_for_end(&sockets, command, json, until, &out, &result, &err);
     if (status < 0) {
         command_error("ctl", &err);
         status = status == -ETIMEDOUT ? EXIT_FAILS : EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "cli/command.h"
 #include "experiment/chart/program.h"
+#include "topology/diff.h"
 #include "topology/export.h"
 #include "topology/generate.h"
 #include "topology/summary.h"
@@ -16,16 +17,19 @@
 #include <string.h>
 
 static const char help[] =
-    "weft topo: make, inspect, draw and convert topologies\n"
+    "weft topo: make, inspect, compare, draw and convert topologies\n"
     "\n"
     "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]\n"
     "       weft topo info NET [--json]\n"
+    "       weft topo diff PLAN ACTUAL [--json]\n"
     "       weft topo draw NET [-o FILE] [--hosts N]\n"
     "       weft topo convert NET --to FORMAT [-o FILE]\n"
     "\n"
     "gen writes a new fabric to standard output; info prints counts, levels and the\n"
-    "detected kind; draw makes SVG, PNG, PDF or dot, by FILE's name; convert writes\n"
-    "ibnetdiscover, dot, json or slurm.\n"
+    "detected kind; diff lists the cables of ACTUAL that differ from those of PLAN:\n"
+    "missing, extra, moved and swapped ones, and wrong widths or speeds; draw makes\n"
+    "SVG, PNG, PDF or dot, by FILE's name; convert writes ibnetdiscover, dot, json or\n"
+    "slurm.\n"
     "\n"
     "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard\n"
     "input.\n"
@@ -46,11 +50,15 @@ static const char help[] =
     "parameters. Every kind also has width=4x, speed=SDR and length=20m of its links,\n"
     "and vfs= and hypervisors=, which mean the same as the options.\n"
     "\n"
+    "diff matches nodes by description, or by GUID where several nodes have the same\n"
+    "one. Its exit status is 0 if nothing differs, 1 if something does.\n"
+    "\n"
     "examples:\n"
     "  weft topo gen fattree 648 speed=HDR >net      36 leaves, 18 spines, 648 hosts\n"
     "  weft topo gen irregular 16 hosts=14 --seed 7  16 four-port switches, 14 hosts\n"
     "  weft topo gen torus dims=4x4x4 hosts=2\n"
     "  ibnetdiscover | weft topo info -\n"
+    "  ibnetdiscover | weft topo diff plan -\n"
     "  weft topo draw net -o net.svg\n"
     "  weft topo convert net --to slurm >topology.conf\n"
     "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n";
@@ -259,6 +267,59 @@ static int run_convert(const struct topology *topology, const struct options *op
     return status;
 }
 
+/* Reads a fabric without its virtual switches and functions. */
+static int read_plain(struct topology *plain, const char *path, struct err *err)
+{
+    struct topology topology;
+    struct virtual_counts counts;
+    topology_init(&topology);
+    int status = topology_read(&topology, from_file(path, err));
+    if (status == 0)
+        topology_without_functions(plain, &topology, &counts);
+    topology_release(&topology);
+    return status;
+}
+
+static void put_differences(struct record *record, const struct topology_diff *diff)
+{
+    record_begin_list(record, NULL);
+    for (size_t i = 0; i < diff->items.count; i++) {
+        struct text place = {0};
+        topology_diff_print(diff, &diff->items.items[i], &place);
+        record_begin(record, NULL);
+        record_string(record, "kind", "%s", difference_kind_name(diff->items.items[i].kind));
+        record_string(record, "place", ": %s\n", place.data);
+        record_end(record);
+        text_release(&place);
+    }
+    record_end_list(record);
+    if (!diff->items.count)
+        record_text(record, "no difference\n");
+}
+
+static int run_diff(int argc, char **argv, const struct options *options)
+{
+    struct topology plan, actual;
+    struct topology_diff diff;
+    struct text text = {0};
+    struct err err;
+    if (argc != 2)
+        return command_usage("topo", "diff: expected two net files: PLAN and ACTUAL");
+    topology_init(&plan);
+    topology_init(&actual);
+    if (read_plain(&plan, argv[0], &err) || read_plain(&actual, argv[1], &err))
+        return command_error("topo", &err);
+    topology_diff(&diff, &plan, &actual);
+    struct record record = record_to(&text, options->json, true);
+    put_differences(&record, &diff);
+    bool same = diff.items.count == 0;
+    topology_diff_release(&diff);
+    topology_release(&plan);
+    topology_release(&actual);
+    int status = put_text(&text, options->out);
+    return status == EXIT_HOLDS && !same ? EXIT_FAILS : status;
+}
+
 /* info, draw and convert read a topology first. */
 static int run_on_net(const char *verb, int argc, char **argv, const struct options *options)
 {
@@ -282,7 +343,7 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
         topology_release(&topology);
         return status;
     }
-    return command_usage("topo", "'%s': expected gen, info, draw or convert", verb);
+    return command_usage("topo", "'%s': expected gen, info, diff, draw or convert", verb);
 }
 
 static int run_topo(int argc, char **argv)
@@ -311,15 +372,17 @@ static int run_topo(int argc, char **argv)
         return put_text(&text, options.out);
     }
     if (argc < 2)
-        return command_usage("topo", "expected gen, info, draw or convert");
+        return command_usage("topo", "expected gen, info, diff, draw or convert");
     if (strcmp(argv[1], "gen") == 0)
         return run_gen(argc - 2, argv + 2, &options);
+    if (strcmp(argv[1], "diff") == 0)
+        return run_diff(argc - 2, argv + 2, &options);
     return run_on_net(argv[1], argc - 2, argv + 2, &options);
 }
 
 const struct command command_topo = {
     .name = "topo",
-    .summary = "make, inspect, draw and convert topologies",
+    .summary = "make, inspect, compare, draw and convert topologies",
     .help = help,
     .run = run_topo,
 };

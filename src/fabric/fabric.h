@@ -94,6 +94,25 @@ int fabric_set_guid(struct fabric *fabric, uint32_t node, uint64_t guid, struct 
 /* Adds `count` bit errors on a link, detected by the receiving `port`. */
 int fabric_add_bit_errors(struct fabric *fabric, uint32_t port, unsigned count, struct err *err);
 
+/* The faults that are in force. */
+enum fabric_fault_kind {
+    FABRIC_CABLE_CUT,   /* at a port */
+    FABRIC_NODE_DOWN,   /* of a node */
+    FABRIC_SMP_LOSS,    /* at a port, or TOPOLOGY_NONE for all links */
+    FABRIC_AGENT_DELAY, /* of a node */
+    FABRIC_OTHER_GUID,  /* of a node: not that of its description */
+};
+struct fabric_fault {
+    enum fabric_fault_kind kind;
+    uint32_t at;        /* port or node */
+    unsigned attribute; /* that is lost; 0: all */
+    uint64_t value;     /* loss: parts of 2^32; delay in ps, or TIME_NEVER; GUID */
+};
+struct fabric_faults {
+    VEC(struct fabric_fault) items;
+};
+void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *faults);
+
 struct fabric_totals {
     uint64_t packets_sent, smps_sent, hops, smps_lost, deliveries, traps, events;
     uint64_t smps_barred; /* SMPs that a virtual function posted to QP0 of a shared port */

@@ -173,3 +173,30 @@ int fabric_add_bit_errors(struct fabric *fabric, uint32_t index, unsigned count,
     }
     return 0;
 }
+
+void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *faults)
+{
+    for (uint32_t i = 0; i < fabric->port_count; i++) {
+        uint32_t peer = fabric->ports[i].peer;
+        if (peer != NONE && peer > i && !fabric->ports[i].cable)
+            vec_push(&faults->items, ((struct fabric_fault){FABRIC_CABLE_CUT, i, 0, 0}));
+    }
+    for (uint32_t i = 0; i < fabric->node_count; i++) {
+        const struct node *node = &fabric->nodes[i];
+        uint64_t guid = wire_get(node->sma.node_info, NODE_INFO_NODE_GUID);
+        if (!node->up)
+            vec_push(&faults->items, ((struct fabric_fault){FABRIC_NODE_DOWN, i, 0, 0}));
+        if (node->agent_delay_ps)
+            vec_push(&faults->items,
+                     ((struct fabric_fault){FABRIC_AGENT_DELAY, i, 0, node->agent_delay_ps}));
+        if (guid != fabric->topology->nodes.items[i].guid && !node->sma.host)
+            vec_push(&faults->items, ((struct fabric_fault){FABRIC_OTHER_GUID, i, 0, guid}));
+    }
+    for (size_t i = 0; i < fabric->losses.count; i++) {
+        const struct loss_rule *rule = &fabric->losses.items[i];
+        bool second = rule->port != TOPOLOGY_NONE && fabric->ports[rule->port].peer < rule->port;
+        if (!second) /* a link has a rule at both ends */
+            vec_push(&faults->items, ((struct fabric_fault){FABRIC_SMP_LOSS, rule->port,
+                                                            rule->attribute, rule->parts}));
+    }
+}

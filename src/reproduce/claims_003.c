@@ -59,8 +59,6 @@ static struct measured over_links(const struct claim_case *c, unsigned bytes,
 static double share_of_payload(const struct claim_case *c, const struct observation *observation)
 {
     (void)c;
-    if (wire_time(observation, LARGEST + OVERHEAD_BYTES) < LOOK_UP_S)
-        return NAN; /* the look-ups of the switch bound it, not the link */
     return observation_figure(observation, "accepted.payload") / data_rate(observation) *
            (LARGEST + OVERHEAD_BYTES) / LARGEST;
 }

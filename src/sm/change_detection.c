@@ -8,8 +8,10 @@
  * While the link of the manager's own port is down, no request can be answered, and none is sent:
  * the manager reads its own port until the link is back. Nodes, LIDs and tables stay as they were
  * known. Then it discovers the subnet again and writes only what differs. */
-#include "sm/internal.h"
+#include "sm/discovery.h"
+#include "subnet/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct trap_source {
@@ -70,6 +72,38 @@ static const struct request_kind sweep_switch = {
     .loses_contact = true,
 };
 
+static request_outcome guid_answered;
+static const struct request_kind read_guid = {
+    .attribute = ATTRIBUTE_NODE_INFO,
+    .group = GROUP_SWEEP,
+    .answered = guid_answered,
+};
+
+/* A full sweep also reads the GUIDs of nodes: no trap reports that one changed. */
+static void check_guid(struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    uint32_t own = sm->subnet.own_port;
+    if (!sm->config.policy->reads_whole_nodes || node->virtual_function || node->vswitch ||
+        (own != SUBNET_NONE && port_at(sm, own)->node == index))
+        return;
+    for (unsigned n = node->kind != SUBNET_SWITCH; n <= node->port_count; n++) {
+        uint32_t port = node->first_port + n;
+        if (port_at(sm, port)->via == SUBNET_NONE)
+            continue;
+        sm_send(sm, &read_guid, (union request_subject){.node = index}, port, 0, NULL);
+        return;
+    }
+}
+
+static void guid_answered(struct sm *sm, const struct request *request)
+{
+    uint64_t guid = wire_get(request->answer, NODE_INFO_NODE_GUID);
+    const struct subnet_node *node = node_at(sm, request->about.node);
+    if (node->present && guid != node->guid)
+        faults_guid_changed(sm, request->about.node, guid);
+}
+
 void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
@@ -81,6 +115,7 @@ void change_sweep(struct sm *sm)
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
     mastership_handle(sm, ON_SWEEP_BEGINS);
+    faults_retry_disabled(sm);
     bool full = sm->config.full_every && ++sm->sweeps->light >= sm->config.full_every;
     if (audit_begin(sm))
         full = true;
@@ -90,8 +125,10 @@ void change_sweep(struct sm *sm)
         const struct subnet_node *node = node_at(sm, i);
         if (!node->present)
             vec_at(&sm->sweeps->sources, i)->swept = false;
-        if (full && node->present)
+        if (full && node->present) {
             discovery_read_node(sm, i);
+            check_guid(sm, i);
+        }
         if (full || !node->present || node->kind != SUBNET_SWITCH ||
             vec_at(&sm->sweeps->sources, i)->asked)
             continue;
@@ -142,8 +179,8 @@ static void sweep_answered(struct sm *sm, const struct request *request)
         discovery_refresh_switch(sm, node);
         return;
     }
-    sm_begin_change(sm, "switch 0x%016llx reports a port change (sweep)",
-                    (unsigned long long)node_at(sm, node)->guid);
+    sm_begin_change(sm, "switch %s reports a port change (sweep)",
+                    subnet_node_name(&sm->subnet, node).text);
     explore(sm, node);
 }
 
@@ -160,10 +197,109 @@ static bool is_trap_storm(struct sm *sm, uint32_t node)
     if (++source->traps <= TRAPS_ALLOWED)
         return false;
     if (!source->ignored)
-        sm_log(sm, SM_EVENT_WARNING, "trap storm from 0x%016llx: its traps are ignored for %d s",
-               (unsigned long long)node_at(sm, node)->guid, TRAP_WINDOW_S);
+        sm_log(sm, SM_EVENT_WARNING, "trap storm from %s: its traps are ignored for %d s",
+               subnet_node_name(&sm->subnet, node).text, TRAP_WINDOW_S);
     source->ignored = true;
     return true;
+}
+
+static const uint8_t *notice_details(const uint8_t *notice)
+{
+    return wire_bytes_const(notice, NOTICE_DATA);
+}
+
+/* The port that traps 129 to 131 name. */
+static uint32_t trap_port(const struct sm *sm, const uint8_t *notice, uint32_t node, uint32_t end)
+{
+    unsigned number = (unsigned)wire_get(notice_details(notice), TRAP_LINK_INTEGRITY_PORT);
+    const struct subnet_node *n = node_at(sm, node);
+    return n->kind == SUBNET_SWITCH && number <= n->port_count ? n->first_port + number : end;
+}
+
+/* "host7 (LID 12)", or "LID 12" if no port has it. */
+static struct subnet_name lid_name(const struct sm *sm, uint64_t lid)
+{
+    struct subnet_name name = {""};
+    uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
+    if (port == SUBNET_NONE)
+        snprintf(name.text, sizeof name.text, "LID %u", (unsigned)lid);
+    else
+        snprintf(name.text, sizeof name.text, "%.190s (LID %u)",
+                 subnet_node_name(&sm->subnet, port_at(sm, port)->node).text, (unsigned)lid);
+    return name;
+}
+
+static const char *attribute_name(unsigned id)
+{
+    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
+        if (wire_attributes[i].class == WIRE_CLASS_SMP && wire_attributes[i].id == id)
+            return wire_attributes[i].name;
+    return "attribute";
+}
+
+/* What the notice says beyond its number and its sender. */
+static void print_details(const struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
+                          uint32_t port, char *text, size_t size)
+{
+    const uint8_t *details = notice_details(notice);
+    unsigned method, attribute;
+    switch (trap) {
+    case 129:
+    case 130:
+    case 131:
+        snprintf(text, size, " at %s",
+                 subnet_link_name(&sm->subnet, trap_port(sm, notice, node, port)).text);
+        break;
+    case 144:
+        snprintf(
+            text, size, ": CapabilityMask 0x%08x%s%s%s",
+            (unsigned)wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK),
+            wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION) ? ", new node description" : "",
+            wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED) ? ", LinkWidthEnabled" : "",
+            wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED) ? ", LinkSpeedEnabled" : "");
+        break;
+    case 145:
+        snprintf(text, size, ": SystemImageGUID 0x%016llx",
+                 (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
+        break;
+    case 256:
+        method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
+        attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
+        snprintf(text, size, ": M_Key 0x%016llx in %s(%s 0x%x) from %s",
+                 (unsigned long long)wire_get(details, TRAP_BAD_M_KEY_M_KEY),
+                 method == METHOD_SET   ? "Set"
+                 : method == METHOD_GET ? "Get"
+                                        : "another method",
+                 attribute_name(attribute), attribute,
+                 wire_get(details, TRAP_BAD_M_KEY_DIRECTED)
+                     ? "a directed route"
+                     : lid_name(sm, wire_get(details, TRAP_BAD_M_KEY_LID)).text);
+        break;
+    case 257:
+    case 258:
+    case 259:
+        snprintf(text, size, ": key 0x%x, from %.120s to %.120s, SL %u",
+                 (unsigned)wire_get(details, TRAP_BAD_P_KEY_KEY),
+                 lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID1)).text,
+                 lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID2)).text,
+                 (unsigned)wire_get(details, TRAP_BAD_P_KEY_SL));
+        break;
+    default: text[0] = 0;
+    }
+}
+
+static void log_trap(struct sm *sm, const uint8_t *notice, uint32_t node, uint32_t port)
+{
+    unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
+    const char *meaning = "unknown";
+    char details[384];
+    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
+        if (wire_attributes[i].class == WIRE_CLASS_NOTICE && wire_attributes[i].id == trap)
+            meaning = wire_attributes[i].name;
+    print_details(sm, notice, trap, node, port, details, sizeof details);
+    sm_log(sm, SM_EVENT_TRAP, "trap %u from %s %s (LID %u): %s%s", trap,
+           subnet_kind_name(node_at(sm, node)), subnet_node_name(&sm->subnet, node).text,
+           (unsigned)wire_get(notice, NOTICE_ISSUER_LID), meaning, details);
 }
 
 void change_trap(struct sm *sm, const struct sm_message *message)
@@ -190,18 +326,23 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     const struct subnet_node *n = node_at(sm, node);
     if (is_trap_storm(sm, node))
         return;
-    sm_log(sm, SM_EVENT_TRAP, "trap %u from 0x%016llx (LID %u)", trap, (unsigned long long)n->guid,
-           lid);
+    log_trap(sm, notice, node, port);
     if (!n->present)
         return;
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return; /* the present change explores everything */
     if (trap == 128 && n->kind == SUBNET_SWITCH) {
-        sm_begin_change(sm, "switch 0x%016llx reports a port change (trap 128)",
-                        (unsigned long long)n->guid);
+        sm_begin_change(sm, "switch %s reports a port change (trap 128)",
+                        subnet_node_name(&sm->subnet, node).text);
         explore(sm, node);
+    } else if (trap >= 129 && trap <= 131) {
+        faults_note_errors(sm, trap_port(sm, notice, node, port), trap);
     } else if (trap == 144) {
         discovery_read_port(sm, port);
+        if (wire_get(notice_details(notice), TRAP_LOCAL_CHANGES_NODE_DESCRIPTION)) {
+            discovery_forget_description(sm, node);
+            discovery_read_description(sm, node, port);
+        }
     }
 }
 

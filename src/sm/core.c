@@ -36,6 +36,7 @@ void sm_config_init(struct sm_config *config)
         .hold = true,
         .repair = true,
         .rebalance = 150,
+        .isolate_ns = 600 * NS_PER_S,
         .part_enforce = SM_ENFORCE_BOTH,
         .policy = &sm_policy_default,
     };
@@ -372,6 +373,16 @@ void sm_rediscover(struct sm *sm, uint64_t now)
     if (master)
         reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
+}
+
+void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
+{
+    sm->now = now;
+    mastership_list_problems(sm, problems);
+    if (sm_state(sm) != SM_MASTER)
+        return;
+    faults_list_problems(sm, problems);
+    program_list_problems(sm, problems);
 }
 
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)

@@ -1,16 +1,37 @@
-/* Faults: nodes that do not answer, ports that flap, duplicate GUIDs, degraded links. A fault must
- * not delay the rest of the subnet or flood the log. */
+/* Faults: nodes that do not answer, ports that flap, link errors, duplicate GUIDs, slow links. A
+ * fault must not delay the rest of the subnet or flood the log. faults_list_problems() lists those
+ * that are present. */
 #include "sm/discovery.h"
+#include "subnet/names.h"
 #include "wire/link_rate.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Losses and errors of a link are counted for this long. */
+enum { HISTORY_MIN = 10 };
+static const uint64_t history_ns = HISTORY_MIN * 60 * NS_PER_S;
+
+/* Events of the last HISTORY_MIN minutes, approximately: the count starts again when the first one
+ * is older. */
+struct history {
+    uint64_t since, last;
+    uint32_t count;
+};
+
 struct port_faults {
-    bool degraded;            /* runs below the width or speed of both ends; logged */
+    bool slow;                /* runs below the width or speed of both ends; logged */
     uint64_t suspected_until; /* it is not read again for a suspicion before */
     uint8_t timeouts;         /* of a port of the manager's own adapter */
     uint8_t flaps;            /* since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    uint64_t excluded; /* duplicate GUID of the node behind it; logged; 0: none */
-    uint32_t claimant; /* another port with the same node behind it; 0: none */
+    struct history losses, errors; /* of the link; kept at the lower of its two ports */
+    uint8_t error_trap;            /* the last one: 129, 130 or 131 */
+    uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
+    uint64_t excluded;             /* duplicate GUID of the node behind it; logged; 0: none */
+    uint32_t claimant;             /* another port with the same node behind it; 0: none */
 };
 
 struct node_faults {
@@ -41,6 +62,25 @@ static struct node_faults *faults_of(struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
     return vec_at(&sm->faults->nodes, node);
+}
+
+static void history_add(struct history *history, uint64_t now)
+{
+    if (!history->count || now > history->since + history_ns)
+        *history = (struct history){.since = now};
+    history->count++;
+    history->last = now;
+}
+
+static bool history_is_recent(const struct history *history, uint64_t now)
+{
+    return history->count && now <= history->last + history_ns;
+}
+
+static struct port_faults *link_faults(struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->last_peer;
+    return faults_at(sm, peer < port ? peer : port);
 }
 
 bool faults_is_ignored(struct sm *sm, uint32_t node)
@@ -100,8 +140,11 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
         lose_own_port(sm, end);
         return;
     }
-    const char *kind = node->kind == SUBNET_SWITCH ? "switch" : "adapter";
-    sm_begin_change(sm, "%s 0x%016llx does not answer", kind, (unsigned long long)node->guid);
+    struct subnet_name name = subnet_node_name(&sm->subnet, index);
+    uint32_t via = port_at(sm, end)->via;
+    report_loss(sm, "%s %s does not answer%s%s", subnet_kind_name(node), name.text,
+                via == SUBNET_NONE ? "" : " behind ",
+                via == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, via).text);
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
@@ -113,8 +156,8 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
     if (faults->timeouts > TIMEOUTS_ALLOWED) {
         unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
         faults->ignored_until = sm->now + (NS_PER_S << steps);
-        sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx leaves requests unanswered: ignored for %u s",
-               kind, (unsigned long long)node->guid, 1u << steps);
+        sm_log(sm, SM_EVENT_WARNING, "%s %s leaves requests unanswered: ignored for %u s",
+               subnet_kind_name(node), name.text, 1u << steps);
     }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);
@@ -165,11 +208,33 @@ void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
 
 /* ---- ports ---- */
 
-/* Damps a port that flaps, twice as long each time. */
-void faults_note_flap(struct sm *sm, uint32_t port)
+static const char *ordinal_suffix(unsigned n)
+{
+    unsigned last = n % 100 / 10 == 1 ? 0 : n % 10;
+    return last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
+}
+
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count);
+
+/* Logs that a link went down, and how often it did so recently. */
+void faults_report_link(struct sm *sm, uint32_t port, bool down)
+{
+    struct history *losses = &link_faults(sm, port)->losses;
+    char times[48] = "";
+    history_add(losses, sm->now);
+    if (losses->count > 1)
+        snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
+                 ordinal_suffix(losses->count), HISTORY_MIN);
+    report_loss(sm, "link %s: %s%s", down ? "down" : "was down",
+                subnet_link_name(&sm->subnet, port).text, times);
+    isolate(sm, port, SM_ISOLATE_FLAPPING, losses->count);
+}
+
+/* Damps both ports of a link that flaps, twice as long each time. */
+void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
-    struct port_faults *work = faults_at(sm, port);
+    struct port_faults *work = faults_at(sm, port < peer ? port : peer);
     if (sm->now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
         work->flaps = 0;
         work->flaps_since = sm->now;
@@ -179,44 +244,231 @@ void faults_note_flap(struct sm *sm, uint32_t port)
         return;
     unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
     unsigned steps = beyond < 6 ? beyond : 6;
-    work->damped_until = sm->now + (NS_PER_S << steps);
     work->flaps_since = sm->now;
-    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx flaps: ignored for %u s",
-           port_at(sm, port)->number,
-           (unsigned long long)node_at(sm, port_at(sm, port)->node)->guid, 1u << steps);
+    faults_at(sm, port)->damped_until = sm->now + (NS_PER_S << steps);
+    faults_at(sm, peer)->damped_until = sm->now + (NS_PER_S << steps);
+    sm_log(sm, SM_EVENT_WARNING, "link flaps: %s: ignored for %u s",
+           subnet_link_name(&sm->subnet, port).text, 1u << steps);
 }
 
-/* Logs links that run below the width or speed of both ends, which often means a bad cable: one
- * line for all new ones. */
+void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
+{
+    link_faults(sm, port)->error_trap = (uint8_t)trap;
+    history_add(&link_faults(sm, port)->errors, sm->now);
+    isolate(sm, port, SM_ISOLATE_ERRORS, link_faults(sm, port)->errors.count);
+}
+
+/* ---- isolation ---- */
+
+/* The port of a switch at the link of this port, also of the last link; SUBNET_NONE: none. */
+static uint32_t switch_side(const struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->last_peer;
+    if (node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH)
+        return port;
+    return peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH
+               ? peer
+               : SUBNET_NONE;
+}
+
+/* Whether every present switch is connected to the manager without the link at this port. */
+static bool is_dispensable(struct sm *sm, uint32_t port)
+{
+    const struct subnet *subnet = &sm->subnet;
+    uint32_t peer = port_at(sm, port)->peer;
+    VEC(uint32_t) queue = {0};
+    VEC(bool) seen = {0};
+    uint32_t reached = 0, switches = 0;
+    if (peer == SUBNET_NONE || port == subnet->own_port || peer == subnet->own_port)
+        return false;
+    for (uint32_t i = 0; i < subnet->nodes.count; i++)
+        switches += node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH;
+    vec_push(&queue, port_at(sm, subnet->own_port)->node);
+    *vec_at(&seen, queue.items[0]) = true;
+    for (size_t head = 0; head < queue.count; head++) {
+        const struct subnet_node *node = node_at(sm, queue.items[head]);
+        reached += node->kind == SUBNET_SWITCH;
+        for (unsigned n = 1; n <= node->port_count; n++) {
+            uint32_t at = node->first_port + n, far = port_at(sm, at)->peer;
+            if (far == SUBNET_NONE || at == port || at == peer)
+                continue;
+            uint32_t next = port_at(sm, far)->node;
+            if (node_at(sm, next)->kind != SUBNET_SWITCH || *vec_at(&seen, next))
+                continue;
+            *vec_at(&seen, next) = true;
+            vec_push(&queue, next);
+        }
+    }
+    vec_release(&queue);
+    vec_release(&seen);
+    return reached == switches;
+}
+
+/* Disables a link that went down or reported errors too often, if so configured. */
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count)
+{
+    enum { LOSSES_ALLOWED = 4, ERRORS_ALLOWED = 2 };
+    unsigned allowed = reason == SM_ISOLATE_FLAPPING ? LOSSES_ALLOWED : ERRORS_ALLOWED;
+    uint32_t at = switch_side(sm, port);
+    if (!(sm->config.isolate & reason) || count <= allowed || at == SUBNET_NONE ||
+        sm_state(sm) != SM_MASTER || faults_at(sm, at)->disabled_until)
+        return;
+    struct subnet_name link = subnet_link_name(&sm->subnet, at);
+    if (!is_dispensable(sm, at)) {
+        sm_log(sm, SM_EVENT_WARNING, "not isolated: %s: a switch or the manager has no other path",
+               link.text);
+        return;
+    }
+    faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
+    sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
+           link.text, reason == SM_ISOLATE_FLAPPING ? "flaps" : "reports link errors",
+           (unsigned)(sm->config.isolate_ns / NS_PER_S));
+    program_enable_port(sm, at, false);
+}
+
+static void enable_again(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->disabled_until = faults_at(sm, port)->damped_until = 0;
+    link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct history){0};
+    sm_log(sm, SM_EVENT_LINK, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
+    program_enable_port(sm, port, true);
+}
+
+void faults_retry_disabled(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->faults->ports.count; port++) {
+        uint64_t until = sm->faults->ports.items[port].disabled_until;
+        if (until && until <= sm->now && node_at(sm, port_at(sm, port)->node)->present)
+            enable_again(sm, port);
+    }
+}
+
+/* A node that is or was present, by description or GUID; SUBNET_NONE: none, or several. */
+static uint32_t find_node(const struct sm *sm, const char *name)
+{
+    uint32_t found = SUBNET_NONE;
+    char *end;
+    uint64_t guid = strtoull(name, &end, 16);
+    if (strncmp(name, "0x", 2) == 0 && !*end)
+        return map_get(&sm->subnet.by_guid, guid);
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        if (strcmp(node_at(sm, i)->description, name) != 0)
+            continue;
+        if (found != SUBNET_NONE)
+            return SUBNET_NONE;
+        found = i;
+    }
+    return found;
+}
+
+int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, bool enable,
+                struct err *err)
+{
+    sm->now = now;
+    uint32_t node = find_node(sm, name);
+    if (node == SUBNET_NONE)
+        return err_set(err, EINVAL, "no single node of the subnet is called '%s'", name);
+    if (!number || number > node_at(sm, node)->port_count)
+        return err_set(err, EINVAL, "%s has ports 1 to %u", name, node_at(sm, node)->port_count);
+    uint32_t at = switch_side(sm, node_at(sm, node)->first_port + number);
+    if (at == SUBNET_NONE || !node_at(sm, port_at(sm, at)->node)->present)
+        return err_set(err, EINVAL, "no switch is at this link");
+    if (port_at(sm, at)->peer != SUBNET_NONE && port_at(sm, at)->peer == sm->subnet.own_port)
+        return err_set(err, EINVAL, "this is the link of the manager");
+    if (enable) {
+        enable_again(sm, at);
+        return 0;
+    }
+    faults_at(sm, at)->disabled_until = TIME_NEVER;
+    sm_log(sm, SM_EVENT_LINK, "disabled on request: %s", subnet_link_name(&sm->subnet, at).text);
+    program_enable_port(sm, at, false);
+    return 0;
+}
+
+/* ---- links ---- */
+
+/* Whether a link runs below the width or speed of both ends; `text`: "1X SDR; both ends support 4X
+ * HDR". */
+static bool is_slow(const struct sm *sm, uint32_t port, char text[64])
+{
+    const struct subnet_port *p = port_at(sm, port);
+    if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known)
+        return false;
+    const uint8_t *far = port_at(sm, p->peer)->info;
+    snprintf(text, 64, "%uX %s; both ends support %uX %s", link_lanes(p->info),
+             link_lane_rate_name(link_lane_rate(p->info)), link_best_lanes(p->info, far),
+             link_lane_rate_name(link_best_lane_rate(p->info, far)));
+    return link_rate(p->info) < link_best_rate(p->info, far);
+}
+
+/* Logs links that are slow, which often means a bad cable, once. */
 void faults_change_ended(struct sm *sm)
 {
+    enum { LOGGED_MOST = 20 };
     unsigned found = 0;
-    uint32_t example = 0;
+    char text[64];
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
             faults_of(sm, node)->timeouts = 0;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
-        const struct subnet_port *p = port_at(sm, port);
-        if (p->peer == SUBNET_NONE || p->peer < port || !p->known || !port_at(sm, p->peer)->known)
+        if (port_at(sm, port)->peer < port)
             continue;
-        bool degraded = link_rate(p->info) < link_best_rate(p->info, port_at(sm, p->peer)->info);
-        if (degraded && !faults_at(sm, port)->degraded && found++ == 0)
-            example = port;
-        faults_at(sm, port)->degraded = degraded;
+        bool slow = is_slow(sm, port, text);
+        if (slow && !faults_at(sm, port)->slow && found++ < LOGGED_MOST)
+            sm_log(sm, SM_EVENT_WARNING, "slow link: %s runs at %s",
+                   subnet_link_name(&sm->subnet, port).text, text);
+        faults_at(sm, port)->slow = slow;
     }
-    if (found)
-        sm_log(sm, SM_EVENT_WARNING,
-               "%u links run below their width or speed, among them port %u of 0x%016llx", found,
-               port_at(sm, example)->number,
-               (unsigned long long)node_at(sm, port_at(sm, example)->node)->guid);
+    if (found > LOGGED_MOST)
+        sm_log(sm, SM_EVENT_WARNING, "%u more links are slow: 'weft ctl problems' lists them",
+               found - LOGGED_MOST);
 }
 
 /* ---- duplicate GUIDs ---- */
 
-static void report_shared_guid(struct sm *sm, uint64_t guid)
+/* The place of the node with this GUID that is in the subnet: "host7 port 1 <-> leaf2 port 5". */
+static struct subnet_name place_of_guid(const struct sm *sm, uint64_t guid)
 {
-    sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is ignored",
-           (unsigned long long)guid);
+    uint32_t index = map_get(&sm->subnet.by_guid, guid);
+    struct subnet_name name = {"this manager's subnet"};
+    if (index == MAP_NONE)
+        return name;
+    const struct subnet_node *node = node_at(sm, index);
+    for (unsigned number = 1; number <= node->port_count; number++)
+        if (port_at(sm, node->first_port + number)->peer != SUBNET_NONE)
+            return subnet_link_name(&sm->subnet, node->first_port + number);
+    return subnet_node_name(&sm->subnet, index);
+}
+
+/* `second`: the port that leads to the second node, or SUBNET_NONE. */
+static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
+{
+    sm_log(sm, SM_EVENT_ERROR,
+           "two nodes share the GUID 0x%016llx: one is at %.150s, the second at %.150s; the second "
+           "is ignored",
+           (unsigned long long)guid, place_of_guid(sm, guid).text,
+           second == SUBNET_NONE ? "this manager's port"
+                                 : subnet_port_name(&sm->subnet, second).text);
+}
+
+/* A node has another GUID than when it was read. It is removed and found again as a new node. */
+void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    VEC(uint32_t) neighbors = {0};
+    report_loss(sm, "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
+                place_of_guid(sm, node->guid).text, (unsigned long long)guid,
+                (unsigned long long)node->guid);
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE)
+            vec_push(&neighbors, peer);
+    }
+    subnet_remove_node(&sm->subnet, index);
+    discovery_lost_path(sm);
+    for (size_t i = 0; i < neighbors.count; i++)
+        discovery_read_port(sm, neighbors.items[i]);
+    vec_release(&neighbors);
 }
 
 /* The node behind this port has the GUID of another node. Sweeps probe the port again, since the
@@ -230,7 +482,7 @@ void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
             return;
         work->excluded = guid;
     }
-    report_shared_guid(sm, guid);
+    report_shared_guid(sm, guid, through);
 }
 
 /* Returns true if the node behind a port is known at another port. Either there are two nodes with
@@ -274,5 +526,120 @@ void faults_link_found(struct sm *sm, uint32_t through)
     if (claimed == SUBNET_NONE)
         return;
     discovery_avoid_port(sm, claimed, true);
-    report_shared_guid(sm, node_at(sm, port_at(sm, through)->node)->guid);
+    report_shared_guid(sm, node_at(sm, port_at(sm, through)->node)->guid, claimed);
+}
+
+/* ---- problems ---- */
+
+static bool is_up(const struct subnet_port *p)
+{
+    return p->known && wire_get(p->info, PORT_INFO_PORT_STATE) >= PORT_STATE_INIT;
+}
+
+/* A port of a switch that leads to no node, although its link is up. */
+static bool is_open_end(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    return node->present && node->kind == SUBNET_SWITCH && p->number && is_up(p) &&
+           p->peer == SUBNET_NONE && !node->vswitch;
+}
+
+/* A link is listed at the lower of its two ports. Names take a search, so they are made last. */
+static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    const struct port_faults *faults = faults_at(sm, port);
+    const struct subnet_port *p = port_at(sm, port);
+    char text[64];
+    bool flaps = history_is_recent(&faults->losses, sm->now) && faults->losses.count > 1;
+    bool errors = history_is_recent(&faults->errors, sm->now), slow = is_slow(sm, port, text);
+    if (p->last_peer < port || (!flaps && !errors && !slow))
+        return;
+    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    if (flaps)
+        problems_add(problems, PROBLEM_FLAPPING_LINK, place.text,
+                     "the link went down %u times in %d min%s%s", faults->losses.count, HISTORY_MIN,
+                     p->peer == SUBNET_NONE ? "; it is down" : "",
+                     faults_is_damped(sm, port) ? " and ignored" : "");
+    if (errors)
+        problems_add(problems, PROBLEM_BAD_CABLE, place.text,
+                     "its ports reported link errors %u time%s in %d min (trap %u)",
+                     faults->errors.count, faults->errors.count == 1 ? "" : "s", HISTORY_MIN,
+                     faults->error_trap);
+    if (slow)
+        problems_add(problems, PROBLEM_SLOW_LINK, place.text, "the link runs at %s", text);
+}
+
+static void list_open_end(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    const struct port_faults *faults = faults_at(sm, port);
+    if (!is_open_end(sm, port))
+        return;
+    if (faults->excluded)
+        problems_add(problems, PROBLEM_DUPLICATE_GUID, subnet_port_name(&sm->subnet, port).text,
+                     "the node behind this port has the GUID 0x%016llx, as has the one at %.150s; "
+                     "it is ignored",
+                     (unsigned long long)faults->excluded,
+                     place_of_guid(sm, faults->excluded).text);
+    else if (!faults_is_damped(sm, port))
+        problems_add(problems, PROBLEM_DEAD_AGENT, subnet_link_name(&sm->subnet, port).text,
+                     "the link is up, but the node behind %.180s does not answer SMPs",
+                     subnet_port_name(&sm->subnet, port).text);
+}
+
+/* A port may also have been disabled by another manager or by ibportstate. */
+static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    uint64_t until = faults_at(sm, port)->disabled_until;
+    if (!node_at(sm, p->node)->present || !p->known || !p->number ||
+        wire_get(p->info, PORT_INFO_PORT_PHYSICAL_STATE) != PHYSICAL_DISABLED)
+        return;
+    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    if (until && until != TIME_NEVER)
+        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+                     "the manager isolated this link; it tries it again in %u s",
+                     (unsigned)(until > sm->now ? (until - sm->now) / NS_PER_S : 0));
+    else
+        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+                     "the port is disabled%s: 'weft ctl port enable' enables it",
+                     until ? " on request" : "");
+}
+
+/* A node that was in the subnet, unless its place has another node now or is listed itself. */
+static void list_gone_node(struct sm *sm, uint32_t index, struct problems *problems)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    if (node->present || node->virtual_function ||
+        map_get(&sm->subnet.by_guid, node->guid) != index)
+        return;
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t port = node->first_port + number;
+        uint32_t at = port_at(sm, port)->last_peer;
+        if (at == SUBNET_NONE || port_at(sm, at)->last_peer != port)
+            continue;
+        bool disabled =
+            port_at(sm, at)->known &&
+            wire_get(port_at(sm, at)->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
+        if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || disabled))
+            return; /* the port is listed */
+        problems_add(problems, PROBLEM_NODE_GONE, subnet_link_name(&sm->subnet, port).text,
+                     "%s %.180s is gone: %s", subnet_kind_name(node),
+                     subnet_node_name(&sm->subnet, index).text,
+                     !node_at(sm, port_at(sm, at)->node)->present ? "so is the node before it"
+                     : node->kind == SUBNET_SWITCH                ? "no link to it works"
+                                                                  : "its link is down");
+        return;
+    }
+}
+
+void faults_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        list_link(sm, port, problems);
+        list_open_end(sm, port, problems);
+        list_disabled_port(sm, port, problems);
+    }
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        list_gone_node(sm, node, problems);
 }

@@ -1,6 +1,7 @@
 /* Answers of discovery: stores nodes, links and settings in the subnet, detects changes, and sends
  * the next requests (discovery_read.c). */
 #include "sm/discovery.h"
+#include "subnet/names.h"
 
 #include <string.h>
 
@@ -64,6 +65,8 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     if (new_link) {
         faults_link_found(sm, through);
         subnet_link(&sm->subnet, through, arrival);
+        if (sm_state(sm) == SM_MASTER && plan_current(sm))
+            report_loss(sm, "link up: %s", subnet_link_name(&sm->subnet, through).text);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
     node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
@@ -82,7 +85,8 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
             (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
     }
     if (!present && known != MAP_NONE)
-        sm_begin_change(sm, "node 0x%016llx is back", (unsigned long long)guid);
+        sm_begin_change(sm, "%s %s is back", subnet_kind_name(node_at(sm, node)),
+                        subnet_node_name(&sm->subnet, node).text);
     if (!present || new_port)
         read_new_node(sm, node, arrival);
     else if (new_link && sm_state(sm) == SM_MASTER && sm->config.policy->reads_whole_nodes)
@@ -166,12 +170,11 @@ static void link_lost(struct sm *sm, uint32_t port, bool down)
 {
     const struct subnet_port *p = port_at(sm, port);
     assert(p->peer != SUBNET_NONE && port_at(sm, p->peer)->peer == port);
-    sm_begin_change(sm, "link at port %u of 0x%016llx %s", p->number,
-                    (unsigned long long)node_at(sm, p->node)->guid, down ? "is down" : "was down");
-    uint32_t far = port_at(sm, p->peer)->node;
+    faults_report_link(sm, port, down);
+    uint32_t peer = p->peer, far = port_at(sm, peer)->node;
     subnet_unlink(&sm->subnet, port);
     discovery_lost_path(sm);
-    faults_note_flap(sm, port);
+    faults_note_flap(sm, port, peer);
     discovery_suspect_switch(sm, far);
 }
 
@@ -218,8 +221,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     }
     if (is_to_be_probed(sm, port)) {
         if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
-            sm_begin_change(sm, "port %u of 0x%016llx is up", p->number,
-                            (unsigned long long)node_at(sm, p->node)->guid);
+            sm_begin_change(sm, "port up: %s", subnet_port_name(&sm->subnet, port).text);
         discovery_probe(sm, port);
     }
     standby_copy_node_read(sm, p->node);

@@ -107,6 +107,11 @@ void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const u
 void discovery_store_random_table(struct sm *sm, uint32_t node);
 void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info); /* PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *info);
+/* A port reported trap 129, 130 or 131. */
+void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
+void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
+void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
+void faults_list_problems(struct sm *sm, struct problems *problems);
 void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
 
 /* lids.c */
@@ -176,8 +181,10 @@ void quiesce_find_inherited(
     struct sm *sm); /* looks for sources that the last master left quiesced */
 
 /* report.c */
-enum { REPORT_CAUSE_BYTES = 96 };
+enum { REPORT_CAUSE_BYTES = 288 };
 void report_begin(struct sm *sm, const char *cause);
+/* Begins a change for a loss or a return, and logs it even if a change is under way. */
+void report_loss(struct sm *sm, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void report_discovered(struct sm *sm);
 void report_computed(struct sm *sm);
 void report_end(struct sm *sm, bool up);
@@ -208,12 +215,14 @@ void program_block_done(struct sm *sm, uint32_t node);
 request_outcome program_block_ended, program_block_unanswered;
 void program_report_refused_block(struct sm *sm, const struct request *request,
                                   const char *consequence);
+void program_list_problems(struct sm *sm, struct problems *problems);
 
 /* program_ports.c */
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
-void program_link(struct sm *sm, uint32_t port);       /* both ends */
-void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
+void program_link(struct sm *sm, uint32_t port);                     /* both ends */
+void program_node_ports(struct sm *sm, uint32_t node);               /* all links of a node */
+void program_enable_port(struct sm *sm, uint32_t port, bool enable); /* of a switch */
 bool program_links_rise(struct sm *sm); /* a link between switches is not Active yet */
 /* Writes an end port once, when it is first read (sm_policy.ports_once). */
 void program_end_port_once(struct sm *sm, uint32_t port);
@@ -298,6 +307,7 @@ void mastership_query_in_sweep(struct sm *sm, uint32_t port); /* nothing waits f
 void mastership_notify(struct sm *sm, uint32_t port);         /* the master is about to write */
 void mastership_rival_gone(struct sm *sm, uint32_t port);     /* it is not master, or not there */
 void mastership_forget_rival(struct sm *sm, uint32_t port);
+void mastership_list_problems(struct sm *sm, struct problems *problems);
 uint32_t mastership_number(const struct sm *sm); /* counts the masterships of this manager */
 
 /* standby_copy.c */

@@ -5,7 +5,9 @@
  * A standby that yielded sets a mark in the upper bits of its ActCount, which are unused in a
  * standby. A master that reads the mark does not hand back to it for its GUID alone. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum sm_control { /* attribute modifiers of Set(SMInfo) */
@@ -40,6 +42,9 @@ struct mastership {
     uint64_t entered_at;         /* when the state was entered */
     bool syncing;                /* see sm_set_syncing() */
     bool has_yielded;            /* the manager yielded once: its priority is 0 */
+    uint32_t last_successor;     /* port that got the last HANDOVER, or SUBNET_NONE */
+    bool refused;                /* it did not take over; `refusal` is the status of its answer */
+    unsigned refusal;            /* 0: it did not answer */
     bool has_candidates;         /* other managers were queried for a handover */
     bool reading_port;           /* of the master */
     uint32_t smps;               /* SMPs received */
@@ -51,7 +56,7 @@ struct mastership {
 static void init_mastership(struct sm *sm)
 {
     mastership_core_init(&sm->mastership->core);
-    sm->mastership->given_up = SUBNET_NONE;
+    sm->mastership->given_up = sm->mastership->last_successor = SUBNET_NONE;
     sm->mastership->next_poll = TIME_NEVER;
 }
 
@@ -276,6 +281,8 @@ static void send_handover(struct sm *sm, const struct event_details *details)
 {
     assert(sm_state(sm) == SM_MASTER && details->info && details->port != SUBNET_NONE);
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
+    sm->mastership->last_successor = details->port;
+    sm->mastership->refused = false;
     sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
            mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
     send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);
@@ -638,7 +645,8 @@ static void handover_accepted(struct sm *sm, const struct request *request)
 
 static void handover_unanswered(struct sm *sm, const struct request *request)
 {
-    (void)request;
+    sm->mastership->refused = true;
+    sm->mastership->refusal = request->status;
     mastership_handle(sm, ON_HANDOVER_FAILED);
 }
 
@@ -721,6 +729,56 @@ enum sm_state sm_state(const struct sm *sm)
 void mastership_forget_rival(struct sm *sm, uint32_t port)
 {
     port_at(sm, port)->rival = false;
+}
+
+enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
+{
+    const struct mastership *m = sm->mastership;
+    struct subnet_name who = {"a standby"};
+    if (m->last_successor != SUBNET_NONE)
+        who = subnet_link_name(&sm->subnet, m->last_successor);
+    if (m->has_yielded && m->core.state != SM_MASTER) {
+        snprintf(text, size, "handed over to the manager at %s; this manager is %s", who.text,
+                 m->core.state == SM_STANDBY ? "standby" : "not master");
+        return SM_HANDOVER_DONE;
+    }
+    if (!m->core.yielding) {
+        snprintf(text, size, "no handover is under way");
+        return SM_HANDOVER_NONE;
+    }
+    if (m->last_successor == SUBNET_NONE)
+        snprintf(text, size, "no standby has answered; every sweep asks again");
+    else if (!m->refused)
+        snprintf(text, size, "waiting for the manager at %s", who.text);
+    else if (m->refusal)
+        snprintf(text, size, "the manager at %s refuses (status 0x%x); every sweep asks again",
+                 who.text, m->refusal);
+    else
+        snprintf(text, size, "the manager at %s does not answer; every sweep asks again", who.text);
+    return SM_HANDOVER_PENDING;
+}
+
+/* Another master in the subnet of a master, or a master that is no weft SM. */
+void mastership_list_problems(struct sm *sm, struct problems *problems)
+{
+    uint32_t master = sm->mastership->core.master;
+    bool weft = false;
+    if (sm_state(sm) == SM_STANDBY && master != SUBNET_NONE &&
+        standby_copy_master_answered(sm, &weft) && !weft)
+        problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_link_name(&sm->subnet, master).text,
+                     "the master at this port is no weft SM (priority %u, GUID 0x%016llx); this "
+                     "manager is standby",
+                     port_at(sm, master)->manager_priority,
+                     (unsigned long long)port_at(sm, master)->guid);
+    for (uint32_t port = 0; sm_state(sm) == SM_MASTER && port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (p->manager && p->rival && node_at(sm, p->node)->present)
+            problems_add(problems, PROBLEM_FOREIGN_MANAGER,
+                         subnet_link_name(&sm->subnet, port).text,
+                         "a second manager at this port is master, too (priority %u, GUID "
+                         "0x%016llx)",
+                         p->manager_priority, (unsigned long long)p->guid);
+    }
 }
 
 uint32_t mastership_number(const struct sm *sm)

@@ -4,6 +4,7 @@
  * A refused Set is not repeated before the next sweep, and the rest of the subnet does not wait for
  * it. It is logged once. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 #include "vswitch/model/addresses.h"
 
 #include "base/bitset.h"
@@ -179,8 +180,8 @@ void program_report_refused_block(struct sm *sm, const struct request *request,
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
     if (!refusal->reported_blocks)
         sm_log(sm, SM_EVENT_ERROR,
-               "switch 0x%016llx refuses table block %u (status 0x%x): it lacks routes%s",
-               (unsigned long long)node_at(sm, node)->guid, request->about.table.block,
+               "switch %s refuses table block %u (status 0x%x): it lacks routes%s",
+               subnet_node_name(&sm->subnet, node).text, request->about.table.block,
                request->status, consequence);
     refusal->reported_blocks = true;
 }
@@ -197,10 +198,10 @@ static void info_refused(struct sm *sm, const struct request *request)
         wire_get(n->switch_info, random ? SWITCH_INFO_DEFAULT_PORT : SWITCH_INFO_LINEAR_FDB_TOP);
     if (!refusal->reported_info)
         sm_log(sm, SM_EVENT_ERROR,
-               "switch 0x%016llx refuses its settings (status 0x%x): its %s stays %u; sweeps try "
+               "switch %s refuses its settings (status 0x%x): its %s stays %u; sweeps try "
                "again",
-               (unsigned long long)n->guid, request->status, random ? "default port" : "top LID",
-               (unsigned)kept);
+               subnet_node_name(&sm->subnet, node).text, request->status,
+               random ? "default port" : "top LID", (unsigned)kept);
     refusal->reported_info = true;
 }
 
@@ -222,8 +223,8 @@ static void info_accepted(struct sm *sm, const struct request *request)
     refusal->changes = keeps ? refusal->changes + (refusal->changes < TRIES) : 0;
     if (refusal->changes == TRIES && discovery_note_stuck_change(sm, node))
         sm_log(sm, SM_EVENT_WARNING,
-               "switch 0x%016llx does not clear PortStateChange: every sweep reads its ports",
-               (unsigned long long)node_at(sm, node)->guid);
+               "switch %s does not clear PortStateChange: every sweep reads its ports",
+               subnet_node_name(&sm->subnet, node).text);
 }
 
 /* ---- switches ---- */
@@ -273,8 +274,8 @@ static unsigned last_block(struct sm *sm, uint32_t node)
     bool fits = !capacity || top < capacity;
     if (!fits && program_first_lacks_room(sm, node))
         sm_log(sm, SM_EVENT_ERROR,
-               "the table of switch 0x%016llx ends at LID %u: LIDs up to %u have no route there",
-               (unsigned long long)n->guid, capacity - 1, top);
+               "the table of switch %s ends at LID %u: LIDs up to %u have no route there",
+               subnet_node_name(&sm->subnet, node).text, capacity - 1, top);
     if (fits)
         switch_settings(sm, node)->too_small = false;
     return (fits ? top : capacity - 1) / LFT_BLOCK;
@@ -425,4 +426,43 @@ static void switch_written(struct sm *sm, const struct request *request)
     if (memcmp(wanted, request->data, sizeof wanted) != 0)
         program_switch(sm, node);
     program_node_ports(sm, node);
+}
+
+/* Blocks that a switch has refused and that still differ from the wanted ones. */
+static unsigned count_refused_blocks(struct sm *sm, uint32_t node)
+{
+    const struct subnet_tables *tables = node_at(sm, node)->tables;
+    unsigned count = 0;
+    for (unsigned block = 0; block <= tables->wanted_top / LFT_BLOCK; block++) {
+        size_t at = (size_t)block * LFT_BLOCK;
+        count += !subnet_block_known(tables, block) ||
+                 memcmp(tables->wanted + at, tables->actual + at, LFT_BLOCK) != 0;
+    }
+    return count;
+}
+
+void program_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        const struct switch_settings *work = switch_settings(sm, i);
+        if (!node->present || node->kind != SUBNET_SWITCH || !node->tables)
+            continue;
+        unsigned blocks = work->refusal.reported_blocks ? count_refused_blocks(sm, i) : 0;
+        bool info = work->refusal.reported_info && work->refusal.info;
+        if (!blocks && !info && !work->too_small)
+            continue;
+        struct subnet_name name = subnet_node_name(&sm->subnet, i);
+        if (blocks)
+            problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
+                         "the switch refuses %u block%s of its forwarding table: it lacks routes",
+                         blocks, blocks == 1 ? "" : "s");
+        if (info)
+            problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
+                         "the switch refuses its SwitchInfo: its top LID stays %u",
+                         (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP));
+        if (work->too_small)
+            problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
+                         "its forwarding table has no room for all LIDs");
+    }
 }

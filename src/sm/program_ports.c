@@ -4,6 +4,7 @@
  * tables of its switch are confirmed and the other end is at least Armed. While traffic runs, links
  * between switches become Active before new tables use them. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 
 #include <string.h>
 
@@ -126,15 +127,21 @@ static uint64_t fingerprint(const uint8_t *settings, const uint8_t *outcome)
     return hash_bytes(1, both[0], sizeof both);
 }
 
-static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigned state)
+/* Sets the states that a Set(PortInfo) requests; 0 in the other fields means no change. */
+static void request_states(uint8_t *wanted, unsigned state, unsigned physical)
 {
     wire_set(wanted, PORT_INFO_PORT_STATE, state);
-    wire_set(wanted, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+    wire_set(wanted, PORT_INFO_PORT_PHYSICAL_STATE, physical);
     wire_set(wanted, PORT_INFO_LINK_WIDTH_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_SPEED_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_SPEED_EXT_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_SPEED_EXT2_ENABLED, 0);
     wire_set(wanted, PORT_INFO_LINK_DOWN_DEFAULT_STATE, 0);
+}
+
+static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigned state)
+{
+    request_states(wanted, state, PHYSICAL_NO_CHANGE);
     if (state == PORT_STATE_NO_CHANGE && !sm->config.policy->ports_once &&
         port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
         return; /* the agent ignores them */
@@ -143,6 +150,35 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
     sm->port_writer->sent++;
     sm_send(sm, &set_port, (union request_subject){.port = port},
             subnet_end_port(&sm->subnet, port), sm_port_info_modifier(sm, port), wanted);
+}
+
+static request_outcome physical_changed, physical_refused;
+static const struct request_kind set_physical = {
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .writes = true,
+    .answered = physical_changed,
+    .refused = physical_refused,
+    .loses_contact = true,
+};
+
+void program_enable_port(struct sm *sm, uint32_t port, bool enable)
+{
+    uint8_t wanted[SMP_DATA_BYTES] = {0};
+    memcpy(wanted, port_at(sm, port)->info, sizeof port_at(sm, port)->info);
+    request_states(wanted, PORT_STATE_NO_CHANGE, enable ? PHYSICAL_POLLING : PHYSICAL_DISABLED);
+    sm_send(sm, &set_physical, (union request_subject){.port = port},
+            subnet_end_port(&sm->subnet, port), sm_port_info_modifier(sm, port), wanted);
+}
+
+static void physical_changed(struct sm *sm, const struct request *request)
+{
+    discovery_read_port(sm, request->about.port);
+}
+
+static void physical_refused(struct sm *sm, const struct request *request)
+{
+    sm_log(sm, SM_EVENT_WARNING, "%s refuses to be disabled or enabled (status 0x%x)",
+           subnet_port_name(&sm->subnet, request->about.port).text, request->status);
 }
 
 /* distribute.c makes switch ports Active. */

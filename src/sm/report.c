@@ -1,6 +1,8 @@
 /* Log lines about a change: its cause, nodes that appeared or vanished, durations and costs. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 struct report {
@@ -8,6 +10,7 @@ struct report {
     char cause[REPORT_CAUSE_BYTES];
     uint64_t sent;          /* SMPs before the change */
     uint32_t blocks, ports; /* Sets before it */
+    uint32_t losses;        /* logged by report_loss() since it began */
     VEC(bool) announced;    /* by node: its appearance was logged */
 };
 
@@ -26,8 +29,25 @@ void report_begin(struct sm *sm, const char *cause)
     report->sent = transactions_sent(sm);
     report->blocks = program_blocks_sent(sm);
     report->ports = program_ports_sent(sm);
+    report->losses = 0;
     snprintf(report->cause, sizeof report->cause, "%s", cause);
     sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
+}
+
+/* Of many losses in one change only the first are logged one by one. */
+enum { LOSSES_LOGGED = 20 };
+
+void report_loss(struct sm *sm, const char *format, ...)
+{
+    char text[REPORT_CAUSE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    bool is_cause = reconfigure_phase(sm) == PHASE_IDLE && sm_state(sm) != SM_STANDBY;
+    sm_begin_change(sm, "%s", text); /* logs the cause */
+    if (!is_cause && sm_state(sm) == SM_MASTER && sm->report->losses++ < LOSSES_LOGGED)
+        sm_log(sm, SM_EVENT_LINK, "%s", text);
 }
 
 void report_discovered(struct sm *sm)
@@ -50,6 +70,9 @@ void report_end(struct sm *sm, bool up)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
     faults_change_ended(sm);
+    if (report->losses > LOSSES_LOGGED)
+        sm_log(sm, SM_EVENT_LINK, "%u more links or nodes changed during this change",
+               report->losses - LOSSES_LOGGED);
     if (!up) {
         sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: it has no routes");
         return;
@@ -74,6 +97,22 @@ static bool is_news(struct sm *sm, uint32_t index)
     return node->present != *vec_at(&sm->report->announced, index) && !node->virtual_function;
 }
 
+/* Where a node is or was: " (leaf3 port 7)", or "" if it never had a link. */
+static struct subnet_name place_of(const struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    struct subnet_name result = {""};
+    for (unsigned number = 1; node->kind != SUBNET_SWITCH && number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->last_peer;
+        if (peer == SUBNET_NONE)
+            continue;
+        snprintf(result.text, sizeof result.text, " (%.200s)",
+                 subnet_port_name(&sm->subnet, peer).text);
+        break;
+    }
+    return result;
+}
+
 /* Logs single nodes if they are few, else their number. */
 void report_nodes(struct sm *sm)
 {
@@ -91,9 +130,9 @@ void report_nodes(struct sm *sm)
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s",
-                   node->kind == SUBNET_SWITCH ? "switch" : "adapter",
-                   (unsigned long long)node->guid, node->description, in ? "is in" : "is gone");
+            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s%s",
+                   subnet_kind_name(node), (unsigned long long)node->guid, node->description,
+                   in ? "is in" : "is gone", place_of(sm, i).text);
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)

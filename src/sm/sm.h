@@ -44,6 +44,7 @@
 #include "routing/update/make_plan.h"
 #include "subnet/groups.h"
 #include "subnet/partitions.h"
+#include "subnet/problems.h"
 #include "subnet/qos.h"
 #include "subnet/subnet.h"
 
@@ -51,6 +52,8 @@ enum sm_state { SM_NOT_ACTIVE, SM_DISCOVERING, SM_STANDBY, SM_MASTER }; /* as in
 enum sm_mode { SM_ORDERED, SM_STATIC, SM_NAIVE }; /* of distribution: see distribute.c */
 /* In which direction a switch port with an adapter behind it checks P_Keys. */
 enum sm_enforcement { SM_ENFORCE_NOT, SM_ENFORCE_IN, SM_ENFORCE_OUT, SM_ENFORCE_BOTH };
+/* Links that the manager disables for a while. */
+enum sm_isolate { SM_ISOLATE_NONE, SM_ISOLATE_FLAPPING, SM_ISOLATE_ERRORS, SM_ISOLATE_ALL };
 enum sm_order { SM_ORDER_PROPAGATION, SM_ORDER_BREADTH, SM_ORDER_DEPTH };
 
 struct sm_config {
@@ -93,7 +96,9 @@ struct sm_config {
                                 random tables */
     bool probe_back;         /* for a policy that probes every port: also through the port of
                                 arrival */
-    bool dynamic_lids;       /* only virtual functions in use have LIDs */
+    enum sm_isolate isolate;
+    uint64_t isolate_ns; /* a disabled port is tried again after this time */
+    bool dynamic_lids;   /* only virtual functions in use have LIDs */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 
@@ -151,13 +156,14 @@ enum sm_event_kind {
     SM_EVENT_NODE_OUT, /* a node vanished */
     SM_EVENT_CHANGE,   /* the cause of a change that begins */
     SM_EVENT_UP,       /* the summary of a change that ended */
+    SM_EVENT_LINK,     /* a link went down or came up, a node stopped answering */
     SM_EVENT_TRAP,
     SM_EVENT_WARNING,
     SM_EVENT_ERROR,
 };
 struct sm_event {
     enum sm_event_kind kind;
-    char text[256];
+    char text[512];
 };
 
 struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
@@ -239,6 +245,9 @@ bool sm_is_settled(const struct sm *sm); /* master, and no change is under way *
 void sm_reroute(struct sm *sm, uint64_t now);
 /* Hands over to a standby and keeps priority 0 from then on; false: there is no standby. */
 bool sm_hand_over(struct sm *sm, uint64_t now);
+enum sm_handover { SM_HANDOVER_NONE, SM_HANDOVER_PENDING, SM_HANDOVER_DONE };
+/* The state of the last sm_hand_over(), as a sentence too. */
+enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size);
 void sm_rediscover(struct sm *sm, uint64_t now); /* restarts discovery from scratch */
 /* New settings for a running manager; keys and LMC must not change. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
@@ -284,5 +293,13 @@ struct sm_counts {
         other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
+
+/* Disables the link at a port, or enables it again: at the port of a switch, so that it can be
+ * enabled. `node` is a description or a GUID (0x…). -errno if this is not possible. */
+int sm_set_port(struct sm *sm, uint64_t now, const char *node, unsigned port, bool enable,
+                struct err *err);
+
+/* Appends what the manager knows to be wrong now (subnet/problems.h). */
+void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);
 
 #endif

@@ -70,6 +70,7 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
     for (unsigned number = 0; number <= port_count; number++)
         vec_push(&subnet->ports, ((struct subnet_port){.node = index,
                                                        .peer = SUBNET_NONE,
+                                                       .last_peer = SUBNET_NONE,
                                                        .via = SUBNET_NONE,
                                                        .number = (uint8_t)number}));
     if (kind == SUBNET_SWITCH) {
@@ -112,8 +113,8 @@ void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b)
         return;
     subnet_unlink(subnet, a);
     subnet_unlink(subnet, b);
-    subnet->ports.items[a].peer = b;
-    subnet->ports.items[b].peer = a;
+    subnet->ports.items[a].peer = subnet->ports.items[a].last_peer = b;
+    subnet->ports.items[b].peer = subnet->ports.items[b].last_peer = a;
     subnet->generation++;
 }
 

@@ -20,9 +20,10 @@ enum { SUBNET_NODE_LIMIT = 65536, LFT_BLOCK = 64, LFT_BLOCKS = 768, LFT_ENTRIES 
 
 struct subnet_port {
     uint32_t node;
-    uint32_t peer; /* the port at the other end, or SUBNET_NONE */
-    uint32_t via;  /* end ports: the last switch port on the path from the manager; SUBNET_NONE for
-                      the port of the manager and for unreachable ports */
+    uint32_t peer;      /* the port at the other end, or SUBNET_NONE */
+    uint32_t last_peer; /* the last `peer` other than SUBNET_NONE */
+    uint32_t via; /* end ports: the last switch port on the path from the manager; SUBNET_NONE for
+                     the port of the manager and for unreachable ports */
     uint8_t number, hops;                    /* hops: links from the manager */
     bool known;                              /* info was read since the node appeared */
     bool manager;                            /* another manager is at this port */

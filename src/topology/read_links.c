@@ -316,18 +316,22 @@ static int set_link_attributes(struct reader *reader, const struct link_end *end
     if (!widths || !speeds)
         return reader_fail_at(reader, end->place, "the ends of the link have no %s in common",
                               widths ? "speed" : "width");
-    if (end->widths || (other && other->widths)) {
+    port->width_assumed = !end->widths && !(other && other->widths);
+    port->speed_assumed = !end->speeds && !(other && other->speeds);
+    if (!port->width_assumed) {
         port->width = 0;
         for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
             if (widths & bit && link_width_multiple(bit) > link_width_multiple(port->width))
                 port->width = (uint8_t)bit;
     }
-    if (end->speeds || (other && other->speeds))
+    if (!port->speed_assumed)
         port->speed = (uint8_t)(31 - __builtin_clz(speeds));
     if (end->length_mm || (other && other->length_mm))
         port->length_mm = end->length_mm ? end->length_mm : other->length_mm;
     peer->width = port->width;
     peer->speed = port->speed;
+    peer->width_assumed = port->width_assumed;
+    peer->speed_assumed = port->speed_assumed;
     peer->length_mm = port->length_mm;
     return 0;
 }

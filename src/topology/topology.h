@@ -58,6 +58,7 @@ struct topology_port {
      * the function, 0 for the physical one. TOPOLOGY_NONE: the port is not shared. */
     uint8_t function;
     uint32_t shares;
+    bool width_assumed, speed_assumed; /* a default: the file that was read does not state it */
 };
 
 struct topology_node {

@@ -100,6 +100,8 @@ static void link_like(struct topology *topology, uint32_t a, uint32_t b, uint32_
         struct topology_port *port = &topology->ports.items[ends[i]];
         port->width = like->width;
         port->speed = like->speed;
+        port->width_assumed = like->width_assumed;
+        port->speed_assumed = like->speed_assumed;
         port->length_mm = length_mm;
     }
 }

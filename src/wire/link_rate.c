@@ -4,6 +4,7 @@
 
 /* By speed: SDR, DDR, QDR; FDR, EDR, HDR, NDR; XDR. */
 static const uint32_t lane_rates[] = {2500, 5000, 10000, 14000, 25000, 50000, 100000, 200000};
+static const char *const names[] = {"SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR", "XDR"};
 enum { SPEEDS = sizeof lane_rates / sizeof *lane_rates, FIRST_EXT = 3, FIRST_EXT2 = 7 };
 
 /* By bit of a width: that of 2X is the highest. */
@@ -57,9 +58,26 @@ static uint64_t speeds_supported(const uint8_t *info)
                      PORT_INFO_LINK_SPEED_EXT2_SUPPORTED);
 }
 
+uint32_t link_best_lane_rate(const uint8_t *near, const uint8_t *far)
+{
+    return fastest(speeds_supported(near) & speeds_supported(far));
+}
+
+unsigned link_best_lanes(const uint8_t *near, const uint8_t *far)
+{
+    return widest(wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
+                  wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED));
+}
+
 uint32_t link_best_rate(const uint8_t *near, const uint8_t *far)
 {
-    return fastest(speeds_supported(near) & speeds_supported(far)) *
-           widest(wire_get(near, PORT_INFO_LINK_WIDTH_SUPPORTED) &
-                  wire_get(far, PORT_INFO_LINK_WIDTH_SUPPORTED));
+    return link_best_lanes(near, far) * link_best_lane_rate(near, far);
+}
+
+const char *link_lane_rate_name(uint32_t lane_rate)
+{
+    for (unsigned i = 0; i < SPEEDS; i++)
+        if (lane_rates[i] == lane_rate)
+            return names[i];
+    return "?";
 }

@@ -20,7 +20,11 @@ uint32_t link_lane_rate(const uint8_t *port_info);
 unsigned link_lanes(const uint8_t *port_info); /* 1, 2, 4, 8 or 12; 0: none is active */
 /* Rate of the link, in Mb/s; 0: there is none. */
 uint32_t link_rate(const uint8_t *port_info);
-/* The best rate that both ends of a link support. */
+/* The best that both ends of a link support. */
+uint32_t link_best_lane_rate(const uint8_t *near, const uint8_t *far);
+unsigned link_best_lanes(const uint8_t *near, const uint8_t *far);
 uint32_t link_best_rate(const uint8_t *near, const uint8_t *far);
+
+const char *link_lane_rate_name(uint32_t lane_rate); /* "HDR"; "?": none has this rate */
 
 #endif

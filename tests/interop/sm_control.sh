@@ -7,6 +7,7 @@ need ibnetdiscover python3
 "$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --control "$work/sm.socket" >"$work/sm.log" 2>&1
+first_id=$background_id
 wait_until 20 grep -q 'subnet up' sm.log || { cat sm.log && exit 1; }
 control() { "$WEFT" ctl --socket "$work/sm.socket" "$@" >control.out 2>&1; }
 prints() {
@@ -53,3 +54,25 @@ claim "an unknown command is refused" refuses nonsense
 claim "only the owner can access the socket" private
 claim "random packets on the socket are ignored" random_packets
 claim "weft sm does not replace a regular file by its socket" keeps_file
+
+# A second manager is standby, until the first hands over to it.
+background env WEFT_ATTACH=H5 LD_PRELOAD="$PRELOAD" "$WEFT" sm --control "$work/second.socket" --log "$work/second.log"
+wait_until 20 grep -q 'with a copy' second.log || { cat second.log && exit 1; }
+hands_over() {
+    control handover && contains 'handed over to the manager at H5 port 1 <-> S[0-9]+ port [0-9]+; this manager is standby' control.out &&
+        contains 'master \(the master handed over\)' second.log && prints 'state +standby' status
+}
+says_why_not() { # the only standby is stopped
+    kill -STOP "$first_id"
+    exits_with 1 "$WEFT" ctl --socket "$work/second.socket" handover --timeout 300ms >control.out 2>&1
+    local status=$?
+    kill -CONT "$first_id"
+    [ "$status" = 0 ] && contains 'not handed over yet: (no standby has answered|waiting for|the manager at)' control.out
+}
+claim "handover returns when it is done" hands_over
+claim "handover names the reason if it is not done in time" says_why_not
+# A manager without options listens beside the socket of its fabric.
+background env WEFT_ATTACH=H9 LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/third.log"
+wait_until 20 grep -q 'with a copy' third.log || { cat third.log && exit 1; }
+without_options() { "$WEFT" ctl problems >control.out 2>&1 && contains '^problems: none$' control.out; }
+claim "weft ctl finds the manager of the fabric without options" without_options

@@ -12,6 +12,7 @@
 #include "host/daemon/daemon.h"
 
 #include "base/time.h"
+#include "host/daemon/cabling.h"
 #include "host/daemon/device_port.h"
 #include "host/daemon/dumps.h"
 #include "host/daemon/event_log.h"
@@ -23,15 +24,19 @@
 #include "host/daemon/worker.h"
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
+#include "host/socket/listener.h"
+#include "host/socket/protocol.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,7 +71,10 @@ struct daemon {
     bool lids_due, dump_due, ready;
     bool files_failed;       /* the last time; it was logged */
     uint64_t files_again_at; /* the time of the next attempt, after a failure */
+    struct err files_error;  /* the reason of that failure */
     bool refused;            /* the last job computed no routes */
+    struct err refusal;      /* the reason of that */
+    struct cabling cabling;
     bool ending;
     int status; /* exit status */
     uint64_t stop_at;
@@ -114,6 +122,7 @@ static void finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon->refused = task->status < 0;
+        daemon->refusal = task->err;
         sm_computed(daemon->sm, clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
@@ -134,6 +143,7 @@ static void finish_file_tasks(struct daemon *daemon, uint64_t now)
         else if (!failed && daemon->files_failed)
             event_log_write(&daemon->log, "files", "all files are written again");
         daemon->files_failed = failed;
+        daemon->files_error = task->err;
         daemon->files_again_at = failed ? now + file_retry_interval : 0;
         daemon->dump_due |= task->dump_failed;
         daemon->lids_due |= task->lids_failed;
@@ -206,14 +216,16 @@ static void log_up(struct daemon *daemon, const struct sm_event *event)
                             sizeof figures / sizeof *figures);
     daemon->counted = now;
     daemon->dump_due = true;
+    if (daemon->config->has_plan)
+        cabling_log(&daemon->cabling, &daemon->config->plan, sm_subnet(daemon->sm), &daemon->log);
 }
 
 static void log_event(struct daemon *daemon, const struct sm_event *event)
 {
     static const char *const words[] = {
-        [SM_EVENT_STATE] = "state",     [SM_EVENT_NODE_IN] = "in",  [SM_EVENT_NODE_OUT] = "out",
-        [SM_EVENT_CHANGE] = "change",   [SM_EVENT_UP] = "up",       [SM_EVENT_TRAP] = "trap",
-        [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
+        [SM_EVENT_STATE] = "state",   [SM_EVENT_NODE_IN] = "in",      [SM_EVENT_NODE_OUT] = "out",
+        [SM_EVENT_CHANGE] = "change", [SM_EVENT_UP] = "up",           [SM_EVENT_TRAP] = "trap",
+        [SM_EVENT_LINK] = "link",     [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
     };
     if (daemon->control)
         manager_control_note(daemon->control, words[event->kind], event->text);
@@ -510,6 +522,50 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
+/* A directory or file of the daemon on a full or read-only file system: writing will fail. */
+static void list_full_disk(const char *path, struct problems *problems)
+{
+    enum { LEAST_BYTES = 64 * 1024 };
+    struct statvfs status;
+    if (!path || statvfs(path, &status) < 0)
+        return;
+    if (status.f_flag & ST_RDONLY)
+        problems_add(problems, PROBLEM_FILES, path, "the file system is read-only");
+    else if ((uint64_t)status.f_bavail * status.f_frsize < LEAST_BYTES)
+        problems_add(problems, PROBLEM_FILES, path, "the file system is full");
+}
+
+/* What is wrong now, as the manager and the daemon know it. */
+static void list_problems(void *context, uint64_t now, struct problems *problems)
+{
+    struct daemon *daemon = context;
+    sm_problems(daemon->sm, now, problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
+        cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
+        problems_add(problems, PROBLEM_NO_ROUTES, "", "%.200s", daemon->refusal.message);
+    if (daemon->files_failed)
+        problems_add(problems, PROBLEM_FILES, daemon->files_error.file, "%s; it is tried again",
+                     daemon->files_error.message);
+    list_full_disk(daemon->config->state, problems);
+    list_full_disk(daemon->config->dump, problems);
+    list_full_disk(daemon->config->log, problems);
+}
+
+static void serve_control(struct daemon *daemon, uint64_t now)
+{
+    const struct manager_access access = {
+        .sm = daemon->sm,
+        .machines = daemon->machines,
+        .engine = daemon->config->sm.engine->name,
+        .place = device_port_name(daemon->port),
+        .can_dump = daemon->config->dump != NULL,
+        .list_problems = list_problems,
+        .daemon = daemon,
+    };
+    daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
+}
+
 static void run_loop(struct daemon *daemon)
 {
     sm_start(daemon->sm, clock_ns());
@@ -526,9 +582,7 @@ static void run_loop(struct daemon *daemon)
         }
         if (daemon->watched[WATCH_CONTROL].revents) {
             daemon->watched[WATCH_CONTROL].revents = 0;
-            daemon->dump_due |= manager_control_serve(
-                daemon->control, now, daemon->sm, daemon->machines, daemon->config->sm.engine->name,
-                device_port_name(daemon->port), daemon->config->dump != NULL);
+            serve_control(daemon, now);
         }
         finish_jobs(daemon);
         finish_file_tasks(daemon, now);
@@ -561,6 +615,26 @@ static void end_without_memory(void)
     _exit(2);
 }
 
+/* Without the default socket the manager runs as well: another manager may use it. */
+static int open_control(struct daemon *daemon, struct err *err)
+{
+    const char *path = daemon->config->control;
+    const char *service = getenv("RUNTIME_DIRECTORY"); /* systemd's */
+    char standard[PATH_MAX];
+    struct err reason;
+    if (!path || (daemon->options->once && strcmp(path, CONFIG_CONTROL_AUTO) == 0))
+        return 0;
+    if (strcmp(path, CONFIG_CONTROL_AUTO) != 0)
+        return manager_control_open(&daemon->control, path, err);
+    protocol_manager_path(standard, sizeof standard);
+    if (service && *service && !getenv(WEFT_SOCKET_VARIABLE) && !getenv(WEFT_MANAGER_VARIABLE))
+        snprintf(standard, sizeof standard, "%s/sm.sock", service);
+    bool made = getenv(WEFT_SOCKET_VARIABLE) || listener_make_directory(standard, &reason) == 0;
+    if (!made || manager_control_open(&daemon->control, standard, &reason) < 0)
+        event_log_write(&daemon->log, "control", "no control socket: %s", reason.message);
+    return 0;
+}
+
 /* Opens the port. If there are several and none has a link, waits for the first one: 0 without a
  * port if a signal ends the daemon before. */
 static int open_port(struct daemon *daemon, struct err *err)
@@ -588,7 +662,7 @@ static int open_port(struct daemon *daemon, struct err *err)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
         if (inputs[1].revents)
-            manager_control_serve(daemon->control, clock_ns(), NULL, NULL, NULL, NULL, false);
+            manager_control_serve(daemon->control, clock_ns(), &(struct manager_access){0});
     }
 }
 
@@ -603,8 +677,8 @@ static int open_all(struct daemon *daemon, struct err *err)
     }
     if (status == 0 && config->state)
         status = store_open(&daemon->store, config->state, err);
-    if (status == 0 && config->control)
-        status = manager_control_open(&daemon->control, config->control, err);
+    if (status == 0)
+        status = open_control(daemon, err);
     if (status == 0)
         status = open_port(daemon, err);
     if (status < 0 || !daemon->port)
@@ -657,6 +731,7 @@ static void close_all(struct daemon *daemon)
     device_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
+    cabling_release(&daemon->cabling);
     mem_on_failure(NULL);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);

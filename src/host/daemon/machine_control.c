@@ -1,5 +1,7 @@
 #include "host/daemon/machine_control.h"
 
+#include "host/socket/protocol.h"
+
 #include "base/record.h"
 
 #include "base/time.h"
@@ -121,7 +123,7 @@ static int print_result(const struct vswitch *machines, const struct vswitch_res
     else
         text_puts(reply->out, result->text);
     return result->state == VSWITCH_FAILED    ? -EIO
-           : result->state == VSWITCH_PENDING ? MACHINE_PENDING
+           : result->state == VSWITCH_PENDING ? CTL_PENDING
                                               : 0;
 }
 

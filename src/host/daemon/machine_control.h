@@ -5,9 +5,7 @@
 #include "base/text.h"
 #include "vswitch/vswitch.h"
 
-enum { MACHINE_PENDING = 1 }; /* not finished: the answer has a ticket to query */
-
-/* Runs the command whose `words` follow "vm". Returns 0, MACHINE_PENDING, or -errno with an error
+/* Runs the command whose `words` follow "vm". Returns 0, CTL_PENDING, or -errno with an error
  * message in `out`, in JSON {"error": …, "code": "ENOENT"}.
  *
  *   create NAME [on HYPERVISOR] [mode MODE]     list

@@ -1,5 +1,6 @@
 #include "host/daemon/manager_control.h"
 
+#include "base/parse.h"
 #include "base/record.h"
 
 #include "base/time.h"
@@ -22,7 +23,7 @@ enum { EVENTS_KEPT = 256, CLIENTS_MOST = 32, WORDS_MOST = 8, CHUNK = 32 * 1024 }
 struct past_event {
     time_t when;
     char kind[12];
-    char text[240];
+    char text[sizeof((struct sm_event){0}.text)];
 };
 
 struct manager_control {
@@ -76,11 +77,10 @@ void manager_control_note(struct manager_control *control, const char *event, co
 
 struct call {
     struct manager_control *control;
+    const struct manager_access *access;
     struct sm *sm;
-    struct vswitch *machines;
     uint64_t now;
-    const char *engine, *place;
-    bool can_dump, json;
+    bool json;
     const char *words[WORDS_MOST];
     unsigned count;
     bool dump;                      /* the daemon shall write its dump */
@@ -88,6 +88,28 @@ struct call {
 };
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
+
+/* A list with the problems, one line each; `first` and `next` precede the lines. */
+static void put_problems(struct record *record, const struct call *call, const char *first,
+                         const char *next)
+{
+    struct problems list = {0}, *problems = &list;
+    call->access->list_problems(call->access->daemon, call->now, problems);
+    record_begin_list(record, *first ? "problems" : NULL);
+    for (size_t i = 0; i < problems->items.count; i++) {
+        const struct problem *problem = &problems->items.items[i];
+        record_text(record, "%s", i ? next : first);
+        record_begin(record, NULL);
+        record_string(record, "problem", "%s", problem_kind_name(problem->kind));
+        record_string(record, "place", *problem->place ? ": %s" : "", problem->place);
+        record_string(record, "text", ": %s\n", problem->text);
+        record_end(record);
+    }
+    record_end_list(record);
+    if (!problems->items.count)
+        record_text(record, "%snone\n", *first ? first : "problems: ");
+    problems_release(problems);
+}
 
 static void answer_status(struct call *call, struct text *out)
 {
@@ -105,9 +127,9 @@ static void answer_status(struct call *call, struct text *out)
     record_string(&record, "state", "state     %s", state_names[sm_state(call->sm)]);
     record_flag(&record, "settled", ", nothing to do", sm_is_settled(call->sm));
     record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(call->sm));
-    record_string(&record, "port", "\nport      %s", call->place);
+    record_string(&record, "port", "\nport      %s", call->access->place);
     record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(call->sm));
-    record_string(&record, "engine", "\nengine    %s", call->engine);
+    record_string(&record, "engine", "\nengine    %s", call->access->engine);
     record_number(&record, "switches", "\nsubnet    %llu switches", switches);
     record_number(&record, "adapters", ", %llu adapters", adapters);
     record_number(&record, "links", ", %llu links\n", links / 2);
@@ -115,7 +137,14 @@ static void answer_status(struct call *call, struct text *out)
     record_number(&record, "smps_answered", ", %llu answered", counts.answered);
     record_number(&record, "time_outs", ", %llu time-outs", counts.timeouts);
     record_number(&record, "given_up", ", %llu given up\n", counts.gave_up);
+    put_problems(&record, call, "problems  ", "          ");
     record_end(&record);
+}
+
+static void answer_problems(struct call *call, struct text *out)
+{
+    struct record record = record_to(out, call->json, false);
+    put_problems(&record, call, "", "");
 }
 
 static void put_end_port(struct record *record, const struct subnet_node *node,
@@ -174,21 +203,59 @@ static int refuse_command(struct text *out, const char *why)
     return -EINVAL;
 }
 
+/* The client asks again ("handover status") until the handover is done. */
+static int answer_handover(const struct call *call, struct text *out)
+{
+    char text[512];
+    enum sm_handover state = sm_handover_state(call->sm, text, sizeof text);
+    struct record record = record_to(out, call->json, false);
+    record_begin(&record, NULL);
+    record_string(&record, "handover", NULL,
+                  state == SM_HANDOVER_DONE      ? "done"
+                  : state == SM_HANDOVER_PENDING ? "pending"
+                                                 : "none");
+    record_string(&record, "text", "%s\n", text);
+    record_end(&record);
+    return state == SM_HANDOVER_PENDING ? CTL_PENDING : 0;
+}
+
+/* port disable|enable NODE PORT */
+static int answer_port(const struct call *call, struct text *out)
+{
+    struct err err = {0};
+    uint64_t number = 0;
+    bool enable = call->count == 4 && strcmp(call->words[1], "enable") == 0;
+    if (call->count != 4 || (!enable && strcmp(call->words[1], "disable") != 0) ||
+        !parse_bounded(call->words[3], 1, 254, &number))
+        return refuse_command(out, "expected: port disable|enable NODE PORT");
+    if (sm_state(call->sm) != SM_MASTER)
+        return refuse_command(out, "only the master can do that; this manager is not master");
+    int status = sm_set_port(call->sm, call->now, call->words[2], (unsigned)number, enable, &err);
+    return status < 0 ? refuse_command(out, err.message) : 0;
+}
+
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
     if (!call->sm)
         return refuse_command(out, "the manager has no port yet: it waits for the first link");
     if (strcmp(command, "vm") == 0)
-        return machine_control_answer(call->machines, call->sm, call->now, call->words + 1,
+        return machine_control_answer(call->access->machines, call->sm, call->now, call->words + 1,
                                       call->count - 1, call->json, out);
+    if (strcmp(command, "port") == 0)
+        return answer_port(call, out);
+    if (call->count == 2 && strcmp(command, "handover") == 0 &&
+        strcmp(call->words[1], "status") == 0)
+        return answer_handover(call, out);
     if (call->count != 1)
-        return refuse_command(out,
-                              "the manager's commands are single words: status, topology, routes, "
-                              "events, reroute, sweep, handover, dump; and vm ...");
+        return refuse_command(
+            out, "the manager's commands are single words: status, problems, topology, "
+                 "routes, events, reroute, sweep, handover, dump; and port ..., vm ...");
     bool master = sm_state(call->sm) == SM_MASTER;
     if (strcmp(command, "status") == 0) {
         answer_status(call, out);
+    } else if (strcmp(command, "problems") == 0) {
+        answer_problems(call, out);
     } else if (strcmp(command, "topology") == 0) {
         answer_topology(call, out);
     } else if (strcmp(command, "routes") == 0) {
@@ -196,7 +263,7 @@ static int run_command(struct call *call, struct text *out)
     } else if (strcmp(command, "events") == 0) {
         answer_events(call, out);
     } else if (strcmp(command, "dump") == 0) {
-        if (!call->can_dump)
+        if (!call->access->can_dump)
             return refuse_command(
                 out, "this manager has no directory for dumps: start it with --dump DIR, "
                      "or put 'dump DIR' into its configuration and send it SIGHUP");
@@ -210,10 +277,11 @@ static int run_command(struct call *call, struct text *out)
     } else if (strcmp(command, "handover") == 0) {
         if (!sm_hand_over(call->sm, call->now))
             return refuse_command(out, "there is no standby to hand over to");
+        return answer_handover(call, out);
     } else {
-        return refuse_command(out,
-                              "no such command: status, topology, routes, events, reroute, sweep, "
-                              "handover, dump, vm");
+        return refuse_command(
+            out, "no such command: status, problems, topology, routes, events, reroute, "
+                 "sweep, handover, dump, port, vm");
     }
     return 0;
 }
@@ -320,17 +388,10 @@ static void accept_client(struct manager_control *control)
     control->clients++;
 }
 
-bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
-                           struct vswitch *machines, const char *engine, const char *place,
-                           bool can_dump)
+bool manager_control_serve(struct manager_control *control, uint64_t now,
+                           const struct manager_access *access)
 {
-    struct call call = {.control = control,
-                        .sm = sm,
-                        .machines = machines,
-                        .now = now,
-                        .engine = engine,
-                        .place = place,
-                        .can_dump = can_dump};
+    struct call call = {.control = control, .access = access, .sm = access->sm, .now = now};
     struct epoll_event events[CLIENTS_MOST + 1];
     int count = epoll_wait(control->epoll, events, CLIENTS_MOST + 1, 0);
     for (int i = 0; i < count; i++) {

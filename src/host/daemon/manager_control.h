@@ -18,10 +18,18 @@ void manager_control_close(struct manager_control *control);   /* accepts NULL *
 int manager_control_fd(const struct manager_control *control); /* readable: call ..._serve() */
 void manager_control_note(struct manager_control *control, const char *event, const char *text);
 
-/* Serves pending requests. Returns true if the daemon has to write its dump; `can_dump`: it has a
- * directory for that. Without `sm` every request is refused: the manager has no port yet. */
-bool manager_control_serve(struct manager_control *control, uint64_t now, struct sm *sm,
-                           struct vswitch *machines, const char *engine, const char *place,
-                           bool can_dump);
+/* What the daemon lets clients see and change. */
+struct manager_access {
+    struct sm *sm; /* NULL: the manager has no port yet, and every request is refused */
+    struct vswitch *machines;
+    const char *engine, *place;
+    bool can_dump; /* it has a directory for dumps */
+    void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);
+    void *daemon;
+};
+
+/* Serves pending requests. Returns true if the daemon has to write its dump. */
+bool manager_control_serve(struct manager_control *control, uint64_t now,
+                           const struct manager_access *access);
 
 #endif

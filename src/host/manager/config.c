@@ -4,6 +4,7 @@
 #include "base/line_reader.h"
 #include "base/nearest.h"
 #include "base/time.h"
+#include "topology/virtual.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -152,6 +153,23 @@ static int set_partitions(struct config *config, const char *value, struct err *
     return is_none(value) ? 0 : partitions_read(&config->partitions, from_file(value, err));
 }
 
+static int set_topology_plan(struct config *config, const char *value, struct err *err)
+{
+    struct topology plan;
+    struct virtual_counts counts;
+    topology_release(&config->plan);
+    topology_init(&config->plan);
+    config->has_plan = !is_none(value);
+    if (is_none(value))
+        return 0;
+    topology_init(&plan);
+    int status = topology_read(&plan, from_file(value, err));
+    if (status == 0)
+        topology_without_functions(&config->plan, &plan, &counts);
+    topology_release(&plan);
+    return status;
+}
+
 static int set_lmc(struct config *config, const char *value, struct err *err)
 {
     uint64_t number = 0;
@@ -219,6 +237,11 @@ static const char *const enforcements[] = {[SM_ENFORCE_NOT] = "off",
                                            [SM_ENFORCE_OUT] = "out",
                                            [SM_ENFORCE_BOTH] = "both",
                                            NULL};
+static const char *const isolations[] = {[SM_ISOLATE_NONE] = "none",
+                                         [SM_ISOLATE_FLAPPING] = "flapping",
+                                         [SM_ISOLATE_ERRORS] = "errors",
+                                         [SM_ISOLATE_ALL] = "all",
+                                         NULL};
 static const char *const orders[] = {"propagation", "breadth", "depth", NULL};
 static const char *const scopes[] = {"changed", "full", NULL};
 static const char *const modes[] = {
@@ -279,8 +302,11 @@ static const struct key keys[] = {
     {FLAG_KEY("hold", sm.hold, "yes")},
     {FLAG_KEY("repair", sm.repair, "yes")},
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
+    {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
+    {TIME_KEY("isolate_time", sm.isolate_ns, "600s")},
+    {OTHER_KEY("topology_plan", set_topology_plan, LIVE, "none")},
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
-    {PATH_KEY("control", control, FIXED, "none")},
+    {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
     {PATH_KEY("dump", dump, LIVE, "none")},
     {PATH_KEY("log", log, LIVE, "none")},
     {FLAG_KEY("json", json, "no")},
@@ -333,7 +359,9 @@ void config_init(struct config *config)
     *config = (struct config){.port.number = PORT_ANY};
     sm_config_init(&config->sm);
     qos_init(&config->qos);
+    topology_init(&config->plan);
     config->qos_wanted = -1;
+    config->control = CONFIG_CONTROL_AUTO;
     config->sm.sm_key = OPENSM_SM_KEY;
     config->sm.window = WINDOW;
 }
@@ -346,6 +374,7 @@ void config_release(struct config *config)
     port_weights_release(&config->weights);
     user_routes_release(&config->user_routes);
     partitions_release(&config->partitions);
+    topology_release(&config->plan);
     qos_release(&config->qos);
     arena_release(&config->strings);
     *config = (struct config){0};

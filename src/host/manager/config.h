@@ -7,9 +7,11 @@
 
 #include "routing/engine/hints.h"
 #include "sm/sm.h"
+#include "topology/topology.h"
 
 enum { CONFIG_KEYS = 96 }; /* at least the length of the table of keys */
 enum { PORT_ANY = -1 };
+#define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
 /* The port of this machine that a manager uses. */
 struct port_choice {
@@ -33,6 +35,8 @@ struct config {
     int qos_wanted;           /* -1: on if there is a policy or option */
     struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
+    struct topology plan; /* of topology_plan, if has_plan */
+    bool has_plan;
     bool allow_both_pkeys;
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
     struct config_source {

@@ -4,6 +4,7 @@
  * fabric at once; traps and time-outs follow from that. */
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/rng.h"
 #include "base/time.h"
 #include "host/server/session.h"
 #include "sma/sma.h"
@@ -241,6 +242,69 @@ static void put_clients(struct record *record, const struct call *call)
     record_end_list(record);
 }
 
+/* "L6 port 1 <-> H24 port 1", or a node's name. */
+static void put_fault_place(struct text *out, const struct topology *topology,
+                            const struct fabric_fault *fault)
+{
+    bool link = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS;
+    if (link && fault->at == TOPOLOGY_NONE) {
+        text_puts(out, "all links");
+        return;
+    }
+    uint32_t ends[2] = {fault->at, link ? topology->ports.items[fault->at].peer : TOPOLOGY_NONE};
+    for (unsigned i = 0; i < (link ? 2 : 1); i++) {
+        const struct topology_node *node =
+            &topology->nodes.items[link ? topology->ports.items[ends[i]].node : fault->at];
+        text_printf(out, "%s%s", i ? " <-> " : "",
+                    node->description && *node->description ? node->description : node->name);
+        if (link)
+            text_printf(out, " port %u", topology_port_number(topology, ends[i]));
+    }
+}
+
+static void put_fault_text(struct text *out, const struct fabric_fault *fault)
+{
+    switch (fault->kind) {
+    case FABRIC_CABLE_CUT: text_puts(out, "the cable is disconnected"); break;
+    case FABRIC_NODE_DOWN: text_puts(out, "the node is off"); break;
+    case FABRIC_SMP_LOSS:
+        text_printf(out, "%.2f%% of SMPs are dropped", 100.0 * (double)fault->value / RNG_CERTAIN);
+        if (fault->attribute)
+            text_printf(out, " (attribute 0x%x)", fault->attribute);
+        break;
+    case FABRIC_AGENT_DELAY:
+        if (fault->value == TIME_NEVER)
+            text_puts(out, "the agent does not answer");
+        else
+            text_printf(out, "the agent answers %.3f ms late", (double)fault->value / TIME_MS);
+        break;
+    case FABRIC_OTHER_GUID:
+        text_printf(out, "the GUID is 0x%016llx", (unsigned long long)fault->value);
+        break;
+    }
+}
+
+static void put_faults(struct record *record, const struct call *call)
+{
+    struct fabric_faults faults = {0};
+    fabric_list_faults(call->fabric, &faults);
+    record_begin_list(record, "faults");
+    record_text(record, "faults    %s", faults.items.count ? "" : "none\n");
+    for (size_t i = 0; i < faults.items.count; i++) {
+        struct text place = {0}, what = {0};
+        put_fault_place(&place, call->topology, &faults.items.items[i]);
+        put_fault_text(&what, &faults.items.items[i]);
+        record_begin(record, NULL);
+        record_string(record, "place", i ? "          %s" : "%s", place.data);
+        record_string(record, "fault", ": %s\n", what.data);
+        record_end(record);
+        text_release(&place);
+        text_release(&what);
+    }
+    record_end_list(record);
+    vec_release(&faults.items);
+}
+
 static int control_status(struct call *call)
 {
     const struct clients *clients = call->clients;
@@ -271,6 +335,7 @@ static int control_status(struct call *call)
     record_string(record, "pace", ", pace %s\n", clients->pace);
     record_text(record, "clients   %zu ports open, %u managers, %" PRIu64 " requests answered\n",
                 clients->opened.count, totals.managers, clients->served);
+    put_faults(record, call);
     put_clients(record, call);
     record_end(record);
     return 0;

@@ -4,6 +4,7 @@
  * owned by and writable for the user only: another user could have created it to receive the
  * connections of our clients. */
 #include "host/server/runtime_dir.h"
+#include "host/socket/listener.h"
 #include "host/socket/protocol.h"
 
 #include <errno.h>
@@ -11,17 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static int make_own_directory(const char *path, struct err *err)
-{
-    struct stat status;
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return err_set(err, errno, "cannot make '%s': %s", path, strerror(errno));
-    if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
-        (status.st_mode & 022))
-        return err_set(err, EPERM, "'%s' is not a directory that only you can write", path);
-    return 0;
-}
 
 static int choose_socket_path(struct runtime_dir *dir, const char *socket, bool is_private,
                               struct err *err)
@@ -38,10 +28,7 @@ static int choose_socket_path(struct runtime_dir *dir, const char *socket, bool 
     unsetenv(WEFT_SOCKET_VARIABLE); /* it may name the socket of another server */
     if (protocol_socket_path(dir->socket, sizeof dir->socket) >= (int)sizeof dir->socket)
         return err_set(err, ENAMETOOLONG, "the runtime directory's path is too long");
-    char directory[sizeof dir->socket];
-    strcpy(directory, dir->socket);
-    *strrchr(directory, '/') = 0;
-    return make_own_directory(directory, err);
+    return listener_make_directory(dir->socket, err);
 }
 
 int runtime_dir_make(struct runtime_dir *dir, const char *socket, bool is_private, struct err *err)

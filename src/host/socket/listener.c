@@ -26,6 +26,23 @@ static void remove_stale_socket(const struct sockaddr_un *address)
     close(probe);
 }
 
+int listener_make_directory(const char *socket, struct err *err)
+{
+    struct sockaddr_un room;
+    struct stat status;
+    char *path = room.sun_path, *slash = strrchr(socket, '/');
+    if (!slash || slash == socket || (size_t)(slash - socket) >= sizeof room.sun_path)
+        return err_set(err, ENAMETOOLONG, "'%s' cannot be the path of a socket", socket);
+    memcpy(path, socket, (size_t)(slash - socket));
+    path[slash - socket] = 0;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set(err, errno, "cannot make '%s': %s", path, strerror(errno));
+    if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
+        (status.st_mode & 022))
+        return err_set(err, EPERM, "'%s' is not a directory that only you can write", path);
+    return 0;
+}
+
 int listener_open(const char *path, bool for_owner_only, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

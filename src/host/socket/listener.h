@@ -10,4 +10,8 @@
  * any other existing file is an error. Returns the descriptor or -errno. */
 int listener_open(const char *path, bool for_owner_only, struct err *err);
 
+/* Makes the directory of a socket, for this user only. An existing directory must belong to this
+ * user: another one could have made it to receive the connections of our clients. */
+int listener_make_directory(const char *socket, struct err *err);
+
 #endif

@@ -25,10 +25,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PROTOCOL_MAGIC       0x77656674u /* "weft" */
-#define PROTOCOL_VERSION     1
-#define WEFT_SOCKET_VARIABLE "WEFT_SOCKET" /* path of the server's socket */
-#define WEFT_ATTACH_VARIABLE "WEFT_ATTACH" /* NODE or NODE:PORT, by name, description or GUID */
+#define PROTOCOL_MAGIC        0x77656674u /* "weft" */
+#define PROTOCOL_VERSION      1
+#define WEFT_SOCKET_VARIABLE  "WEFT_SOCKET"    /* path of the fabric server's socket */
+#define WEFT_MANAGER_VARIABLE "WEFT_SM_SOCKET" /* path of a manager's control socket */
+#define WEFT_ATTACH_VARIABLE  "WEFT_ATTACH"    /* NODE or NODE:PORT, by name, description or GUID */
 
 enum {
     ATTACH_BYTES = 192,
@@ -70,6 +71,7 @@ struct request {
     char text[CTL_BYTES];
 };
 
+enum { CTL_PENDING = 1 }; /* a result: the work takes time, the client has to ask again */
 struct answer {
     int32_t result; /* >= 0, or -errno */
     uint32_t bytes; /* of the struct or text that follows in the same packet */
@@ -124,6 +126,24 @@ static inline int protocol_socket_path(char *path, size_t size)
     if (runtime && *runtime)
         return snprintf(path, size, "%s/weft/fabric", runtime);
     return snprintf(path, size, "/tmp/weft-%u/fabric", (unsigned)getuid());
+}
+
+/* The path of a manager's control socket, if no option names it: from the environment; beside the
+ * socket of the fabric in WEFT_SOCKET; in /run/weft for the superuser, else in the user's runtime
+ * directory. */
+static inline int protocol_manager_path(char *path, size_t size)
+{
+    const char *given = getenv(WEFT_MANAGER_VARIABLE), *fabric = getenv(WEFT_SOCKET_VARIABLE);
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (given && *given)
+        return snprintf(path, size, "%s", given);
+    if (fabric && *fabric)
+        return snprintf(path, size, "%s.sm", fabric);
+    if (getuid() == 0)
+        return snprintf(path, size, "/run/weft/sm.sock");
+    if (runtime && *runtime)
+        return snprintf(path, size, "%s/weft/sm.sock", runtime);
+    return snprintf(path, size, "/tmp/weft-%u/sm.sock", (unsigned)getuid());
 }
 
 #endif

@@ -436,7 +436,7 @@ static bool reports_slow_link(void **state, enum wire_field active, unsigned val
     }
     toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
-    bool reported = toy_logged(toy, "below their width or speed");
+    bool reported = toy_logged(toy, "slow link: ");
     toy_close(state);
     return reported;
 }

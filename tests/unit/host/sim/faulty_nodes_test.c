@@ -31,7 +31,7 @@ struct bench {
     struct partitions rules;
     const uint8_t *reset; /* a path of three hops to an end port that reports no LID */
     unsigned keys;        /* Sets of its P_Key table */
-    char said[8][256];    /* the first warnings and errors */
+    char said[8][512];    /* the first warnings and errors */
     unsigned count, gone; /* their number; nodes that disappeared */
 };
 

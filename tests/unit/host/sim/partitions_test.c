@@ -23,7 +23,7 @@ struct parted {
     unsigned set_adapter, set_switch; /* P_Key blocks written */
     unsigned port_settings;
     unsigned errors, traps[2];
-    char error[256];
+    char error[512];
 };
 
 static unsigned host_at(const struct parted *parted, uint32_t port)

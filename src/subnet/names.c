@@ -1,0 +1,58 @@
+#include "subnet/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DESCRIPTION_BYTES = 64 };
+
+static bool is_unique(const struct subnet *subnet, uint32_t index)
+{
+    const struct subnet_node *node = &subnet->nodes.items[index];
+    for (uint32_t i = 0; i < subnet->nodes.count; i++)
+        if (i != index && subnet->nodes.items[i].present &&
+            strncmp(subnet->nodes.items[i].description, node->description, DESCRIPTION_BYTES) == 0)
+            return false;
+    return true;
+}
+
+struct subnet_name subnet_node_name(const struct subnet *subnet, uint32_t index)
+{
+    const struct subnet_node *node = &subnet->nodes.items[index];
+    struct subnet_name name;
+    if (!node->description[0])
+        snprintf(name.text, sizeof name.text, "0x%016llx", (unsigned long long)node->guid);
+    else if (is_unique(subnet, index))
+        snprintf(name.text, sizeof name.text, "%s", node->description);
+    else
+        snprintf(name.text, sizeof name.text, "%s (0x%016llx)", node->description,
+                 (unsigned long long)node->guid);
+    return name;
+}
+
+struct subnet_name subnet_port_name(const struct subnet *subnet, uint32_t port)
+{
+    const struct subnet_port *p = &subnet->ports.items[port];
+    struct subnet_name name = subnet_node_name(subnet, p->node);
+    size_t length = strlen(name.text);
+    snprintf(name.text + length, sizeof name.text - length, " port %u", p->number);
+    return name;
+}
+
+struct subnet_name subnet_link_name(const struct subnet *subnet, uint32_t port)
+{
+    const struct subnet_port *p = &subnet->ports.items[port];
+    uint32_t peer = p->peer != SUBNET_NONE ? p->peer : p->last_peer;
+    struct subnet_name near = subnet_port_name(subnet, port), name;
+    if (peer == SUBNET_NONE)
+        return near;
+    snprintf(name.text, sizeof name.text, "%.105s <-> %.105s", near.text,
+             subnet_port_name(subnet, peer).text);
+    return name;
+}
+
+const char *subnet_kind_name(const struct subnet_node *node)
+{
+    return node->kind == SUBNET_SWITCH   ? "switch"
+           : node->kind == SUBNET_ROUTER ? "router"
+                                         : "adapter";
+}

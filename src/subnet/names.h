@@ -1,0 +1,20 @@
+/* Names of nodes, ports and links for people: node descriptions, with GUIDs where several nodes
+ * that are present have the same one, or none.
+ *
+ *   leaf12        leaf12 port 7        leaf12 port 7 <-> spine3 port 31 */
+#ifndef WEFT_SUBNET_NAMES_H
+#define WEFT_SUBNET_NAMES_H
+
+#include "subnet/subnet.h"
+
+struct subnet_name {
+    char text[224];
+};
+
+struct subnet_name subnet_node_name(const struct subnet *subnet, uint32_t node);
+struct subnet_name subnet_port_name(const struct subnet *subnet, uint32_t port);
+/* The link at this port; if there is none, the last one that was there. */
+struct subnet_name subnet_link_name(const struct subnet *subnet, uint32_t port);
+const char *subnet_kind_name(const struct subnet_node *node); /* "switch" */
+
+#endif

@@ -1,0 +1,41 @@
+/* A list of what is wrong in a subnet now, each with its place.
+ *
+ * The list is made anew whenever somebody asks: its parts are derived from the state of the
+ * manager and of its host, so that a problem that is over is in no list. */
+#ifndef WEFT_SUBNET_PROBLEMS_H
+#define WEFT_SUBNET_PROBLEMS_H
+
+#include "base/mem.h"
+
+enum problem_kind {
+    PROBLEM_FLAPPING_LINK,
+    PROBLEM_BAD_CABLE,      /* a port reports link errors */
+    PROBLEM_DUPLICATE_GUID, /* two nodes have the same GUID */
+    PROBLEM_SLOW_LINK,      /* it runs below the width or speed of both ends */
+    PROBLEM_WRONG_CABLE,    /* it differs from the plan */
+    PROBLEM_DEAD_AGENT,     /* the link is up, but the node behind it does not answer SMPs */
+    PROBLEM_NODE_GONE,      /* a node that was in the subnet is not reachable */
+    PROBLEM_FOREIGN_MANAGER,
+    PROBLEM_REFUSED_TABLE, /* a node refuses what the manager writes */
+    PROBLEM_NO_ROUTES,     /* no engine computes routes for this network */
+    PROBLEM_DISABLED_PORT, /* the manager disabled it */
+    PROBLEM_FILES,         /* a file cannot be written */
+    PROBLEM_KINDS,
+};
+
+struct problem {
+    enum problem_kind kind;
+    char place[256]; /* a node, port or link (names.h), or a file */
+    char text[640];
+};
+
+struct problems {
+    VEC(struct problem) items;
+};
+
+void problems_add(struct problems *problems, enum problem_kind kind, const char *place,
+                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+void problems_release(struct problems *problems);
+const char *problem_kind_name(enum problem_kind kind); /* "flapping link" */
+
+#endif

@@ -1,0 +1,219 @@
+/* Faults in the log and in the list of problems: each is named with its place, and is listed only
+ * as long as it lasts. */
+#include "toy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char line[] = "S1-S2 S1-H1 S1-H2 S2-H3";
+
+/* Every third sweep reads all nodes. */
+static struct toy *up_with_full_sweeps(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, line);
+    config.full_every = 3;
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    toy_mark(toy);
+    return toy;
+}
+
+/* The problem of this kind, as "place: text"; "" if there is none. */
+static const char *problem_of(struct toy *toy, enum problem_kind kind)
+{
+    static char text[1024];
+    struct problems problems = {0};
+    text[0] = 0;
+    sm_problems(toy->sm, toy->now, &problems);
+    for (size_t i = 0; i < problems.items.count; i++)
+        if (problems.items.items[i].kind == kind)
+            snprintf(text, sizeof text, "%s: %s", problems.items.items[i].place,
+                     problems.items.items[i].text);
+    problems_release(&problems);
+    return text;
+}
+
+static size_t count_problems(struct toy *toy)
+{
+    struct problems problems = {0};
+    sm_problems(toy->sm, toy->now, &problems);
+    size_t count = problems.items.count;
+    problems_release(&problems);
+    return count;
+}
+
+/* The link at this switch port goes down and trains again. */
+static void flap(struct toy *toy, const char *name, unsigned port)
+{
+    struct toy_node *node = toy_node(toy, name), *peer = node->ports[port].peer;
+    wire_set(node->ports[port].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+    wire_set(peer->ports[node->ports[port].peer_port].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+    toy_trap(toy, name, 128);
+    toy_settle(toy);
+    toy_run(toy, TOY_S);
+}
+
+static void a_subnet_without_faults_has_no_problems(void **state)
+{
+    struct toy *toy = up_with_full_sweeps(state);
+    assert_int_equal(count_problems(toy), 0);
+    toy_run(toy, 10 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void a_lost_link_is_logged_with_both_ends(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S1 S1-H1 S2-H2");
+    toy_cut(toy, "S1", "S2");
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "link down: S1 port 1 <-> S2 port 1") ||
+                toy_logged(toy, "link down: S2 port 1 <-> S1 port 1"));
+    assert_true(toy_logged(toy, "Link state change"));
+    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE), "");
+}
+
+static void a_link_that_flaps_is_counted_and_listed_for_ten_minutes(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    flap(toy, "S2", 2);
+    assert_int_equal(count_problems(toy), 0);
+    flap(toy, "S2", 2);
+    flap(toy, "S2", 2);
+    assert_true(toy_logged(toy, "S2 port 2 <-> H3 port 1 (3rd time in 10 min)"));
+    assert_string_equal(problem_of(toy, PROBLEM_FLAPPING_LINK),
+                        "S2 port 2 <-> H3 port 1: the link went down 3 times in 10 min");
+    toy_run(toy, 601 * TOY_S);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void a_node_that_does_not_answer_is_listed_until_it_does(void **state)
+{
+    struct toy *toy = up_with_full_sweeps(state);
+    toy_node(toy, "H3")->mute = true;
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_true(toy_logged(toy, "adapter H3 does not answer behind S2 port 2"));
+    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
+                        "S2 port 2 <-> H3 port 1: the link is up, but the node behind S2 port 2 "
+                        "does not answer SMPs");
+    assert_int_equal(count_problems(toy), 1);
+    toy_node(toy, "H3")->mute = false;
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void a_host_that_is_cut_off_is_listed_with_its_port(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    toy_cut(toy, "S2", "H3");
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "\"H3\" is gone (S2 port 2)"));
+    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE),
+                        "H3 port 1 <-> S2 port 2: adapter H3 is gone: its link is down");
+    assert_int_equal(count_problems(toy), 1);
+    toy_link(toy, "S2", "H3");
+    toy_settle(toy);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void two_nodes_with_one_guid_are_named_with_both_places(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, line);
+    toy_node(toy, "H3")->guid = toy_node(toy, "H2")->guid;
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "one is at H2 port 1 <-> S1 port 3, the second at S2 port 2"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "S2 port 2: the node behind"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "H2 port 1 <-> S1 port 3"));
+}
+
+static void a_full_sweep_finds_a_node_that_changed_its_guid(void **state)
+{
+    struct toy *toy = up_with_full_sweeps(state);
+    toy_node(toy, "H3")->guid = 0x777700;
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_true(toy_logged(toy, "GUID change: H3 port 1 <-> S2 port 2 has the GUID "
+                                "0x0000000000777700 now"));
+    assert_true(toy_has_node(toy, "H3"));
+    toy_assert_up(toy);
+}
+
+static void a_port_with_link_errors_is_listed(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    toy_trap(toy, "H3", 129);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "trap 129 from adapter H3"));
+    assert_true(toy_logged(toy, "Local link integrity threshold reached at H3 port 1 <-> S2 port "
+                                "2"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "H3 port 1"));
+    toy_run(toy, 601 * TOY_S);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void a_link_below_its_capability_is_listed(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, line);
+    struct {
+        const char *node;
+        unsigned port;
+    } const ends[] = {{"S2", 2}, {"H3", 1}};
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *info = toy_node(toy, ends[i].node)->ports[ends[i].port].info;
+        wire_set(info, PORT_INFO_LINK_WIDTH_SUPPORTED, 3);
+        wire_set(info, PORT_INFO_LINK_SPEED_SUPPORTED, 7);
+        wire_set(info, PORT_INFO_LINK_SPEED_EXT_SUPPORTED, 7);
+        wire_set(info, PORT_INFO_LINK_WIDTH_ACTIVE, 2);
+        wire_set(info, PORT_INFO_LINK_SPEED_ACTIVE, 4);
+        wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 2);
+    }
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "slow link: S2 port 2 <-> H3 port 1 runs at 4X EDR; both ends "
+                                "support 4X HDR"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_SLOW_LINK), "4X EDR; both ends support 4X HDR"));
+}
+
+static void a_switch_that_refuses_its_table_is_listed(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, line);
+    toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "S2", ATTRIBUTE_LINEAR_FORWARDING_TABLE,
+                                        METHOD_SET, 1000});
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_string_equal(problem_of(toy, PROBLEM_REFUSED_TABLE),
+                        "S2: the switch refuses 1 block of its forwarding table: it lacks routes");
+    memset(toy->rules, 0, sizeof toy->rules);
+    toy_run(toy, 3 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void a_second_master_is_listed(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    toy_claim_manager(toy, "H3", 0, SM_MASTER);
+    toy_trap(toy, "H3", 144);
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_non_null(strstr(problem_of(toy, PROBLEM_FOREIGN_MANAGER), "H3 port 1 <-> S2 port 2"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TOY_TEST(a_subnet_without_faults_has_no_problems),
+        TOY_TEST(a_lost_link_is_logged_with_both_ends),
+        TOY_TEST(a_link_that_flaps_is_counted_and_listed_for_ten_minutes),
+        TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
+        TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
+        TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
+        TOY_TEST(a_full_sweep_finds_a_node_that_changed_its_guid),
+        TOY_TEST(a_port_with_link_errors_is_listed),
+        TOY_TEST(a_link_below_its_capability_is_listed),
+        TOY_TEST(a_switch_that_refuses_its_table_is_listed),
+        TOY_TEST(a_second_master_is_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
