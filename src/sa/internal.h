@@ -235,6 +235,9 @@ struct sync_client {
     struct sa_generations have;
     uint64_t next_at; /* time of the next poll */
     uint32_t tid, polls;
+    uint64_t polled_at; /* time of the last poll */
+    uint64_t beat_at;   /* the owner calls sa_expire() at this time, unless it is stopped */
+    uint32_t doubtful;  /* poll whose answer may be incomplete; 0: none */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
@@ -375,6 +378,7 @@ void registry_clear(struct sa *sa);
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
 void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
+void sync_expire(struct sa *sa);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 

@@ -14,13 +14,17 @@
  *
  * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
- * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
+ * Clients hold no registration that a standby in sync lacks: their answers wait for it. But they do
+ * not wait for long (deferred_replies.c). So a standby that was stopped for a moment, or whose poll
+ * is not answered in time, does not know whether its registrations are complete; it says so
+ * (sa_registry_master()) until a poll that it sent afterwards is answered. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
-                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S;
+                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S, beat = 50 * NS_PER_MS,
+                      late = 50 * NS_PER_MS, overdue = 1 * NS_PER_S;
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bit offsets in the data of a poll */
 #define TID_MARK UINT32_C(0x80000000) /* transaction IDs of reports are below */
 
@@ -106,8 +110,11 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
     if (same)
         return;
     sa->registry_source_lid = 0;
-    *client = (struct sync_client){
-        .active = true, .master = master->lid, .next_at = now, .polls = client->polls};
+    *client = (struct sync_client){.active = true,
+                                   .master = master->lid,
+                                   .next_at = now,
+                                   .polls = client->polls,
+                                   .beat_at = now + beat};
     redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
                                                       .p_key = 0xFFFF,
                                                       .sl = master->sl,
@@ -119,7 +126,20 @@ uint16_t sa_registry_master(const struct sa *sa)
 {
     if (sa->serves)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
-    return sa->registry_source_lid;
+    return sa->sync.tid && sa->now > sa->sync.polled_at + overdue ? 0 : sa->registry_source_lid;
+}
+
+/* The master may have answered clients without this standby while it was stopped. */
+void sync_expire(struct sa *sa)
+{
+    struct sync_client *client = &sa->sync;
+    if (!client->active || sa->serves || sa->now < client->beat_at)
+        return;
+    if (sa->now > client->beat_at + late) {
+        sa->registry_source_lid = 0;
+        client->doubtful = client->tid;
+    }
+    client->beat_at = sa->now + beat;
 }
 
 static bool is_expected(const struct sa *sa, const struct registry_header *header)
@@ -175,6 +195,7 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET,
                                     .bytes = message->bytes - SA_DATA_OFFSET,
                                     .path = "the master's registrations"};
+    bool doubtful = client->tid == client->doubtful;
     client->tid = 0; /* ignore a duplicate */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
         follow_redirection(sa, message);
@@ -188,7 +209,8 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->instance = header.instance;
     client->have = header.generations;
     client->next_at = sa->now;
-    sa->registry_source_lid = client->master;
+    if (!doubtful)
+        sa->registry_source_lid = client->master;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)
@@ -200,6 +222,7 @@ static void send_poll(struct sa *sa, struct sa_message *message)
         client->trail.count = 1;
     const struct redirect *to = redirect_target(&client->trail);
     client->tid = TID_MARK | ++client->polls;
+    client->polled_at = sa->now;
     client->next_at = sa->now + patience;
     request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, SA_SM_KEY, sa->config.key);
@@ -217,7 +240,9 @@ static void send_poll(struct sa *sa, struct sa_message *message)
 
 uint64_t sync_deadline(const struct sa *sa)
 {
-    uint64_t deadline = sa->sync.active && !sa->serves ? sa->sync.next_at : TIME_NEVER;
+    uint64_t deadline = TIME_NEVER;
+    if (sa->sync.active && !sa->serves)
+        deadline = sa->sync.next_at < sa->sync.beat_at ? sa->sync.next_at : sa->sync.beat_at;
     for (unsigned i = 0; i < STANDBYS; i++) {
         uint64_t due = due_at(sa, &sa->standbys[i]);
         deadline = due < deadline ? due : deadline;

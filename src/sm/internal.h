@@ -87,7 +87,9 @@ void discovery_explore_all(struct sm *sm);  /* restart soon */
 uint64_t discovery_deadline(const struct sm *sm);
 /* Whether the manager leaves this port alone until the next sweep; see sm_is_avoiding_port(). */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
-void discovery_retry_port(struct sm *sm, uint32_t port); /* reads a port that is avoided */
+void discovery_retry_port(struct sm *sm,
+                          uint32_t port); /* reads a port that is avoided or unread */
+bool discovery_has_unread_port(const struct sm *sm, uint32_t port);
 /* A switch does not clear PortStateChange; true for the first time. */
 bool discovery_note_stuck_change(struct sm *sm, uint32_t node);
 void discovery_lost_contact(struct sm *sm, uint32_t end_port);
@@ -195,6 +197,7 @@ void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* Client
 void reregister_sent(struct sm *sm, uint32_t port); /* the port accepted ClientReregister */
 bool reregister_all(struct sm *sm);                 /* false: done in this mastership */
 void reregister_port(struct sm *sm, uint64_t guid);
+void reregister_doubt(struct sm *sm); /* another master was in the subnet */
 
 /* program.c */
 uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */

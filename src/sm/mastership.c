@@ -315,9 +315,21 @@ static void acknowledge_handover(struct sm *sm, const struct event_details *deta
     sm_reply(sm, &message);
 }
 
+/* Another master may have written anything. */
+static void forget_settings_written(struct sm *sm)
+{
+    partitions_forget(sm);
+    multicast_forget(sm);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        blocks_forget(&sm->subnet.blocks, port);
+}
+
+/* Another master was in the subnet: it has changed settings and registered clients. */
 static void start_discovery_again(struct sm *sm, const char *why)
 {
     sm_begin_change(sm, "%s", why);
+    forget_settings_written(sm);
+    reregister_doubt(sm);
     discovery_restart(sm);
     reconfigure_request(sm, REASON_TOPOLOGY);
 }
@@ -375,10 +387,7 @@ static void enter_master(struct sm *sm, const char *why)
 {
     sm->mastership->number++;
     reconfigure_request(sm, REASON_START);
-    partitions_forget(sm);
-    multicast_forget(sm);
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        blocks_forget(&sm->subnet.blocks, port); /* another master may have written them */
+    forget_settings_written(sm);
     sm_begin_change(sm, "%s", why);
     sweep_schedule(sm);
 }

@@ -188,7 +188,7 @@ static void read_whole(struct sm *sm, uint32_t node)
 
 void standby_copy_node_reading(struct sm *sm, uint32_t node)
 {
-    node_copy_at(sm, node)->reading_token = sm->standby_copy->watched.round;
+    *node_copy_at(sm, node) = (struct node_copy){.reading_token = sm->standby_copy->watched.round};
 }
 
 void standby_copy_node_unread(struct sm *sm, uint32_t node)
@@ -304,15 +304,17 @@ void standby_copy_expire(struct sm *sm)
 
 /* ---- takeover ---- */
 
-/* Whether a port with a link has no known peer: its probe was dropped with all requests. */
-static bool has_unknown_neighbor(struct sm *sm, uint32_t node)
+/* Whether a port was not read, or has a link but no known peer: the request was dropped with all
+ * others. */
+static bool has_gap(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
     bool misses = false;
     for (unsigned number = 1; number <= n->port_count && n->present; number++) {
         const struct subnet_port *p = port_at(sm, n->first_port + number);
-        misses |= p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
-                  wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN;
+        misses |= discovery_has_unread_port(sm, n->first_port + number) ||
+                  (p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
+                   wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN);
     }
     return misses;
 }
@@ -324,7 +326,7 @@ bool standby_copy_take_over(struct sm *sm)
         return false;
     sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
-        if (is_behind(sm, node) || has_unknown_neighbor(sm, node))
+        if (is_behind(sm, node) || has_gap(sm, node))
             read_whole(sm, node);
         else if (node_at(sm, node)->present && node_at(sm, node)->kind == SUBNET_SWITCH)
             discovery_read_switch(sm, node);
