@@ -385,6 +385,23 @@ void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
     program_list_problems(sm, problems);
 }
 
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first)
+{
+    struct problems problems = {0};
+    unsigned count = 0;
+    sm_problems(sm, now, &problems);
+    for (size_t i = 0; i < problems.items.count; i++) {
+        const struct problem *problem = &problems.items.items[i];
+        bool incomplete = problem->kind == PROBLEM_DUPLICATE_GUID ||
+                          problem->kind == PROBLEM_DEAD_AGENT ||
+                          problem->kind == PROBLEM_REFUSED_TABLE;
+        if (incomplete && count++ == 0 && first)
+            *first = *problem;
+    }
+    problems_release(&problems);
+    return count;
+}
+
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)
 {
     /* Lists (user routes, roots, order, weights) are in the owner's memory and not compared: any

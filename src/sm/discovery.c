@@ -114,8 +114,10 @@ bool discovery_knows_itself(struct sm *sm)
 {
     struct discovery *discovery = sm->discovery;
     uint32_t own = sm->subnet.own_port;
-    if (own != SUBNET_NONE && port_at(sm, own)->known)
+    if (own != SUBNET_NONE && port_at(sm, own)->known) {
+        discovery->unknown_logged = false;
         return true;
+    }
     if (sm->now < discovery->retry_at)
         return false;
     discovery->retry_at = sm->now + sm->config.timeout_ns;
@@ -124,6 +126,11 @@ bool discovery_knows_itself(struct sm *sm)
     discovery->unknown_logged = true;
     discovery_restart(sm);
     return false;
+}
+
+bool sm_own_port_is_silent(const struct sm *sm)
+{
+    return sm_state(sm) == SM_DISCOVERING && sm->discovery->unknown_logged;
 }
 
 void discovery_explore_all(struct sm *sm)

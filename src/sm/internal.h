@@ -223,6 +223,7 @@ void program_list_problems(struct sm *sm, struct problems *problems);
 /* program_ports.c */
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
+void program_ports_list_problems(struct sm *sm, struct problems *problems);
 void program_link(struct sm *sm, uint32_t port);                     /* both ends */
 void program_node_ports(struct sm *sm, uint32_t node);               /* all links of a node */
 void program_enable_port(struct sm *sm, uint32_t port, bool enable); /* of a switch */
@@ -233,6 +234,7 @@ void program_end_port_once(struct sm *sm, uint32_t port);
 /* blocks.c */
 void blocks_program(struct sm *sm);
 void blocks_requests_dropped(struct sm *sm);
+void blocks_list_problems(struct sm *sm, struct problems *problems);
 bool blocks_are_written(const struct sm *sm); /* none is queued or under way */
 
 /* Planners of blocks. They are called after every input and return at once if nothing changed. */
