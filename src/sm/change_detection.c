@@ -143,6 +143,7 @@ void change_sweep(struct sm *sm)
         if (p->manager)
             mastership_query_in_sweep(sm, port);
     }
+    faults_verify_links(sm);
     /* No trap and no switch reports a change of the manager's own port. */
     uint32_t own = sm->subnet.own_port;
     if (own == SUBNET_NONE || !node_at(sm, port_at(sm, own)->node)->present)

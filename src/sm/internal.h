@@ -114,6 +114,7 @@ void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
 void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
+void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
 void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
 
 /* lids.c */

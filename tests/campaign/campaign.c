@@ -201,8 +201,7 @@ static bool comes_to_order(struct run *run, struct complaint *complaint)
     for (unsigned i = 0; i < run->managers; i++) {
         const struct sm *sm = sim_manager(run->sim, run->seats[i].manager);
         if (sm && sm_state(sm) == SM_MASTER)
-            sim_run_until_settled(run->sim, run->seats[i].manager,
-                                  sim_now(run->sim) + 2 * TIME_S);
+            sim_run_until_settled(run->sim, run->seats[i].manager, sim_now(run->sim) + 2 * TIME_S);
     }
     return check_in_order(&view, complaint);
 }
