@@ -45,7 +45,7 @@ static void make_topology(const struct job *job, struct topology *topology)
 static void add_traffic(struct fabric *fabric, const struct topology *topology, unsigned percent)
 {
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     for (uint32_t i = 0; i < topology->ports.count; i++)
         if (topology->nodes.items[topology->ports.items[i].node].kind != NODE_SWITCH &&
             topology->ports.items[i].peer != TOPOLOGY_NONE) {

@@ -3,7 +3,7 @@
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 hosts=${1:-11664}
-"$WEFT" topo gen fattree "$hosts" >tree.net
+"$WEFT" topo gen fattree "$hosts" speed=SDR >tree.net
 start=${EPOCHREALTIME/./}
 weft_start tree.net || exit
 end=${EPOCHREALTIME/./}

@@ -13,7 +13,7 @@ timed() {
     echo $((${EPOCHREALTIME/./} - start))
 }
 
-"$WEFT" topo gen fattree "$hosts" >fattree.net || exit
+"$WEFT" topo gen fattree "$hosts" speed=SDR >fattree.net || exit
 weft_start fattree.net || exit
 ibsim_start fattree.net || exit
 declare -A best=([weft]=0 [ibsim]=0)

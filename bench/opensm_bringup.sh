@@ -28,7 +28,7 @@ phases() {
         }' "$work/osm.log"
 }
 
-"$WEFT" topo gen fattree "$hosts" >fattree.net || exit
+"$WEFT" topo gen fattree "$hosts" speed=SDR >fattree.net || exit
 echo "OpenSM ($engine) on a fat tree of $hosts hosts, seconds"
 printf '%-6s %10s %10s %10s %10s\n' '' discovery routes tables bring-up
 export OPENSM_LIMIT=${OPENSM_LIMIT:-900}

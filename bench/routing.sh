@@ -42,17 +42,17 @@ take_out() {
 
 make_network() {
     case $1 in
-    torus) "$WEFT" topo gen torus dims=8x8x8 hosts=1 ;;
-    irregular64) "$WEFT" topo gen irregular switches=64 ports=8 hosts=128 ;;
-    irregular256) "$WEFT" topo gen irregular switches=256 ports=12 hosts=512 ;;
-    dense256) "$WEFT" topo gen irregular switches=256 ports=24 hosts=512 ;;
-    dragonfly) "$WEFT" topo gen dragonfly p=4 a=8 h=4 ;;
-    jellyfish) "$WEFT" topo gen jellyfish switches=200 ports=16 degree=10 ;;
-    tree-27648) "$WEFT" topo gen fattree m=24,24,48 w=1,24,24 ;;
-    tree-44640) "$WEFT" topo gen fattree m=30,24,62 w=1,24,24 ;;
-    jellyfish-45000) "$WEFT" topo gen jellyfish switches=3000 ports=36 degree=20 hosts=15 ;;
-    *-*) "$WEFT" topo gen fattree "${1%-*}" | take_out "${1#*-}" ;;
-    *) "$WEFT" topo gen fattree "$1" ;;
+    torus) "$WEFT" topo gen torus dims=8x8x8 hosts=1 speed=SDR ;;
+    irregular64) "$WEFT" topo gen irregular switches=64 ports=8 hosts=128 speed=SDR ;;
+    irregular256) "$WEFT" topo gen irregular switches=256 ports=12 hosts=512 speed=SDR ;;
+    dense256) "$WEFT" topo gen irregular switches=256 ports=24 hosts=512 speed=SDR ;;
+    dragonfly) "$WEFT" topo gen dragonfly p=4 a=8 h=4 speed=SDR ;;
+    jellyfish) "$WEFT" topo gen jellyfish switches=200 ports=16 degree=10 speed=SDR ;;
+    tree-27648) "$WEFT" topo gen fattree m=24,24,48 w=1,24,24 speed=SDR ;;
+    tree-44640) "$WEFT" topo gen fattree m=30,24,62 w=1,24,24 speed=SDR ;;
+    jellyfish-45000) "$WEFT" topo gen jellyfish switches=3000 ports=36 degree=20 hosts=15 speed=SDR ;;
+    *-*) "$WEFT" topo gen fattree "${1%-*}" speed=SDR | take_out "${1#*-}" ;;
+    *) "$WEFT" topo gen fattree "$1" speed=SDR ;;
     esac
 }
 

@@ -34,7 +34,7 @@ row() { # NAME ID
         "$1" "$rate" "$cpu" "$median" "$p99" "$most" "$busy" "$timeouts" "$refused"
 }
 
-"$WEFT" topo gen fattree "$hosts" >fattree.net && weft_start fattree.net || exit
+"$WEFT" topo gen fattree "$hosts" speed=SDR >fattree.net && weft_start fattree.net || exit
 echo "$clients clients on a fat tree of $hosts hosts, $queries PathRecord queries"
 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/weft.log" >weft.out 2>&1
 serving "$background_id" 60 grep -q ' up  *subnet up' weft.log || exit

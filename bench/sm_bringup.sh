@@ -11,7 +11,7 @@ hosts=${1:-5832} repeats=${2:-2}
 flood=${FLOOD:-$(dirname "$WEFT")/bench/smp_flood}
 export OPENSM_LIMIT=${OPENSM_LIMIT:-900}
 
-"$WEFT" topo gen fattree "$hosts" >fattree.net || exit
+"$WEFT" topo gen fattree "$hosts" speed=SDR >fattree.net || exit
 
 opensm_seconds() { # by the marks in its log
     awk '$3 ~ /^[0-9]+:[0-9]+:[0-9]+$/ && $4 ~ /^[0-9]+$/ { split($3, t, ":"); now = t[1] * 3600 + t[2] * 60 + t[3] + $4 / 1e6 }

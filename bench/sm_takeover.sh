@@ -21,7 +21,7 @@ figures() {
         sed -nE 's/.*; ([0-9.]+) ms \(.* ([0-9]+) SMPs.*"PortInfo set":([0-9]+).*"tables":([0-9]+).*/\1 \2 \3 \4/p'
 }
 
-"$WEFT" topo gen fattree "$hosts" >fattree.net || exit
+"$WEFT" topo gen fattree "$hosts" speed=SDR >fattree.net || exit
 echo "a standby takes over a fat tree of $hosts hosts from a master that is killed"
 for ((i = 0; i < repeats; i++)); do
     weft_start fattree.net || exit

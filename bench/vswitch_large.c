@@ -114,10 +114,10 @@ static void open_bench(struct bench *bench, const char *hosts, const char *vfs, 
     struct err err = {0};
     struct fabric_options options;
     char functions[32];
-    const char *words[] = {hosts, functions};
+    const char *words[] = {hosts, functions, "speed=SDR"};
     snprintf(functions, sizeof functions, "vfs=%s", vfs);
     topology_init(&bench->topology);
-    if (topology_generate(&bench->topology, "fattree", words, 2, 1, &err) < 0 ||
+    if (topology_generate(&bench->topology, "fattree", words, 3, 1, &err) < 0 ||
         fabric_options_preset(&options, "today", &err) < 0)
         die(err.message);
     bench->fabric = fabric_new(&bench->topology, &options, 1);

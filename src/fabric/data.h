@@ -110,6 +110,9 @@ void fabric_move_vm(struct fabric *fabric, uint32_t vm, uint32_t port);
 /* Valid until the next VM is added. */
 const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm);
 
+/* Checks that a payload fits the MTU and the buffers of the node of that name. */
+int fabric_check_payload(const struct node_options *options, const char *name, uint32_t payload,
+                         struct err *err);
 /* Runs traffic_check() and checks that all packets fit the MTU and the buffers. */
 int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
                          struct err *err);

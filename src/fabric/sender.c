@@ -422,39 +422,29 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
         schedule_sender(fabric, number, sender.next.time > now ? sender.next.time : now);
 }
 
-static uint32_t largest_payload(const struct traffic *traffic)
+int fabric_check_payload(const struct node_options *options, const char *name, uint32_t payload,
+                         struct err *err)
 {
-    uint32_t largest = 0;
-    if (traffic->pattern == PATTERN_TRACE)
-        for (size_t i = 0; i < traffic->trace.count; i++)
-            if (traffic->trace.items[i].payload_bytes > largest)
-                largest = traffic->trace.items[i].payload_bytes;
-    for (unsigned i = 0; i < traffic->size_count && traffic->pattern != PATTERN_TRACE; i++)
-        if (traffic->sizes[i].payload_bytes > largest)
-            largest = traffic->sizes[i].payload_bytes;
-    return largest;
+    if (payload > options->agent.mtu)
+        return err_set(err, EINVAL, "packets of %u bytes are larger than the MTU of %u at '%s'",
+                       payload, options->agent.mtu, name);
+    if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / CREDIT_BYTES)
+        return err_set(err, EINVAL,
+                       "packets of %u bytes and their headers do not fit into the buffers of "
+                       "%u bytes at '%s'",
+                       payload, options->buffer_bytes, name);
+    return 0;
 }
 
 int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
                          struct err *err)
 {
-    uint32_t payload = largest_payload(traffic);
     int status = traffic_check(traffic, err);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < fabric->node_count; i++) {
-        const struct node_options *options = &fabric->nodes[i].options;
-        const char *name = fabric->topology->nodes.items[i].name;
-        if (payload > options->agent.mtu)
-            return err_set(err, EINVAL, "packets of %u bytes are larger than the MTU of %u at '%s'",
-                           payload, options->agent.mtu, name);
-        if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / CREDIT_BYTES)
-            return err_set(err, EINVAL,
-                           "packets of %u bytes and their headers do not fit into the buffers of "
-                           "%u bytes at '%s'",
-                           payload, options->buffer_bytes, name);
-    }
-    return 0;
+    for (uint32_t i = 0; i < fabric->node_count && !status; i++)
+        status =
+            fabric_check_payload(&fabric->nodes[i].options, fabric->topology->nodes.items[i].name,
+                                 traffic_largest_payload(traffic), err);
+    return status;
 }
 
 unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic)
@@ -465,7 +455,7 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
     vec_push(&data->traffics, (struct traffic){0});
     vec_push(&data->stopped, false);
     traffic_copy(&data->traffics.items[number], traffic);
-    uint32_t blocks = blocks_of(largest_payload(traffic) + DATA_OVERHEAD_BYTES);
+    uint32_t blocks = blocks_of(traffic_largest_payload(traffic) + DATA_OVERHEAD_BYTES);
     if (blocks > data->largest_blocks) {
         data->largest_blocks = blocks;
         credits_update_all(fabric); /* larger packets need limits to be sent earlier */

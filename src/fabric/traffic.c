@@ -14,7 +14,7 @@ const char *const traffic_arrival_names[TRAFFIC_ARRIVALS] = {
     [ARRIVAL_BURSTY] = "bursty",   [ARRIVAL_SATURATED] = "saturated",
 };
 
-void traffic_init(struct traffic *traffic)
+void traffic_init(struct traffic *traffic, uint32_t payload_bytes)
 {
     *traffic = (struct traffic){
         .pattern = PATTERN_UNIFORM,
@@ -22,10 +22,23 @@ void traffic_init(struct traffic *traffic)
         .stop_ps = TIME_NEVER,
         .shift = 1,
         .burst = 1,
-        .sizes = {{.payload_bytes = 256, .weight = 1}},
+        .sizes = {{.payload_bytes = payload_bytes, .weight = 1}},
         .size_count = 1,
         .p_key = 0xffff,
     };
+}
+
+uint32_t traffic_largest_payload(const struct traffic *traffic)
+{
+    uint32_t largest = 0;
+    if (traffic->pattern == PATTERN_TRACE)
+        for (size_t i = 0; i < traffic->trace.count; i++)
+            if (traffic->trace.items[i].payload_bytes > largest)
+                largest = traffic->trace.items[i].payload_bytes;
+    for (unsigned i = 0; i < traffic->size_count && traffic->pattern != PATTERN_TRACE; i++)
+        if (traffic->sizes[i].payload_bytes > largest)
+            largest = traffic->sizes[i].payload_bytes;
+    return largest;
 }
 
 static void *duplicate(const void *items, size_t count, size_t bytes)

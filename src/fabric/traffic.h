@@ -76,11 +76,13 @@ struct traffic {
     VEC(struct traffic_trace_entry) trace;
 };
 
-void traffic_init(struct traffic *traffic); /* uniform, Poisson, 256 bytes, SL 0, for ever */
+/* Uniform, Poisson, packets of one size, SL 0, for ever. */
+void traffic_init(struct traffic *traffic, uint32_t payload_bytes);
 void traffic_copy(struct traffic *to, const struct traffic *from);
 void traffic_release(struct traffic *traffic);
 /* Rejects contradictions: no senders, a rate of 0, patterns over unequal sets, … */
 int traffic_check(const struct traffic *traffic, struct err *err);
+uint32_t traffic_largest_payload(const struct traffic *traffic);
 /* Reads lines "TIME SENDER RECEIVER BYTES", such as "1.5us 0 3 256". Times count from the start of
  * the traffic; senders and receivers are indices in its lists, which must be filled before. Sorts;
  * packets of one sender and time stay in the order of the file. '#' begins a comment. */

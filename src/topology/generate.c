@@ -264,7 +264,7 @@ int topology_generate(struct topology *topology, const char *kind, const char *c
         return -EINVAL;
     }
     struct plan plan = {.err = err};
-    struct common_options options = {WIDTH_4X, SPEED_SDR, TOPOLOGY_LENGTH_MM,
+    struct common_options options = {WIDTH_4X, SPEED_NDR, TOPOLOGY_LENGTH_MM,
                                      .hypervisors = UINT32_MAX};
     struct topology built;
     topology_init(&built);
@@ -306,7 +306,7 @@ void topology_describe_kinds(struct text *out)
         }
     }
     text_puts(out, "\n"
-                   "  every kind also takes width=4x, speed=SDR and length=20m for its links;\n"
+                   "  every kind also takes width=4x, speed=NDR and length=20m for its links;\n"
                    "  vfs=N turns hosts into hypervisors with N virtual functions,\n"
                    "  hypervisors=M only the first M of them\n");
 }

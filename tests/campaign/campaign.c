@@ -56,10 +56,10 @@ static void make_network(struct run *run)
     snprintf(switches, sizeof switches, "switches=%u", count);
     snprintf(ports, sizeof ports, "ports=%u", radix);
     snprintf(hosts, sizeof hosts, "hosts=%u", 3 + (unsigned)rng_below(&run->rng, count));
-    const char *words[] = {switches, ports, hosts};
+    const char *words[] = {switches, ports, hosts, "speed=SDR"};
     struct err err = {0};
     topology_init(&run->topology);
-    if (topology_generate(&run->topology, "irregular", words, 3, run->seed, &err) != 0) {
+    if (topology_generate(&run->topology, "irregular", words, 4, run->seed, &err) != 0) {
         fprintf(stderr, "seed %llu: %s\n", (unsigned long long)run->seed, err.message);
         exit(2);
     }

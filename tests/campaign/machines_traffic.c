@@ -268,7 +268,7 @@ static void send(struct watch *watch, enum traffic_pattern pattern, uint64_t int
 {
     struct traffic traffic;
     struct err err = {0};
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.pattern = pattern;
     traffic.arrival = ARRIVAL_CONSTANT;
     traffic.interval_ps = interval;

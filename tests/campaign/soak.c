@@ -50,13 +50,13 @@ static void start_manager(struct soak *soak, unsigned seat)
 
 static void set_up(struct soak *soak, uint64_t seed)
 {
-    const char *words[] = {"switches=64", "ports=8", "hosts=32"};
+    const char *words[] = {"switches=64", "ports=8", "hosts=32", "speed=SDR"};
     struct fabric_options options;
     struct err err = {0};
     unsigned seats = 0;
     rng_seed(&soak->rng, seed, 0);
     topology_init(&soak->topology);
-    if (topology_generate(&soak->topology, "irregular", words, 3, seed, &err) != 0) {
+    if (topology_generate(&soak->topology, "irregular", words, 4, seed, &err) != 0) {
         fprintf(stderr, "soak: %s\n", err.message);
         exit(2);
     }

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm tshark saquery
 
-"$WEFT" topo gen figure1 >figure1.net || exit
+"$WEFT" topo gen figure1 speed=SDR >figure1.net || exit
 captured() {
     cat >session.sh <<'END'
     opensm -d2 -f osm.log >/dev/null 2>&1 &

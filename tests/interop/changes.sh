@@ -12,7 +12,7 @@ after() { # after COUNT PATTERN LOG: the pattern occurs more than COUNT times
     [ "$(grep -cE "$2" "$3")" -gt "$1" ]
 }
 
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 opensm_start || exit
 before=$(links)

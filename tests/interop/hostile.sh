@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover smpquery python3
 
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 on_running_weft ibnetdiscover >quiet.out || exit
 discovery_facts quiet.out >quiet.facts

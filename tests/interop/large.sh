@@ -6,7 +6,7 @@
 . "$(dirname "$0")/sm_lib.sh"
 need opensm ibnetdiscover ibsim ibdmchk
 
-"$WEFT" topo gen fattree 5832 >tree.net || exit
+"$WEFT" topo gen fattree 5832 speed=SDR >tree.net || exit
 running=on_running_weft
 weft_sm_brings_up() {
     weft_start tree.net && sm_once --dump dump

@@ -4,7 +4,7 @@
 #
 #     . "$(dirname "$0")/lib.sh"
 #     need ibnetdiscover
-#     "$WEFT" topo gen ring 6 >ring.net
+#     "$WEFT" topo gen ring 6 speed=SDR >ring.net
 #     claim "ibnetdiscover prints a ring as on ibsim" same_discovery ring.net
 #
 # The command of a claim runs in a subshell and must stop the processes that it starts.

@@ -12,8 +12,8 @@ need ibdmchk ibroute saquery
 
 fabric_of() { # NET
     case $1 in
-    irregular-*) "$WEFT" topo gen irregular "switches=${1#*-}" hosts=82 --seed 1 ;;
-    fattree-*) "$WEFT" topo gen fattree "${1#*-}" ;;
+    irregular-*) "$WEFT" topo gen irregular "switches=${1#*-}" hosts=82 speed=SDR --seed 1 ;;
+    fattree-*) "$WEFT" topo gen fattree "${1#*-}" speed=SDR ;;
     esac
 }
 

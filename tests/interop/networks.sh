@@ -9,7 +9,7 @@ for example in net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
 done
 while read -r name kind; do
     # shellcheck disable=SC2086 # a kind may have parameters
-    "$WEFT" topo gen $kind >"$name.net" || exit
+    "$WEFT" topo gen $kind speed=SDR >"$name.net" || exit
     networks+=("$name.net")
 done <<'END'
 figure1 figure1

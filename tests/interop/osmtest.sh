@@ -27,7 +27,7 @@ trap_flow() {
 
 swept_again() { [ "$(grep -c 'SUBNET UP' osm.log)" -gt "$1" ]; }
 
-"$WEFT" topo gen figure1 >figure1.net || exit
+"$WEFT" topo gen figure1 speed=SDR >figure1.net || exit
 weft_start figure1.net || exit
 opensm_start || exit
 claim "osmtest creates an inventory" flow c

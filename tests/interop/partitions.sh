@@ -99,7 +99,7 @@ collect() { # DIRECTORY
 }
 has_lines() { [ "$(wc -l <"$1")" -ge "$2" ] && cat "$1"; }
 
-"$WEFT" topo gen mesh dims=2,2 hosts=2 >mesh.net || exit
+"$WEFT" topo gen mesh dims=2,2 hosts=2 speed=SDR >mesh.net || exit
 weft_start mesh.net || exit
 opensm_start -P "$work/partitions.conf" || exit
 collect opensm

@@ -73,7 +73,7 @@ qos_rtr_vlarb_low 1:1'
 printf 'qos TRUE\n%s\n' "$options" >opensm.conf
 printf 'qos yes\n%s\n' "$options" >weft.conf
 mkdir opensm weft
-"$WEFT" topo gen mesh dims=3 hosts=2 >chain.net || exit
+"$WEFT" topo gen mesh dims=3 hosts=2 speed=SDR >chain.net || exit
 # A host and a switch with fewer VLs than the others.
 weft_start chain.net --set H1:data_vls=2 --set S2:data_vls=4 || exit
 opensm_start -F "$work/opensm.conf" || exit
@@ -123,7 +123,7 @@ loop_without_sls() { # shows that the SLs are necessary
 paths_have_sls() { [ "$(sort -u levels | wc -l)" -ge 132 ] && [ "$(awk '{ print $3 }' levels | sort -u | wc -l)" -gt 1 ]; }
 
 for engine in dfsssp lash dor; do
-    "$WEFT" topo gen ring switches=6 hosts=2 >ring.net || exit
+    "$WEFT" topo gen ring switches=6 hosts=2 speed=SDR >ring.net || exit
     weft_start ring.net || exit
     rm -rf dump
     manager_starts --engine $engine --dump "$work/dump" || exit

@@ -37,9 +37,9 @@ claim "the page of a run without measurements is well-formed" well_formed empty.
 
 cat >death.weft <<'END'
 preset paper
-topology irregular 16 hosts=14
+topology irregular 16 hosts=14 speed=SDR
 sm S0 engine fera
-traffic uniform rate 20e3 start 1s
+traffic uniform size 256 rate 20e3 start 1s
 run 1s
 at 1.1s fail switch S15
 run 1.5s

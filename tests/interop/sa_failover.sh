@@ -38,7 +38,7 @@ registered() {
 saved() { wait_until 5 saved_now first && saved_now first; }
 saved_now() { [ "$(grep -cE '^(MC Group .*a01c|Service|InformInfo)' "$1/opensm-sa.dump")" -eq $((3 * number)) ]; }
 
-"$WEFT" topo gen fattree 648 >fattree.net && weft_start fattree.net || exit
+"$WEFT" topo gen fattree 648 speed=SDR >fattree.net && weft_start fattree.net || exit
 first_starts || exit
 claim "the SA accepts $number groups, services and subscriptions" registered
 claim "the SM writes them to opensm-sa.dump" saved

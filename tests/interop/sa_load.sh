@@ -42,7 +42,7 @@ low_rate_client_is_served() {
 }
 did_not_grow() { echo "$before kB, then $after kB" && [ "$after" -le $((before + 32768)) ]; }
 
-"$WEFT" topo gen fattree 324 >fattree.net && weft_start fattree.net && manager_starts || exit
+"$WEFT" topo gen fattree 324 speed=SDR >fattree.net && weft_start fattree.net && manager_starts || exit
 mapfile -t switches < <(sed -nE 's/^Switch.*# "(S[0-9]+)".*/\1/p' fattree.net)
 happens ' up +subnet up' "$WEFT" ctl switch down "${switches[-1]}" || exit
 quiet=$(cost)

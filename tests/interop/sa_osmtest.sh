@@ -24,7 +24,7 @@ trap_flow() {
     flow t -w 10
 }
 
-"$WEFT" topo gen figure1 >figure1.net || exit
+"$WEFT" topo gen figure1 speed=SDR >figure1.net || exit
 weft_start figure1.net || exit
 manager_starts || exit
 claim "osmtest creates an inventory" flow c

@@ -192,7 +192,7 @@ records() {
 }
 same_response() { diff -u <(records "opensm/$1") <(records "weft/$1"); }
 
-"$WEFT" topo gen mesh dims=4 hosts=1 >chain.net || exit
+"$WEFT" topo gen mesh dims=4 hosts=1 speed=SDR >chain.net || exit
 weft_start chain.net || exit
 opensm_start || exit
 query_everything opensm

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need smpquery ibnetdiscover
 
-"$WEFT" topo gen fattree 11664 >tree.net || exit
+"$WEFT" topo gen fattree 11664 speed=SDR >tree.net || exit
 weft_start tree.net || exit
 less_than_1_gib() {
     local kib

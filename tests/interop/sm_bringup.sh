@@ -6,12 +6,12 @@ need ibsim ibsim-run opensm ibnetdiscover iblinkinfo ibtracert ibroute dump_lfts
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
 
-"$WEFT" topo gen figure1 >figure1.net || exit
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular-16.net || exit
-"$WEFT" topo gen irregular switches=64 hosts=82 --seed 1 >irregular-64.net || exit
-"$WEFT" topo gen fattree 324 >fattree-324.net || exit
-"$WEFT" topo gen fattree 648 >fattree-648.net || exit
-"$WEFT" topo gen ring 6 >ring.net || exit
+"$WEFT" topo gen figure1 speed=SDR >figure1.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular-16.net || exit
+"$WEFT" topo gen irregular switches=64 hosts=82 speed=SDR --seed 1 >irregular-64.net || exit
+"$WEFT" topo gen fattree 324 speed=SDR >fattree-324.net || exit
+"$WEFT" topo gen fattree 648 speed=SDR >fattree-648.net || exit
+"$WEFT" topo gen ring 6 speed=SDR >ring.net || exit
 
 comes_up() { rm -rf dump && sm_once --dump dump && contains '"event":"up"' sm.out; }
 lids_agree() { diff <(dumped_lids) <(discovered_lids) && [ -n "$(dumped_lids)" ]; }
@@ -190,7 +190,7 @@ no_dump() {
 claim "weft sm --once fails if it cannot write the dump" no_dump
 # systemd then restarts weft sm; acknowledged registrations are on disk (sa_failover.sh).
 no_memory() {
-    "$WEFT" topo gen fattree 5832 >large.net &&
+    "$WEFT" topo gen fattree 5832 speed=SDR >large.net &&
         exits_with 2 on_weft large.net sh -c "ulimit -v 120000; exec $WEFT sm --state state.large --log memory.log" >sm.out 2>&1 &&
         tail -n 1 memory.log | contains 'error +out of memory' - && [ "$(grep -c 'out of memory' memory.log)" -eq 1 ]
 }

@@ -15,7 +15,7 @@ dump_is_current() { # the dump has the LFTs of the switches
     diff <(table_facts dump/opensm-lfts.dump) <(table_facts tables.out) >tables.diff
 }
 
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 printf 'engine updn\nsweep 1s\npriority 3\n' >manager.conf
 manager_starts --config "$work/manager.conf" --dump "$work/dump" --state "$work/state" --control "$work/control" || exit

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need ibnetdiscover python3
 
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --control "$work/sm.socket" >"$work/sm.log" 2>&1
 first_id=$background_id

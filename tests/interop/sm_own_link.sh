@@ -13,7 +13,7 @@ control() { ctl --socket "$work/control" "$@"; }
 has_active() { [ "$(on_running_weft iblinkinfo 2>/dev/null | grep -c 'Active/')" -eq "$1" ]; }
 own_link_down="warning +the link of the manager's own port is down: the manager waits for it"
 
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular.net || exit
 weft_start irregular.net || exit
 
 # sd_notify(3)

@@ -9,7 +9,7 @@ need opensm sminfo ibsim ibsim-run
 where=${STANDBY_ON:-weft}
 running=on_running_$where
 
-"$WEFT" topo gen irregular switches=16 hosts=14 --seed 1 >irregular.net || exit
+"$WEFT" topo gen irregular switches=16 hosts=14 speed=SDR --seed 1 >irregular.net || exit
 opensm -c "$work/opensm.conf" >/dev/null 2>&1
 sed -i 's/^sminfo_polling_timeout .*/sminfo_polling_timeout 300/; s/^polling_retry_number .*/polling_retry_number 2/
     s/^sm_priority .*/sm_priority 4/' opensm.conf

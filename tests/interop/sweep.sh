@@ -6,7 +6,7 @@
 need sqlite3 python3
 
 cat >load.weft <<'END'
-topology irregular switches=8 ports=8 hosts=8
+topology irregular switches=8 ports=8 hosts=8 speed=SDR
 sm H0 engine {engine}
 run until settled
 at {when} fail switch S3
@@ -50,10 +50,10 @@ claim "-j 1 and -j 4 write the same store" one_or_many
 
 fig22() {
     cat >fig22.weft <<'END'
-topology irregular switches=8 ports=8 hosts=8
+topology irregular switches=8 ports=8 hosts=8 speed=SDR
 sm H0
 run until settled
-traffic uniform start 1s
+traffic uniform size 256 start 1s
 measure from 1.0001s
 run 1.0005s
 END
@@ -90,7 +90,7 @@ claim "a killed sweep continues with the missing runs" killed
 
 interrupted() {
     cat >long.weft <<'END'
-topology irregular switches=64 ports=8 hosts={hosts}
+topology irregular switches=64 ports=8 hosts={hosts} speed=SDR
 set sm full_sweep_every 1
 sm H0 sweep 100ms
 run 40000s
@@ -109,7 +109,7 @@ claim "SIGINT ends a sweep, and a message says how to continue" interrupted
 
 failures() {
     cat >late.weft <<'END'
-topology ring 4
+topology ring 4 speed=SDR
 sm S1
 run 2s
 run {when}
@@ -133,7 +133,7 @@ claim "the command stored with a run repeats it" replays
 
 plain_replays() {
     local command
-    printf 'topology ring 4\nsm S1\nrun until settled\n' >plain.weft
+    printf 'topology ring 4 speed=SDR\nsm S1\nrun until settled\n' >plain.weft
     printf 'scenario plain.weft\nvary sm.engine in fera\nvary S1*:traps in no\n' >plain.sweep
     sweep plain.sweep || return
     command=$(sqlite3 plain.db 'SELECT replay FROM run')

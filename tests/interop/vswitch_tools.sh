@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover ibtracert ibroute smpquery smpdump perfquery
 
-"$WEFT" topo gen ring 4 --vfs 3 -o cloud.net
+"$WEFT" topo gen ring 4 speed=SDR --vfs 3 -o cloud.net
 
 discovered() {
     on_running_weft ibnetdiscover >found || return

@@ -152,7 +152,7 @@ no_answer_from_sm() { # the host of the VM is unknown
     ! hook H1 db5 prepare begin - && ! hook H1 db5 release end shutdown
 }
 
-"$WEFT" topo gen kary 4 2 --vfs 2 >cloud.net
+"$WEFT" topo gen kary 4 2 speed=SDR --vfs 2 >cloud.net
 weft_start cloud.net || exit
 manager_starts --control "$work/manager.socket" || exit
 own=$(on_running_weft saquery NR | grep -B 20 'Description.*H0$' | sed -n 's/.*[^_]lid\.*//p' | tail -n 1)

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETRIES = 7 }; /* default, as in most adapters */
+enum {
+    RETRIES = 7,        /* default, as in most adapters */
+    PAYLOAD_OF_MTU = 0, /* no size was given */
+};
 
 /* ---- values ---- */
 
@@ -221,7 +224,7 @@ void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
     bool given[KEYS] = {[PATTERN] = true}; /* the pattern comes first */
     struct word word;
     *spec = (struct traffic_spec){.word = cursor->words[0]};
-    traffic_init(&spec->traffic);
+    traffic_init(&spec->traffic, PAYLOAD_OF_MTU);
     spec->traffic.hot_parts = RNG_CERTAIN / 10;
     set_pattern(spec, cursor);
     if (spec->traffic.pattern == PATTERN_TRACE)
@@ -327,27 +330,36 @@ static int bind_load(const struct traffic_spec *spec, const struct topology *top
     return 0;
 }
 
+static struct node_options node_options_at(const struct traffic_spec_world *world, size_t at)
+{
+    const struct topology_node *node = &world->topology->nodes.items[at];
+    return fabric_options_for(world->options, node->name, node->description,
+                              node->kind == NODE_SWITCH);
+}
+
+/* The default payload: the smallest MTU of the fabric, which every path has. */
+static void bind_size(const struct traffic_spec_world *world, struct traffic *traffic)
+{
+    uint32_t mtu = TRAFFIC_LARGEST_PAYLOAD;
+    for (size_t i = 0; i < world->topology->nodes.count; i++) {
+        struct node_options options = node_options_at(world, i);
+        mtu = options.agent.mtu < mtu ? options.agent.mtu : mtu;
+    }
+    if (traffic->sizes[0].payload_bytes == PAYLOAD_OF_MTU)
+        traffic->sizes[0].payload_bytes = mtu;
+}
+
 static int check_sizes(const struct traffic_spec *spec, const struct traffic_spec_world *world,
                        struct cursor *cursor, const struct traffic *traffic)
 {
-    unsigned mtu = 4096;
-    uint32_t largest = 0;
+    struct err reason = {0};
     for (size_t i = 0; i < world->topology->nodes.count; i++) {
-        const struct topology_node *node = &world->topology->nodes.items[i];
-        struct node_options options = fabric_options_for(
-            world->options, node->name, node->description, node->kind == NODE_SWITCH);
-        mtu = options.agent.mtu < mtu ? options.agent.mtu : mtu;
+        struct node_options options = node_options_at(world, i);
+        if (fabric_check_payload(&options, world->topology->nodes.items[i].name,
+                                 traffic_largest_payload(traffic), &reason) < 0)
+            return word_error(cursor, &spec->word, "%.400s", reason.message);
     }
-    for (unsigned i = 0; i < traffic->size_count; i++)
-        if (traffic->sizes[i].payload_bytes > largest)
-            largest = traffic->sizes[i].payload_bytes;
-    for (size_t i = 0; i < traffic->trace.count; i++)
-        if (traffic->trace.items[i].payload_bytes > largest)
-            largest = traffic->trace.items[i].payload_bytes;
-    return largest <= mtu
-               ? 0
-               : word_error(cursor, &spec->word, "packets of %u bytes exceed the MTU of a node, %u",
-                            largest, mtu);
+    return 0;
 }
 
 static int read_trace(const struct traffic_spec *spec, const struct traffic_spec_world *world,
@@ -396,6 +408,7 @@ int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec
 {
     struct err reason = {0};
     *traffic = spec->traffic;
+    bind_size(world, traffic);
     int status = bind_members(spec, world, cursor, traffic);
     if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
         status = word_error(cursor, &spec->word, "no adapter has a cable");

@@ -18,7 +18,7 @@ becomes() { # PATH EXPECTED: the PATH of the command if weft runs with the first
     [ "$found" = "$2" ] || { echo "'$1' became '$found'" && return 1; }
 }
 
-"$weft" topo gen ring 4 >"$work/net" || exit
+"$weft" topo gen ring 4 speed=SDR >"$work/net" || exit
 claim 'weft fabric appends /usr/sbin and /sbin to PATH' becomes /usr/bin:/bin /usr/bin:/bin:/usr/sbin:/sbin
 claim 'a PATH with both directories does not change' becomes /sbin:/usr/bin:/usr/sbin /sbin:/usr/bin:/usr/sbin
 claim 'directories with similar names are not mistaken for them' becomes /bin:/usr/local/sbin:/usr/sbin/x:/sbin \

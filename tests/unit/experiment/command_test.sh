@@ -20,7 +20,7 @@ refused() {
 }
 
 cat >good.weft <<'END'
-topology clos 3 1 4
+topology clos 3 1 4 speed=SDR
 sm S0 engine fera
 run until settled
 check in-order
@@ -29,12 +29,12 @@ run until settled
 check reachable
 END
 sed 's/check reachable/check smps all == 0/' good.weft >bad.weft
-printf 'topology clos 3 1 4\nchekc active\n' >wrong.weft
+printf 'topology clos 3 1 4 speed=SDR\nchekc active\n' >wrong.weft
 
 cat >traffic.weft <<'END'
-topology clos 3 1 4
+topology clos 3 1 4 speed=SDR
 sm S0 engine fera
-traffic uniform rate 100e3 start 1s
+traffic uniform size 256 rate 100e3 start 1s
 measure from 1.01s to 1.02s
 run 1.02s
 check accepted >= 300k
@@ -76,21 +76,21 @@ random_time() {
     "$weft" sim random.weft --seed "$1" | awk '/> scenario.*fail switch S3/ { sub("ms", "", $1); print int($1) }'
 }
 in_interval() { [ "$1" -ge 20 ] && [ "$1" -lt 70 ]; }
-printf 'topology clos 3 1 4\nsm S0 engine fera\nat 20ms within 50ms fail switch S3\nrun 80ms\ncheck cut-off.switches = 0\ncheck cut-off.adapters = 0\n' >random.weft
+printf 'topology clos 3 1 4 speed=SDR\nsm S0 engine fera\nat 20ms within 50ms fail switch S3\nrun 80ms\ncheck cut-off.switches = 0\ncheck cut-off.adapters = 0\n' >random.weft
 claim 'a random time lies in its interval' in_interval "$(random_time 1)"
 claim 'a random time depends on the seed' test "$(random_time 1)" != "$(random_time 2)"
 claim 'a random time is the same with the same seed' test "$(random_time 2)" = "$(random_time 2)"
-printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\ncheck cut-off.switches = 2\ncheck cut-off.adapters = 2\n' >cut.weft
+printf 'topology figure1 speed=SDR\nsm S1\nfail switch S3\nrun 80ms\ncheck cut-off.switches = 2\ncheck cut-off.adapters = 2\n' >cut.weft
 claim 'nodes that are cut off are counted' sim 0 cut.weft
-printf 'topology figure1\nsm S1\nfail switch S3\nrun 80ms\nrestore switch S3\nrun until settled\ncheck cut-off.switches = 0\ncheck cut-off.before = 2\n' >added.weft
+printf 'topology figure1 speed=SDR\nsm S1\nfail switch S3\nrun 80ms\nrestore switch S3\nrun until settled\ncheck cut-off.switches = 0\ncheck cut-off.before = 2\n' >added.weft
 claim 'nodes that were cut off until a switch was added are counted' sim 0 added.weft
 judged() { "$weft" sim "$2" --json | grep -q "\"good\": $1"; }
 claim 'a run in which nothing is wrong is good' judged true good.weft
 claim 'a run with nodes cut off is not good, though its checks hold' judged false cut.weft
 claim 'the summary names what is cut off' sh -c "'$weft' sim cut.weft | tr '\n' ' ' | grep -q '2 switches and 2 adapters are cut off'"
-printf 'topology ring 4 hosts=1\nsm S0\ntraffic uniform rate 20e3 start 1ms\nrun 10ms\nfail link H1 1\nrun 50ms\n' >unrecovered.weft
+printf 'topology ring 4 hosts=1 speed=SDR\nsm S0\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail link H1 1\nrun 50ms\n' >unrecovered.weft
 claim 'a run whose traffic does not recover is not good' judged false unrecovered.weft
-printf 'topology clos 3 1 4\nsm S0 engine fera\ntraffic uniform rate 20e3 start 1ms\nrun 10ms\nfail switch S3\nrun 60ms\n' >recovered.weft
+printf 'topology clos 3 1 4 speed=SDR\nsm S0 engine fera\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail switch S3\nrun 60ms\n' >recovered.weft
 claim 'a run whose traffic recovers is good' judged true recovered.weft
 
 claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft

@@ -123,7 +123,7 @@ static void no_mean_overflows(void **state)
 static struct traffic traffic_of_two(enum traffic_arrival arrival, uint64_t interval_ps)
 {
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     for (uint32_t i = 0; i < 2; i++) {
         vec_push(&traffic.senders, i);
         vec_push(&traffic.receivers, i);

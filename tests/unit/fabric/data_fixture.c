@@ -72,6 +72,8 @@ void net_generate(struct net *net, const char *kind, const char *words, uint64_t
     snprintf(copy, sizeof copy, "%s", words);
     for (char *word; (word = strsep(&rest, " ")) != NULL && count < 16;)
         list[count++] = word;
+    if (!strstr(words, "speed=") && count < 16)
+        list[count++] = "speed=SDR";
     if (topology_generate(&net->topology, kind, list, count, seed, &err) < 0)
         fail_msg("%s", err.message);
 }
@@ -373,7 +375,7 @@ void net_end(struct net *net)
 struct traffic net_traffic(const struct net *net)
 {
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.arrival = ARRIVAL_SATURATED;
     traffic.start_ps = net_now(net);
     return traffic;

@@ -554,7 +554,7 @@ static void senders_that_cannot_send_do_not_block_the_queue(void **state)
     uint32_t here = net_port(&net, 1, 1), there = net_port(&net, 2, 1);
     for (unsigned i = 0; i < SENDERS; i++) {
         struct traffic traffic;
-        traffic_init(&traffic);
+        traffic_init(&traffic, 256);
         traffic.arrival = ARRIVAL_CONSTANT;
         traffic.interval_ps = TIME_NS; /* far more than the link carries, all at once */
         traffic.start_ps = fabric_network_time(net.fabric);

@@ -85,7 +85,7 @@ static unsigned send(struct scene *scene, uint32_t from, uint32_t to, uint64_t i
 {
     struct traffic traffic;
     struct err err = {0};
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     vec_push(&traffic.senders, from);
     vec_push(&traffic.receivers, to);
     traffic.arrival = ARRIVAL_CONSTANT;
@@ -303,7 +303,7 @@ static void a_vm_that_moves_leaves_the_queue_of_its_port(void **state)
     start(&scene, 0, 0, 1);
     start(&scene, 1, 0, 2);
     for (unsigned i = 0; i < 2; i++) {
-        traffic_init(&traffic);
+        traffic_init(&traffic, 256);
         vec_push(&traffic.senders, scene.vms[i]);
         vec_push(&traffic.receivers, scene.cloud.world.manager);
         traffic.arrival = ARRIVAL_SATURATED;

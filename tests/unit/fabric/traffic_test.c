@@ -16,7 +16,7 @@ enum { MOST_MEMBERS = 64 };
 static struct traffic traffic_of(enum traffic_pattern pattern, uint32_t members)
 {
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     for (uint32_t i = 0; i < members; i++) {
         vec_push(&traffic.senders, 100 + i);
         vec_push(&traffic.receivers, 100 + i);
@@ -324,7 +324,7 @@ static void a_copy_is_independent(void **state)
     assert_int_equal(copy.senders.items[6], 9);
     assert_int_equal(copy.senders.items[5], 105);
     traffic_release(&copy);
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic_copy(&copy, &traffic);
     assert_null(copy.senders.items);
     traffic_release(&copy);

@@ -15,7 +15,7 @@
 static struct traffic trace_of(uint32_t members)
 {
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.pattern = PATTERN_TRACE;
     for (uint32_t i = 0; i < members; i++) {
         vec_push(&traffic.senders, 100 + i);

@@ -99,12 +99,13 @@ void world_open(struct sa_world *world, const struct sa_world_shape *shape)
     struct err err = {0};
     struct sa_config config;
     struct engine_options options = {0};
-    size_t count = 0;
-    while (count < 3 && shape->words[count])
-        count++;
+    const char *words[4] = {"speed=SDR"};
+    size_t count = 1;
+    for (unsigned i = 0; i < 3 && shape->words[i]; i++)
+        words[count++] = shape->words[i];
     memset(world, 0, sizeof *world);
     topology_init(&world->topology);
-    must(topology_generate(&world->topology, shape->kind, shape->words, count, 1, &err), &err);
+    must(topology_generate(&world->topology, shape->kind, words, count, 1, &err), &err);
     must(network_from_topology_lmc(&world->network, &world->topology, shape->lmc, &err), &err);
     world->hosts = world->network.terminals.count;
     const struct engine *engine = shape->engine ? shape->engine : &engine_updn;

@@ -71,7 +71,7 @@ static void json_has_every_node_and_link(void **state)
     (void)state;
     struct topology t;
     struct text text = {0};
-    must_generate(&t, "figure1", 1);
+    must_generate(&t, "figure1 speed=SDR", 1);
     topology_write_json(&t, &text);
     assert_int_equal(count_text(text.data, "\"kind\":\"switch\""), 8);
     assert_int_equal(count_text(text.data, "\"kind\":\"adapter\""), 7);

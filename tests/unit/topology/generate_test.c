@@ -400,14 +400,30 @@ static void grid_ports_follow_the_directions(void **state)
     topology_release(&t);
 }
 
+static void links_are_of_a_present_fabric_by_default(void **state)
+{
+    (void)state;
+    struct topology t;
+    must_generate(&t, "fattree m=2,2 w=1,2", 1);
+    for (uint32_t i = 0; i < t.ports.count; i++) {
+        const struct topology_port *port = &t.ports.items[i];
+        if (port->peer == TOPOLOGY_NONE)
+            continue;
+        assert_int_equal(port->width, WIDTH_4X);
+        assert_int_equal(port->speed, SPEED_NDR);
+        assert_int_equal(port->length_mm, 20000);
+    }
+    topology_release(&t);
+}
+
 static void links_take_width_speed_and_length(void **state)
 {
     (void)state;
     struct topology t;
-    must_generate(&t, "ring 4 width=2x speed=NDR length=3m", 1);
+    must_generate(&t, "ring 4 width=2x speed=HDR length=3m", 1);
     const struct topology_port *port = port_of(&t, "S0", 1);
     assert_int_equal(port->width, WIDTH_2X);
-    assert_int_equal(port->speed, SPEED_NDR);
+    assert_int_equal(port->speed, SPEED_HDR);
     assert_int_equal(port->length_mm, 3000);
     assert_survives_writing(&t);
     topology_release(&t);
@@ -471,6 +487,7 @@ int main(void)
         cmocka_unit_test(fat_trees_have_the_published_sizes),
         cmocka_unit_test(fat_trees_are_wired_in_order),
         cmocka_unit_test(grid_ports_follow_the_directions),
+        cmocka_unit_test(links_are_of_a_present_fabric_by_default),
         cmocka_unit_test(links_take_width_speed_and_length),
         cmocka_unit_test(bad_words_are_refused),
     };

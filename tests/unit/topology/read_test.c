@@ -50,6 +50,16 @@ static void odd_dumps_are_read_in_full(void **state)
     topology_release(&t);
 }
 
+static void a_link_without_width_and_speed_is_4x_sdr(void **state)
+{
+    (void)state;
+    struct topology t;
+    must_read(&t, "Hca 1 \"a\"\n[1] \"b\"[1]\n\nHca 1 \"b\"\n[1] \"a\"[1]\n");
+    assert_int_equal(port_of(&t, "a", 1)->width, WIDTH_4X);
+    assert_int_equal(port_of(&t, "a", 1)->speed, SPEED_SDR);
+    topology_release(&t);
+}
+
 static void dumps_give_lids_speeds_and_port_guids(void **state)
 {
     (void)state;
@@ -316,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_dumps_are_read_in_full),
+        cmocka_unit_test(a_link_without_width_and_speed_is_4x_sdr),
         cmocka_unit_test(dumps_give_lids_speeds_and_port_guids),
         cmocka_unit_test(ibsim_nets_with_modules_and_aliases_are_read),
         cmocka_unit_test(ibsim_guids_count_on_from_the_last_one),

@@ -49,7 +49,7 @@ static void assert_refused(const char *text, const char *expected)
 }
 
 /* 12 hypervisors, H0 to H11, 3 at each leaf. */
-#define TREE  "topology fattree m=3,4 w=1,2 vfs=3\n"
+#define TREE  "topology fattree m=3,4 w=1,2 vfs=3 speed=SDR\n"
 #define THERE TREE "sm H0\nrun until settled\n"
 
 static double figure(const struct run_record *record, const char *name)

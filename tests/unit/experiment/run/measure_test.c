@@ -105,14 +105,14 @@ static void assert_verdict(const struct run_record *record, const char *text)
         fail_msg("the verdict is: %s", verdict);
 }
 
-#define NET "topology figure1\nsm S1 engine fera\nrun until settled\n"
+#define NET "topology figure1 speed=SDR\nsm S1 engine fera\nrun until settled\n"
 
 /* ---- figures ---- */
 
 static void packets_are_counted_and_conserved(void **state)
 {
     struct run_record record =
-        run_ok(NET "traffic uniform rate 100e3 start 10ms stop 30ms\nrun 40ms\n"
+        run_ok(NET "traffic uniform size 256 rate 100e3 start 10ms stop 30ms\nrun 40ms\n"
                    "check conserved\ncheck lost = 0\ncheck delivered >= 1000\n"
                    "check latency <= 1ns\ncheck latency <= 5\n"
                    "check lost <= 5us\ncheck latensy.mean <= 5us\n");
@@ -142,8 +142,8 @@ static void packets_are_counted_and_conserved(void **state)
 
 static void rates_are_those_of_the_window(void **state)
 {
-    struct run_record record = run_ok(NET "traffic uniform rate 100e3 start 10ms\n"
-                                          "traffic gather hot H4 load 1 start 31ms\n"
+    struct run_record record = run_ok(NET "traffic uniform size 256 rate 100e3 start 10ms\n"
+                                          "traffic gather size 256 hot H4 load 1 start 31ms\n"
                                           "measure from 20ms to 30ms\nrun 33ms\n");
     (void)state;
     assert_near(figure(&record, "offered"), 700e3, 0.05);
@@ -164,7 +164,7 @@ static void rates_are_those_of_the_window(void **state)
 
 static void overload_is_saturated(void **state)
 {
-    struct run_record record = run_ok(NET "traffic uniform load 1.5 start 10ms\n"
+    struct run_record record = run_ok(NET "traffic uniform size 256 load 1.5 start 10ms\n"
                                           "measure from 12ms\nrun 15ms\n");
     (void)state;
     assert_true(figure(&record, "saturated") == 1);
@@ -172,11 +172,11 @@ static void overload_is_saturated(void **state)
     assert_verdict(&record, "saturated: of ");
     assert_true(figure(&record, "accepted") < 0.9 * figure(&record, "offered"));
     run_record_release(&record);
-    record = run_ok(NET "traffic ring arrivals saturated start 10ms\nrun 15ms\n");
+    record = run_ok(NET "traffic ring size 256 arrivals saturated start 10ms\nrun 15ms\n");
     assert_verdict(&record, "always have one more");
     assert_true(figure(&record, "saturated") == 1);
     run_record_release(&record);
-    record = run_ok(NET "traffic uniform rate 1000 start 10ms\nrun 15ms\n");
+    record = run_ok(NET "traffic uniform size 256 rate 1000 start 10ms\nrun 15ms\n");
     assert_verdict(&record, "unknown: ");
     assert_false(has_figure(&record, "steady"));
     run_record_release(&record);
@@ -184,7 +184,7 @@ static void overload_is_saturated(void **state)
 
 static void actions_start_and_stop_traffic(void **state)
 {
-    struct run_record record = run_ok(NET "traffic uniform rate 100e3 stopped\nrun 10ms\n"
+    struct run_record record = run_ok(NET "traffic uniform size 256 rate 100e3 stopped\nrun 10ms\n"
                                           "start traffic 1\nrun 20ms\nstop traffic 1\nrun 30ms\n"
                                           "start traffic 1\nrun 40ms\n");
     (void)state;
@@ -198,11 +198,11 @@ static void actions_start_and_stop_traffic(void **state)
             assert_true(point->value == 0);
     }
     run_record_release(&record);
-    assert_refused(NET "traffic uniform rate 5\nstart traffic 1\n",
+    assert_refused(NET "traffic uniform size 256 rate 5\nstart traffic 1\n",
                    "x.weft:5:1: traffic 1 is running already");
-    assert_refused(NET "traffic uniform rate 5 stopped\nstop traffic 1\n",
+    assert_refused(NET "traffic uniform size 256 rate 5 stopped\nstop traffic 1\n",
                    "x.weft:5:1: traffic 1 is not running");
-    assert_refused(NET "traffic uniform rate 5\nstop traffic 2\n",
+    assert_refused(NET "traffic uniform size 256 rate 5\nstop traffic 2\n",
                    "x.weft:5:14: there are 1 'traffic' statements");
 }
 
@@ -211,9 +211,10 @@ static void the_command_line_sets_traffic(void **state)
     const char *line[] = {"traffic.rate=200e3", "traffic.2.size=512", NULL};
     struct run_options options = {0};
     settings = line;
-    struct run_record record = run_with(NET "traffic uniform load 0.9 start 10ms from H4\n"
-                                            "traffic uniform rate 5 start 10ms from H7\nrun 20ms\n",
-                                        &options);
+    struct run_record record =
+        run_with(NET "traffic uniform size 256 load 0.9 start 10ms from H4\n"
+                     "traffic uniform size 256 rate 5 start 10ms from H7\nrun 20ms\n",
+                 &options);
     struct err err = {0};
     (void)state;
     assert_near(figure(&record, "made"), 4000, 0.1);
@@ -221,12 +222,14 @@ static void the_command_line_sets_traffic(void **state)
     assert_near(mean, 384, 0.1);
     run_record_release(&record);
     line[1] = "traffic.3.size=512";
-    assert_int_equal(run_text(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
+    assert_int_equal(run_text(NET "traffic uniform size 256 rate 5\n", &options, &record, &err),
+                     -EINVAL);
     assert_string_equal(err.file, "--set traffic.3.size=512");
     assert_non_null(strstr(err.message, "there are 1 'traffic'"));
     run_record_release(&record);
     line[1] = "traffic.sice=512";
-    assert_int_equal(run_text(NET "traffic uniform rate 5\n", &options, &record, &err), -EINVAL);
+    assert_int_equal(run_text(NET "traffic uniform size 256 rate 5\n", &options, &record, &err),
+                     -EINVAL);
     assert_non_null(strstr(err.message, "did you mean 'size'?"));
     run_record_release(&record);
     settings = NULL;
@@ -237,7 +240,7 @@ static void the_command_line_sets_traffic(void **state)
 static void collect_statements_keep_each_form(void **state)
 {
     struct run_record record = run_ok(
-        NET "traffic uniform rate 100e3 start 10ms stop 20ms\nmeasure from 10ms to 20ms\n"
+        NET "traffic uniform size 256 rate 100e3 start 10ms stop 20ms\nmeasure from 10ms to 20ms\n"
             "collect latency as all called each\ncollect latency as mean called m\n"
             "collect latency as max called top\ncollect latency as percentile 50 called half\n"
             "collect latency as interval called ci\ncollect delivered as total\n"
@@ -296,7 +299,7 @@ static void impossible_collections_are_refused(void **state)
 
 static void smps_can_be_collected_without_traffic(void **state)
 {
-    struct run_record record = run_ok("topology figure1\nsm S1\ncollect smps as total\n"
+    struct run_record record = run_ok("topology figure1 speed=SDR\nsm S1\ncollect smps as total\n"
                                       "collect smps.set of S1 as total\ncollect smps as all\n"
                                       "run until settled\n");
     (void)state;
@@ -316,10 +319,11 @@ static void no_progress(void *context, uint64_t now, uint64_t until)
 
 static void collecting_does_not_change_the_trace(void **state)
 {
-    static const char text[] = NET "traffic uniform load 0.4 start 10ms\nat 12ms fail switch S9\n"
-                                   "run 20ms\n";
+    static const char text[] =
+        NET "traffic uniform size 256 load 0.4 start 10ms\nat 12ms fail switch S9\n"
+            "run 20ms\n";
     static const char watched[] =
-        NET "traffic uniform load 0.4 start 10ms\nat 12ms fail switch S9\nrun 20ms\n"
+        NET "traffic uniform size 256 load 0.4 start 10ms\nat 12ms fail switch S9\nrun 20ms\n"
             "every 7us sample input output credits utilisation travelling waiting\n"
             "collect latency as all\nmeasure from 11ms to 13ms\ncheck no-loss-of unaffected\n";
     unsigned heard = 0;
@@ -337,9 +341,10 @@ static void collecting_does_not_change_the_trace(void **state)
 
 static void changes_have_figures_for_each_phase(void **state)
 {
-    struct run_record record = run_ok("topology figure1\nset traps no\nsm S1 sweep 1s engine fera\n"
-                                      "run until settled\nat 1.5s fail link S2 2\n"
-                                      "run until settled limit 5s\n");
+    struct run_record record =
+        run_ok("topology figure1 speed=SDR\nset traps no\nsm S1 sweep 1s engine fera\n"
+               "run until settled\nat 1.5s fail link S2 2\n"
+               "run until settled limit 5s\n");
     (void)state;
     assert_false(has_figure(&record, "change.1.detect.time"));
     double detect = figure(&record, "change.2.detect.time");
@@ -364,9 +369,9 @@ static void changes_have_figures_for_each_phase(void **state)
 static void hybrids_have_the_time_of_their_first_routes(void **state)
 {
     struct run_record plain =
-        run_ok("topology figure1\npreset paper\nsm S1 engine pira\nrun until settled\n");
-    struct run_record hybrid =
-        run_ok("topology figure1\npreset paper\nsm S1 engine pira+fera\nrun until settled\n");
+        run_ok("topology figure1 speed=SDR\npreset paper\nsm S1 engine pira\nrun until settled\n");
+    struct run_record hybrid = run_ok(
+        "topology figure1 speed=SDR\npreset paper\nsm S1 engine pira+fera\nrun until settled\n");
     (void)state;
     assert_false(has_figure(&plain, "change.1.first.time"));
     assert_near(figure(&hybrid, "change.1.first.time"), figure(&plain, "change.1.time"), 1e-4);
@@ -380,7 +385,8 @@ static void hybrids_have_the_time_of_their_first_routes(void **state)
  */
 static void smps_are_counted_for_each_phase(void **state)
 {
-    struct run_record record = run_ok("topology figure1\npreset paper\nsm S1\nrun until settled\n");
+    struct run_record record =
+        run_ok("topology figure1 speed=SDR\npreset paper\nsm S1\nrun until settled\n");
     (void)state;
     assert_true(figure(&record, "change.1.discover.smps") == 19 + 47 + 15);
     assert_true(figure(&record, "change.1.distribute.smps") == 8 * (4 + 16 + 4));
@@ -392,12 +398,12 @@ static void smps_are_counted_for_each_phase(void **state)
 /* ---- the unaffected ---- */
 
 #define DEATH                                                                                      \
-    "topology irregular switches=16 hosts=14 ports=4\nseed 9\n"                                    \
+    "topology irregular switches=16 hosts=14 ports=4 speed=SDR\nseed 9\n"                          \
     "sm H0 engine fera\nrun until settled\n"
 
 static void an_ordered_update_loses_no_unaffected_packet(void **state)
 {
-    struct run_record record = run_ok(DEATH "traffic uniform rate 100e3 start 10ms\n"
+    struct run_record record = run_ok(DEATH "traffic uniform size 256 rate 100e3 start 10ms\n"
                                             "at 20ms fail switch S15\nrun 60ms\n"
                                             "check no-loss-of unaffected\n");
     (void)state;
@@ -409,7 +415,7 @@ static void an_ordered_update_loses_no_unaffected_packet(void **state)
 
 static void pairs_that_use_a_failed_link_are_affected(void **state)
 {
-    struct run_record record = run_ok(NET "traffic uniform rate 100e3 start 10ms\n"
+    struct run_record record = run_ok(NET "traffic uniform size 256 rate 100e3 start 10ms\n"
                                           "at 20ms fail link S2 2\nrun 30ms\n"
                                           "check no-loss-of unaffected\n");
     (void)state;
@@ -421,9 +427,10 @@ static void pairs_that_use_a_failed_link_are_affected(void **state)
 
 static void a_static_update_loses_unaffected_packets(void **state)
 {
-    struct run_record record = run_ok(DEATH "preset paper\ntraffic uniform rate 20e3 start 1s\n"
-                                            "at 1.1s fail switch S15\nrun 2s\n"
-                                            "check no-loss-of unaffected\n");
+    struct run_record record =
+        run_ok(DEATH "preset paper\ntraffic uniform size 256 rate 20e3 start 1s\n"
+                     "at 1.1s fail switch S15\nrun 2s\n"
+                     "check no-loss-of unaffected\n");
     (void)state;
     assert_true(figure(&record, "unaffected.lost") > 0);
     assert_check(&record, 0, false, "inactive port");
@@ -449,23 +456,24 @@ static void without_traffic_every_state_is_checked(void **state)
 
 /* ---- deadlock ---- */
 
-#define RING "topology ring switches=6\nset data_vls 1\nset buffer 1024\n"
+#define RING "topology ring switches=6 speed=SDR\nset data_vls 1\nset buffer 1024\n"
 
 static void a_deadlock_in_a_ring_is_recorded(void **state)
 {
-    struct run_record record =
-        run_ok(RING "sm S0 engine minhop allow_cycles yes\nrun until settled\n"
-                    "traffic uniform arrivals saturated start 10ms\non deadlock stop\nrun 1s\n"
-                    "check deadlock\ncheck no-deadlock\n");
+    struct run_record record = run_ok(
+        RING "sm S0 engine minhop allow_cycles yes\nrun until settled\n"
+             "traffic uniform size 256 arrivals saturated start 10ms\non deadlock stop\nrun 1s\n"
+             "check deadlock\ncheck no-deadlock\n");
     (void)state;
     assert_true(record.end < TIME_S);
     assert_true(figure(&record, "deadlocks") >= 1);
     assert_check(&record, 0, true, "lane 0");
     assert_check(&record, 1, false, "lane 0");
     run_record_release(&record);
-    record = run_ok(RING "sm S0 engine fera\nrun until settled\n"
-                         "traffic uniform arrivals saturated start 10ms\non deadlock stop\n"
-                         "run 30ms\ncheck deadlock\ncheck no-deadlock\n");
+    record =
+        run_ok(RING "sm S0 engine fera\nrun until settled\n"
+                    "traffic uniform size 256 arrivals saturated start 10ms\non deadlock stop\n"
+                    "run 30ms\ncheck deadlock\ncheck no-deadlock\n");
     assert_check(&record, 0, false, "");
     assert_check(&record, 1, true, "");
     run_record_release(&record);

@@ -39,16 +39,17 @@ static void assert_refused(const char *text, const char *expected)
 
 /* ---- traffic ---- */
 
-static int bind(const char *line, const char *kind, const char *mtu, struct traffic *traffic,
+static int bind(const char *line, const char *key, const char *value, struct traffic *traffic,
                 struct err *err)
 {
+    static const char *const words[] = {"speed=SDR"};
     struct scenario scenario = read_scenario(line);
     struct topology topology;
     struct fabric_options options;
     topology_init(&topology);
-    assert_int_equal(topology_generate(&topology, kind, NULL, 0, 1, err), 0);
+    assert_int_equal(topology_generate(&topology, "figure1", words, 1, 1, err), 0);
     assert_int_equal(fabric_options_preset(&options, "today", err), 0);
-    assert_int_equal(fabric_options_set(&options, "mtu", mtu, err), 0);
+    assert_int_equal(fabric_options_set(&options, key, value, err), 0);
     struct traffic_spec_world world = {.topology = &topology, .options = &options, .folder = "."};
     struct cursor cursor = {.file = scenario.file, .err = err};
     int status = traffic_spec_bind(scenario.statements.items[0].spec, &world, &cursor, traffic);
@@ -62,20 +63,26 @@ static struct traffic bind_well(const char *line)
     struct traffic traffic;
     struct err err = {0};
     char message[1024];
-    if (bind(line, "figure1", "4096", &traffic, &err) != 0)
+    if (bind(line, "mtu", "4096", &traffic, &err) != 0)
         fail_msg("%s", err_text(&err, message, sizeof message));
     return traffic;
 }
 
-static void assert_unbound(const char *line, const char *expected)
+static void assert_unbound_with(const char *line, const char *key, const char *value,
+                                const char *expected)
 {
     struct traffic traffic;
     struct err err = {0};
     char message[1024];
-    assert_int_equal(bind(line, "figure1", "2048", &traffic, &err), -EINVAL);
+    assert_int_equal(bind(line, key, value, &traffic, &err), -EINVAL);
     err_text(&err, message, sizeof message);
     if (strncmp(message, expected, strlen(expected)) != 0)
         fail_msg("'%s' is refused with: %s", line, message);
+}
+
+static void assert_unbound(const char *line, const char *expected)
+{
+    assert_unbound_with(line, "mtu", "2048", expected);
 }
 
 static void every_traffic_key_is_parsed(void **state)
@@ -114,7 +121,7 @@ static void all_adapters_send_by_default(void **state)
     assert_int_equal(t.senders.count, 7);
     assert_int_equal(t.receivers.count, 7);
     assert_int_equal(t.arrival, ARRIVAL_POISSON);
-    assert_int_equal(t.sizes[0].payload_bytes, 256);
+    assert_int_equal(t.sizes[0].payload_bytes, 4096);
     assert_int_equal(t.retries, 0);
     traffic_release(&t);
     t = bind_well("traffic ring arrivals saturated sl random retry 2ms");
@@ -123,10 +130,28 @@ static void all_adapters_send_by_default(void **state)
     traffic_release(&t);
 }
 
+static void a_packet_without_a_size_is_as_large_as_the_smallest_mtu(void **state)
+{
+    static const struct {
+        const char *key, *value;
+        uint32_t payload;
+    } cases[] = {{"mtu", "2048", 2048}, {"mtu", "256", 256}, {"S1:mtu", "1024", 1024}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct traffic t;
+        struct err err = {0};
+        int status = bind("traffic uniform load 0.5", cases[i].key, cases[i].value, &t, &err);
+        assert_int_equal(status, 0);
+        assert_int_equal(t.sizes[0].payload_bytes, cases[i].payload);
+        assert_int_equal(t.interval_ps, (cases[i].payload + 26) * 2000);
+        traffic_release(&t);
+    }
+}
+
 /* 4X SDR carries 8 Gb/s; 256 bytes of payload are 282 on the wire. */
 static void a_load_is_a_share_of_the_link(void **state)
 {
-    struct traffic t = bind_well("traffic uniform load 0.5");
+    struct traffic t = bind_well("traffic uniform load 0.5 size 256");
     (void)state;
     assert_int_equal(t.interval_ps, 564000);
     traffic_release(&t);
@@ -176,7 +201,10 @@ static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
     assert_unbound("traffic ring rate 5 from H4",
                    "x.weft:1:1: ring traffic needs the same senders");
     assert_unbound("traffic uniform rate 5 size 4096",
-                   "x.weft:1:1: packets of 4096 bytes exceed the MTU of a node, 2048");
+                   "x.weft:1:1: packets of 4096 bytes are larger than the MTU of 2048 at 'S");
+    assert_unbound_with("traffic uniform rate 5 size 1024", "S2:buffer", "1024",
+                        "x.weft:1:1: packets of 1024 bytes and their headers do not fit into the "
+                        "buffers of 1024 bytes at 'S");
     assert_unbound("traffic trace nothing.txt", "x.weft:1:15: ./nothing.txt: No such file");
     assert_unbound("traffic uniform rate 5 start 2s stop 1s",
                    "x.weft:1:1: traffic stops before it starts");
@@ -295,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_traffic_key_is_parsed),
         cmocka_unit_test(all_adapters_send_by_default),
+        cmocka_unit_test(a_packet_without_a_size_is_as_large_as_the_smallest_mtu),
         cmocka_unit_test(a_load_is_a_share_of_the_link),
         cmocka_unit_test(wrong_traffic_is_refused_with_line_and_column),
         cmocka_unit_test(traffic_that_does_not_fit_the_fabric_is_refused),

@@ -85,7 +85,7 @@ static struct traffic all_hosts(const struct traffic_world *world)
 {
     const struct topology *topology = &world->world.topology;
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.arrival = ARRIVAL_SATURATED;
     traffic.start_ps = sim_now(world->world.sim);
     for (uint32_t port = 0; port < topology->ports.count; port++)

@@ -159,7 +159,7 @@ static void start_traffic(struct group_world *world, uint64_t interval_ps, uint6
 {
     struct err err = {0};
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.interval_ps = interval_ps;
     traffic.start_ps = sim_now(world->world.sim);
     traffic.stop_ps = traffic.start_ps + length_ps;

@@ -124,7 +124,7 @@ static uint64_t missing_copies(struct laned *laned)
     struct err err = {0};
     struct traffic traffic;
     struct data_totals totals;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.interval_ps = 100 * TIME_US;
     traffic.start_ps = sim_now(laned->world.sim);
     traffic.stop_ps = traffic.start_ps + 5 * TIME_MS;

@@ -151,7 +151,7 @@ static unsigned send_with(struct parted *parted, uint16_t key)
 {
     struct traffic traffic;
     struct err err = {0};
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.p_key = key;
     traffic.interval_ps = 5 * TIME_US;
     traffic.start_ps = sim_now(parted->world.sim);

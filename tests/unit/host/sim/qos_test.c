@@ -116,7 +116,7 @@ static void flow(struct service_world *world, const char *from, const char *to, 
 {
     struct traffic traffic;
     struct err err = {0};
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.arrival = interval_ps ? ARRIVAL_CONSTANT : ARRIVAL_SATURATED;
     traffic.interval_ps = interval_ps;
     traffic.start_ps = sim_now(world->world.sim);
@@ -134,7 +134,7 @@ static void all_hosts(struct service_world *world, unsigned sl)
 {
     const struct topology *topology = &world->world.topology;
     struct traffic traffic;
-    traffic_init(&traffic);
+    traffic_init(&traffic, 256);
     traffic.arrival = ARRIVAL_SATURATED;
     traffic.start_ps = sim_now(world->world.sim);
     traffic.sl = (uint8_t)sl;

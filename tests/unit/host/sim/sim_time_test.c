@@ -56,7 +56,7 @@ static void note_computed(void *context, uint64_t now, unsigned manager,
 /* 16 switches and 14 hosts, as in the papers. */
 static void open_world(struct world *world, const char *preset, const char *const *settings)
 {
-    const char *words[] = {"switches=16", "hosts=14", "ports=4", "width=1x"};
+    const char *words[] = {"switches=16", "hosts=14", "ports=4", "width=1x", "speed=SDR"};
     struct fabric_options options;
     struct err err = {0};
     *world = (struct world){0};
@@ -64,7 +64,7 @@ static void open_world(struct world *world, const char *preset, const char *cons
     for (; settings && *settings; settings += 2)
         assert_int_equal(fabric_options_set(&options, settings[0], settings[1], &err), 0);
     topology_init(&world->topology);
-    assert_int_equal(topology_generate(&world->topology, "irregular", words, 4, 1, &err), 0);
+    assert_int_equal(topology_generate(&world->topology, "irregular", words, 5, 1, &err), 0);
     world->fabric = fabric_new(&world->topology, &options, 1);
     world->sim = sim_new(world->fabric);
     sim_set_listener(

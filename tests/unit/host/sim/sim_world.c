@@ -15,6 +15,10 @@ void world_open_with(struct world *world, const struct fabric_options *options, 
     snprintf(copy, sizeof copy, "%s", fabric);
     for (char *word; (word = strsep(&rest, " ")) != NULL && count < 8;)
         words[count++] = word;
+    if (!strstr(fabric, "speed=")) {
+        assert_true(count < 8);
+        words[count++] = "speed=SDR";
+    }
     topology_init(&world->topology);
     assert_int_equal(topology_generate(&world->topology, words[0], words + 1, count - 1, 1, &err),
                      0);
