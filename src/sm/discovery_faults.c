@@ -103,6 +103,13 @@ void faults_forget_claims(struct sm *sm)
 {
     for (size_t port = 0; port < sm->faults->ports.count; port++)
         sm->faults->ports.items[port].claimant = 0;
+    if (sm_state(sm) != SM_MASTER)
+        sm->faults->doubtful_sweeps = 0; /* everything is read again */
+}
+
+bool faults_doubt_links(const struct sm *sm)
+{
+    return sm->faults->doubtful_sweeps != 0;
 }
 
 /* ---- time-outs ---- */

@@ -114,8 +114,9 @@ void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
 void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
-void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
-void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
+bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be mixed up */
+void faults_verify_links(struct sm *sm);      /* in a sweep, if GUIDs are in doubt */
+void faults_change_ended(struct sm *sm);      /* all nodes that are present have answered */
 
 /* lids.c */
 /* `after_another`: LIDs that another master assigned take precedence over remembered ones. */
@@ -180,8 +181,9 @@ uint32_t quiesce_count(const struct sm *sm); /* begins and ends so far */
 void quiesce_assume_none(struct sm *sm);     /* the previous master left no source quiesced */
 void quiesce_forget(struct sm *sm);          /* no longer master; the next one ends the quiesce */
 bool quiesce_was_refused(struct sm *sm);     /* by at least one source */
-void quiesce_find_inherited(
-    struct sm *sm); /* looks for sources that the last master left quiesced */
+/* Looks for sources that the last master left quiesced. */
+void quiesce_find_inherited(struct sm *sm);
+void quiesce_audit(struct sm *sm); /* the same, although a copy showed none */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 288 };

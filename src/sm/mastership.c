@@ -392,8 +392,8 @@ static void enter_master(struct sm *sm, const char *why)
     sweep_schedule(sm);
 }
 
-/* The core has entered a state. */
-static void enter(struct sm *sm, enum sm_state before, const char *why)
+/* The core has entered a state. `has_copy`: a standby's copy is of the last master. */
+static void enter(struct sm *sm, enum sm_state before, const char *why, bool has_copy)
 {
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
@@ -420,8 +420,7 @@ static void enter(struct sm *sm, enum sm_state before, const char *why)
     }
     /* The subnet may have changed under another master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
-    if (discovers && before != SM_DISCOVERING &&
-        !(before == SM_STANDBY && standby_copy_take_over(sm)))
+    if (discovers && before != SM_DISCOVERING && !(has_copy && standby_copy_take_over(sm)))
         discovery_restart(sm);
 }
 
@@ -441,7 +440,8 @@ static bool handle_event(struct sm *sm, enum mastership_event event,
     assert(m->core.state == before);
     mastership_take(&m->core, step, details->port);
     if (m->core.state != before)
-        enter(sm, before, step.why);
+        enter(sm, before, step.why,
+              step.action == DO_GIVE_UP_MASTER || step.action == DO_ACKNOWLEDGE_HANDOVER);
     return true;
 }
 

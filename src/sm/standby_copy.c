@@ -15,7 +15,8 @@
  * If a master fails during a change whose notice was lost, before the next poll, the copy is wrong
  * although its token is even. So the new master audits the copy: it reads all tables, one switch
  * after the other, at the rate of the copy. If a block differs, routes are planned from the tables
- * in the switches. The full sweep that belongs to the audit reads the ports.
+ * in the switches. The full sweep that belongs to the audit reads the ports. The audit also finds
+ * sources that the failed master left quiesced.
  *
  * ActCount has 12 bits derived from the GUID, never 0, that identify a token; 12 bits of token; and
  * 8 bits that count SMPs, as the specification requires. */
@@ -322,7 +323,8 @@ static bool has_gap(struct sm *sm, uint32_t node)
 bool standby_copy_take_over(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
-    if (!token_is_even(watched->token) || watched->round != watched->token)
+    if (!token_is_even(watched->token) || watched->round != watched->token ||
+        faults_doubt_links(sm))
         return false;
     sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
@@ -344,7 +346,7 @@ bool standby_copy_take_over(struct sm *sm)
     }
     discovery_read_port(sm, sm->subnet.own_port);
     sm->standby_copy->audit.due = true;
-    quiesce_assume_none(sm);
+    quiesce_assume_none(sm); /* the audit looks for sources that were left quiesced */
     return true;
 }
 
@@ -374,6 +376,8 @@ bool audit_begin(struct sm *sm)
         return false;
     assert(sm_state(sm) == SM_MASTER && !transactions_under_way(sm, GROUP_AUDIT));
     sm->standby_copy->audit = (struct audit){.running = true, .next_at = sm->now};
+    if (plan_current(sm))
+        quiesce_audit(sm);
     return true;
 }
 

@@ -325,6 +325,20 @@ static void the_audit_finds_and_corrects_a_wrong_copy(void **state)
     assert_true(toy_delivers(toy));
 }
 
+/* The master failed after it had quiesced a source, before the standby read its token. */
+static void the_audit_finds_sources_that_were_left_quiesced(void **state)
+{
+    struct toy *toy = master_and_standby(state);
+    uint8_t *table = toy_node(toy, "H3")->ports[1].arbitration;
+    toy_kill(toy, 0);
+    memset(table, 0, 64);
+    wire_set_at(table, VL_ARBITRATION_TABLE_VL, 0, 14);
+    toy_settle(toy);
+    toy_run(toy, 30 * TOY_S);
+    assert_true(toy_logged(toy, "sources were left waiting"));
+    assert_true(wire_get_at(table, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0);
+}
+
 /* A restart of discovery is scheduled. */
 static void a_master_that_yields_during_a_change_settles(void **state)
 {
@@ -794,6 +808,7 @@ int main(void)
         TOY_TEST(a_standby_with_a_copy_takes_over_without_writing_tables),
         TOY_TEST(a_check_that_ends_after_the_takeover_is_used),
         TOY_TEST(the_audit_finds_and_corrects_a_wrong_copy),
+        TOY_TEST(the_audit_finds_sources_that_were_left_quiesced),
         TOY_TEST(a_master_that_yields_during_a_change_settles),
         TOY_TEST(a_master_that_is_stopped_for_two_seconds_stays_master),
         TOY_TEST(a_master_whose_process_ended_is_replaced_at_once),
