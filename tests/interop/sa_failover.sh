@@ -120,3 +120,14 @@ WEFT_ATTACH=H4 on_running_weft timeout 60 opensm -o -f "$work/osm.log" >osm.out 
 first_starts || exit
 claim "after another master, the SM requests reregistration from all ports" requests_reregistration_once manager.log
 stop "$manager_id"
+
+# Two masters, because the first was stopped for long. The second one acknowledges registrations; the first, of
+# higher priority, does not have them.
+stopped() { kill -STOP "$manager_id" && wait_until 10 grep -qE 'state +master' second.log && wait_until 10 grep -qE ' up +subnet up' second.log; }
+joins() { WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" groups 2 1 >late && [ -s late ]; }
+continued() { : >manager.log && kill -CONT "$manager_id" && requests_reregistration_once manager.log; }
+first_starts && second_starts || exit
+claim "the standby replaces a master that is stopped" stopped
+claim "the new master accepts joins" joins
+claim "the stopped master becomes master again and requests reregistration from all ports" continued
+stop "$manager_id" "$second_id"

@@ -393,6 +393,49 @@ static void a_poll_is_repeated_after_a_lost_answer(void **state)
     sa_free(standby);
 }
 
+/* Both run for a while. */
+static void talk_for(struct sa_world *world, struct sa *standby, uint64_t duration)
+{
+    for (uint64_t end = world->now + duration; world->now < end; world->now += 25 * NS_PER_MS)
+        talk(world, standby);
+}
+
+/* The master answers clients without it after 100 ms. */
+static void a_standby_that_was_stopped_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    world->now += 300 * NS_PER_MS;
+    sa_expire(standby, world->now);
+    assert_int_equal(sa_registry_master(standby), 0);
+    talk_for(world, standby, 400 * NS_PER_MS); /* the answer to a poll that it sent before */
+    assert_int_equal(sa_registry_master(standby), 0);
+    talk_for(world, standby, 600 * NS_PER_MS);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    sa_free(standby);
+}
+
+static void a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    for (unsigned i = 0; i < 24; i++, world->now += 50 * NS_PER_MS) {
+        sa_expire(standby, world->now);
+        while (sa_next_output(standby, world->now, &message))
+            continue; /* lost */
+        if (i == 0)
+            assert_int_equal(sa_registry_master(standby), MASTER);
+    }
+    assert_int_equal(sa_registry_master(standby), 0);
+    sa_free(standby);
+}
+
 static void a_restarted_master_is_polled_for_everything(void **state)
 {
     struct sa_world *world = *state;
@@ -494,6 +537,8 @@ int main(void)
         TEST(without_changes_two_messages_are_sent_every_half_second),
         TEST(a_poll_is_repeated_after_a_lost_answer),
         TEST(a_restarted_master_is_polled_for_everything),
+        TEST(a_standby_that_was_stopped_is_not_sure_of_its_registrations),
+        TEST(a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
         TEST(a_master_that_steps_down_answers_at_once),
         TEST(a_poll_without_the_sm_key_is_not_answered),
         TEST(a_standby_of_a_master_without_replication_has_no_registrations),
