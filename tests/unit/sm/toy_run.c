@@ -64,6 +64,17 @@ void toy_kill(struct toy *toy, unsigned manager)
         toy->sm = NULL;
 }
 
+void toy_restart(struct toy *toy, unsigned manager, const struct sm_config *config)
+{
+    struct toy_node *node = toy->managers[manager].node;
+    struct sm *sm = sm_new(config, node->guid + toy->managers[manager].port);
+    toy->managers[manager].sm = sm;
+    toy_set_manager_bit(node, toy->managers[manager].port);
+    if (manager == 0)
+        toy->sm = sm;
+    sm_start(sm, toy->now);
+}
+
 struct toy *toy_up(void **state, const char *links)
 {
     struct toy *toy = toy_open(state, links);
