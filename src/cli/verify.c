@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/route.h"
 #include "cli/routing.h"
+#include "cli/verify_sa.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
 #include "routing/files/lfts.h"
@@ -13,6 +14,7 @@
 #include "routing/files/vl_map_read.h"
 #include "routing/search/roots.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +38,17 @@ static const char help[] =
     "  --path-sl FILE  SLs of paths, in the format that ibdmchk reads (default: SL 0)\n"
     "  --sl2vl FILE    SL-to-VL tables, in the format that ibdmchk reads (default:\n"
     "                  VL = SL)\n"
+    "  --sa            query the SLs from the SA of the running subnet, and read the\n"
+    "                  SL-to-VL tables from its switches\n"
+    "  --guid G, --ca NAME, --port N\n"
+    "                  the port for --sa (default: the first one that is up)\n"
     "  --old-path-sl FILE\n"
     "                  SLs of OLD; --path-sl has those of NEW then\n"
     "  --first-path-sl FILE\n"
     "                  SLs that sources use before the first update, instead of those\n"
     "                  of OLD\n"
+    "  --adapters      only traffic between adapter ports counts for credit loops, as\n"
+    "                  in ibdmchk without -a\n"
     "  --reversible    packets may also use the SL of the opposite direction, as on a\n"
     "                  reversible path\n"
     "  --root R        also count down-up transitions with these roots: GUIDs\n"
@@ -61,14 +69,16 @@ static const char help[] =
     "examples:\n"
     "  weft verify net --lfts opensm-lfts.dump\n"
     "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
+    "  ibnetdiscover >net; weft verify net --lfts opensm-lfts.dump --sa\n"
     "  weft verify net --transition old.lfts new.lfts plan\n"
     "  weft verify net --transition old.lfts new.lfts plan \\\n"
     "      --old-path-sl old.psl --path-sl new.psl\n";
 
 struct options {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
+    const char *ca, *guid, *port; /* of --sa */
     uint64_t threads;
-    bool transition, reversible, links, json;
+    bool sa, transition, adapters, reversible, links, json;
 };
 
 static void put_findings(struct record *record, const struct verify_report *report)
@@ -122,8 +132,33 @@ static void put_links(struct record *record, const struct network *network,
     record_end_list(record);
 }
 
+/* What the check says beside the report. */
+struct verdict {
+    struct vl_map_gaps gaps;    /* of the path SLs */
+    bool only_through_switches; /* without traffic of switches there is no credit loop */
+    uint16_t sm_lid;            /* of --sa */
+};
+
+static void put_levels(struct record *record, const struct verdict *verdict,
+                       const struct options *options)
+{
+    if (options->sa)
+        record_number(record, "sa_lid", "SL            of the SA at LID %llu\n", verdict->sm_lid);
+    else if (!options->path_sl)
+        record_number(record, "assumed_sl",
+                      "SL            %llu on every path, assumed without --path-sl or --sa\n", 0);
+    if (options->path_sl && !options->sl2vl)
+        record_text(record, "VL            as the SL, assumed without --sl2vl\n");
+    if (verdict->gaps.none) {
+        record_number(record, "no_path", "no path       %llu", verdict->gaps.none);
+        record_text(record, " of %" PRIu64 " pairs, which do not count for credit loops\n",
+                    verdict->gaps.paths);
+    }
+}
+
 static void put_report(struct record *record, const struct network *network,
-                       const struct verify_report *report, const struct options *options)
+                       const struct verify_report *report, const struct verdict *verdict,
+                       const struct options *options)
 {
     bool delivers = verify_delivers(report);
     record_begin(record, NULL);
@@ -138,9 +173,14 @@ static void put_report(struct record *record, const struct network *network,
     record_text(record, "credit loops  %s", report->cycle.count ? "YES" : "none");
     record_number(record, "vls", report->vls == 1 ? ", %llu VL" : ", %llu VLs", report->vls);
     record_number(record, "dependencies", ", %llu dependencies\n", report->dependencies);
-    if (!options->path_sl)
-        record_number(record, "assumed_sl",
-                      "SL            %llu on every path, assumed without --path-sl\n", 0);
+    if (options->adapters)
+        record_text(record, "              of traffic between adapter ports only\n");
+    if (verdict->only_through_switches)
+        record_text(record, "              none between adapter ports (--adapters): the loop needs "
+                            "packets from or to switches\n");
+    if (report->cycle.count)
+        record_flag(record, "cycle_between_adapters", NULL, !verdict->only_through_switches);
+    put_levels(record, verdict, options);
     put_cycle(record, network, report);
     if (options->root)
         record_number(record, "down_up_transitions", "down-up       %llu transitions\n",
@@ -162,26 +202,101 @@ static void put_report(struct record *record, const struct network *network,
     record_end(record);
 }
 
+/* Refuses levels that do not cover the network: an assumed SL could hide a credit loop, or show one
+ * that does not exist. */
+static int check_coverage(const struct vl_map *lanes, const struct options *options,
+                          struct verdict *verdict, struct err *err)
+{
+    const struct network *network = lanes->network;
+    char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
+    struct vl_map_gaps gaps = {0};
+    if (options->path_sl || options->sa)
+        verdict->gaps = gaps = vl_map_find_gaps(lanes, options->adapters);
+    if (gaps.unset)
+        return err_set(
+            err, EINVAL,
+            "%s has no SL from %s to LID %u (%s): %" PRIu64 " of %" PRIu64 " pairs are missing%s",
+            options->path_sl, network_label(network, gaps.source, from), gaps.dlid,
+            network_label(network, network->owner[gaps.dlid], to), gaps.unset, gaps.paths,
+            vl_map_find_gaps(lanes, true).unset
+                ? ""
+                : "; --adapters needs only those between adapter ports, which it has");
+    for (uint32_t at = 0; at < network->switches.count && options->sl2vl; at++)
+        if (!lanes->vl_tables[at])
+            return err_set(err, EINVAL, "%s has no SL-to-VL table of %s", options->sl2vl,
+                           network_label(network, NETWORK_SWITCH | at, from));
+    return 0;
+}
+
+static int read_from_sa(struct vl_map *lanes, const struct options *options,
+                        struct verdict *verdict, struct err *err)
+{
+    struct verify_sa live = {
+        .port = {.ca = options->ca, .number = PORT_ANY},
+        .adapters = options->adapters,
+        .has_tables = options->sl2vl,
+    };
+    uint64_t number;
+    if (options->guid && !parse_number(options->guid, &live.port.guid))
+        return err_set(err, EINVAL, "--guid %s: expected a GUID (0x...)", options->guid);
+    if (options->port && !parse_bounded(options->port, 0, NETWORK_TOP_PORT, &number))
+        return err_set(err, EINVAL, "--port %s: expected 0 to %d", options->port, NETWORK_TOP_PORT);
+    if (options->port)
+        live.port.number = (int)number;
+    int rc = verify_sa_read(lanes, &live, err);
+    verdict->sm_lid = live.sm_lid;
+    return rc;
+}
+
+static int read_levels(struct vl_map *lanes, const struct options *options, struct verdict *verdict,
+                       struct err *err)
+{
+    int rc = 0;
+    if (options->path_sl)
+        rc = vl_map_read_path_sl(lanes, from_file(options->path_sl, err));
+    if (!rc && options->sl2vl)
+        rc = vl_map_read_sl2vl(lanes, from_file(options->sl2vl, err));
+    if (!rc && options->sa)
+        rc = read_from_sa(lanes, options, verdict, err);
+    return rc ? rc : check_coverage(lanes, options, verdict, err);
+}
+
+/* Whether a cycle needs packets from or to switches, which few managers keep apart. */
+static bool needs_switches(const struct network *network, const struct routes *routes,
+                           struct verify_options wanted)
+{
+    struct verify_report report;
+    if (wanted.adapters)
+        return false;
+    wanted.adapters = true;
+    verify_routes(network, routes, &wanted, &report);
+    bool cyclic = report.cycle.count > 0;
+    verify_report_release(&report);
+    return !cyclic;
+}
+
 static int check_tables(const struct network *network, const struct options *options,
                         struct verify_options wanted)
 {
     struct routes routes;
     struct vl_map lanes;
     struct verify_report report;
+    struct verdict verdict = {0};
     struct text text = {0};
     struct err err;
     if (lfts_read(&routes, network, from_file(options->lfts, &err)))
         return command_error("verify", &err);
     vl_map_init(&lanes, network);
     int status = EXIT_HOLDS;
-    if ((options->path_sl && vl_map_read_path_sl(&lanes, from_file(options->path_sl, &err))) ||
-        (options->sl2vl && vl_map_read_sl2vl(&lanes, from_file(options->sl2vl, &err))))
+    if (read_levels(&lanes, options, &verdict, &err))
         status = command_error("verify", &err);
     if (status == EXIT_HOLDS) {
-        wanted.lanes = options->path_sl || options->sl2vl ? &lanes : NULL;
+        wanted.lanes = options->path_sl || options->sl2vl || options->sa ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
+        verdict.only_through_switches =
+            report.cycle.count && needs_switches(network, &routes, wanted);
         struct record record = record_to(&text, options->json, true);
-        put_report(&record, network, &report, options);
+        put_report(&record, network, &report, &verdict, options);
         command_print("verify", &text);
         status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
@@ -278,27 +393,47 @@ static int find_roots(struct roots *roots, const struct network *network, const 
     return rc ? command_error("verify", &err) : EXIT_HOLDS;
 }
 
-static int verify_file(int argc, char **argv, const struct options *options)
+/* Options that do not go together: prints an error, and returns an exit status. */
+static int check_options(int argc, const struct options *options)
 {
-    struct network network;
-    struct verify_options wanted = {0};
-    struct roots roots = {0};
-    struct workers workers;
+    const struct {
+        bool given;
+        const char *name;
+    } for_tables[] = {{options->reversible, "--reversible"},
+                      {options->sl2vl, "--sl2vl"},
+                      {options->adapters, "--adapters"},
+                      {options->sa, "--sa"}};
     if (argc != (options->transition ? 4 : 1))
         return command_usage("verify", options->transition
                                            ? "expected NET --transition OLD NEW ORDER"
                                            : "expected one net file");
     if (!options->transition && !options->lfts)
         return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
-    if (options->transition && (options->reversible || options->sl2vl))
-        return command_usage("verify", "%s needs --lfts",
-                             options->reversible ? "--reversible" : "--sl2vl");
+    for (size_t i = 0; i < sizeof for_tables / sizeof *for_tables; i++)
+        if (options->transition && for_tables[i].given)
+            return command_usage("verify", "%s needs --lfts", for_tables[i].name);
     if (!options->transition && (options->old_path_sl || options->first_path_sl))
         return command_usage("verify", "%s needs --transition",
                              options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
+    if (options->sa && options->path_sl)
+        return command_usage("verify", "--sa and --path-sl: expected one of them");
+    if (!options->sa && (options->ca || options->port || options->guid))
+        return command_usage("verify", "--guid, --ca and --port need --sa");
+    return EXIT_HOLDS;
+}
+
+static int verify_file(int argc, char **argv, const struct options *options)
+{
+    struct network network;
+    struct verify_options wanted = {0};
+    struct roots roots = {0};
+    struct workers workers;
+    if (check_options(argc, options))
+        return EXIT_USAGE;
     workers = workers_of_threads((unsigned)options->threads);
     wanted.workers = &workers;
     wanted.reversible = options->reversible;
+    wanted.adapters = options->adapters;
     int status = load_network("verify", argv[0], options->lmc, false,
                               options->transition ? argv[1] : options->lfts, &network);
     if (status == EXIT_HOLDS && options->root)
@@ -322,10 +457,15 @@ static int run_verify(int argc, char **argv)
         {.name = "old-path-sl", .value = &options.old_path_sl},
         {.name = "first-path-sl", .value = &options.first_path_sl},
         {.name = "sl2vl", .value = &options.sl2vl},
+        {.name = "sa", .flag = &options.sa},
+        {.name = "guid", .value = &options.guid},
+        {.name = "ca", .value = &options.ca},
+        {.name = "port", .value = &options.port},
         {.name = "root", .value = &options.root},
         {.name = "lmc", .value = &options.lmc},
         {.name = "threads", .number = &options.threads, .low = 1, .high = WORKERS_LIMIT},
         {.name = "transition", .flag = &options.transition},
+        {.name = "adapters", .flag = &options.adapters},
         {.name = "reversible", .flag = &options.reversible},
         {.name = "links", .flag = &options.links},
         {.name = "json", .flag = &options.json},

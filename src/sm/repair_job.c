@@ -4,11 +4,11 @@
  * previous tables: it examines, repairs and checks only the entries that the change affects. If the
  * previous repair was not completely written, its missing entries are repaired again.
  *
- * If some entries find no acyclic choice, the others are written at once, and these tables are
- * provisional: broken routes do not wait for others that are harder to repair. The next job repairs
- * the rest with drains, which may change entries of other broken routes. If that is impossible, an
- * engine computes all tables, as it does at first, on request, with user routes, and in modes other
- * than `ordered`.
+ * If packets are lost and some entries find no acyclic choice, the others are written at once, and
+ * these tables are provisional: broken routes do not wait for others that are harder to repair. The
+ * next job repairs the rest with drains, which may change entries of other broken routes. If that
+ * is impossible, an engine computes all tables, as it does at first, on request, with user routes,
+ * and in modes other than `ordered`.
  *
  * Repairs degrade balance. If the load of a link exceeds that at the last computation too much, all
  * tables are computed at the next sweep, unless writing them would stop traffic. */
@@ -170,6 +170,16 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
     mem_free(all);
 }
 
+/* Whether packets are lost until the repair is written: routes that arrived do not, or the last
+ * repair was not completely written. New nodes alone lose nothing. */
+static bool has_lost_routes(const struct repair *repair, size_t unwritten)
+{
+    bool lost = unwritten > 0;
+    for (size_t i = 0; i < repair->ends.count && !lost; i++)
+        lost = repair->ends.items[i].hops > 0;
+    return lost;
+}
+
 static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
     const struct sm_job *last = plan_current(sm);
@@ -187,6 +197,7 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
         }
         keep_paths(last, job, to_new);
         add_edited(last, job);
+        job->repair.partial = has_lost_routes(&job->repair, unwritten);
         job->try_repair = true;
     }
     mem_free(to_new);
@@ -310,7 +321,6 @@ static void finish_repair(struct sm_job *job)
 static int repair_without_drain(struct sm_job *job, struct err *err)
 {
     struct repair *repair = &job->repair;
-    repair->partial = true;
     int status = repair_tables(repair, &job->network, &job->routes, err);
     if (!status && !repair_plan(repair, &job->routes, &job->plan))
         status = err_set(err, EDEADLK, "the new entries could deadlock");

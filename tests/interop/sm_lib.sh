@@ -57,3 +57,17 @@ checked() {
     (cd dump && ibdmchk -s opensm-subnet.lst -f opensm.fdbs -m opensm.mcfdbs -d opensm-sl2vl.dump -a) >checked.out 2>&1
     contains 'no credit loops found' checked.out && lacks '^-[EW]-|Unassigned|failed' checked.out
 }
+
+# The SLs of path records in the format of ibdmchk: "0xNODE DLID SL". In these networks the node GUID of a
+# host is its port GUID minus one; the two GUIDs of a switch are equal.
+path_sls() {
+    timeout 60 env LD_PRELOAD="$PRELOAD" saquery -p 2>/dev/null | awk '
+        /sgid/ { guid = $0; sub(/.*::/, "", guid); split(guid, part, ":") }
+        /dlid/ { dlid = $0; sub(/.*\./, "", dlid) }
+        /\tsl\./ { sl = $0; sub(/.*\.0x/, "", sl)
+                   printf "0x%s%04x %s %d\n", part[1], hex(part[2]) - (part[1] == "10"), dlid, hex(tolower(sl)) }
+        function hex(text, i, n) {
+            for (i = 1; i <= length(text); i++) n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+            return n
+        }' >levels
+}

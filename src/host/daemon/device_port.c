@@ -1,4 +1,4 @@
-/* Selects, opens and uses a port through libibumad.
+/* Opens and uses a port through libibumad.
  *
  * Requests are sent with a time-out, since otherwise the kernel does not match answers with them.
  * It is slightly shorter than the core's time-out: the kernel refuses a request whose transaction
@@ -10,19 +10,17 @@
  * polled in short intervals, alternating with the other descriptors.
  *
  * The administration opens the port a second time if possible. Its queries then have their own
- * queue and do not delay the manager's SMPs. Adapters of several planes have separate devices for
- * SMPs and for all other MADs (SMI and GSI); libraries that know them tell which belong together.
- * Debian 12's library does not, so that call is looked up at run time. */
+ * queue and do not delay the manager's SMPs. */
 #undef _FILE_OFFSET_BITS /* ibsim's library replaces open(), but not open64() */
 
 #include "host/daemon/device_port.h"
 
 #include "base/time.h"
+#include "host/device/port_search.h"
 #include "host/manager/administration.h"
 #include "wire/packet.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
@@ -37,8 +35,7 @@ enum {
     QUIET_MS = 20,
     QUIET_ROUNDS = 100,
     KERNEL_EARLY_MS = 10, /* the kernel's time-out is this much shorter than the core's */
-    PHYSICALLY_UP = 5,
-    QUERY_BYTES = 8192, /* at most; answers may be longer */
+    QUERY_BYTES = 8192,   /* at most; answers may be longer */
     ANSWER_BYTES = 128 << 20,
     ANSWER_RETRIES = 3,
     QUERIES_IN_A_ROW = 16, /* before the manager's port is read again */
@@ -57,120 +54,7 @@ struct device_port {
     size_t out_bytes;  /* the same of `out` */
 };
 
-/* ---- selection ---- */
-
-/* The search for a port, with counts of unusable ports for the error message. Ports are stored
- * without their P_Keys. */
-struct search {
-    const struct port_choice *choice;
-    unsigned ports, ethernet, down;
-    bool found;
-    umad_port_t port;
-    umad_port_t first_down; /* if there are ports whose link is down */
-};
-
-static void consider_port(struct search *search, const umad_port_t *port)
-{
-    const struct port_choice *choice = search->choice;
-    if (search->found || (choice->guid && be64toh(port->port_guid) != choice->guid) ||
-        (choice->ca && strcmp(port->ca_name, choice->ca) != 0) ||
-        (choice->number != PORT_ANY && port->portnum != choice->number))
-        return;
-    search->ports++;
-    /* Kernels without this attribute support InfiniBand only. */
-    if (port->link_layer[0] && strcmp(port->link_layer, "InfiniBand") != 0 &&
-        strcmp(port->link_layer, "IB") != 0) {
-        search->ethernet++;
-        return;
-    }
-    bool up = port->phys_state == PHYSICALLY_UP;
-    umad_port_t *stored = up ? &search->port : &search->first_down;
-    search->down += !up;
-    if (!up && search->down > 1)
-        return;
-    *stored = *port;
-    stored->pkeys = NULL;
-    search->found = up;
-}
-
-static void search_ports(struct search *search)
-{
-    char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
-    int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
-    for (int i = 0; i < count && !search->found; i++) {
-        umad_ca_t ca;
-        if (umad_get_ca(names[i], &ca) < 0)
-            continue;
-        for (int number = 0; number <= ca.numports && number < UMAD_CA_MAX_PORTS; number++)
-            if (ca.ports[number])
-                consider_port(search, ca.ports[number]);
-        umad_release_ca(&ca);
-    }
-}
-
-static int no_port_error(const struct search *search, struct err *err)
-{
-    const struct port_choice *choice = search->choice;
-    char meant[96] = "";
-    if (choice->guid)
-        snprintf(meant, sizeof meant, " with GUID 0x%016" PRIx64, choice->guid);
-    else if (choice->ca || choice->number != PORT_ANY)
-        snprintf(meant, sizeof meant, " '%s:%s'", choice->ca ? choice->ca : "*",
-                 choice->number == PORT_ANY ? "*" : (char[]){(char)('0' + choice->number), 0});
-    if (search->ethernet)
-        return err_set(err, ENODEV, "no InfiniBand port%s is up: %u of %u ports carry Ethernet",
-                       meant, search->ethernet, search->ports);
-    if (search->down)
-        return err_set(err, ENODEV, "no InfiniBand port%s is up: all %u links are down", meant,
-                       search->down);
-    return err_set(err, ENODEV, "this machine has no InfiniBand port%s", meant);
-}
-
-/* A single port whose link is down is opened: the manager waits for its link. Of several ports the
- * one that comes up first is meant. */
-static int choose_port(struct search *search, bool may_be_down, struct err *err)
-{
-    search_ports(search);
-    if (search->found)
-        return 0;
-    if (!may_be_down || !search->down)
-        return no_port_error(search, err);
-    if (search->down > 1) {
-        no_port_error(search, err);
-        return -ENETDOWN;
-    }
-    search->port = search->first_down;
-    return 0;
-}
-
 /* ---- open and close ---- */
-
-/* The layout of the library's struct, which the installed header may lack. */
-struct device_pair {
-    char smi_name[UMAD_CA_NAME_LEN];
-    uint32_t smi_preferred_port;
-    char gsi_name[UMAD_CA_NAME_LEN];
-    uint32_t gsi_preferred_port;
-};
-typedef int find_pair_function(const char *name, uint8_t number, struct device_pair *pair,
-                               unsigned enforce_smi);
-
-/* The devices for SMPs and for other MADs that the chosen port belongs to. */
-static struct device_pair find_pair(const umad_port_t *info)
-{
-    struct device_pair same = {.smi_preferred_port = (uint32_t)info->portnum,
-                               .gsi_preferred_port = (uint32_t)info->portnum};
-    find_pair_function *find;
-    memcpy(same.smi_name, info->ca_name, sizeof same.smi_name);
-    memcpy(same.gsi_name, info->ca_name, sizeof same.gsi_name);
-    void *symbol = dlsym(RTLD_DEFAULT, "umad_get_smi_gsi_pair_by_ca_name");
-    memcpy(&find, &symbol, sizeof find);
-    struct device_pair pair = same;
-    if (!find || find(info->ca_name, (uint8_t)info->portnum, &pair, 1) != 0 ||
-        strcmp(pair.smi_name, pair.gsi_name) == 0)
-        return same; /* one device for both: the chosen port */
-    return pair;
-}
 
 static int port_busy(const struct device_port *port, struct err *err)
 {
@@ -207,7 +91,7 @@ static int open_failed(const char *name, int number, struct err *err)
 
 static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
 {
-    struct device_pair pair = find_pair(info);
+    struct device_pair pair = port_search_pair(info);
     int smi = (int)pair.smi_preferred_port, gsi = (int)pair.gsi_preferred_port;
     bool same = strcmp(pair.smi_name, pair.gsi_name) == 0;
     port->id = umad_open_port(pair.smi_name, smi);
@@ -241,25 +125,23 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
 int device_port_open(struct device_port **result, const struct port_choice *choice,
                      bool may_be_down, struct err *err)
 {
-    struct search search = {.choice = choice};
-    if (umad_init() < 0)
-        return err_set(err, ENODEV, "this machine has no InfiniBand driver");
-    int status = choose_port(&search, may_be_down, err);
+    umad_port_t found;
+    int status = port_search(&found, choice, may_be_down, err);
     if (status < 0)
         return status;
     struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
-    port->guid = be64toh(search.port.port_guid);
+    port->guid = be64toh(found.port_guid);
     /* Only values that do not change while the port is open. */
-    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s",
-             search.port.ca_name, search.port.portnum, port->guid, search.port.rate);
+    snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", found.ca_name,
+             found.portnum, port->guid, found.rate);
     /* umad_size() is not valid before the port is open; sizeof(struct ib_user_mad) is its maximum.
      */
     port->in = mem_zalloc(1, sizeof(struct ib_user_mad) + QUERY_BYTES);
     port->in_bytes = QUERY_BYTES;
     port->out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     port->out_bytes = MAD_BYTES;
-    status = open_port(port, &search.port, err);
+    status = open_port(port, &found, err);
     if (status < 0) {
         device_port_close(port);
         return status;

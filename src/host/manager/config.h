@@ -5,20 +5,13 @@
 #ifndef WEFT_HOST_MANAGER_CONFIG_H
 #define WEFT_HOST_MANAGER_CONFIG_H
 
+#include "host/device/port_choice.h"
 #include "routing/engine/hints.h"
 #include "sm/sm.h"
 #include "topology/topology.h"
 
-enum { CONFIG_KEYS = 96 }; /* at least the length of the table of keys */
-enum { PORT_ANY = -1 };
+enum { CONFIG_KEYS = 96 };         /* at least the length of the table of keys */
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
-
-/* The port of this machine that a manager uses. */
-struct port_choice {
-    uint64_t guid;  /* 0: any */
-    const char *ca; /* NULL: any */
-    int number;     /* PORT_ANY: any */
-};
 
 struct config {
     struct sm_config sm;

@@ -26,7 +26,7 @@ struct check {
     const struct routes *routes;
     const struct vl_map *map; /* NULL: VLs by the service levels of the routes */
     uint16_t *back;           /* see walk.h; or NULL */
-    bool reversible;
+    bool reversible, adapters;
     uint32_t switch_count;
     unsigned vls, slices;
     uint32_t *part; /* by switch: connected part */
@@ -191,17 +191,22 @@ static uint8_t level_of_source(const struct check *check, const struct verify_ta
     return 0;
 }
 
+static uint16_t level_bit(uint8_t level)
+{
+    return level < VL_MAP_SLS ? (uint16_t)(1u << level) : 0; /* VL_MAP_NO_PATH: none */
+}
+
 /* SLs by which an end point may send to the target: its own, and that of the opposite direction. */
 static uint16_t levels_of_source(const struct check *check, const struct verify_target *target,
                                  uint32_t end_point, uint32_t at)
 {
-    uint16_t levels = (uint16_t)(1u << level_of_source(check, target, end_point, at));
+    uint16_t levels = level_bit(level_of_source(check, target, end_point, at));
     if (!check->reversible)
         return levels;
     uint16_t lid = network_lid(check->network, end_point);
     for (uint32_t k = 0; lid && k < UINT32_C(1) << network_lmc(check->network, end_point); k++) {
         const struct verify_target source = {.lid = (uint16_t)(lid + k)};
-        levels |= (uint16_t)(1u << level_of_source(check, &source, target->owner, target->at));
+        levels |= level_bit(level_of_source(check, &source, target->owner, target->at));
     }
     return levels;
 }
@@ -219,9 +224,12 @@ static uint16_t vls_of_senders(const struct check *check, const struct verify_ta
     const struct network *network = check->network;
     uint8_t out = routes_port(check->routes, at, target->lid);
     uint16_t vls = 0;
-    if (check->vls == 1) {
+    bool by_switch = !target->is_switch && !check->adapters; /* the switch itself sends too */
+    if (target->is_switch && check->adapters)
+        return 0;
+    if (check->vls == 1 && !check->map) {
         *levels = 1;
-        return !target->is_switch || network_terminal_count(network, at) > 0;
+        return by_switch || network_terminal_count(network, at) > 0;
     }
     for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
         uint32_t terminal = network->terminals_at[i];
@@ -231,7 +239,7 @@ static uint16_t vls_of_senders(const struct check *check, const struct verify_ta
             vls |= (uint16_t)(1u << vl_at(check, at, network->terminals.items[terminal].port, out,
                                           sl));
     }
-    if (!target->is_switch) {
+    if (by_switch) {
         uint16_t own = levels_of_source(check, target, NETWORK_SWITCH | at, at);
         *levels |= own;
         if (own >> sl & 1)
@@ -251,7 +259,7 @@ static void add_vl_dependencies(const struct check *check, struct slice *slice,
     uint8_t port = routes_port(check->routes, from, target->lid);
     uint8_t in = network->ports.items[network->switches.items[from].first_port + port].peer_port;
     uint8_t out = routes_port(check->routes, at, target->lid);
-    unsigned vl = check->vls == 1 ? 0 : vl_at(check, at, in, out, sl);
+    unsigned vl = vl_at(check, at, in, out, sl);
     if (check->key && check->key[at] > check->key[from] &&
         check->key[slice->next[at]] < check->key[at])
         slice->sum.down_up++;
@@ -439,6 +447,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
         .map = options->lanes,
         .switch_count = (uint32_t)network->switches.count,
         .reversible = options->reversible,
+        .adapters = options->adapters,
         .vls = options->lanes ? options->lanes->count : routes->vls,
         .slices = workers_count(options->workers),
     };
@@ -452,7 +461,7 @@ void verify_routes(const struct network *network, const struct routes *routes,
         bool one_part = network_parts(network, check.part) == 1;
         if (options->root_count)
             label_keys(&check, options->roots, options->root_count);
-        check.quick = !check.map && !check.key && !routes->offsets && one_part;
+        check.quick = !check.map && !check.key && !routes->offsets && one_part && !check.adapters;
         if (check.quick && check.reversible && check.vls > 1)
             check.back = walk_levels_back(network, routes);
         check.slice = mem_zalloc(check.slices, sizeof *check.slice);

@@ -6,7 +6,8 @@
  * - no entry leads into a loop;
  * - on no VL can packets wait for each other in a cycle (the channel dependency graph of Dally and
  *   Seitz has no cycle). All traffic with a terminal at one end counts; traffic between switches is
- *   management and is only checked for delivery. Clients of a reversible path use one SL for both
+ *   management and is only checked for delivery. With `adapters`, traffic between terminals and
+ *   switches is also checked for delivery only. Clients of a reversible path use one SL for both
  *   directions: with `reversible`, packets to a terminal (or from it) also count with every SL of
  *   the opposite direction.
  *
@@ -29,6 +30,7 @@ struct verify_options {
     size_t root_count;
     const struct workers *workers; /* NULL: one thread */
     bool reversible;               /* both directions of a pair may use one SL, see above */
+    bool adapters;                 /* only traffic between terminals can close a cycle */
     struct dependency_graph *keep; /* receives the graph of all dependencies; or NULL */
 };
 

@@ -12,9 +12,10 @@ static bool level_at(const struct vl_map *lanes, uint32_t at, uint16_t lid, uint
     const struct network *network = lanes->network;
     uint32_t first = network->first_terminal[at], end = network->first_terminal[at + 1];
     uint32_t source = first < end ? network->terminals_at[first] : NETWORK_SWITCH | at;
-    *level = vl_map_sl(lanes, source, lid);
+    uint8_t found = vl_map_sl(lanes, source, lid);
+    *level = found == VL_MAP_NO_PATH ? 0 : found;
     for (uint32_t i = first + 1; i < end; i++)
-        if (vl_map_sl(lanes, network->terminals_at[i], lid) != *level)
+        if (vl_map_sl(lanes, network->terminals_at[i], lid) != found)
             return false;
     return true;
 }

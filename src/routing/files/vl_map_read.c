@@ -3,13 +3,9 @@
 #include "base/map.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
-
-static void use_vl(struct vl_map *lanes, unsigned vl)
-{
-    if (vl < VL_MAP_DISCARD && vl >= lanes->count)
-        lanes->count = vl + 1;
-}
 
 /* State of the reader. */
 struct lanes_reader {
@@ -17,6 +13,7 @@ struct lanes_reader {
     struct line_reader *lines;
     struct map by_port, by_node; /* GUIDs to end points; of an adapter its first port */
     uint32_t current;            /* end point of the block, or NETWORK_NONE */
+    uint64_t entries;
 };
 
 static bool scan_unsigned(char **at, int base, uint64_t *value)
@@ -41,18 +38,23 @@ static bool scan_colon(char **at)
     return true;
 }
 
-/* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. */
+/* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. Adapters are named by the GUID of a
+ * port or, in tables of VLs, of the node; those that the network lacks are reported with their
+ * first line. */
 static bool read_block_header(struct lanes_reader *reader, char *line)
 {
-    static const char *const kinds[] = {"Channel Adapter ", "Switch ", "Router "};
+    static const char *const kinds[] = {"Switch ", "Channel Adapter ", "Router "};
     uint64_t guid;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t length = strlen(kinds[i]);
         if (strncmp(line, kinds[i], length) != 0)
             continue;
         line += length;
-        if (scan_unsigned(&line, 16, &guid))
-            reader->current = map_get(&reader->by_port, guid);
+        if (!scan_unsigned(&line, 16, &guid))
+            return true;
+        reader->current = map_get(&reader->by_port, guid);
+        if (i == 0 && reader->current == MAP_NONE)
+            line_reader_error(reader->lines, "the network has no switch 0x%016" PRIx64, guid);
         return true;
     }
     return false;
@@ -61,16 +63,34 @@ static bool read_block_header(struct lanes_reader *reader, char *line)
 static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid, uint64_t sl)
 {
     struct vl_map *lanes = reader->lanes;
-    if (sl >= VL_MAP_SLS)
-        return line_reader_error(reader->lines, "a service level is 0 to 15");
-    if (dlid > lanes->network->top_lid)
-        return 0; /* unused */
-    uint8_t **row = &lanes->sl_rows[vl_map_source_index(lanes, end_point)];
-    if (!*row)
-        *row = arena_alloc(&lanes->memory, lanes->network->top_lid + 1u);
-    (*row)[dlid] = (uint8_t)sl;
-    use_vl(lanes, (unsigned)sl);
+    if (sl >= VL_MAP_SLS && sl != VL_MAP_NO_PATH)
+        return line_reader_error(reader->lines, "%" PRIu64 " is no service level: 0 to 15", sl);
+    if (network_owner(lanes->network, dlid > UINT16_MAX ? 0 : (uint32_t)dlid) == NETWORK_NONE)
+        return line_reader_error(reader->lines, "the network has no LID %" PRIu64, dlid);
+    vl_map_set_sl(lanes, end_point, (uint16_t)dlid, (uint8_t)sl);
+    reader->entries++;
     return 0;
+}
+
+/* The SL after the colon of "0x0005 : 1", or of OpenSM's "0x0005 : 1  : 4   : 3" (SL, MTU, rate)
+ * and "0x0005 : UNREACHABLE". */
+static bool scan_sl(char *at, uint64_t *sl)
+{
+    static const char unreachable[] = "UNREACHABLE";
+    uint64_t ignored;
+    at += strspn(at, " \t");
+    if (strncmp(at, unreachable, sizeof unreachable - 1) == 0) {
+        at += sizeof unreachable - 1;
+        *sl = VL_MAP_NO_PATH;
+    } else {
+        if (!scan_unsigned(&at, 10, sl))
+            return false;
+        *sl = *sl < VL_MAP_NO_PATH ? *sl : VL_MAP_UNSET;
+        while (scan_colon(&at))
+            if (!scan_unsigned(&at, 10, &ignored))
+                return false;
+    }
+    return !at[strspn(at, " \t\r")];
 }
 
 static int take_path_sl(struct lanes_reader *reader, char *line)
@@ -80,7 +100,7 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     if (strncmp(line, "0x", 2) != 0 || !scan_unsigned(&at, 16, &guid))
         return 0;
     if (scan_colon(&at)) {
-        if (!scan_unsigned(&at, 10, &sl) || at[strspn(at, " \t\r")])
+        if (!scan_sl(at, &sl))
             return line_reader_error(reader->lines, "expected \"0x<dlid> : <sl>\"");
         if (reader->current == NETWORK_NONE)
             return line_reader_error(reader->lines, "no source of this network before this line");
@@ -88,6 +108,7 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     }
     if (!scan_unsigned(&at, 0, &dlid) || !scan_unsigned(&at, 10, &sl))
         return 0;
+    sl = sl < VL_MAP_NO_PATH ? sl : VL_MAP_UNSET;
     uint32_t source = map_get(&reader->by_node, guid);
     if (source == NETWORK_NONE)
         return line_reader_error(reader->lines, "no node of this network has that GUID");
@@ -112,15 +133,8 @@ static int put_vls(struct lanes_reader *reader, uint32_t end_point, uint64_t in,
     size_t ports = lanes->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)
         return line_reader_error(reader->lines, "the switch has no such port");
-    if (!lanes->vl_tables[at]) {
-        uint8_t *table = lanes->vl_tables[at] =
-            arena_alloc(&lanes->memory, ports * ports * VL_MAP_SLS);
-        for (size_t i = 0; i < ports * ports * VL_MAP_SLS; i++)
-            table[i] = i % VL_MAP_SLS;
-    }
-    memcpy(lanes->vl_tables[at] + (in * ports + out) * VL_MAP_SLS, vl_of_sl, VL_MAP_SLS);
-    for (int sl = 0; sl < VL_MAP_SLS; sl++)
-        use_vl(lanes, vl_of_sl[sl]);
+    vl_map_set_vls(lanes, at, (uint8_t)in, (uint8_t)out, vl_of_sl);
+    reader->entries++;
     return 0;
 }
 
@@ -163,7 +177,7 @@ static int take_sl2vl(struct lanes_reader *reader, char *line)
                                            : put_vls(reader, reader->current, in, out, vl_of_sl);
 }
 
-static int read_lanes(struct vl_map *lanes, struct line_reader *lines,
+static int read_lanes(struct vl_map *lanes, struct line_reader *lines, const char *what,
                       int (*take)(struct lanes_reader *, char *))
 {
     enum { FILE_LIMIT = 1 << 30 };
@@ -183,15 +197,17 @@ static int read_lanes(struct vl_map *lanes, struct line_reader *lines,
             take(&reader, lines->copy);
     map_release(&reader.by_port);
     map_release(&reader.by_node);
+    if (lines->status == 0 && reader.entries == 0)
+        return err_at(lines->err, EINVAL, lines->file, 0, "no %s in this file", what);
     return lines->status;
 }
 
 int vl_map_read_path_sl(struct vl_map *lanes, struct line_reader *lines)
 {
-    return read_lanes(lanes, lines, take_path_sl);
+    return read_lanes(lanes, lines, "path SLs ('0x<node guid> <dlid> <sl>')", take_path_sl);
 }
 
 int vl_map_read_sl2vl(struct vl_map *lanes, struct line_reader *lines)
 {
-    return read_lanes(lanes, lines, take_sl2vl);
+    return read_lanes(lanes, lines, "SL-to-VL tables of switches", take_sl2vl);
 }

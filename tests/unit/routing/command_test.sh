@@ -95,6 +95,45 @@ awk -F"'" '/^Unicast/ { from = substr($2, 2) + 0 }
     }' ring.lfts >ring.psl
 part='none, 2 VLs'
 claim 'verify accepts a ring with two VLs if each direction has its own SL' status 0 verify ring --lfts ring.lfts --path-sl ring.psl
+# the same as OpenSM writes them: blocks of port GUIDs, with MTU and rate
+awk '$1 != last { last = $1; adapter = $1 ~ /^0x1/; guid = $1
+                  if (adapter) guid = substr(guid, 1, 7) sprintf("%x", index("0123456789abcdef", substr(guid, 8)))
+                  printf "%s %s, base LID 1, \"\", port 1\n# LID  : SL : MTU : RATE\n", adapter ? "Channel Adapter" : "Switch", guid }
+     { printf "%s : %-2d : %-3d : %-4d\n", $2, $3, 4, 3 }' ring.psl >records.psl
+claim 'verify reads path records as OpenSM dumps them' status 0 verify ring --lfts ring.lfts --path-sl records.psl
+part='credit loop on VL 0'
+awk '{ print $1, $2, 0 }' ring.psl >wrong.psl
+claim 'verify finds the credit loop of wrong SLs' status 1 verify ring --lfts ring.lfts --path-sl wrong.psl
+grep '^0x1' ring.psl | awk 'NR == FNR { if (/Channel/) adapter[$1]; next } $2 in adapter' ring.lfts - >hosts.psl
+part='--adapters needs only those between adapter ports'
+claim 'verify refuses SLs without those of switches' status 2 verify ring --lfts ring.lfts --path-sl hosts.psl
+part='of traffic between adapter ports only'
+claim 'verify --adapters needs no SLs of switches' status 0 verify ring --lfts ring.lfts --path-sl hosts.psl --adapters
+part='none between adapter ports (--adapters)'
+awk '{ print $1, $2, /^0x2/ ? 0 : $3 }' ring.psl >careless.psl
+claim 'verify tells that a credit loop needs packets of switches' status 1 verify ring --lfts ring.lfts --path-sl careless.psl
+part='which do not count for credit loops'
+awk '/ : 1 / { $3 = "UNREACHABLE"; $4 = $5 = $6 = $7 = "" } { print }' records.psl >cut.psl
+claim 'verify does not count pairs without a path' status 0 verify ring --lfts ring.lfts --path-sl cut.psl
+part='pairs are missing'
+grep -v '^0x100002 ' ring.psl >short.psl
+claim 'verify refuses SLs that lack a pair' status 2 verify ring --lfts ring.lfts --path-sl short.psl
+part='short.psl:5: the network has no LID 99'
+sed '5s/ 0x[0-9a-f]* / 99 /' ring.psl >short.psl
+claim 'verify refuses SLs to an unknown LID' status 2 verify ring --lfts ring.lfts --path-sl short.psl
+part='short.psl:5: 16 is no service level'
+sed '5s/ [01]$/ 16/' ring.psl >short.psl
+claim 'verify refuses an SL above 15' status 2 verify ring --lfts ring.lfts --path-sl short.psl
+part='/dev/null: no path SLs'
+claim 'verify refuses an empty file of SLs' status 2 verify ring --lfts ring.lfts --path-sl /dev/null
+part='ring.psl: no SL-to-VL tables'
+claim 'verify refuses a file without SL-to-VL tables' status 2 verify ring --lfts ring.lfts --path-sl ring.psl --sl2vl ring.psl
+part="has no SL-to-VL table of 'S"
+echo '0x200000 1 2 0x00 0x00 0x00 0x00 0x00 0x00 0x00 0x00' >one.slvl
+claim 'verify refuses SL-to-VL tables of some switches only' status 2 verify ring --lfts ring.lfts --path-sl ring.psl --sl2vl one.slvl
+part='the network has no switch'
+claim 'verify refuses SL-to-VL tables of another fabric' sh -c "printf 'Switch 0x77, base LID 1\n1 2 : 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n' >far.slvl
+    '$weft' verify ring --lfts ring.lfts --sl2vl far.slvl 2>&1 | grep -q 'far.slvl:1: the network has no switch'"
 part='credit loop on VL'
 claim 'verify --reversible finds the credit loop if responses use the SL of the request' status 1 verify ring --lfts ring.lfts --path-sl ring.psl --reversible
 
@@ -170,6 +209,12 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     'user:1: expected SWITCH PORT WEIGHT|route|paper|--engine|updn|--weights|user' \
     'expected --lfts|verify|paper' 'No such file|verify|paper|--lfts|absent' \
     'OLD NEW ORDER|verify|paper|--transition|pira.lfts' \
+    '--sa needs --lfts|verify|ring|--transition|ring.lfts|ring.lfts|plan|--sa' \
+    '--sa and --path-sl|verify|ring|--lfts|ring.lfts|--path-sl|ring.psl|--sa' \
+    'need --sa|verify|ring|--lfts|ring.lfts|--ca|mlx5_0' \
+    'expected 0 to 254|verify|ring|--lfts|ring.lfts|--sa|--port|255' \
+    'expected a GUID|verify|ring|--lfts|ring.lfts|--sa|--guid|H1' \
+    '--adapters needs --lfts|verify|ring|--transition|ring.lfts|ring.lfts|plan|--adapters' \
     '--reversible needs --lfts|verify|ring|--transition|ring.lfts|ring.lfts|plan|--reversible' \
     'plan:1: the network has no switch|verify|ring|--transition|ring.lfts|ring.lfts|plan'; do
     part=${try%%|*}
