@@ -237,7 +237,6 @@ struct sync_client {
     uint32_t tid, polls;
     uint64_t polled_at; /* time of the last poll */
     uint64_t beat_at;   /* the owner calls sa_expire() at this time, unless it is stopped */
-    uint32_t doubtful;  /* poll whose answer may be incomplete; 0: none */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */

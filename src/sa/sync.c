@@ -129,15 +129,21 @@ uint16_t sa_registry_master(const struct sa *sa)
     return sa->sync.tid && sa->now > sa->sync.polled_at + overdue ? 0 : sa->registry_source_lid;
 }
 
-/* The master may have answered clients without this standby while it was stopped. */
+/* The master may have answered clients without this standby while it was stopped. A new poll, which
+ * misses the last change, is answered at once; the answer to an older one does not count. */
 void sync_expire(struct sa *sa)
 {
     struct sync_client *client = &sa->sync;
     if (!client->active || sa->serves || sa->now < client->beat_at)
         return;
-    if (sa->now > client->beat_at + late) {
+    if (sa->now > client->beat_at + late && client->instance) {
         sa->registry_source_lid = 0;
-        client->doubtful = client->tid;
+        client->tid = 0;
+        client->next_at = sa->now;
+        if (client->have.others)
+            client->have.others--;
+        else
+            client->instance = 0;
     }
     client->beat_at = sa->now + beat;
 }
@@ -195,7 +201,6 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET,
                                     .bytes = message->bytes - SA_DATA_OFFSET,
                                     .path = "the master's registrations"};
-    bool doubtful = client->tid == client->doubtful;
     client->tid = 0; /* ignore a duplicate */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
         follow_redirection(sa, message);
@@ -209,8 +214,7 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->instance = header.instance;
     client->have = header.generations;
     client->next_at = sa->now;
-    if (!doubtful)
-        sa->registry_source_lid = client->master;
+    sa->registry_source_lid = client->master;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)
