@@ -133,6 +133,7 @@ void fabric_free(struct fabric *fabric)
     vec_release(&fabric->packets);
     vec_release(&fabric->multicasts);
     vec_release(&fabric->losses);
+    vec_release(&fabric->bad_cables);
     map_release(&fabric->proxied);
     mem_free(fabric);
 }
@@ -237,6 +238,7 @@ static void handle_event(struct fabric *fabric, const struct event *event)
         sma_expire(&fabric->nodes[event->a].sma, des_now(fabric->timers));
         node_service_agent(fabric, event->a);
         break;
+    case EVENT_BIT_ERRORS: faults_count_bit_errors(fabric, event->a); break;
     case EVENT_DATA_PACKET: input_vl_receive(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CONNECT: input_vl_connect(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_UNIT_FREE: routing_unit_free(fabric, event->a, (uint32_t)event->b); break;

@@ -93,12 +93,17 @@ int fabric_set_agent_delay(struct fabric *fabric, uint32_t node, uint64_t delay_
 int fabric_set_guid(struct fabric *fabric, uint32_t node, uint64_t guid, struct err *err);
 /* Adds `count` bit errors on a link, detected by the receiving `port`. */
 int fabric_add_bit_errors(struct fabric *fabric, uint32_t port, unsigned count, struct err *err);
+/* Adds bit errors every second while the link is up, detected by both of its ports; 0 removes the
+ * fault. */
+int fabric_set_bit_error_rate(struct fabric *fabric, uint32_t port, unsigned per_second,
+                              struct err *err);
 
 /* The faults that are in force. */
 enum fabric_fault_kind {
     FABRIC_CABLE_CUT,   /* at a port */
     FABRIC_NODE_DOWN,   /* of a node */
     FABRIC_SMP_LOSS,    /* at a port, or TOPOLOGY_NONE for all links */
+    FABRIC_BAD_CABLE,   /* at a port */
     FABRIC_AGENT_DELAY, /* of a node */
     FABRIC_OTHER_GUID,  /* of a node: not that of its description */
 };
@@ -106,7 +111,8 @@ struct fabric_fault {
     enum fabric_fault_kind kind;
     uint32_t at;        /* port or node */
     unsigned attribute; /* that is lost; 0: all */
-    uint64_t value;     /* loss: parts of 2^32; delay in ps, or TIME_NEVER; GUID */
+    uint64_t value;     /* loss: parts of 2^32; bit errors a second; delay in ps, or TIME_NEVER;
+                           GUID */
 };
 struct fabric_faults {
     VEC(struct fabric_fault) items;

@@ -174,6 +174,42 @@ int fabric_add_bit_errors(struct fabric *fabric, uint32_t index, unsigned count,
     return 0;
 }
 
+int fabric_set_bit_error_rate(struct fabric *fabric, uint32_t index, unsigned per_second,
+                              struct err *err)
+{
+    int status = check_port(fabric, index, err);
+    if (status)
+        return status;
+    uint32_t peer = fabric->ports[index].peer, port = peer < index ? peer : index;
+    for (size_t at = fabric->bad_cables.count; at-- > 0;)
+        if (fabric->bad_cables.items[at].port == port) {
+            des_cancel(fabric->timers, fabric->bad_cables.items[at].timer);
+            vec_remove(&fabric->bad_cables, at);
+        }
+    if (per_second)
+        vec_push(&fabric->bad_cables,
+                 ((struct bad_cable){port, per_second,
+                                     des_schedule(fabric->timers, des_now(fabric->timers) + TIME_S,
+                                                  (struct event){EVENT_BIT_ERRORS, port, 0})}));
+    return 0;
+}
+
+void faults_count_bit_errors(struct fabric *fabric, uint32_t port)
+{
+    for (size_t i = 0; i < fabric->bad_cables.count; i++) {
+        struct bad_cable *cable = &fabric->bad_cables.items[i];
+        if (cable->port != port)
+            continue;
+        cable->timer = des_schedule(fabric->timers, des_now(fabric->timers) + TIME_S,
+                                    (struct event){EVENT_BIT_ERRORS, port, 0});
+        if (!fabric_link_is_up(fabric, port))
+            return;
+        fabric_add_bit_errors(fabric, port, cable->per_second, NULL);
+        fabric_add_bit_errors(fabric, fabric->ports[port].peer, cable->per_second, NULL);
+        return;
+    }
+}
+
 void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *faults)
 {
     for (uint32_t i = 0; i < fabric->port_count; i++) {
@@ -192,6 +228,10 @@ void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *fault
         if (guid != fabric->topology->nodes.items[i].guid && !node->sma.host)
             vec_push(&faults->items, ((struct fabric_fault){FABRIC_OTHER_GUID, i, 0, guid}));
     }
+    for (size_t i = 0; i < fabric->bad_cables.count; i++)
+        vec_push(&faults->items,
+                 ((struct fabric_fault){FABRIC_BAD_CABLE, fabric->bad_cables.items[i].port, 0,
+                                        fabric->bad_cables.items[i].per_second}));
     for (size_t i = 0; i < fabric->losses.count; i++) {
         const struct loss_rule *rule = &fabric->losses.items[i];
         bool second = rule->port != TOPOLOGY_NONE && fabric->ports[rule->port].peer < rule->port;

@@ -32,6 +32,7 @@ enum event_kind {
     EVENT_LINK_COMMAND, /* port a enters the physical state in the low half of b; high half: life of
                            its node */
     EVENT_TIMER,        /* timer queue: the agent of node a */
+    EVENT_BIT_ERRORS,   /* timer queue: the bit errors of one second on the link at port a */
     /* data path, see data_path.h */
     EVENT_DATA_PACKET, /* data packet a reaches port b */
     EVENT_CONNECT,     /* the head of input VL a is routed; b: life of the node */
@@ -125,6 +126,13 @@ struct loss_rule {
     uint64_t parts;
 };
 
+/* A link with bit errors. */
+struct bad_cable {
+    uint32_t port; /* the lower of its two ports */
+    uint32_t per_second;
+    des_handle timer; /* of the next second */
+};
+
 struct fabric {
     const struct topology *topology;
     struct fabric_options options;
@@ -138,12 +146,16 @@ struct fabric {
     VEC(struct fabric_delivery) deliveries;
     size_t taken; /* consumed deliveries at the front of the list */
     VEC(struct loss_rule) losses;
+    VEC(struct bad_cable) bad_cables;
     struct map proxied; /* transaction ID of a request from a VF at a shared port → its port */
     struct pcap *pcap;
     struct fabric_totals totals;
     uint64_t seed, trace, smi_ps, sma_ps, routing_ps;
     struct data *data; /* NULL: no traffic */
 };
+
+/* faults.c */
+void faults_count_bit_errors(struct fabric *fabric, uint32_t port);
 
 /* packets.c */
 uint32_t packet_new(struct fabric *fabric);

@@ -322,6 +322,8 @@ static bool is_accepted(struct fabric *fabric, struct node *node, struct port *p
             (!rule->attribute || rule->attribute == wire_get(packet->mad, MAD_ATTRIBUTE_ID)) &&
             rng_chance(&port->rng, rule->parts)) {
             fabric->totals.smps_lost++;
+            if (rule->port == self) /* bit errors, as a bad cable causes them */
+                sma_count(&node->sma, port->number, COUNTER_SYMBOL_ERRORS, 1);
             return false;
         }
     }

@@ -238,12 +238,57 @@ static const char *attribute_name(unsigned id)
     return "attribute";
 }
 
+/* The sender of the SMP that trap 256 reports: " from host7 port 1 <-> leaf2 port 5". A directed
+ * route is followed back. Some agents write their own LID instead of the sender's. */
+static struct subnet_name bad_key_sender(const struct sm *sm, const uint8_t *notice, uint32_t node)
+{
+    const uint8_t *details = notice_details(notice);
+    unsigned hops = (unsigned)wire_get(details, TRAP_BAD_M_KEY_HOP_COUNT);
+    uint64_t lid = wire_get(details, TRAP_BAD_M_KEY_LID);
+    struct subnet_name name = {""};
+    uint32_t sender = SUBNET_NONE;
+    if (!wire_get(details, TRAP_BAD_M_KEY_DIRECTED)) {
+        if (lid != wire_get(notice, NOTICE_ISSUER_LID))
+            snprintf(name.text, sizeof name.text, " from %.200s", lid_name(sm, lid).text);
+        return name;
+    }
+    bool complete = !wire_get(details, TRAP_BAD_M_KEY_PATH_TRUNCATED) &&
+                    hops < wire_fields[TRAP_BAD_M_KEY_RETURN_PATH].count;
+    for (unsigned hop = hops; complete && hop > 0; hop--) {
+        unsigned number = (unsigned)wire_get_at(details, TRAP_BAD_M_KEY_RETURN_PATH, hop);
+        const struct subnet_node *n = node_at(sm, node);
+        sender = number <= n->port_count ? port_at(sm, n->first_port + number)->peer : SUBNET_NONE;
+        if (sender == SUBNET_NONE)
+            break;
+        node = port_at(sm, sender)->node;
+    }
+    snprintf(name.text, sizeof name.text, " from %.200s",
+             sender == SUBNET_NONE ? "a directed route"
+                                   : subnet_link_name(&sm->subnet, sender).text);
+    return name;
+}
+
+static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t node, char *text,
+                            size_t size)
+{
+    const uint8_t *details = notice_details(notice);
+    unsigned method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
+    unsigned attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
+    snprintf(text, size, ": M_Key 0x%016llx in %s(%s 0x%x)%s",
+             (unsigned long long)wire_get(details, TRAP_BAD_M_KEY_M_KEY),
+             method == METHOD_SET   ? "Set"
+             : method == METHOD_GET ? "Get"
+                                    : "another method",
+             attribute_name(attribute), attribute, bad_key_sender(sm, notice, node).text);
+}
+
 /* What the notice says beyond its number and its sender. */
 static void print_details(const struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
                           uint32_t port, char *text, size_t size)
 {
     const uint8_t *details = notice_details(notice);
-    unsigned method, attribute;
+    const struct subnet_node *n = node_at(sm, node);
+    unsigned number;
     switch (trap) {
     case 129:
     case 130:
@@ -263,27 +308,25 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
         snprintf(text, size, ": SystemImageGUID 0x%016llx",
                  (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
         break;
-    case 256:
-        method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
-        attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
-        snprintf(text, size, ": M_Key 0x%016llx in %s(%s 0x%x) from %s",
-                 (unsigned long long)wire_get(details, TRAP_BAD_M_KEY_M_KEY),
-                 method == METHOD_SET   ? "Set"
-                 : method == METHOD_GET ? "Get"
-                                        : "another method",
-                 attribute_name(attribute), attribute,
-                 wire_get(details, TRAP_BAD_M_KEY_DIRECTED)
-                     ? "a directed route"
-                     : lid_name(sm, wire_get(details, TRAP_BAD_M_KEY_LID)).text);
-        break;
+    case 256: print_bad_m_key(sm, notice, node, text, size); break;
     case 257:
     case 258:
-    case 259:
         snprintf(text, size, ": key 0x%x, from %.120s to %.120s, SL %u",
                  (unsigned)wire_get(details, TRAP_BAD_P_KEY_KEY),
                  lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID1)).text,
                  lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID2)).text,
                  (unsigned)wire_get(details, TRAP_BAD_P_KEY_SL));
+        break;
+    case 259:
+        number = (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_PORT);
+        snprintf(
+            text, size, ": at %.150s, key 0x%x, from %.60s to %.60s, SL %u",
+            subnet_link_name(&sm->subnet, number <= n->port_count ? n->first_port + number : port)
+                .text,
+            (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_P_KEY),
+            lid_name(sm, wire_get(details, TRAP_SWITCH_BAD_P_KEY_LID1)).text,
+            lid_name(sm, wire_get(details, TRAP_SWITCH_BAD_P_KEY_LID2)).text,
+            (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_SL));
         break;
     default: text[0] = 0;
     }

@@ -32,7 +32,9 @@ request_outcome discovery_learn_node, discovery_learn_port, discovery_learn_swit
 bool faults_is_ignored(struct sm *sm, uint32_t node); /* it leaves requests unanswered */
 bool faults_is_damped(struct sm *sm, uint32_t port);  /* it flaps */
 void faults_port_answered(struct sm *sm, uint32_t port);
-void faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
+bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
+void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */
+void faults_forget_loss(struct sm *sm, uint32_t port);            /* its link was not lost */
 void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer);
 void discovery_suspect_switch(struct sm *sm, uint32_t node);
 void faults_forget_claims(struct sm *sm); /* discovery restarts */

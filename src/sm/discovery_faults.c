@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Losses and errors of a link are counted for this long. */
@@ -21,15 +20,27 @@ struct history {
     uint32_t count;
 };
 
+/* Errors that a port reported, by a trap or by its counters. */
+struct error_report {
+    uint8_t trap;      /* 129, 130 or 131; 0: counters */
+    uint32_t port;     /* that counted them */
+    const char *what;  /* "symbol errors" */
+    uint64_t count, s; /* errors, and in how many seconds */
+};
+
 struct port_faults {
     bool slow;                /* runs below the width or speed of both ends; logged */
     uint64_t suspected_until; /* it is not read again for a suspicion before */
     uint8_t timeouts;         /* of a port of the manager's own adapter */
     uint8_t flaps;            /* since `flaps_since` */
     uint64_t flaps_since, damped_until;
+    bool loss_seen;   /* the port at the other end has shown the last loss of the link */
+    bool return_seen; /* the same for its return */
     struct history losses, errors; /* of the link; kept at the lower of its two ports */
-    uint8_t error_trap;            /* the last one: 129, 130 or 131 */
+    struct error_report error;     /* of the link, the last one */
     uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
+    struct history spared;         /* it was not isolated, and this was logged */
+    uint64_t enabled_at;           /* the last time that the manager enabled it */
     uint64_t excluded;             /* duplicate GUID of the node behind it; logged; 0: none */
     uint32_t claimant;             /* another port with the same node behind it; 0: none */
 };
@@ -222,20 +233,52 @@ static const char *ordinal_suffix(unsigned n)
     return last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
 }
 
-static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count);
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason);
 
-/* Logs that a link went down, and how often it did so recently. */
-void faults_report_link(struct sm *sm, uint32_t port, bool down)
+/* A link that went down and up again is found at each of its ports, one after the other: this is
+ * one loss. */
+static bool loss_is_new(struct sm *sm, uint32_t port, bool down)
 {
-    struct history *losses = &link_faults(sm, port)->losses;
+    bool seen = faults_at(sm, port)->loss_seen && !down;
+    faults_at(sm, port)->loss_seen = false;
+    faults_at(sm, port)->return_seen = seen;
+    faults_at(sm, port_at(sm, port)->peer)->loss_seen = !seen;
+    return !seen;
+}
+
+void faults_forget_loss(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->loss_seen = false;
+}
+
+/* Logs that a link went down, and how often it did so recently. False: the port at its other end
+ * has shown this loss before. */
+bool faults_report_link(struct sm *sm, uint32_t port, bool down)
+{
+    enum { LOSSES_ALLOWED = 4 };
     char times[48] = "";
+    if (!loss_is_new(sm, port, down)) {
+        sm_begin_change(sm, "link was down: %s", subnet_link_name(&sm->subnet, port).text);
+        return false;
+    }
+    struct history *losses = &link_faults(sm, port)->losses;
     history_add(losses, sm->now);
     if (losses->count > 1)
         snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
                  ordinal_suffix(losses->count), HISTORY_MIN);
     report_loss(sm, "link %s: %s%s", down ? "down" : "was down",
                 subnet_link_name(&sm->subnet, port).text, times);
-    isolate(sm, port, SM_ISOLATE_FLAPPING, losses->count);
+    if (losses->count > LOSSES_ALLOWED)
+        isolate(sm, port, SM_ISOLATE_FLAPPING);
+    return true;
+}
+
+void faults_report_return(struct sm *sm, uint32_t port)
+{
+    bool seen = faults_at(sm, port)->return_seen;
+    faults_at(sm, port)->return_seen = false;
+    if (sm_state(sm) == SM_MASTER && plan_current(sm) && !seen)
+        report_loss(sm, "link up: %s", subnet_link_name(&sm->subnet, port).text);
 }
 
 /* Damps both ports of a link that flaps, twice as long each time. */
@@ -261,9 +304,28 @@ void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer)
 
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
 {
-    link_faults(sm, port)->error_trap = (uint8_t)trap;
-    history_add(&link_faults(sm, port)->errors, sm->now);
-    isolate(sm, port, SM_ISOLATE_ERRORS, link_faults(sm, port)->errors.count);
+    enum { TRAPS_ALLOWED = 2 };
+    struct port_faults *link = link_faults(sm, port);
+    link->error = (struct error_report){.trap = (uint8_t)trap};
+    history_add(&link->errors, sm->now);
+    if (link->errors.count > TRAPS_ALLOWED)
+        isolate(sm, port, SM_ISOLATE_ERRORS);
+}
+
+void sm_note_error_rate(struct sm *sm, uint64_t now, uint32_t port, const char *errors,
+                        uint64_t count, uint64_t period_ns)
+{
+    sm->now = now;
+    struct port_faults *link = link_faults(sm, port);
+    bool logged = history_is_recent(&link->errors, now) && !link->error.trap;
+    link->error = (struct error_report){
+        .port = port, .what = errors, .count = count, .s = (period_ns + NS_PER_S / 2) / NS_PER_S};
+    history_add(&link->errors, now);
+    if (!logged)
+        sm_log(sm, SM_EVENT_WARNING, "bad cable: %.190s: %.120s counted %llu %s in %llu s",
+               subnet_link_name(&sm->subnet, port).text, subnet_port_name(&sm->subnet, port).text,
+               (unsigned long long)count, errors, (unsigned long long)link->error.s);
+    isolate(sm, port, SM_ISOLATE_ERRORS);
 }
 
 /* ---- isolation ---- */
@@ -279,101 +341,86 @@ static uint32_t switch_side(const struct sm *sm, uint32_t port)
                : SUBNET_NONE;
 }
 
-/* Whether every present switch is connected to the manager without the link at this port. */
-static bool is_dispensable(struct sm *sm, uint32_t port)
-{
-    const struct subnet *subnet = &sm->subnet;
-    uint32_t peer = port_at(sm, port)->peer;
-    VEC(uint32_t) queue = {0};
-    VEC(bool) seen = {0};
-    uint32_t reached = 0, switches = 0;
-    if (peer == SUBNET_NONE || port == subnet->own_port || peer == subnet->own_port)
-        return false;
-    for (uint32_t i = 0; i < subnet->nodes.count; i++)
-        switches += node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH;
-    vec_push(&queue, port_at(sm, subnet->own_port)->node);
-    *vec_at(&seen, queue.items[0]) = true;
-    for (size_t head = 0; head < queue.count; head++) {
-        const struct subnet_node *node = node_at(sm, queue.items[head]);
-        reached += node->kind == SUBNET_SWITCH;
-        for (unsigned n = 1; n <= node->port_count; n++) {
-            uint32_t at = node->first_port + n, far = port_at(sm, at)->peer;
-            if (far == SUBNET_NONE || at == port || at == peer)
-                continue;
-            uint32_t next = port_at(sm, far)->node;
-            if (node_at(sm, next)->kind != SUBNET_SWITCH || *vec_at(&seen, next))
-                continue;
-            *vec_at(&seen, next) = true;
-            vec_push(&queue, next);
-        }
-    }
-    vec_release(&queue);
-    vec_release(&seen);
-    return reached == switches;
-}
-
 /* Disables a link that went down or reported errors too often, if so configured. */
-static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason, unsigned count)
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
 {
-    enum { LOSSES_ALLOWED = 4, ERRORS_ALLOWED = 2 };
-    unsigned allowed = reason == SM_ISOLATE_FLAPPING ? LOSSES_ALLOWED : ERRORS_ALLOWED;
     uint32_t at = switch_side(sm, port);
-    if (!(sm->config.isolate & reason) || count <= allowed || at == SUBNET_NONE ||
-        sm_state(sm) != SM_MASTER || faults_at(sm, at)->disabled_until)
+    if (!(sm->config.isolate & reason) || at == SUBNET_NONE || sm_state(sm) != SM_MASTER ||
+        faults_at(sm, at)->disabled_until)
         return;
     struct subnet_name link = subnet_link_name(&sm->subnet, at);
-    if (!is_dispensable(sm, at)) {
-        sm_log(sm, SM_EVENT_WARNING, "not isolated: %s: a switch or the manager has no other path",
-               link.text);
+    if (port_at(sm, at)->peer == sm->subnet.own_port || subnet_is_bridge(&sm->subnet, at)) {
+        if (!history_is_recent(&faults_at(sm, at)->spared, sm->now)) {
+            sm_log(sm, SM_EVENT_WARNING,
+                   "not isolated: %s: a switch or the manager has no other path", link.text);
+            history_add(&faults_at(sm, at)->spared, sm->now);
+        }
         return;
     }
     faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
     sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
            link.text, reason == SM_ISOLATE_FLAPPING ? "flaps" : "reports link errors",
            (unsigned)(sm->config.isolate_ns / NS_PER_S));
-    program_enable_port(sm, at, false);
+    program_switch_port(sm, at, PORT_ISOLATE);
 }
 
 static void enable_again(struct sm *sm, uint32_t port)
 {
     faults_at(sm, port)->disabled_until = faults_at(sm, port)->damped_until = 0;
+    faults_at(sm, port)->enabled_at = sm->now;
     link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct history){0};
     sm_log(sm, SM_EVENT_LINK, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
-    program_enable_port(sm, port, true);
+    program_switch_port(sm, port, PORT_ENABLE);
+}
+
+static bool is_disabled(const struct subnet_port *p)
+{
+    return p->known && wire_get(p->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
+}
+
+/* A port with the mark of isolation (program_ports.c) that this manager did not isolate: an earlier
+ * master did, or ibportstate has enabled the port since. */
+static void adopt_marked_port(struct sm *sm, uint32_t port)
+{
+    enum { SETTLE_S = 5 };
+    struct port_faults *faults = faults_at(sm, port);
+    if (faults->disabled_until ||
+        (faults->enabled_at && sm->now < faults->enabled_at + SETTLE_S * NS_PER_S))
+        return;
+    if (!is_disabled(port_at(sm, port))) {
+        faults->enabled_at = sm->now;
+        program_switch_port(sm, port, PORT_UNMARK);
+        return;
+    }
+    faults->disabled_until = sm->now + sm->config.isolate_ns;
+    sm_log(sm, SM_EVENT_WARNING, "%s was isolated by an earlier master; it is tried again in %u s",
+           subnet_link_name(&sm->subnet, port).text, (unsigned)(sm->config.isolate_ns / NS_PER_S));
 }
 
 void faults_retry_disabled(struct sm *sm)
 {
-    for (uint32_t port = 0; port < sm->faults->ports.count; port++) {
-        uint64_t until = sm->faults->ports.items[port].disabled_until;
-        if (until && until <= sm->now && node_at(sm, port_at(sm, port)->node)->present)
-            enable_again(sm, port);
-    }
-}
-
-/* A node that is or was present, by description or GUID; SUBNET_NONE: none, or several. */
-static uint32_t find_node(const struct sm *sm, const char *name)
-{
-    uint32_t found = SUBNET_NONE;
-    char *end;
-    uint64_t guid = strtoull(name, &end, 16);
-    if (strncmp(name, "0x", 2) == 0 && !*end)
-        return map_get(&sm->subnet.by_guid, guid);
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
-        if (strcmp(node_at(sm, i)->description, name) != 0)
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        const struct subnet_node *node = node_at(sm, p->node);
+        if (!node->present || node->kind != SUBNET_SWITCH || !p->number)
             continue;
-        if (found != SUBNET_NONE)
-            return SUBNET_NONE;
-        found = i;
+        uint64_t until = faults_at(sm, port)->disabled_until;
+        if (p->known && program_port_is_marked(p->info))
+            adopt_marked_port(sm, port);
+        if (!until || until > sm->now)
+            continue;
+        if (is_disabled(p))
+            enable_again(sm, port);
+        else /* somebody has enabled it */
+            faults_at(sm, port)->disabled_until = 0;
     }
-    return found;
 }
 
 int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, bool enable,
                 struct err *err)
 {
     sm->now = now;
-    uint32_t node = find_node(sm, name);
+    uint32_t node = subnet_find_node(&sm->subnet, name);
     if (node == SUBNET_NONE)
         return err_set(err, EINVAL, "no single node of the subnet is called '%s'", name);
     if (!number || number > node_at(sm, node)->port_count)
@@ -389,7 +436,7 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
     }
     faults_at(sm, at)->disabled_until = TIME_NEVER;
     sm_log(sm, SM_EVENT_LINK, "disabled on request: %s", subnet_link_name(&sm->subnet, at).text);
-    program_enable_port(sm, at, false);
+    program_switch_port(sm, at, PORT_DISABLE);
     return 0;
 }
 
@@ -626,14 +673,20 @@ static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
     struct subnet_name place = subnet_link_name(&sm->subnet, port);
     if (flaps)
         problems_add(problems, PROBLEM_FLAPPING_LINK, place.text,
-                     "the link went down %u times in %d min%s%s", faults->losses.count, HISTORY_MIN,
-                     p->peer == SUBNET_NONE ? "; it is down" : "",
-                     faults_is_damped(sm, port) ? " and ignored" : "");
-    if (errors)
+                     "the link went down %u times in %d min%s", faults->losses.count, HISTORY_MIN,
+                     faults_is_damped(sm, port) ? "; it is ignored for now"
+                     : p->peer == SUBNET_NONE   ? "; it is down"
+                                                : "");
+    if (errors && faults->error.trap)
         problems_add(problems, PROBLEM_BAD_CABLE, place.text,
                      "its ports reported link errors %u time%s in %d min (trap %u)",
                      faults->errors.count, faults->errors.count == 1 ? "" : "s", HISTORY_MIN,
-                     faults->error_trap);
+                     faults->error.trap);
+    else if (errors)
+        problems_add(problems, PROBLEM_BAD_CABLE, place.text, "%.190s counted %llu %s in %llu s",
+                     subnet_port_name(&sm->subnet, faults->error.port).text,
+                     (unsigned long long)faults->error.count, faults->error.what,
+                     (unsigned long long)faults->error.s);
     if (slow)
         problems_add(problems, PROBLEM_SLOW_LINK, place.text, "the link runs at %s", text);
 }
@@ -660,8 +713,7 @@ static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *pr
 {
     const struct subnet_port *p = port_at(sm, port);
     uint64_t until = faults_at(sm, port)->disabled_until;
-    if (!node_at(sm, p->node)->present || !p->known || !p->number ||
-        wire_get(p->info, PORT_INFO_PORT_PHYSICAL_STATE) != PHYSICAL_DISABLED)
+    if (!node_at(sm, p->node)->present || !p->number || !is_disabled(p))
         return;
     struct subnet_name place = subnet_link_name(&sm->subnet, port);
     if (until && until != TIME_NEVER)
@@ -686,10 +738,7 @@ static void list_gone_node(struct sm *sm, uint32_t index, struct problems *probl
         uint32_t at = port_at(sm, port)->last_peer;
         if (at == SUBNET_NONE || port_at(sm, at)->last_peer != port)
             continue;
-        bool disabled =
-            port_at(sm, at)->known &&
-            wire_get(port_at(sm, at)->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
-        if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || disabled))
+        if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || is_disabled(port_at(sm, at))))
             return; /* the port is listed */
         problems_add(problems, PROBLEM_NODE_GONE, subnet_link_name(&sm->subnet, port).text,
                      "%s %.180s is gone: %s", subnet_kind_name(node),

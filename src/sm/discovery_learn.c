@@ -67,10 +67,13 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         return;
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
+        /* The log says of a node without a name that it is in, when the name is read. */
+        bool nameless = !node_at(sm, node)->description[0];
+        bool returns = port_at(sm, through)->last_peer == arrival;
         faults_link_found(sm, through);
         subnet_link(&sm->subnet, through, arrival);
-        if (sm_state(sm) == SM_MASTER && plan_current(sm))
-            report_loss(sm, "link up: %s", subnet_link_name(&sm->subnet, through).text);
+        if (returns || !nameless)
+            faults_report_return(sm, through);
     }
     node_at(sm, node)->system_guid = wire_get(data, NODE_INFO_SYSTEM_IMAGE_GUID);
     node_at(sm, node)->vendor = (uint32_t)wire_get(data, NODE_INFO_VENDOR_ID);
@@ -174,11 +177,12 @@ static void link_lost(struct sm *sm, uint32_t port, bool down)
 {
     const struct subnet_port *p = port_at(sm, port);
     assert(p->peer != SUBNET_NONE && port_at(sm, p->peer)->peer == port);
-    faults_report_link(sm, port, down);
     uint32_t peer = p->peer, far = port_at(sm, peer)->node;
+    bool is_new = faults_report_link(sm, port, down);
     subnet_unlink(&sm->subnet, port);
     discovery_lost_path(sm);
-    faults_note_flap(sm, port, peer);
+    if (is_new)
+        faults_note_flap(sm, port, peer);
     discovery_suspect_switch(sm, far);
 }
 
@@ -211,6 +215,8 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     }
     if (lost)
         link_lost(sm, port, state == PORT_STATE_DOWN);
+    else
+        faults_forget_loss(sm, port);
     faults_resolve_claim(sm, port);
     bool manager =
         end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;

@@ -161,11 +161,49 @@ static const struct request_kind set_physical = {
     .loses_contact = true,
 };
 
-void program_enable_port(struct sm *sm, uint32_t port, bool enable)
+/* The mark of an isolated port: HOQLife 20 to 29, which all mean "infinite" and have no effect at a
+ * disabled port, with VLStallCount 1 to 4. Both together encode the values before: HOQLife up to
+ * 19, and a VLStallCount of 7 (OpenSM's) or less. Every later master recognizes the mark; a port
+ * that was disabled by hand has none. */
+enum { MARK_LIFE = 20, MARK_LIVES = 10, MARK_STALLS = 4, STALL_COUNT = 7 };
+
+bool program_port_is_marked(const uint8_t *info)
 {
+    uint64_t life = wire_get(info, PORT_INFO_HOQ_LIFE);
+    uint64_t stall = wire_get(info, PORT_INFO_VL_STALL_COUNT);
+    return life >= MARK_LIFE && life < MARK_LIFE + MARK_LIVES && stall && stall <= MARK_STALLS;
+}
+
+static void mark_port(uint8_t *info)
+{
+    uint64_t life = wire_get(info, PORT_INFO_HOQ_LIFE);
+    uint64_t stall = wire_get(info, PORT_INFO_VL_STALL_COUNT);
+    life = life < MARK_LIFE ? life : MARK_LIFE - 1;
+    wire_set(info, PORT_INFO_HOQ_LIFE, MARK_LIFE + life % MARK_LIVES);
+    wire_set(info, PORT_INFO_VL_STALL_COUNT, 1 + life / MARK_LIVES + (stall ? 2 : 0));
+}
+
+static void unmark_port(uint8_t *info)
+{
+    uint64_t life = wire_get(info, PORT_INFO_HOQ_LIFE) - MARK_LIFE;
+    uint64_t code = wire_get(info, PORT_INFO_VL_STALL_COUNT) - 1;
+    wire_set(info, PORT_INFO_HOQ_LIFE, life + code % 2 * MARK_LIVES);
+    wire_set(info, PORT_INFO_VL_STALL_COUNT, code / 2 ? STALL_COUNT : 0);
+}
+
+void program_switch_port(struct sm *sm, uint32_t port, enum port_command command)
+{
+    static const uint8_t states[] = {[PORT_ENABLE] = PHYSICAL_POLLING,
+                                     [PORT_DISABLE] = PHYSICAL_DISABLED,
+                                     [PORT_ISOLATE] = PHYSICAL_DISABLED,
+                                     [PORT_UNMARK] = PHYSICAL_NO_CHANGE};
     uint8_t wanted[SMP_DATA_BYTES] = {0};
     memcpy(wanted, port_at(sm, port)->info, sizeof port_at(sm, port)->info);
-    request_states(wanted, PORT_STATE_NO_CHANGE, enable ? PHYSICAL_POLLING : PHYSICAL_DISABLED);
+    if (program_port_is_marked(wanted))
+        unmark_port(wanted);
+    if (command == PORT_ISOLATE)
+        mark_port(wanted);
+    request_states(wanted, PORT_STATE_NO_CHANGE, states[command]);
     sm_send(sm, &set_physical, (union request_subject){.port = port},
             subnet_end_port(&sm->subnet, port), sm_port_info_modifier(sm, port), wanted);
 }

@@ -299,6 +299,11 @@ void sm_counts(const struct sm *sm, struct sm_counts *counts);
 int sm_set_port(struct sm *sm, uint64_t now, const char *node, unsigned port, bool enable,
                 struct err *err);
 
+/* The owner has read counters of a port: it counted `count` errors (such as "symbol errors") in
+ * this time, which is above the configured limit. */
+void sm_note_error_rate(struct sm *sm, uint64_t now, uint32_t port, const char *errors,
+                        uint64_t count, uint64_t period_ns);
+
 /* Appends what the manager knows to be wrong now (subnet/problems.h). */
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);
 /* The number of problems because of which the subnet is not up completely: nodes that do not answer

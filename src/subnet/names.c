@@ -1,6 +1,7 @@
 #include "subnet/names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DESCRIPTION_BYTES = 64 };
@@ -48,6 +49,23 @@ struct subnet_name subnet_link_name(const struct subnet *subnet, uint32_t port)
     snprintf(name.text, sizeof name.text, "%.105s <-> %.105s", near.text,
              subnet_port_name(subnet, peer).text);
     return name;
+}
+
+uint32_t subnet_find_node(const struct subnet *subnet, const char *name)
+{
+    uint32_t found = SUBNET_NONE;
+    char *end;
+    uint64_t guid = strtoull(name, &end, 16);
+    if (strncmp(name, "0x", 2) == 0 && !*end)
+        return map_get(&subnet->by_guid, guid);
+    for (uint32_t i = 0; i < subnet->nodes.count; i++) {
+        if (strcmp(subnet->nodes.items[i].description, name) != 0)
+            continue;
+        if (found != SUBNET_NONE)
+            return SUBNET_NONE;
+        found = i;
+    }
+    return found;
 }
 
 const char *subnet_kind_name(const struct subnet_node *node)

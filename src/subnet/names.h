@@ -15,6 +15,9 @@ struct subnet_name subnet_node_name(const struct subnet *subnet, uint32_t node);
 struct subnet_name subnet_port_name(const struct subnet *subnet, uint32_t port);
 /* The link at this port; if there is none, the last one that was there. */
 struct subnet_name subnet_link_name(const struct subnet *subnet, uint32_t port);
+/* The node with this description or GUID (0x…), also one that is gone; SUBNET_NONE: there is none,
+ * or several have the description. */
+uint32_t subnet_find_node(const struct subnet *subnet, const char *name);
 const char *subnet_kind_name(const struct subnet_node *node); /* "switch" */
 
 #endif

@@ -194,6 +194,37 @@ unsigned subnet_find_paths(struct subnet *subnet)
     return removed;
 }
 
+bool subnet_is_bridge(const struct subnet *subnet, uint32_t port)
+{
+    const struct subnet_port *ports = subnet->ports.items;
+    uint32_t peer = ports[port].peer, reached = 0, switches = 0;
+    VEC(uint32_t) queue = {0};
+    VEC(bool) seen = {0};
+    if (peer == SUBNET_NONE)
+        return true;
+    for (uint32_t i = 0; i < subnet->nodes.count; i++)
+        switches += subnet->nodes.items[i].present && subnet->nodes.items[i].kind == SUBNET_SWITCH;
+    vec_push(&queue, ports[subnet->own_port].node);
+    *vec_at(&seen, queue.items[0]) = true;
+    for (size_t head = 0; head < queue.count; head++) {
+        const struct subnet_node *node = &subnet->nodes.items[queue.items[head]];
+        reached += node->kind == SUBNET_SWITCH;
+        for (unsigned n = 1; n <= node->port_count; n++) {
+            uint32_t at = node->first_port + n, far = ports[at].peer;
+            if (far == SUBNET_NONE || at == port || at == peer)
+                continue;
+            uint32_t next = ports[far].node;
+            if (subnet->nodes.items[next].kind != SUBNET_SWITCH || *vec_at(&seen, next))
+                continue;
+            *vec_at(&seen, next) = true;
+            vec_push(&queue, next);
+        }
+    }
+    vec_release(&queue);
+    vec_release(&seen);
+    return reached != switches;
+}
+
 int subnet_route(const struct subnet *subnet, uint32_t end, uint8_t path[64])
 {
     assert(end < subnet->ports.count && subnet->ports.items[end].hops < 64);

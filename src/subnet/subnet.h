@@ -88,6 +88,9 @@ void subnet_remove_node(struct subnet *subnet, uint32_t node);
 /* Searches breadth first, in port order, from the port of the manager. Sets `via` and `hops` of
  * every reachable end port and removes unreachable nodes. Returns the number of removed nodes. */
 unsigned subnet_find_paths(struct subnet *subnet);
+/* Whether a switch is connected to the manager only through the link at this port, or the port has
+ * no link. Links of adapters do not count. */
+bool subnet_is_bridge(const struct subnet *subnet, uint32_t port);
 /* The directed route to an end port: output ports from path[1] on. Returns its hops, or -1. */
 int subnet_route(const struct subnet *subnet, uint32_t end_port, uint8_t path[64]);
 

@@ -53,7 +53,7 @@ flaps() {
         lists '^flapping link: L2 port 1 <-> H8 port 1: the link went down 3 times in 10 min'
 }
 bad_cable() {
-    fault errors L3 2 1000 && lists '^bad cable: L3 port 2 <-> H13 port 1: .*trap 129' &&
+    fault errors L3 2 10 && lists '^bad cable: L3 port 2 <-> H13 port 1: .*trap 129' &&
         logs 'trap +trap 129 from switch L3 .*Local link integrity threshold reached at L3 port 2 <-> H13 port 1'
 }
 slow_link() {

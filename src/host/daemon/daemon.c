@@ -17,6 +17,7 @@
 #include "host/daemon/dumps.h"
 #include "host/daemon/event_log.h"
 #include "host/daemon/file_task.h"
+#include "host/daemon/link_errors.h"
 #include "host/daemon/manager_control.h"
 #include "host/daemon/readiness.h"
 #include "host/daemon/registrations.h"
@@ -61,6 +62,7 @@ struct daemon {
     struct sm *sm;
     struct sa *sa;
     struct vswitch *machines;
+    struct counter_reader *counters;
     struct workers workers; /* for engines */
     struct worker *router, *writer;
     struct event_log log;
@@ -375,6 +377,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         daemon->config = fresh;
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
+        counter_reader_configure(daemon->counters, &fresh->counters);
         sa_set_partitions(daemon->sa, fresh->sm.partitions);
         sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
         daemon->dump_due |= fresh->dump != NULL;
@@ -441,6 +444,7 @@ static void create_core(struct daemon *daemon)
     daemon->stop_at = TIME_NEVER;
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
+    daemon->counters = counter_reader_new(&config->counters);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
@@ -484,6 +488,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
     uint64_t until = sm_deadline(daemon->sm);
     if (vswitch_deadline(daemon->machines) < until)
         until = vswitch_deadline(daemon->machines);
+    if (link_errors_deadline(daemon->counters, daemon->sm) < until)
+        until = link_errors_deadline(daemon->counters, daemon->sm);
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
     if (files_deadline(daemon) < until)
@@ -513,6 +519,10 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
             }
+            ours++;
+            break;
+        case MAD_FOR_COUNTERS:
+            counter_reader_receive(daemon->counters, now, sm_subnet(daemon->sm), message.mad);
             ours++;
             break;
         case MAD_FOR_ADMINISTRATION:
@@ -590,6 +600,7 @@ static void run_loop(struct daemon *daemon)
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         vswitch_advance(daemon->machines, now);
+        link_errors_run(daemon->counters, now, daemon->sm, daemon->port);
         execute_outputs(daemon, now);
         run_administration(daemon, now);
         if (received && turn % BUSY_TURNS)
@@ -727,6 +738,7 @@ static void close_all(struct daemon *daemon)
     worker_free(daemon->writer);
     sa_free(daemon->sa);
     vswitch_free(daemon->machines);
+    counter_reader_free(daemon->counters);
     sm_free(daemon->sm);
     manager_control_close(daemon->control);
     device_port_close(daemon->port);

@@ -46,6 +46,7 @@ struct device_port {
     int administration_id, administration_fd; /* if shared, the same id and no descriptor */
     unsigned queries;                         /* received in a row */
     int directed_agent, lid_agent, administration_agent;
+    int performance_agent; /* -1: none */
     bool unpollable, gone;
     uint64_t guid;
     char name[192];
@@ -112,6 +113,7 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->administration_agent =
         umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
                       (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
+    port->performance_agent = umad_register(port->administration_id, CLASS_PERFORMANCE, 1, 0, NULL);
     size_t length = strlen(port->name);
     if (!same)
         snprintf(port->name + length, sizeof port->name - length,
@@ -229,6 +231,18 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
+int device_port_ask(struct device_port *port, const struct counter_request *request)
+{
+    if (port->performance_agent < 0)
+        return -ENODEV;
+    umad_set_addr(port->out, request->to.lid, (int)request->to.qp, request->to.sl,
+                  (int)request->to.q_key);
+    memcpy(umad_get_mad(port->out), request->mad, MAD_BYTES);
+    int status = umad_send(port->administration_id, port->performance_agent, port->out, MAD_BYTES,
+                           (int)(request->timeout_ns / NS_PER_MS), 0);
+    return status < 0 ? -(errno ? errno : EIO) : 0;
+}
+
 static enum mad_arrival receive_from(struct device_port *port, int id, struct sm_message *message,
                                      struct sa_message *query)
 {
@@ -260,7 +274,7 @@ static enum mad_arrival receive_from(struct device_port *port, int id, struct sm
         message->lid = be16toh(address->lid);
         message->sl = address->sl;
         memcpy(message->mad, mad, MAD_BYTES);
-        return MAD_FOR_MANAGER;
+        return wire_get(mad, MAD_CLASS) == CLASS_PERFORMANCE ? MAD_FOR_COUNTERS : MAD_FOR_MANAGER;
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "host/manager/config.h"
+#include "perf/counters.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 
@@ -27,9 +28,11 @@ bool device_port_is_gone(const struct device_port *port);     /* the device was 
 int device_port_send(struct device_port *port, const struct sm_message *message);
 /* The same for an answer or a report of the subnet administration, of any length. */
 int device_port_answer(struct device_port *port, const struct sa_message *message);
+/* The same for a request to a performance agent. */
+int device_port_ask(struct device_port *port, const struct counter_request *request);
 /* Receives the next message, without waiting, and returns its receiver. A query is valid until the
  * next call. */
-enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION };
+enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION, MAD_FOR_COUNTERS };
 enum mad_arrival device_port_receive(struct device_port *port, struct sm_message *message,
                                      struct sa_message *query);
 /* Waits for a MAD or an event of `others`, whose revents it sets, for at most `timeout_ns`. */

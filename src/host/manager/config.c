@@ -304,6 +304,12 @@ static const struct key keys[] = {
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
     {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
     {TIME_KEY("isolate_time", sm.isolate_ns, "600s")},
+    {"counter_interval", LIVE, "10s", TIME, FIELD(counters.interval_ns), .instead = "never",
+     .instead_value = TIME_NEVER},
+    {NUMBER_KEY("symbol_error_limit", counters.limits[ERROR_SYMBOL], 0, UINT32_MAX, LIVE, "60")},
+    {NUMBER_KEY("link_recovery_limit", counters.limits[ERROR_LINK_RECOVERY], 0, UINT32_MAX, LIVE,
+                "5")},
+    {NUMBER_KEY("link_downed_limit", counters.limits[ERROR_LINK_DOWNED], 0, UINT32_MAX, LIVE, "5")},
     {OTHER_KEY("topology_plan", set_topology_plan, LIVE, "none")},
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
@@ -364,6 +370,10 @@ void config_init(struct config *config)
     config->control = CONFIG_CONTROL_AUTO;
     config->sm.sm_key = OPENSM_SM_KEY;
     config->sm.window = WINDOW;
+    config->counters = (struct counter_config){
+        .interval_ns = 10 * NS_PER_S,
+        .limits = {[ERROR_SYMBOL] = 60, [ERROR_LINK_RECOVERY] = 5, [ERROR_LINK_DOWNED] = 5},
+    };
 }
 
 void config_release(struct config *config)

@@ -6,6 +6,7 @@
 #define WEFT_HOST_MANAGER_CONFIG_H
 
 #include "host/device/port_choice.h"
+#include "perf/counters.h"
 #include "routing/engine/hints.h"
 #include "sm/sm.h"
 #include "topology/topology.h"
@@ -15,6 +16,7 @@ enum { CONFIG_KEYS = 96 };         /* at least the length of the table of keys *
 
 struct config {
     struct sm_config sm;
+    struct counter_config counters;
     struct port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */
     bool json;

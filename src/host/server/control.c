@@ -178,11 +178,20 @@ static int control_errors(struct call *call)
 {
     uint32_t port = TOPOLOGY_NONE;
     uint64_t count = 0;
+    char number[24];
     int result = parse_port(call, 1, &port);
-    if (result == 0 && !parse_bounded(call->words[3], 0, UINT32_MAX, &count))
-        return err_set(call->err, EINVAL, "'%s' is no count", call->words[3]);
-    return result < 0 ? result
-                      : fabric_add_bit_errors(call->fabric, port, (unsigned)count, call->err);
+    snprintf(number, sizeof number, "%s", call->words[3]);
+    char *unit = strstr(number, "/s");
+    bool rate = unit && !unit[2];
+    if (rate)
+        *unit = 0;
+    if (result == 0 && !parse_bounded(number, 0, UINT32_MAX, &count))
+        return err_set(call->err, EINVAL, "'%s' is no count or rate: write 100 or 5/s",
+                       call->words[3]);
+    if (result < 0)
+        return result;
+    return (rate ? fabric_set_bit_error_rate : fabric_add_bit_errors)(call->fabric, port,
+                                                                      (unsigned)count, call->err);
 }
 
 static int control_stop(struct call *call)
@@ -246,7 +255,8 @@ static void put_clients(struct record *record, const struct call *call)
 static void put_fault_place(struct text *out, const struct topology *topology,
                             const struct fabric_fault *fault)
 {
-    bool link = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS;
+    bool link = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
+                fault->kind == FABRIC_BAD_CABLE;
     if (link && fault->at == TOPOLOGY_NONE) {
         text_puts(out, "all links");
         return;
@@ -271,6 +281,10 @@ static void put_fault_text(struct text *out, const struct fabric_fault *fault)
         text_printf(out, "%.2f%% of SMPs are dropped", 100.0 * (double)fault->value / RNG_CERTAIN);
         if (fault->attribute)
             text_printf(out, " (attribute 0x%x)", fault->attribute);
+        break;
+    case FABRIC_BAD_CABLE:
+        text_printf(out, "the cable causes %llu bit errors a second",
+                    (unsigned long long)fault->value);
         break;
     case FABRIC_AGENT_DELAY:
         if (fault->value == TIME_NEVER)
@@ -423,7 +437,7 @@ static const struct {
     {"drop", 2, 6, control_drop, "drop P% [NODE PORT] [attribute NAME|0x..]"},
     {"agent", 3, 4, control_agent, "agent slow|mute|heal NODE [TIME]"},
     {"guid", 3, 3, control_guid, "guid NODE GUID"},
-    {"errors", 4, 4, control_errors, "errors NODE PORT COUNT"},
+    {"errors", 4, 4, control_errors, "errors NODE PORT COUNT[/s]"},
     {"stop", 1, 1, control_stop, "stop"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

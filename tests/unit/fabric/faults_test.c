@@ -488,6 +488,28 @@ static void bit_errors_are_counted_and_reported_above_a_threshold(void **state)
     world_end(world);
 }
 
+static void a_bad_cable_causes_errors_at_both_ports_until_it_is_replaced(void **state)
+{
+    (void)state;
+    struct line line;
+    line_up(&line, 1);
+    struct world *world = &line.world;
+    struct fabric *fabric = world->fabric;
+    uint32_t port = world_port(world, line.a, 2);
+    uint32_t peer = world->topology.ports.items[port].peer;
+    unsigned far = topology_port_number(&world->topology, peer);
+    uint32_t far_node = world->topology.ports.items[peer].node;
+    assert_int_equal(fabric_set_bit_error_rate(fabric, port, 5, NULL), 0);
+    assert_int_equal(fabric_set_bit_error_rate(fabric, peer, 3, NULL), 0); /* the same cable */
+    fabric_run(fabric, fabric_network_time(fabric) + 4 * TIME_S + 1);
+    assert_int_equal(world_counter(world, line.a, 2, COUNTER_SYMBOL_ERRORS), 12);
+    assert_int_equal(world_counter(world, far_node, far, COUNTER_SYMBOL_ERRORS), 12);
+    assert_int_equal(fabric_set_bit_error_rate(fabric, port, 0, NULL), 0);
+    fabric_run(fabric, fabric_network_time(fabric) + 4 * TIME_S + 1);
+    assert_int_equal(world_counter(world, line.a, 2, COUNTER_SYMBOL_ERRORS), 12);
+    world_end(world);
+}
+
 static void faults_at_places_that_are_not_there_are_errors(void **state)
 {
     (void)state;
@@ -534,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_slow_agent_answers_late_and_a_silent_one_never),
         cmocka_unit_test(two_nodes_may_have_one_guid),
         cmocka_unit_test(bit_errors_are_counted_and_reported_above_a_threshold),
+        cmocka_unit_test(a_bad_cable_causes_errors_at_both_ports_until_it_is_replaced),
         cmocka_unit_test(faults_at_places_that_are_not_there_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,25 @@ static void a_link_that_flaps_is_counted_and_listed_for_ten_minutes(void **state
     assert_int_equal(count_problems(toy), 0);
 }
 
+/* Both switches report the loss of a link between them. */
+static void a_loss_that_both_ends_report_is_one_loss(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S1 S1-H1 S2-H2");
+    for (unsigned i = 0; i < 3; i++) {
+        wire_set(toy_node(toy, "S2")->ports[2].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+        wire_set(toy_node(toy, "S3")->ports[1].info, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+        toy_trap(toy, "S2", 128);
+        toy_settle(toy);
+        toy_trap(toy, "S3", 128);
+        toy_settle(toy);
+        toy_run(toy, TOY_S);
+    }
+    assert_true(toy_logged(toy, "(3rd time in 10 min)"));
+    assert_false(toy_logged(toy, "(4th time in 10 min)"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_FLAPPING_LINK), "went down 3 times in 10 min"));
+    toy_assert_up(toy);
+}
+
 static void a_node_that_does_not_answer_is_listed_until_it_does(void **state)
 {
     struct toy *toy = up_with_full_sweeps(state);
@@ -135,6 +154,7 @@ static void a_full_sweep_finds_a_node_that_changed_its_guid(void **state)
     toy_run(toy, 7 * TOY_SWEEP);
     assert_true(toy_logged(toy, "GUID change: H3 port 1 <-> S2 port 2 has the GUID "
                                 "0x0000000000777700 now"));
+    assert_false(toy_logged(toy, "<-> 0x")); /* a link to a node whose name is not read yet */
     assert_true(toy_has_node(toy, "H3"));
     toy_assert_up(toy);
 }
@@ -150,6 +170,126 @@ static void a_port_with_link_errors_is_listed(void **state)
     assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "H3 port 1"));
     toy_run(toy, 601 * TOY_S);
     assert_int_equal(count_problems(toy), 0);
+}
+
+/* H3 sends a Set to S1 over S2, by a directed route and with a wrong M_Key. */
+static void the_sender_of_a_bad_m_key_is_found_by_its_directed_route(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    uint8_t *details = wire_bytes(toy_trap(toy, "S1", 256), NOTICE_DATA);
+    wire_set(details, TRAP_BAD_M_KEY_METHOD, METHOD_SET);
+    wire_set(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID, ATTRIBUTE_PORT_INFO);
+    wire_set(details, TRAP_BAD_M_KEY_M_KEY, 0x77);
+    wire_set(details, TRAP_BAD_M_KEY_DIRECTED, 1);
+    wire_set(details, TRAP_BAD_M_KEY_HOP_COUNT, 2);
+    wire_set_at(details, TRAP_BAD_M_KEY_RETURN_PATH, 1, 2); /* arrival at S2 */
+    wire_set_at(details, TRAP_BAD_M_KEY_RETURN_PATH, 2, 1); /* arrival at S1 */
+    toy_settle(toy);
+    toy_run(toy, TOY_S);
+    assert_true(toy_logged(toy, "M_Key 0x0000000000000077 in Set(PortInfo 0x15) from H3 port 1 <-> "
+                                "S2 port 2"));
+}
+
+static uint32_t port_of(struct toy *toy, const char *name, unsigned number)
+{
+    const struct subnet *subnet = sm_subnet(toy->sm);
+    uint32_t node = map_get(&subnet->by_guid, toy_node(toy, name)->guid);
+    return subnet->nodes.items[node].first_port + number;
+}
+
+static unsigned physical_state(struct toy *toy, const char *name, unsigned port)
+{
+    return (unsigned)wire_get(toy_node(toy, name)->ports[port].info, PORT_INFO_PORT_PHYSICAL_STATE);
+}
+
+static void a_port_whose_counters_rise_fast_is_listed(void **state)
+{
+    struct toy *toy = toy_up(state, line);
+    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "H3", 1), "symbol errors", 70,
+                       30 * NS_PER_S);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "bad cable: H3 port 1 <-> S2 port 2: H3 port 1 counted 70 symbol "
+                                "errors in 30 s"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "70 symbol errors in 30 s"));
+    toy_run(toy, 601 * TOY_S);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static struct sm_config isolating_config(void)
+{
+    struct sm_config config = toy_config();
+    config.isolate = SM_ISOLATE_ALL;
+    config.isolate_ns = 5 * TOY_SWEEP;
+    config.full_every = 1;
+    return config;
+}
+
+static void a_port_whose_counters_rise_fast_is_isolated_and_tried_again(void **state)
+{
+    struct sm_config config = isolating_config();
+    struct toy *toy = toy_open(state, line);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    uint8_t before[64];
+    memcpy(before, toy_node(toy, "S2")->ports[2].info, sizeof before);
+    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "H3", 1), "symbol errors", 70,
+                       30 * NS_PER_S);
+    toy_settle(toy);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_LINK_UP);
+    const uint8_t *after = toy_node(toy, "S2")->ports[2].info;
+    assert_int_equal(wire_get(after, PORT_INFO_HOQ_LIFE), wire_get(before, PORT_INFO_HOQ_LIFE));
+    assert_int_equal(wire_get(after, PORT_INFO_VL_STALL_COUNT),
+                     wire_get(before, PORT_INFO_VL_STALL_COUNT));
+}
+
+static void the_only_link_to_a_switch_is_not_isolated(void **state)
+{
+    struct sm_config config = isolating_config();
+    struct toy *toy = toy_open(state, line);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    for (unsigned i = 0; i < 3; i++) {
+        toy_mark(toy);
+        sm_note_error_rate(toy->sm, toy->now, port_of(toy, "S2", 1), "symbol errors", 70,
+                           30 * NS_PER_S);
+        toy_run(toy, TOY_S);
+        assert_int_equal(toy_logged(toy, "not isolated: S2 port 1 <-> S1 port 1"), i == 0);
+    }
+    assert_int_equal(physical_state(toy, "S2", 1), PHYSICAL_LINK_UP);
+    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "S1 port 1 <-> S2 port 1"));
+}
+
+static void another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand(void **state)
+{
+    struct sm_config config = isolating_config();
+    struct toy *toy = toy_open(state, "S1-S2 S1-H1 S1-H2 S2-H3 S2-H4");
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    for (unsigned port = 2; port <= 3; port++) {
+        wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_HOQ_LIFE, 18);
+        wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_VL_STALL_COUNT, 7);
+    }
+    toy_run(toy, 2 * TOY_SWEEP); /* it reads them */
+    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "S2", 2), "symbol errors", 70,
+                       30 * NS_PER_S);
+    assert_int_equal(sm_set_port(toy->sm, toy->now, "S2", 3, false, NULL), 0);
+    toy_settle(toy);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
+    assert_int_equal(physical_state(toy, "S2", 3), PHYSICAL_DISABLED);
+    config.isolate = SM_ISOLATE_NONE;
+    toy_kill(toy, 0);
+    toy_start_manager(toy, "H1", &config);
+    toy_run(toy, 3 * TOY_SWEEP);
+    assert_true(toy_logged(toy, "S2 port 2 was isolated by an earlier master"));
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_LINK_UP);
+    assert_int_equal(physical_state(toy, "S2", 3), PHYSICAL_DISABLED);
+    const uint8_t *info = toy_node(toy, "S2")->ports[2].info;
+    assert_int_equal(wire_get(info, PORT_INFO_HOQ_LIFE), 18);
+    assert_int_equal(wire_get(info, PORT_INFO_VL_STALL_COUNT), 7);
 }
 
 static void a_link_below_its_capability_is_listed(void **state)
@@ -206,11 +346,17 @@ int main(void)
         TOY_TEST(a_subnet_without_faults_has_no_problems),
         TOY_TEST(a_lost_link_is_logged_with_both_ends),
         TOY_TEST(a_link_that_flaps_is_counted_and_listed_for_ten_minutes),
+        TOY_TEST(a_loss_that_both_ends_report_is_one_loss),
         TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
         TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
         TOY_TEST(a_full_sweep_finds_a_node_that_changed_its_guid),
         TOY_TEST(a_port_with_link_errors_is_listed),
+        TOY_TEST(the_sender_of_a_bad_m_key_is_found_by_its_directed_route),
+        TOY_TEST(a_port_whose_counters_rise_fast_is_listed),
+        TOY_TEST(a_port_whose_counters_rise_fast_is_isolated_and_tried_again),
+        TOY_TEST(the_only_link_to_a_switch_is_not_isolated),
+        TOY_TEST(another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand),
         TOY_TEST(a_link_below_its_capability_is_listed),
         TOY_TEST(a_switch_that_refuses_its_table_is_listed),
         TOY_TEST(a_second_master_is_listed),

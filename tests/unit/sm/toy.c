@@ -214,7 +214,8 @@ static bool is_settable(enum wire_field field)
         PORT_INFO_M_KEY,         PORT_INFO_GID_PREFIX,         PORT_INFO_LID,
         PORT_INFO_MASTER_SM_LID, PORT_INFO_M_KEY_LEASE_PERIOD, PORT_INFO_M_KEY_PROTECT_BITS,
         PORT_INFO_LMC,           PORT_INFO_NEIGHBOR_MTU,       PORT_INFO_MASTER_SM_SL,
-        PORT_INFO_VL_HIGH_LIMIT, PORT_INFO_OPERATIONAL_VLS,    PORT_INFO_SUBNET_TIME_OUT};
+        PORT_INFO_VL_HIGH_LIMIT, PORT_INFO_OPERATIONAL_VLS,    PORT_INFO_SUBNET_TIME_OUT,
+        PORT_INFO_HOQ_LIFE,      PORT_INFO_VL_STALL_COUNT};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i] == field)
             return true;
@@ -234,6 +235,25 @@ static bool set_port_state(uint8_t *info, uint64_t wanted, bool lenient)
     return true;
 }
 
+/* A port that is disabled takes its link down; one that polls again brings it up. */
+static void set_physical_state(struct toy_node *node, unsigned number, uint64_t wanted)
+{
+    struct toy_port *port = &node->ports[number];
+    bool disabled = wire_get(port->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
+    bool up = wanted == PHYSICAL_POLLING && port->peer;
+    if (wanted == PHYSICAL_NO_CHANGE || disabled == (wanted == PHYSICAL_DISABLED))
+        return;
+    struct toy_port *ends[] = {port, port->peer ? &port->peer->ports[port->peer_port] : NULL};
+    for (unsigned i = 0; i < 2 && ends[i]; i++) {
+        wire_set(ends[i]->info, PORT_INFO_PORT_STATE, up ? PORT_STATE_INIT : PORT_STATE_DOWN);
+        wire_set(ends[i]->info, PORT_INFO_PORT_PHYSICAL_STATE,
+                 up ? PHYSICAL_LINK_UP : PHYSICAL_POLLING);
+    }
+    if (!up)
+        wire_set(port->info, PORT_INFO_PORT_PHYSICAL_STATE, wanted);
+    wire_set(node->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 1);
+}
+
 static unsigned port_info(struct toy_node *node, unsigned arrival, uint32_t modifier, bool set,
                           uint8_t *data)
 {
@@ -250,6 +270,8 @@ static unsigned port_info(struct toy_node *node, unsigned arrival, uint32_t modi
          field++)
         if (is_settable(field))
             wire_set(info, field, wire_get(data, field));
+    if (set)
+        set_physical_state(node, number, wire_get(data, PORT_INFO_PORT_PHYSICAL_STATE));
     memcpy(data, info, 64);
     if (node->strict_speeds && !(modifier & PORT_INFO_WITH_EXTENDED_SPEEDS)) {
         wire_set(data, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 0);

@@ -141,8 +141,9 @@ void toy_pull(struct toy *toy, const char *node, unsigned port); /* removes the 
 /* All cables of a node go down or come up; a node that is switched off loses its settings. */
 void toy_switch_off(struct toy *toy, const char *node);
 void toy_switch_on(struct toy *toy, const char *node);
-/* Sends a trap without a change: 128 of a switch, 144 of port 1 of an adapter. */
-void toy_trap(struct toy *toy, const char *node, unsigned number);
+/* Sends a trap without a change: 128 of a switch, 144 of port 1 of an adapter. Returns the notice,
+ * to be changed before the next call; NULL: it was not sent. */
+uint8_t *toy_trap(struct toy *toy, const char *node, unsigned number);
 /* Sends this SMInfo from an adapter to a manager. Returns the status of the answer and stores the
  * SMInfo of the answer in `info`. */
 unsigned toy_send_info(struct toy *toy, const char *from, unsigned manager, unsigned method,

@@ -279,7 +279,7 @@ static void arrive(struct toy *toy, struct toy_flight flight)
         receive(toy, other, &flight.message); /* its answer is among its outputs */
 }
 
-void toy_trap(struct toy *toy, const char *name, unsigned number)
+uint8_t *toy_trap(struct toy *toy, const char *name, unsigned number)
 {
     struct toy_end from = {toy_node(toy, name), !toy_node(toy, name)->is_switch};
     const uint8_t *info = from.node->ports[from.port].info;
@@ -288,7 +288,7 @@ void toy_trap(struct toy *toy, const char *name, unsigned number)
     uint8_t *mad = flight.message.mad, *notice = mad + SMP_DATA_OFFSET;
     flight.manager = manager_at(toy, end);
     if (!wire_get(info, PORT_INFO_LID) || flight.manager == TOY_MANAGERS)
-        return;
+        return NULL;
     flight.message.lid = (uint16_t)wire_get(info, PORT_INFO_LID);
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_LID);
@@ -299,6 +299,7 @@ void toy_trap(struct toy *toy, const char *name, unsigned number)
     wire_set(notice, NOTICE_TRAP_NUMBER, number);
     wire_set(notice, NOTICE_ISSUER_LID, flight.message.lid);
     vec_push(&toy->flights, flight);
+    return toy->flights.items[toy->flights.count - 1].message.mad + SMP_DATA_OFFSET;
 }
 
 /* Finds a path from an end to a node, as a list of output ports, by depth-first search. */

@@ -23,6 +23,7 @@ struct parted {
     unsigned set_adapter, set_switch; /* P_Key blocks written */
     unsigned port_settings;
     unsigned errors, traps[2];
+    char trap[512]; /* the text of the last one */
     char error[512];
 };
 
@@ -77,6 +78,8 @@ static void note_event(void *context, uint64_t now, unsigned manager, const stru
         parted->errors++;
         snprintf(parted->error, sizeof parted->error, "%s", event->text);
     }
+    if (event->kind == SM_EVENT_TRAP)
+        snprintf(parted->trap, sizeof parted->trap, "%s", event->text);
     parted->traps[0] += event->kind == SM_EVENT_TRAP && strncmp(event->text, "trap 257", 8) == 0;
     parted->traps[1] += event->kind == SM_EVENT_TRAP && strncmp(event->text, "trap 259", 8) == 0;
 }
@@ -338,11 +341,14 @@ static void violations_are_reported_to_the_manager(void **state)
     begin(&parted, two_partitions, SM_ENFORCE_NOT);
     try_key(&parted, 0x8001);
     assert_true(parted.traps[0] > 0);
+    assert_non_null(strstr(parted.trap, "Bad P_Key: key 0x8001, from H"));
     assert_int_equal(parted.traps[1], 0);
     end(&parted);
     begin(&parted, two_partitions, SM_ENFORCE_BOTH);
     try_key(&parted, 0x8001);
     assert_true(parted.traps[1] > 0);
+    assert_non_null(strstr(parted.trap, "Bad P_Key at a switch: at S"));
+    assert_non_null(strstr(parted.trap, " port 1, key 0x8001, from H"));
     assert_int_equal(parted.traps[0], 0);
     end(&parted);
 }

@@ -1,0 +1,45 @@
+#include "host/daemon/link_errors.h"
+
+static bool reads_counters(const struct sm *sm)
+{
+    return sm_state(sm) == SM_MASTER && sm_paths(sm).network && !sm_own_link_is_down(sm);
+}
+
+/* The SL of the path from the manager to a LID. */
+static uint8_t level_to(const struct sm *sm, uint16_t lid)
+{
+    struct sm_paths paths = sm_paths(sm);
+    const struct subnet *subnet = sm_subnet(sm);
+    unsigned own = subnet->ports.items[subnet->own_port].lid;
+    const struct network *network = paths.network;
+    if (lid > network->top_lid || own > network->top_lid || network->owner[lid] == NETWORK_NONE ||
+        network->owner[own] == NETWORK_NONE)
+        return 0;
+    struct path path = path_lookup(paths.routes, network, network->owner[own], network->owner[lid]);
+    return qos_service_level(&paths.layout, 0, path.sl);
+}
+
+void link_errors_run(struct counter_reader *reader, uint64_t now, struct sm *sm,
+                     struct device_port *port)
+{
+    struct counter_request request;
+    struct counter_finding finding;
+    if (!reads_counters(sm)) {
+        counter_reader_reset(reader);
+        return;
+    }
+    while (counter_reader_next_finding(reader, &finding))
+        sm_note_error_rate(sm, now, finding.port, error_counter_name(finding.counter),
+                           finding.count, finding.period_ns);
+    /* A request that cannot be sent times out. */
+    while (counter_reader_next_request(reader, now, sm_subnet(sm), &request)) {
+        if (!request.redirected)
+            request.to.sl = level_to(sm, request.to.lid);
+        device_port_ask(port, &request);
+    }
+}
+
+uint64_t link_errors_deadline(const struct counter_reader *reader, const struct sm *sm)
+{
+    return reads_counters(sm) ? counter_reader_deadline(reader) : TIME_NEVER;
+}
