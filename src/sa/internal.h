@@ -239,6 +239,8 @@ struct sync_client {
     uint64_t next_at; /* time of the next poll */
     uint32_t tid, polls;
     uint64_t nonce, challenge; /* of the last poll; of the master */
+    uint64_t polled_at; /* time of the last poll */
+    uint64_t beat_at;   /* the owner calls sa_expire() at this time, unless it is stopped */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
@@ -380,6 +382,7 @@ void registry_clear(struct sa *sa);
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
 void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
+void sync_expire(struct sa *sa);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 

@@ -19,7 +19,10 @@
  *
  * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
- * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
+ * Clients hold no registration that a standby in sync lacks: their answers wait for it. But they do
+ * not wait for long (deferred_replies.c). So a standby that was stopped for a moment, or whose poll
+ * is not answered in time, does not know whether its registrations are complete; it says so
+ * (sa_registry_master()) until a poll that it sent afterwards is answered. */
 #include "base/sha256.h"
 #include "sa/internal.h"
 #include "subnet/trust.h"
@@ -27,7 +30,8 @@
 #include <assert.h>
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
-                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S;
+                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S, beat = 50 * NS_PER_MS,
+                      late = 50 * NS_PER_MS, overdue = 1 * NS_PER_S;
 /* Bit offsets in the data of a poll; the proof follows the nonce. */
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL_PROOF = 256 };
 /* The same in an answer, whose text follows the proof. */
@@ -182,8 +186,11 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
     if (same)
         return;
     sa->registry_source_lid = 0;
-    *client = (struct sync_client){
-        .active = true, .master = master->lid, .next_at = now, .polls = client->polls};
+    *client = (struct sync_client){.active = true,
+                                   .master = master->lid,
+                                   .next_at = now,
+                                   .polls = client->polls,
+                                   .beat_at = now + beat};
     redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
                                                       .p_key = 0xFFFF,
                                                       .sl = master->sl,
@@ -195,7 +202,26 @@ uint16_t sa_registry_master(const struct sa *sa)
 {
     if (sa->serves)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
-    return sa->registry_source_lid;
+    return sa->sync.tid && sa->now > sa->sync.polled_at + overdue ? 0 : sa->registry_source_lid;
+}
+
+/* The master may have answered clients without this standby while it was stopped. A new poll, which
+ * misses the last change, is answered at once; the answer to an older one does not count. */
+void sync_expire(struct sa *sa)
+{
+    struct sync_client *client = &sa->sync;
+    if (!client->active || sa->serves || sa->now < client->beat_at)
+        return;
+    if (sa->now > client->beat_at + late && client->instance) {
+        sa->registry_source_lid = 0;
+        client->tid = 0;
+        client->next_at = sa->now;
+        if (client->have.others)
+            client->have.others--;
+        else
+            client->instance = 0;
+    }
+    client->beat_at = sa->now + beat;
 }
 
 static bool is_expected(const struct sa *sa, const struct registry_header *header)
@@ -291,8 +317,8 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->have = header.generations;
     client->next_at = sa->now;
     /* The master may have answered clients meanwhile. */
-    bool late = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
-    sa->registry_source_lid = late ? 0 : client->master;
+    bool unawaited = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
+    sa->registry_source_lid = unawaited ? 0 : client->master;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)
@@ -304,6 +330,7 @@ static void send_poll(struct sa *sa, struct sa_message *message)
         client->trail.count = 1;
     const struct redirect *to = redirect_target(&client->trail);
     client->tid = TID_MARK | ++client->polls;
+    client->polled_at = sa->now;
     client->next_at = sa->now + patience;
     request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
     trust_prove(sa->config.salt, "nonce", sa->now, &client->tid, sizeof client->tid, proof);
@@ -324,7 +351,9 @@ static void send_poll(struct sa *sa, struct sa_message *message)
 
 uint64_t sync_deadline(const struct sa *sa)
 {
-    uint64_t deadline = sa->sync.active && !sa->serves ? sa->sync.next_at : TIME_NEVER;
+    uint64_t deadline = TIME_NEVER;
+    if (sa->sync.active && !sa->serves)
+        deadline = sa->sync.next_at < sa->sync.beat_at ? sa->sync.next_at : sa->sync.beat_at;
     if (sa->challenged.polling && sa->serves)
         return 0;
     for (unsigned i = 0; i < STANDBYS; i++) {

@@ -143,6 +143,7 @@ void change_sweep(struct sm *sm)
         if (p->manager)
             mastership_query_in_sweep(sm, port);
     }
+    faults_verify_links(sm);
     /* No trap and no switch reports a change of the manager's own port. */
     uint32_t own = sm->subnet.own_port;
     if (own == SUBNET_NONE || !node_at(sm, port_at(sm, own)->node)->present)
@@ -448,8 +449,12 @@ void own_link_was_down(struct sm *sm)
         sm_begin_change(sm, "the link of the manager's own port was down");
         reconfigure_request(sm, REASON_TOPOLOGY);
     }
-    if (sm_state(sm) == SM_MASTER || sm_state(sm) == SM_DISCOVERING)
-        discovery_restart(sm); /* a standby polls its master again */
+    if (sm_state(sm) == SM_STANDBY) {
+        standby_copy_watch(sm, 0); /* other nodes may answer by the old paths */
+        mastership_handle(sm, ON_LINK_RESTORED);
+    } else if (sm_state(sm) != SM_NOT_ACTIVE) {
+        discovery_restart(sm);
+    }
 }
 
 bool own_link_changes(struct sm *sm, unsigned state)

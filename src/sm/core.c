@@ -31,7 +31,7 @@ void sm_config_init(struct sm_config *config)
         .life_time = 10,
         .link_poll_ns = TIME_NEVER,
         .poll_ns = 100 * NS_PER_MS,
-        .poll_retries = 2,
+        .poll_retries = 24,
         .copy_rate = 10000,
         .hold = true,
         .repair = true,
@@ -172,8 +172,8 @@ static void advance(struct sm *sm)
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
-    if (discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE)
-        mastership_handle(sm, ON_DISCOVERED);
+    if (sm_state(sm) == SM_DISCOVERING && discovery_is_complete(sm) && discovery_knows_itself(sm))
+        mastership_complete_discovery(sm);
     if (sm_state(sm) == SM_STANDBY)
         standby_copy_advance(sm);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
@@ -368,10 +368,12 @@ void sm_reroute(struct sm *sm, uint64_t now)
 void sm_rediscover(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    if (sm_state(sm) != SM_MASTER || sm_own_link_is_down(sm))
+    bool master = sm_state(sm) == SM_MASTER;
+    if ((!master && sm_state(sm) != SM_DISCOVERING) || sm_own_link_is_down(sm))
         return;
     sm_begin_change(sm, "asked to look again");
-    reconfigure_request(sm, REASON_TOPOLOGY);
+    if (master)
+        reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
 }
 
@@ -385,6 +387,23 @@ void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
         return;
     faults_list_problems(sm, problems);
     program_list_problems(sm, problems);
+}
+
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first)
+{
+    struct problems problems = {0};
+    unsigned count = 0;
+    sm_problems(sm, now, &problems);
+    for (size_t i = 0; i < problems.items.count; i++) {
+        const struct problem *problem = &problems.items.items[i];
+        bool incomplete = problem->kind == PROBLEM_DUPLICATE_GUID ||
+                          problem->kind == PROBLEM_DEAD_AGENT ||
+                          problem->kind == PROBLEM_REFUSED_TABLE;
+        if (incomplete && count++ == 0 && first)
+            *first = *problem;
+    }
+    problems_release(&problems);
+    return count;
 }
 
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)

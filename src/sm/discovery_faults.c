@@ -51,6 +51,7 @@ struct node_faults {
 };
 
 struct faults {
+    unsigned doubtful_sweeps;      /* that verify links: see faults_verify_links() */
     VEC(struct port_faults) ports; /* by port of the subnet */
     VEC(struct node_faults) nodes; /* by node */
 };
@@ -113,6 +114,13 @@ void faults_forget_claims(struct sm *sm)
 {
     for (size_t port = 0; port < sm->faults->ports.count; port++)
         sm->faults->ports.items[port].claimant = 0;
+    if (sm_state(sm) != SM_MASTER)
+        sm->faults->doubtful_sweeps = 0; /* everything is read again */
+}
+
+bool faults_doubt_links(const struct sm *sm)
+{
+    return sm->faults->doubtful_sweeps != 0;
 }
 
 /* ---- time-outs ---- */
@@ -487,6 +495,63 @@ static struct subnet_name place_of_guid(const struct sm *sm, uint64_t guid)
     return subnet_node_name(&sm->subnet, index);
 }
 
+/* Nodes with the same GUID are mixed up easily: an answer of one of them may have been taken for
+ * one of the other, also when the GUID was corrected meanwhile. While there is a doubt, every sweep
+ * probes all links and compares the node at the other end with the known one. */
+static void doubt_links(struct sm *sm)
+{
+    enum { SWEEPS = 8 };
+    sm->faults->doubtful_sweeps = SWEEPS;
+}
+
+static request_outcome link_verified;
+static const struct request_kind verify_link = {
+    .attribute = ATTRIBUTE_NODE_INFO,
+    .group = GROUP_SWEEP,
+    .answered = link_verified,
+};
+
+void faults_verify_links(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->faults->ports.count; port++)
+        if (sm->faults->ports.items[port].excluded)
+            doubt_links(sm);
+    if (!sm->faults->doubtful_sweeps || !sm->config.policy->reads_whole_nodes)
+        return;
+    sm->faults->doubtful_sweeps--;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        const struct subnet_node *node = node_at(sm, p->node);
+        bool leads = node->kind == SUBNET_SWITCH ? p->number != 0 && !node->vswitch
+                                                 : port == sm->subnet.own_port;
+        if (!node->present || p->peer == SUBNET_NONE || !leads || sm_is_avoiding_port(sm, port))
+            continue;
+        struct request *request =
+            sm_request(sm, &verify_link, (union request_subject){.port = port},
+                       subnet_end_port(&sm->subnet, port));
+        request->through = port;
+        sm_submit(sm, request, PRIORITY_NONE);
+    }
+}
+
+static void link_verified(struct sm *sm, const struct request *request)
+{
+    uint32_t port = request->about.port, peer = port_at(sm, port)->peer;
+    if (!node_at(sm, port_at(sm, port)->node)->present || peer == SUBNET_NONE)
+        return; /* lost meanwhile */
+    uint64_t guid = wire_get(request->answer, NODE_INFO_NODE_GUID);
+    unsigned number = (unsigned)wire_get(request->answer, NODE_INFO_LOCAL_PORT_NUM);
+    if (node_at(sm, port_at(sm, peer)->node)->guid == guid && port_at(sm, peer)->number == number)
+        return;
+    report_loss(sm, "the link at %.80s leads to 0x%016llx port %u",
+                subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
+    doubt_links(sm);
+    subnet_unlink(&sm->subnet, port);
+    discovery_lost_path(sm);
+    discovery_read_port(sm, port);
+    discovery_read_port(sm, peer);
+}
+
 /* `second`: the port that leads to the second node, or SUBNET_NONE. */
 static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
 {
@@ -503,6 +568,7 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
 {
     const struct subnet_node *node = node_at(sm, index);
     VEC(uint32_t) neighbors = {0};
+    doubt_links(sm);
     report_loss(sm, "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
                 place_of_guid(sm, node->guid).text, (unsigned long long)guid,
                 (unsigned long long)node->guid);
@@ -522,6 +588,7 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
  * other node may vanish. Logged once. */
 void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
 {
+    doubt_links(sm);
     if (through != SUBNET_NONE) {
         struct port_faults *work = faults_at(sm, through);
         discovery_avoid_port(sm, through, true);
@@ -572,6 +639,7 @@ void faults_link_found(struct sm *sm, uint32_t through)
     faults_at(sm, through)->excluded = 0;
     if (claimed == SUBNET_NONE)
         return;
+    doubt_links(sm);
     discovery_avoid_port(sm, claimed, true);
     report_shared_guid(sm, node_at(sm, port_at(sm, through)->node)->guid, claimed);
 }

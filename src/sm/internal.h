@@ -79,6 +79,9 @@ void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones 
 /* discovery.c and its files (discovery.h) */
 bool discovery_is_complete(const struct sm *sm); /* no request of discovery is under way */
 void discovery_start(struct sm *sm);
+/* Whether the manager's own port was read. If it was not, discovery restarts after a while: without
+ * it the manager knows nothing of the subnet. */
+bool discovery_knows_itself(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 /* Sends the next probe or restarts; false: there is nothing to continue with or to wait for. */
 bool discovery_continue(struct sm *sm);
@@ -87,7 +90,9 @@ void discovery_explore_all(struct sm *sm);  /* restart soon */
 uint64_t discovery_deadline(const struct sm *sm);
 /* Whether the manager leaves this port alone until the next sweep; see sm_is_avoiding_port(). */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
-void discovery_retry_port(struct sm *sm, uint32_t port); /* reads a port that is avoided */
+void discovery_retry_port(struct sm *sm,
+                          uint32_t port); /* reads a port that is avoided or unread */
+bool discovery_has_unread_port(const struct sm *sm, uint32_t port);
 /* A switch does not clear PortStateChange; true for the first time. */
 bool discovery_note_stuck_change(struct sm *sm, uint32_t node);
 void discovery_lost_contact(struct sm *sm, uint32_t end_port);
@@ -112,7 +117,9 @@ void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
 void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
-void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
+bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be mixed up */
+void faults_verify_links(struct sm *sm);      /* in a sweep, if GUIDs are in doubt */
+void faults_change_ended(struct sm *sm);      /* all nodes that are present have answered */
 
 /* lids.c */
 /* `after_another`: LIDs that another master assigned take precedence over remembered ones. */
@@ -177,8 +184,9 @@ uint32_t quiesce_count(const struct sm *sm); /* begins and ends so far */
 void quiesce_assume_none(struct sm *sm);     /* the previous master left no source quiesced */
 void quiesce_forget(struct sm *sm);          /* no longer master; the next one ends the quiesce */
 bool quiesce_was_refused(struct sm *sm);     /* by at least one source */
-void quiesce_find_inherited(
-    struct sm *sm); /* looks for sources that the last master left quiesced */
+/* Looks for sources that the last master left quiesced. */
+void quiesce_find_inherited(struct sm *sm);
+void quiesce_audit(struct sm *sm); /* the same, although a copy showed none */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 288 };
@@ -195,6 +203,7 @@ void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* Client
 void reregister_sent(struct sm *sm, uint32_t port); /* the port accepted ClientReregister */
 bool reregister_all(struct sm *sm);                 /* false: done in this mastership */
 void reregister_port(struct sm *sm, uint64_t guid);
+void reregister_doubt(struct sm *sm); /* another master was in the subnet */
 
 /* program.c */
 uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
@@ -220,6 +229,7 @@ void program_list_problems(struct sm *sm, struct problems *problems);
 /* program_ports.c */
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
+void program_ports_list_problems(struct sm *sm, struct problems *problems);
 void program_link(struct sm *sm, uint32_t port);       /* both ends */
 void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
 /* Disables or enables a port of a switch. An isolated port gets a mark in PortInfo, which the other
@@ -234,6 +244,7 @@ void program_end_port_once(struct sm *sm, uint32_t port);
 /* blocks.c */
 void blocks_program(struct sm *sm);
 void blocks_requests_dropped(struct sm *sm);
+void blocks_list_problems(struct sm *sm, struct problems *problems);
 bool blocks_are_written(const struct sm *sm); /* none is queued or under way */
 
 /* Planners of blocks. They are called after every input and return at once if nothing changed. */
@@ -298,6 +309,7 @@ void own_link_was_down(struct sm *sm); /* and is up now */
 
 /* mastership.c */
 bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
+void mastership_complete_discovery(struct sm *sm);                  /* of a discovering manager */
 bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
 void mastership_end(struct sm *sm);   /* hand over if possible, and become inactive */
 void mastership_receive(struct sm *sm, const struct sm_message *message);

@@ -357,3 +357,19 @@ static void port_unanswered(struct sm *sm, const struct request *request)
 {
     discovery_avoid_port(sm, request->about.port, true);
 }
+
+/* Ports that were not read, or do not take their settings. */
+void program_ports_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (!node_at(sm, p->node)->present)
+            continue;
+        if (discovery_has_unread_port(sm, port))
+            problems_add(problems, PROBLEM_DEAD_AGENT, subnet_port_name(&sm->subnet, port).text,
+                         "the port was not read; sweeps try again");
+        else if (p->known && port_settings(sm, port)->refusals >= TRIES)
+            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_port_name(&sm->subnet, port).text,
+                         "the port does not take its settings; sweeps try again");
+    }
+}

@@ -325,5 +325,10 @@ void sm_note_error_rate(struct sm *sm, uint64_t now, uint32_t port, const char *
 
 /* Appends what the manager knows to be wrong now (subnet/problems.h). */
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);
+/* The number of problems because of which the subnet is not up completely: nodes that do not answer
+ * or are ignored, ports that were not read, tables and settings that are refused. */
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first);
+/* The manager's own port did not answer since the manager started. */
+bool sm_own_port_is_silent(const struct sm *sm);
 
 #endif

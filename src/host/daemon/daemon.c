@@ -494,13 +494,14 @@ static void check_end(struct daemon *daemon, uint64_t now)
     if (!daemon->options->once)
         return;
     if (sm_is_settled(daemon->sm)) {
-        end_daemon(daemon, daemon->refused ? 1 : 0);
+        bool whole = sm_exceptions(daemon->sm, now, NULL) == 0;
+        end_daemon(daemon, daemon->refused ? 1 : whole ? 0 : DAEMON_INCOMPLETE);
     } else if (state == SM_STANDBY) {
         event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);
     } else if (sm_own_link_is_down(daemon->sm)) {
         end_daemon(daemon, 1); /* the core has logged it */
-    } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
+    } else if (sm_own_port_is_silent(daemon->sm)) {
         event_log_write(&daemon->log, "error", "the port does not answer");
         end_daemon(daemon, 1);
     }

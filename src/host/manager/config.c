@@ -343,7 +343,7 @@ static const struct key keys[] = {
      .instead_value = TIME_NEVER},
     {TIME_KEY("poll", sm.poll_ns, "100ms")},
     {NUMBER_KEY("watch_ports", sm.watch_ports, 0, 65536, LIVE, "64")},
-    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "2")},
+    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "24")},
     {NUMBER_KEY("mirror", sm.copy_rate, 0, 10000000, LIVE, "10000")},
     {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE, "6")},
     {WORD_KEY("mode", sm.mode, modes, LIVE, "ordered")},

@@ -299,7 +299,8 @@ static void nul_bytes_are_an_error(void **state)
 
 /* ---- standbys ---- */
 
-enum { MASTER = 1, STANDBY = 3 }; /* LIDs */
+enum { MASTER = 1, STANDBY = 3 };    /* LIDs */
+static uint8_t last_poll[MAD_BYTES]; /* of the standby */
 
 /* Delivers messages until none is left. Returns the length of the longest to the standby. */
 static size_t talk(struct sa_world *world, struct sa *standby)
@@ -314,6 +315,7 @@ static size_t talk(struct sa_world *world, struct sa *standby)
         while (sa_deadline(standby) <= world->now &&
                sa_next_output(standby, world->now, &message)) {
             message.address.lid = STANDBY;
+            memcpy(last_poll, message.data, MAD_BYTES);
             sa_receive(world->sa, world->now, &message);
             any = true;
         }
@@ -388,8 +390,8 @@ static void without_changes_two_messages_are_sent_every_half_second(void **state
     talk(world, standby);
     struct sa_counts before = counts_of(world->sa);
     assert_int_equal(sa_deadline(world->sa), world->now + 500 * NS_PER_MS);
-    for (unsigned i = 0; i < 10; i++) {
-        world->now += 500 * NS_PER_MS;
+    for (unsigned i = 0; i < 10 * 20; i++) {
+        world->now += 25 * NS_PER_MS;
         assert_true(talk(world, standby) < 300);
     }
     assert_int_equal(counts_of(world->sa).answers - before.answers, 10);
@@ -411,6 +413,55 @@ static void a_poll_is_repeated_after_a_lost_answer(void **state)
     world->now += 2 * NS_PER_S;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+/* Both run for a while. */
+static void talk_for(struct sa_world *world, struct sa *standby, uint64_t duration)
+{
+    for (uint64_t end = world->now + duration; world->now < end; world->now += 25 * NS_PER_MS)
+        talk(world, standby);
+}
+
+/* The master answers clients without it after 100 ms. */
+static void a_standby_that_was_stopped_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    join(world, 1, "H13");
+    world->now += 300 * NS_PER_MS;
+    sa_expire(world->sa, world->now);
+    while (sa_next_output(world->sa, world->now, &message)) { /* an answer to the last poll */
+        message.address.lid = MASTER;
+        sa_receive(standby, world->now, &message);
+    }
+    sa_expire(standby, world->now);
+    assert_int_equal(sa_registry_master(standby), 0);
+    talk_for(world, standby, 50 * NS_PER_MS);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+static void a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    for (unsigned i = 0; i < 24; i++, world->now += 50 * NS_PER_MS) {
+        sa_expire(standby, world->now);
+        while (sa_next_output(standby, world->now, &message))
+            continue; /* lost */
+        if (i == 0)
+            assert_int_equal(sa_registry_master(standby), MASTER);
+    }
+    assert_int_equal(sa_registry_master(standby), 0);
     sa_free(standby);
 }
 
@@ -551,17 +602,22 @@ static uint64_t join_with_a_false_standby(struct sa_world *world, const uint8_t 
     return 0;
 }
 
+static void run_standby(struct sa_world *world, struct sa *standby, unsigned steps)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        world->now += 40 * NS_PER_MS;
+        talk(world, standby);
+    }
+}
+
 static void a_false_standby_slows_nobody(void **state)
 {
     struct sa_world *world = *state;
     struct sa *standby = a_standby(world);
-    struct sa_message message;
     uint8_t poll[MAD_BYTES];
     talk(world, standby);
-    world->now += 3 * NS_PER_S; /* it repeats its poll */
-    sa_expire(standby, world->now);
-    assert_true(sa_next_output(standby, world->now, &message));
-    memcpy(poll, message.data, MAD_BYTES);
+    run_standby(world, standby, 20);
+    memcpy(poll, last_poll, sizeof poll);
     uint64_t waited = 0, longest = 0;
     for (unsigned i = 0; i < 200; i++) {
         world->now += NS_PER_S / 2;
@@ -577,10 +633,7 @@ static void a_false_standby_slows_nobody(void **state)
     }
     assert_true(same_registrations(world->sa, standby));
     assert_int_equal(sa_registry_master(standby), 0);
-    world->now += 100 * NS_PER_S;
-    talk(world, standby);
-    world->now += NS_PER_S;
-    talk(world, standby);
+    run_standby(world, standby, 2000);
     assert_int_equal(sa_registry_master(standby), MASTER);
     sa_free(standby);
 }
@@ -644,6 +697,8 @@ int main(void)
         TEST(without_changes_two_messages_are_sent_every_half_second),
         TEST(a_poll_is_repeated_after_a_lost_answer),
         TEST(a_restarted_master_is_polled_for_everything),
+        TEST(a_standby_that_was_stopped_is_not_sure_of_its_registrations),
+        TEST(a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
         TEST(a_master_that_steps_down_answers_at_once),
         TEST(a_poll_of_a_port_that_is_no_peer_is_not_answered),
         TEST(a_poll_without_a_proof_gets_only_a_challenge),

@@ -92,6 +92,7 @@ struct toy {
         struct sm *sm; /* NULL: none, or killed */
         struct toy_node *node;
         unsigned port;
+        bool stopped; /* its process does not run; messages to it are lost */
     } managers[TOY_MANAGERS];
     struct sm *sm; /* of the first manager */
     struct toy_rule rules[TOY_RULES];
@@ -125,6 +126,8 @@ unsigned toy_start_manager(struct toy *toy, const char *node, const struct sm_co
 /* All links run at 4X NDR; before a manager starts. */
 void toy_make_ndr(struct toy *toy);
 void toy_kill(struct toy *toy, unsigned manager);
+/* A new process at the port of a killed one. */
+void toy_restart(struct toy *toy, unsigned manager, const struct sm_config *config);
 /* Opens a subnet with one manager at H1 and runs it until it is settled. */
 struct toy *toy_up(void **state, const char *links);
 
