@@ -291,8 +291,8 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->have = header.generations;
     client->next_at = sa->now;
     /* The master may have answered clients meanwhile. */
-    bool late = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
-    sa->registry_source_lid = late ? 0 : client->master;
+    bool unawaited = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
+    sa->registry_source_lid = unawaited ? 0 : client->master;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)

@@ -203,7 +203,7 @@ static void only_a_master_may_control_others(void **state)
     struct toy *toy = standby_of_h1(state, KEY_WELL_KNOWN);
     uint8_t info[64];
     for (unsigned control = HANDOVER; control <= DISCOVER; control++) {
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; control != ACKNOWLEDGE && i < 3; i++) {
             fill_master(toy, "H1", 0, info);
             wire_set(info, SM_INFO_STATE, states[i]);
             assert_int_equal(toy_send_info(toy, "H1", 1, METHOD_SET, control, info),
