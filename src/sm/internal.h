@@ -331,9 +331,8 @@ bool peers_accept(struct sm *sm, const struct request *request); /* an answer of
 void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer);
 /* The sender of this Get(SMInfo) is a peer. */
 bool peers_believe_request(const struct sm *sm, const uint8_t *info);
-/* The sender of this Set(SMInfo) may send it. `master`: of a standby, or SUBNET_NONE. */
-bool peers_may_control(struct sm *sm, enum mastership_event event, uint32_t master,
-                       const uint8_t *info);
+/* The sender of this Set(SMInfo) may send it. */
+bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info);
 void peers_list_problems(struct sm *sm, struct problems *problems);
 
 /* guard/port_keys.c */

@@ -3,8 +3,8 @@
  * transactions.c passes every Get and Set of SMInfo and every answer through this file. The answer
  * of a manager that is not a peer counts as no answer: such a manager is not a master to stand by
  * for, no successor and no rival. It is logged once. A Set(SMInfo) is obeyed only if its sender has
- * the SM_Key and the state from which the specification (14.4.1) lets it send that Set; a standby
- * takes DISABLE and DISCOVER only from the master that it polls. */
+ * the SM_Key and the state from which the specification (14.4.1) lets it send that Set;
+ * mastership_table.c has further conditions. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 #include "subnet/trust.h"
@@ -90,8 +90,7 @@ static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reas
     peers->log_refused_at = sm->now + REFUSAL_LOG_S * NS_PER_S;
 }
 
-bool peers_may_control(struct sm *sm, enum mastership_event event, uint32_t master,
-                       const uint8_t *info)
+bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info)
 {
     struct trust trust = trust_of(sm);
     enum trust_verdict verdict = trust_judge_set(&trust, info);
@@ -103,9 +102,6 @@ bool peers_may_control(struct sm *sm, enum mastership_event event, uint32_t mast
         reason = "that is this manager";
     else if (event != ON_ACKNOWLEDGE && wire_get(info, SM_INFO_STATE) != SM_MASTER)
         reason = "only a master may send it";
-    else if ((event == ON_DISABLE || event == ON_DISCOVER) && master != SUBNET_NONE &&
-             port_at(sm, master)->guid != guid)
-        reason = "that is not the master";
     if (reason)
         log_refused_set(sm, info, reason);
     return !reason;
