@@ -8,9 +8,11 @@ FIRST ?= 1
 COUNT ?= 1000
 HOURS ?= 24
 NETWORKS ?=
+MANAGER ?= weft
+ROWS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines attack soak install clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -61,6 +63,12 @@ campaign-machines: ## 10,200 random operations on virtual machines, under traffi
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/tests/campaign/machines 1700 $(FIRST)
+
+attack: ## attacks on a running manager: attempts, breaches, worst response time; ROWS="traps sminfo" for some only
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build
+	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so SA_CLIENT=$(abspath $(BUILD))/tests/interop/sa_client \
+		ATTACKER=$(abspath $(BUILD))/tests/attack/attacker bash tests/attack/run.sh -m $(MANAGER) $(ROWS)
 
 soak: ## HOURS of virtual time with a fault every minute; memory stays flat
 	@tools/setup build check

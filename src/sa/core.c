@@ -58,6 +58,15 @@ void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout)
     sa->config.subnet_timeout = subnet_timeout;
 }
 
+void sa_set_limits(struct sa *sa, const struct sa_config *config)
+{
+    sa->config.client_limit = config->client_limit;
+    sa->config.port_groups = config->port_groups;
+    sa->config.port_mlids = config->port_mlids;
+    sa->config.port_services = config->port_services;
+    sa->config.port_subscriptions = config->port_subscriptions;
+}
+
 void sa_config_init(struct sa_config *config)
 {
     *config = (struct sa_config){
@@ -73,7 +82,12 @@ void sa_config_init(struct sa_config *config)
         .answer_limit = (size_t)64 << 20,
         .service_limit = 65536,
         .subscription_limit = 65536,
-        .report_limit = 262144,
+        .report_limit = 1024,
+        .client_bytes = (size_t)32 << 20,
+        .port_groups = 128,
+        .port_mlids = 128,
+        .port_services = 32,
+        .port_subscriptions = 32,
         .report_timeout_ns = 1 * NS_PER_S,
         .report_retries = 3,
         .absence_ns = 60 * NS_PER_S,
@@ -106,7 +120,7 @@ static void drop_queries(struct sa *sa)
     for (unsigned i = 0; i < LONG_QUERIES; i++)
         close_long_query(&sa->long_queries[i]);
     sa->busy.count = sa->busy_taken = 0;
-    sa->reports.pending.count = sa->reports.taken = sa->reports.in_flight_count = 0;
+    reports_clear(sa);
     sa->deferred.answers.count = sa->deferred.taken = 0;
 }
 
@@ -120,7 +134,10 @@ void sa_free(struct sa *sa)
     groups_release(&sa->registry.groups);
     vec_release(&sa->registry.services);
     vec_release(&sa->registry.subscriptions);
-    vec_release(&sa->reports.pending);
+    for (unsigned i = 0; i < SERVICE_INDEXES; i++)
+        chains_release(&sa->registry.service_index[i]);
+    for (unsigned i = 0; i < SUBSCRIPTION_INDEXES; i++)
+        chains_release(&sa->registry.subscription_index[i]);
     vec_release(&sa->deferred.answers);
     vec_release(&sa->busy);
     vec_release(&sa->returned_ports);
@@ -205,6 +222,12 @@ uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
 {
     uint32_t end_point = sa_end_point_at(sa, query->address.lid);
     return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
+}
+
+bool sa_port_limit_reached(const struct query *query, const struct chains *by_port, uint64_t guid,
+                           uint32_t limit)
+{
+    return limit && !query_is_trusted(query) && chains_count(by_port, guid, limit) >= limit;
 }
 
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix)
@@ -364,9 +387,13 @@ static const struct handler *find_handler(const struct query *query, uint16_t *s
     return NULL;
 }
 
-/* False if LONG_QUERIES are open already. */
+/* False if LONG_QUERIES are open already, or one of this client. */
 static bool open_long_query(struct sa *sa, struct query *query, const struct handler *handler)
 {
+    uint64_t guid = sa_requester_guid(sa, query);
+    for (unsigned i = 0; i < LONG_QUERIES; i++)
+        if (sa->long_queries[i].open && sa_requester_guid(sa, &sa->long_queries[i].query) == guid)
+            return false;
     for (unsigned i = 0; i < LONG_QUERIES; i++) {
         struct long_query *slot = &sa->long_queries[i];
         if (slot->open)
@@ -405,6 +432,23 @@ static void redirect_client(struct sa *sa, const struct query *query)
     sa->out.used = MAD_BYTES;
 }
 
+static bool has_room(struct sa *sa, const struct query *query)
+{
+    return query_method(query) != METHOD_GET_TABLE ||
+           queue_has_room(&sa->queue, &sa->config, sa_requester_guid(sa, query), sa->now);
+}
+
+/* Replaces a long answer by BUSY if the client has too many bytes outstanding. */
+static void limit_answer(struct sa *sa, const struct query *query)
+{
+    if (sa->out.used <= MAD_BYTES ||
+        queue_may_answer(&sa->queue, &sa->config, sa_requester_guid(sa, query), sa->now,
+                         sa->out.used))
+        return;
+    sa->counts.busy++;
+    answer_error(&sa->out, query, STATUS_BUSY);
+}
+
 /* True if there is an answer now; false if the query is dropped or answered later. */
 static bool process_query(struct sa *sa, struct query *query, struct sa_message *message)
 {
@@ -421,8 +465,8 @@ static bool process_query(struct sa *sa, struct query *query, struct sa_message 
     } else if (!handler) {
         sa->counts.refusals++;
         answer_error(&sa->out, query, status);
-    } else if (is_long || deferred_is_full(sa, query)) {
-        if (is_long && open_long_query(sa, query, handler))
+    } else if (is_long || deferred_is_full(sa, query) || !has_room(sa, query)) {
+        if (is_long && has_room(sa, query) && open_long_query(sa, query, handler))
             return false;
         sa->counts.busy++;
         answer_error(&sa->out, query, STATUS_BUSY);
@@ -430,9 +474,11 @@ static bool process_query(struct sa *sa, struct query *query, struct sa_message 
         answer_begin(sa, &sa->out, handler);
         status = handler->handle(sa, query, &sa->out);
         sa->budget -= sa->out.considered;
+        queue_charge(&sa->queue, sa_requester_guid(sa, query), sa->out.considered);
         finish_answer(sa, &sa->out, query, handler, status);
         if (deferred_keep(sa, query))
             return false;
+        limit_answer(sa, query);
     }
     output_answer(sa, query, message);
     return true;
@@ -451,6 +497,7 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
         sa->out = query->answer;
         query->answer = (struct answer){0};
         finish_answer(sa, &sa->out, &query->query, handler, STATUS_OK);
+        limit_answer(sa, &query->query);
         output_answer(sa, &query->query, message);
         close_long_query(query);
         return true;
@@ -460,17 +507,25 @@ static bool next_long_answer(struct sa *sa, struct sa_message *message)
 
 /* ---- entry points ---- */
 
+bool sa_may_send_aside(struct sa *sa)
+{
+    if (sa->queue.waiting && sa->budget < sa->config.turn_work / 2)
+        return false;
+    if (sa->budget <= 0)
+        return false;
+    sa->budget -= ANSWER_WORK;
+    return true;
+}
+
 static bool next_busy_answer(struct sa *sa, struct sa_message *message)
 {
     if (sa->busy_taken == sa->busy.count) {
         sa->busy.count = sa->busy_taken = 0;
         return false;
     }
-    /* Half of each turn is reserved for queries in the queue. */
-    if (sa->queue.waiting && sa->budget < sa->config.turn_work / 2)
+    if (!sa_may_send_aside(sa))
         return false;
     const struct query *query = &sa->busy.items[sa->busy_taken++];
-    sa->budget -= ANSWER_WORK;
     answer_error(&sa->out, query, STATUS_BUSY);
     output_answer(sa, query, message);
     return true;
@@ -516,10 +571,11 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
     } else if (own && method == METHOD_GET_TABLE && !sa->redirection.lid) {
         sync_receive_request(sa, message);
     } else {
+        uint64_t guid = sa_requester_guid(sa, &(struct query){.address = message->address});
         sa->counts.queries++;
-        if (queue_put(&sa->queue, &sa->config, message))
+        if (guid && queue_put(&sa->queue, &sa->config, guid, message))
             return;
-        if (sa->busy.count >= sa->config.queue_limit) {
+        if (!guid || sa->busy.count >= sa->config.queue_limit) {
             sa->counts.dropped++;
             return;
         }

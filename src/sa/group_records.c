@@ -131,9 +131,16 @@ static void look_up_groups(const struct sa *sa, const struct query *query, struc
     struct matcher of_group, of_member;
     matcher_init(&of_group, group_components, query_mask(query), query_data(query));
     matcher_init(&of_member, member_components, query_mask(query), query_data(query));
-    for (size_t i = 0; i < sa->registry.groups.all.count; i++) {
-        const struct group *group = sa->registry.groups.all.items[i];
+    const struct group *one = NULL;
+    bool by_mgid = query_has(query, GROUP_MGID);
+    if (by_mgid)
+        one = groups_find(&sa->registry.groups,
+                          wire_bytes_const(query_data(query), MC_MEMBER_RECORD_MGID));
+    size_t count = by_mgid ? one != NULL : sa->registry.groups.all.count;
+    for (size_t i = 0; i < count; i++) {
+        const struct group *group = by_mgid ? one : sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
+        answer->considered++;
         fill_record(group, &(struct group_member){0}, record);
         if (!access_may_see_group(sa, query, group) || !matcher_accepts(&of_group, record) ||
             !values_match(query, group))
@@ -230,6 +237,17 @@ static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
     return quality;
 }
 
+/* No port takes more than a quarter of the MLIDs. */
+static bool port_has_too_many_mlids(const struct sa *sa, const struct query *query, uint64_t guid)
+{
+    const struct groups *groups = &sa->registry.groups;
+    uint32_t limit = sa->config.port_mlids, share = (sa->index.last_mlid - MLID_FIRST + 4u) / 4;
+    if (!limit || query_is_trusted(query))
+        return false;
+    limit = share < limit ? share : limit;
+    return groups_of_port(groups, guid) >= limit && groups_kept_by_port(groups, guid) >= limit;
+}
+
 static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t guid,
                              struct group **result)
 {
@@ -257,6 +275,8 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
     if (!choose_values(sa, query, quality_of_port(sa, guid), &group) ||
         !access_has_key(sa, guid, group.p_key))
         return STATUS_SA_BAD_REQUEST;
+    if (port_has_too_many_mlids(sa, query, guid))
+        return STATUS_SA_NO_RESOURCES;
     group.scope = group.mgid[1] & 0xF;
     group.mlid = (uint16_t)groups_free_mlid(
         &sa->registry.groups,
@@ -314,6 +334,12 @@ static bool can_join(const struct sa *sa, const struct query *query, const struc
            (!member || may_change_member(sa, query, group, member));
 }
 
+static bool port_is_in_too_many(const struct sa *sa, const struct query *query, uint64_t guid)
+{
+    uint32_t limit = sa->config.port_groups;
+    return limit && !query_is_trusted(query) && groups_of_port(&sa->registry.groups, guid) >= limit;
+}
+
 static uint16_t join_group(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
@@ -330,10 +356,14 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
         status = create_group(sa, query, guid, &group);
     if (status)
         return status;
-    if (!can_join(sa, query, group, guid)) {
+    if (!group_find_member(group, guid) && port_is_in_too_many(sa, query, guid))
+        status = STATUS_SA_NO_RESOURCES;
+    else if (!can_join(sa, query, group, guid))
+        status = STATUS_SA_BAD_REQUEST;
+    if (status) {
         if (!group->members.count)
             groups_remove_if_unused(sa, group); /* it was just created */
-        return STATUS_SA_BAD_REQUEST;
+        return status;
     }
     groups_join(&sa->registry.groups, group,
                 &(struct group_member){

@@ -45,7 +45,7 @@ struct answer {
     size_t used, capacity, limit;
     size_t record_bytes;
     uint32_t count;
-    uint32_t considered; /* records that were added, also those dropped again, or pairs */
+    uint32_t considered; /* records that were compared with the query, or pairs */
     bool over;           /* it exceeds the limit; its content is not valid */
 };
 /* Adds a record, zeroed. Beyond the limit, records overwrite each other. */
@@ -66,24 +66,38 @@ enum { LONG_QUERIES = 8 };
 /* ---- queue.c ---- */
 
 struct client {
-    uint16_t lid;
     uint32_t head, tail, count; /* queries */
-    uint32_t next;              /* client in the ring, or in the free list */
+    uint32_t place;             /* in the heap, if it has queries */
+    uint64_t clock;             /* work that its queries caused, in records */
+    uint64_t order;             /* breaks ties: the first one is served first */
+    uint64_t bytes, bytes_at;   /* of long answers, as of that time */
+    uint64_t last_bytes;        /* of the last long answer */
 };
 struct query_queue {
     POOL(struct query) queries;
-    POOL(struct client) clients;
-    struct map by_lid; /* source LID → client with queries */
-    uint32_t ring;     /* the client that was served last */
+    VEC(struct client) clients; /* every port that has sent a query */
+    struct map by_guid;         /* port GUID → client */
+    VEC(uint32_t) heap;         /* clients with queries */
+    uint64_t clock;             /* of the client that was served last */
+    uint64_t order;
     uint32_t waiting;
 };
 void queue_init(struct query_queue *queue);
 void queue_release(struct query_queue *queue);
 /* False if a limit is reached. */
-bool queue_put(struct query_queue *queue, const struct sa_config *config,
+bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
                const struct sa_message *message);
 /* Removes the next query. The caller frees its `more`. */
 bool queue_take(struct query_queue *queue, struct query *query);
+/* Charges the port for the work that a query of it caused. */
+void queue_charge(struct query_queue *queue, uint64_t guid, uint32_t work);
+/* Notes an answer of more than a MAD. False if answers of so many bytes to this port are probably
+ * still on their way that it must wait. */
+bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                      uint64_t now, size_t bytes);
+/* False if that is so for another answer like the last one: it need not be made. */
+bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                    uint64_t now);
 
 /* ---- components.c ---- */
 
@@ -188,15 +202,52 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
 
 /* ---- registrations ---- */
 
+enum { CHAIN_END = UINT32_MAX };
+struct chain_link {
+    uint32_t item;
+    uint32_t before; /* of the first link: the last one */
+    uint32_t next;   /* or in the free list */
+};
+struct chains {
+    struct map first; /* key → its first link */
+    POOL(struct chain_link) links;
+};
+uint32_t chains_add(struct chains *chains, uint64_t key, uint32_t item); /* returns the link */
+void chains_remove(struct chains *chains, uint64_t key, uint32_t link);
+uint32_t chains_first(const struct chains *chains, uint64_t key); /* or CHAIN_END */
+/* The number of items with this key, but at most `most`. */
+uint32_t chains_count(const struct chains *chains, uint64_t key, uint32_t most);
+void chains_release(struct chains *chains);
+static inline uint32_t chains_next(const struct chains *chains, uint32_t link)
+{
+    return chains->links.items[link].next;
+}
+static inline uint32_t chains_item(const struct chains *chains, uint32_t link)
+{
+    return chains->links.items[link].item;
+}
+
+enum service_index {
+    SERVICE_BY_IDENTITY,
+    SERVICE_BY_ID,
+    SERVICE_BY_GID,
+    SERVICE_BY_NAME,
+    SERVICE_BY_OWNER,
+    SERVICE_INDEXES
+};
 struct service {
     uint8_t record[WIRE_BYTES_SERVICE_RECORD];
+    uint64_t owner; /* GUID of the port that registered it; after a restart, that of its GID */
+    uint32_t links[SERVICE_INDEXES];
     uint64_t expires; /* end of the lease, or TIME_NEVER */
     uint64_t changed; /* generation of the registry at the last change */
     uint32_t number;
 };
 
+enum subscription_index { SUBSCRIPTION_BY_PORT, SUBSCRIPTION_BY_TRAP, SUBSCRIPTION_INDEXES };
 struct subscription {
     uint64_t guid; /* of the subscriber's port */
+    uint32_t links[SUBSCRIPTION_INDEXES];
     struct sa_address address;
     uint8_t inform[WIRE_BYTES_INFORM_INFO];
     uint32_t number;
@@ -207,8 +258,10 @@ struct subscription {
 /* The persistent state of the SA. */
 struct registry {
     struct groups groups;
-    VEC(struct service) services;
-    VEC(struct subscription) subscriptions;
+    VEC(struct service) services;           /* sorted by number */
+    VEC(struct subscription) subscriptions; /* sorted by number */
+    struct chains service_index[SERVICE_INDEXES];
+    struct chains subscription_index[SUBSCRIPTION_INDEXES];
     uint32_t next_service, next_subscription, next_mgid; /* counters for new numbers */
     uint64_t generation; /* counts changes of services and subscriptions, not of groups */
     uint64_t removed;    /* generation at the last removal of a service or subscription */
@@ -239,8 +292,8 @@ struct sync_client {
     uint64_t next_at; /* time of the next poll */
     uint32_t tid, polls;
     uint64_t nonce, challenge; /* of the last poll; of the master */
-    uint64_t polled_at; /* time of the last poll */
-    uint64_t beat_at;   /* the owner calls sa_expire() at this time, unless it is stopped */
+    uint64_t polled_at;        /* time of the last poll */
+    uint64_t beat_at;          /* the owner calls sa_expire() at this time, unless it is stopped */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
@@ -259,18 +312,28 @@ struct deferred_answers {
 };
 
 struct report {
+    uint32_t next;         /* in the free list */
     uint32_t subscription; /* number */
-    uint32_t tid;
+    uint32_t subscriber;
+    uint32_t tid, link;
     unsigned tries;
-    uint64_t deadline; /* of the response; 0: the report must be sent */
+    bool due;          /* it must be sent again */
+    uint64_t deadline; /* of the response */
     uint8_t notice[WIRE_BYTES_NOTICE];
 };
-enum { REPORT_WINDOW = 128 };
+enum { REPORT_WINDOW = 8 };
+struct subscriber { /* a port with reports */
+    uint32_t waiting, in_flight;
+    bool ready; /* it is in `ready` */
+};
 struct reports {
-    VEC(struct report) pending; /* in the order of creation */
-    size_t taken;               /* number of pending reports that are in flight or done */
-    struct report in_flight[REPORT_WINDOW];
-    unsigned in_flight_count;
+    POOL(struct report) pool;
+    VEC(struct subscriber) subscribers; /* since the view had a network */
+    struct map by_guid;                 /* port GUID → subscriber */
+    struct map by_tid;                  /* reports in flight */
+    struct chains waiting;              /* reports, by subscriber */
+    struct chains ready;                /* subscribers that a report can be sent to */
+    struct chains in_flight, due;       /* reports, in the order in which they were sent */
     uint32_t next_tid;
 };
 
@@ -313,6 +376,9 @@ query_handler class_port_info, port_records, path_records, multi_path_records, t
 /* core.c */
 /* The end port with this LID, or SUBNET_NONE. */
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
+/* Charges an output that is no answer to a query in the queue. False: such outputs have used their
+ * half of the turn, and queries wait. */
+bool sa_may_send_aside(struct sa *sa);
 /* Makes sa->out the answer to this query, with the text as its data. */
 void answer_text(struct sa *sa, const struct query *query, const struct text *text);
 /* The end point with this LID in the routes in force; NETWORK_NONE: none. */
@@ -320,6 +386,9 @@ uint32_t sa_end_point_at(const struct sa *sa, unsigned lid);
 /* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
+/* True if a port has `limit` items in an index by port. No limit: 0, or a trusted query. */
+bool sa_port_limit_reached(const struct query *query, const struct chains *by_port, uint64_t guid,
+                           uint32_t limit);
 /* True if a registered port has been absent for too long. Updates *absent_since. */
 bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since);
 static inline uint64_t gid_prefix(const uint8_t *gid)
@@ -357,6 +426,10 @@ void service_put(struct sa *sa, const struct service *service);
 /* The end of a lease of so many seconds from now. A lease of UINT32_MAX seconds does not end. */
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
+void services_remove_if(struct sa *sa, bool (*unwanted)(void *context, const struct service *),
+                        void *context);
+void subscriptions_remove_if(struct sa *sa, bool (*unwanted)(void *context, struct subscription *),
+                             void *context);
 void subscriptions_remove_absent(struct sa *sa);
 /* Updates the LIDs of subscribers after a change of routes. */
 void subscriptions_update_lids(struct sa *sa);
@@ -407,5 +480,6 @@ void reports_receive(struct sa *sa, const struct sa_message *message);
 void reports_expire(struct sa *sa);
 uint64_t reports_deadline(const struct sa *sa);
 bool reports_next(struct sa *sa, struct sa_message *message);
+void reports_clear(struct sa *sa);
 
 #endif

@@ -316,6 +316,18 @@ static bool is_remaining(const struct remaining *remaining, uint32_t number)
     return found;
 }
 
+static bool service_is_gone(void *context, const struct service *service)
+{
+    const struct reader *reader = context;
+    return !is_remaining(&reader->services, service->number);
+}
+
+static bool subscription_is_gone(void *context, struct subscription *subscription)
+{
+    const struct reader *reader = context;
+    return !is_remaining(&reader->subscriptions, subscription->number);
+}
+
 /* Adds or updates the group. Removes another group with the same MGID or MLID. */
 static struct group *place_group(struct groups *groups, const struct group *group)
 {
@@ -398,12 +410,8 @@ static void update_registry(struct reader *reader)
     for (size_t i = groups->all.count; i-- > 0;)
         if (!is_remaining(&reader->groups, groups->all.items[i]->mlid))
             groups_remove(groups, groups->all.items[i]);
-    for (size_t i = registry->services.count; i-- > 0;)
-        if (!is_remaining(&reader->services, registry->services.items[i].number))
-            service_drop(sa, &registry->services.items[i]);
-    for (size_t i = registry->subscriptions.count; i-- > 0;)
-        if (!is_remaining(&reader->subscriptions, registry->subscriptions.items[i].number))
-            subscription_drop(sa, &registry->subscriptions.items[i]);
+    services_remove_if(sa, service_is_gone, reader);
+    subscriptions_remove_if(sa, subscription_is_gone, reader);
     put_items(reader);
     /* No number is assigned twice. */
     if (header->next_service > registry->next_service)

@@ -325,6 +325,8 @@ static const struct record_kind {
 };
 static_assert(PORT_INFO_CLIENT_REREGISTER - PORT_INFO_LMC == 43 - 20, "fields are in mask order");
 
+enum { LIDS_PER_RECORD = 64 }; /* that are passed over in the time of one record */
+
 uint16_t port_records(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const struct record_kind *kind = kinds;
@@ -340,7 +342,11 @@ uint16_t port_records(struct sa *sa, const struct query *query, struct answer *a
     if (wants_capabilities(query))
         mask &= ~(UINT64_C(1) << PORT_CAPABILITIES | UINT64_C(1) << PORT_CAPABILITIES2);
     matcher_init(&lookup.matcher, kind->components, mask, query_data(query));
+    if (!named)
+        answer->considered += LFT_ENTRIES / LIDS_PER_RECORD;
     for (unsigned last = named ? lid : LFT_ENTRIES - 1; lid <= last; lid++) {
+        if (!named && sa->view.subnet->by_lid[lid] == SUBNET_NONE)
+            continue;
         uint32_t end = sa_port_at(sa, lid);
         if (end == SUBNET_NONE || (!named && lid_of(&lookup, end) != lid) ||
             !access_may_see(sa, requester, sa->view.subnet->ports.items[end].guid))

@@ -1,19 +1,28 @@
-/* The queue of queries: one FIFO per client, and round robin among clients.
+/* The queue of queries: one FIFO per client; clients share the work of the SA equally.
  *
- * A client is a source LID. A client with many queries does not delay the others: each is served
- * after one query of it. Queries are in one pool that never shrinks, so that hosts under load cause
- * no allocation. */
+ * A client is a port. Each client has a clock of the work that its queries caused, in records; the
+ * client whose clock is least is served next (start-time fair queueing, Goyal et al. 1996). The
+ * clock of a client that had no queries is set forward to CREDIT before that of the client served
+ * last. So a client that asks now and then is served next, and neither many queries nor expensive
+ * ones of other clients delay it by more than one of them. Queries are in one pool that never
+ * shrinks, so that hosts under load cause no allocation.
+ *
+ * The queue also bounds the bytes of long answers on their way to a client. The kernel keeps a copy
+ * of such an answer until the client acknowledges its segments or all retries are over, and does
+ * not report when that was. So an answer counts for ANSWER_TIME, and counts less as time passes. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
 #define NONE UINT32_MAX
 
-enum { MESSAGE_LIMIT = 8192 }; /* bytes: a MultiPathRecord with the most GIDs */
+enum { MESSAGE_LIMIT = 8192 };        /* bytes: a MultiPathRecord with the most GIDs */
+enum { CREDIT = 64, QUERY_WORK = 4 }; /* in records */
+enum { ANSWER_MS = 8000 };            /* four transmissions of two seconds each */
 
 void queue_init(struct query_queue *queue)
 {
-    *queue = (struct query_queue){.ring = NONE};
+    *queue = (struct query_queue){.clock = CREDIT};
 }
 
 void queue_release(struct query_queue *queue)
@@ -22,36 +31,129 @@ void queue_release(struct query_queue *queue)
     while (queue_take(queue, &query))
         mem_free(query.more);
     pool_release(&queue->queries);
-    pool_release(&queue->clients);
-    map_release(&queue->by_lid);
+    vec_release(&queue->clients);
+    vec_release(&queue->heap);
+    map_release(&queue->by_guid);
     queue_init(queue);
 }
 
-static uint32_t new_client(struct query_queue *queue, unsigned lid)
+static struct client *client_of(struct query_queue *queue, uint64_t guid)
 {
-    uint32_t index = pool_take(&queue->clients);
-    struct client *client = &queue->clients.items[index];
-    *client = (struct client){.lid = (uint16_t)lid, .head = NONE, .tail = NONE, .next = index};
-    if (queue->ring != NONE) {
-        client->next = queue->clients.items[queue->ring].next;
-        queue->clients.items[queue->ring].next = index;
+    uint32_t index = map_get(&queue->by_guid, guid);
+    if (index == MAP_NONE) {
+        index = (uint32_t)queue->clients.count;
+        map_set(&queue->by_guid, guid, index);
+        vec_push(&queue->clients, ((struct client){.head = NONE, .tail = NONE}));
     }
-    queue->ring = index;
-    map_set(&queue->by_lid, lid, index);
-    return index;
+    return &queue->clients.items[index];
 }
 
-bool queue_put(struct query_queue *queue, const struct sa_config *config,
+/* ---- the clients with queries: a heap with the least clock on top ---- */
+
+static bool is_before(const struct query_queue *queue, uint32_t a, uint32_t b)
+{
+    const struct client *one = &queue->clients.items[a], *other = &queue->clients.items[b];
+    return one->clock != other->clock ? one->clock < other->clock : one->order < other->order;
+}
+
+static void place_client(struct query_queue *queue, uint32_t place, uint32_t client)
+{
+    queue->heap.items[place] = client;
+    queue->clients.items[client].place = place;
+}
+
+static void sift_up(struct query_queue *queue, uint32_t place)
+{
+    uint32_t client = queue->heap.items[place];
+    for (uint32_t above; place && is_before(queue, client, queue->heap.items[(place - 1) / 2]);
+         place = above) {
+        above = (place - 1) / 2;
+        place_client(queue, place, queue->heap.items[above]);
+    }
+    place_client(queue, place, client);
+}
+
+static void sift_down(struct query_queue *queue, uint32_t place)
+{
+    uint32_t client = queue->heap.items[place], count = (uint32_t)queue->heap.count;
+    for (uint32_t below; (below = 2 * place + 1) < count; place = below) {
+        if (below + 1 < count &&
+            is_before(queue, queue->heap.items[below + 1], queue->heap.items[below]))
+            below++;
+        if (!is_before(queue, queue->heap.items[below], client))
+            break;
+        place_client(queue, place, queue->heap.items[below]);
+    }
+    place_client(queue, place, client);
+}
+
+static void add_client(struct query_queue *queue, struct client *client)
+{
+    uint64_t least = queue->clock - CREDIT;
+    client->clock = client->clock > least ? client->clock : least;
+    client->order = queue->order++;
+    vec_push(&queue->heap, (uint32_t)(client - queue->clients.items));
+    sift_up(queue, (uint32_t)queue->heap.count - 1);
+}
+
+static void remove_first_client(struct query_queue *queue)
+{
+    uint32_t last = queue->heap.items[--queue->heap.count];
+    if (!queue->heap.count)
+        return;
+    queue->heap.items[0] = last;
+    sift_down(queue, 0);
+}
+
+void queue_charge(struct query_queue *queue, uint64_t guid, uint32_t work)
+{
+    struct client *client = client_of(queue, guid);
+    client->clock += work;
+    if (client->count)
+        sift_down(queue, client->place);
+}
+
+/* ---- queries ---- */
+
+/* The bytes of long answers that are probably still on their way to the client. */
+static uint64_t outstanding_bytes(struct client *client, const struct sa_config *config,
+                                  uint64_t now)
+{
+    uint64_t paid = (now - client->bytes_at) / NS_PER_MS * config->client_bytes / ANSWER_MS;
+    client->bytes = now - client->bytes_at < ANSWER_MS * NS_PER_MS && paid < client->bytes
+                        ? client->bytes - paid
+                        : 0;
+    client->bytes_at = now;
+    return client->bytes;
+}
+
+bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                      uint64_t now, size_t bytes)
+{
+    struct client *client = client_of(queue, guid);
+    uint64_t before = outstanding_bytes(client, config, now);
+    client->last_bytes = bytes;
+    if (before && before + bytes > config->client_bytes)
+        return false;
+    client->bytes += bytes;
+    return true;
+}
+
+bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+                    uint64_t now)
+{
+    struct client *client = client_of(queue, guid);
+    uint64_t before = outstanding_bytes(client, config, now);
+    return !before || before + client->last_bytes <= config->client_bytes;
+}
+
+bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
                const struct sa_message *message)
 {
     assert(message->bytes >= SA_DATA_OFFSET);
-    uint32_t client = map_get(&queue->by_lid, message->address.lid);
-    if (queue->waiting >= config->queue_limit || message->bytes > MESSAGE_LIMIT)
-        return false;
-    if (client == MAP_NONE)
-        client = new_client(queue, message->address.lid);
-    struct client *from = &queue->clients.items[client];
-    if (from->count >= config->client_limit)
+    struct client *from = client_of(queue, guid);
+    if (queue->waiting >= config->queue_limit || message->bytes > MESSAGE_LIMIT ||
+        from->count >= config->client_limit)
         return false;
     uint32_t index = pool_take(&queue->queries);
     struct query *query = &queue->queries.items[index];
@@ -67,32 +169,32 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config,
         queue->queries.items[from->tail].next = index;
     from->tail = index;
     assert(from->head != NONE);
-    from->count++;
+    if (from->count++ == 0)
+        add_client(queue, from);
     queue->waiting++;
     return true;
 }
 
 bool queue_take(struct query_queue *queue, struct query *query)
 {
-    if (queue->ring == NONE)
+    if (!queue->waiting)
         return false;
-    uint32_t previous = queue->ring, index = queue->clients.items[previous].next;
-    struct client *client = &queue->clients.items[index];
+    struct client *client = &queue->clients.items[queue->heap.items[0]];
     uint32_t taken = client->head;
-    assert(client->count > 0 && queue->waiting > 0);
+    assert(client->count > 0 && taken != NONE);
     *query = queue->queries.items[taken];
     client->head = queue->queries.items[taken].next;
+    if (client->head == NONE)
+        client->tail = NONE;
     client->count--;
     pool_give(&queue->queries, taken);
     queue->waiting--;
-    if (client->head != NONE) {
-        queue->ring = index;
-        return true;
-    }
-    /* A client without queries leaves the ring. */
-    queue->clients.items[previous].next = client->next;
-    queue->ring = previous == index ? NONE : previous;
-    map_remove(&queue->by_lid, client->lid);
-    pool_give(&queue->clients, index);
+    queue->clock = client->clock > queue->clock ? client->clock : queue->clock;
+    client->clock += QUERY_WORK;
+    client->order = queue->order++;
+    if (client->count)
+        sift_down(queue, 0);
+    else
+        remove_first_client(queue);
     return true;
 }

@@ -1,8 +1,10 @@
 /* Reports of notices to subscribers (13.4.11), sent until ReportResp or the last retry.
  *
- * At most REPORT_WINDOW reports are in flight; the others wait in order of creation. Beyond
- * `report_limit` new reports are dropped, which bounds the cost of subscribers that do not answer.
- * A report to an unreachable subscriber is dropped. */
+ * Each subscribing port has its own queue and its own window: at most REPORT_WINDOW of its reports
+ * are in flight, and the others wait in order of creation. So a port that never answers delays no
+ * other port. Ports are served round robin. Beyond `report_limit` waiting reports of a port, new
+ * ones are dropped. A report to an unreachable subscriber is dropped. Sending reports takes at most
+ * half of a turn while queries wait. */
 #include "sa/internal.h"
 
 #include <assert.h>
@@ -42,26 +44,101 @@ static uint64_t subject_of(const uint8_t *notice)
     return gid_guid(wire_bytes_const(notice, NOTICE_ISSUER_GID));
 }
 
+/* ---- queues of subscribers ---- */
+
+enum { ALL = 0 }; /* the key of the only chain of these */
+
+static struct subscriber *subscriber_of(struct reports *reports, uint64_t guid, uint32_t *index)
+{
+    *index = map_get(&reports->by_guid, guid);
+    if (*index == MAP_NONE) {
+        *index = (uint32_t)reports->subscribers.count;
+        map_set(&reports->by_guid, guid, *index);
+        vec_push(&reports->subscribers, (struct subscriber){0});
+    }
+    return &reports->subscribers.items[*index];
+}
+
+/* Lists a subscriber once among those that a report can be sent to. */
+static void make_ready(struct reports *reports, uint32_t index)
+{
+    struct subscriber *subscriber = &reports->subscribers.items[index];
+    if (subscriber->ready || !subscriber->waiting || subscriber->in_flight >= REPORT_WINDOW)
+        return;
+    subscriber->ready = true;
+    chains_add(&reports->ready, ALL, index);
+}
+
+static void queue_report(struct sa *sa, const struct subscription *subscription,
+                         const uint8_t *notice)
+{
+    struct reports *reports = &sa->reports;
+    uint32_t index, number;
+    struct subscriber *subscriber = subscriber_of(reports, subscription->guid, &index);
+    if (subscriber->waiting >= sa->config.report_limit) {
+        sa->counts.reports_lost++;
+        return;
+    }
+    subscriber->waiting++;
+    number = pool_take(&reports->pool);
+    reports->pool.items[number] =
+        (struct report){.subscription = subscription->number, .subscriber = index};
+    memcpy(reports->pool.items[number].notice, notice, WIRE_BYTES_NOTICE);
+    chains_add(&reports->waiting, index, number);
+    make_ready(reports, index);
+}
+
+static void end_report(struct reports *reports, uint32_t number)
+{
+    struct report *report = &reports->pool.items[number];
+    assert(reports->subscribers.items[report->subscriber].in_flight > 0);
+    chains_remove(report->due ? &reports->due : &reports->in_flight, ALL, report->link);
+    map_remove(&reports->by_tid, report->tid);
+    reports->subscribers.items[report->subscriber].in_flight--;
+    make_ready(reports, report->subscriber);
+    pool_give(&reports->pool, number);
+}
+
+void reports_clear(struct sa *sa)
+{
+    struct reports *reports = &sa->reports;
+    uint32_t tid = reports->next_tid;
+    pool_release(&reports->pool);
+    vec_release(&reports->subscribers);
+    map_release(&reports->by_guid);
+    map_release(&reports->by_tid);
+    chains_release(&reports->waiting);
+    chains_release(&reports->ready);
+    chains_release(&reports->in_flight);
+    chains_release(&reports->due);
+    *reports = (struct reports){.next_tid = tid};
+}
+
+/* ---- notices ---- */
+
+static void queue_reports_for_trap(struct sa *sa, const uint8_t *notice, unsigned p_key,
+                                   unsigned trap)
+{
+    const struct chains *chains = &sa->registry.subscription_index[SUBSCRIPTION_BY_TRAP];
+    uint64_t subject = subject_of(notice);
+    for (uint32_t link = chains_first(chains, trap); link != CHAIN_END;
+         link = chains_next(chains, link)) {
+        const struct subscription *subscription = subscription_find(sa, chains_item(chains, link));
+        if (is_wanted(subscription->inform, notice) &&
+            (!subject || access_may_see(sa, subscription->guid, subject)) &&
+            (!p_key || access_has_key(sa, subscription->guid, p_key)))
+            queue_report(sa, subscription, notice);
+    }
+}
+
 /* Queues a report to each subscriber that shares a partition with the subject of the notice or, if
  * `p_key` is not 0, is a member of that partition. */
 static void queue_reports(struct sa *sa, const uint8_t *notice, unsigned p_key)
 {
-    struct reports *reports = &sa->reports;
-    uint64_t subject = subject_of(notice);
-    for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
-        const struct subscription *subscription = &sa->registry.subscriptions.items[i];
-        if (!is_wanted(subscription->inform, notice) ||
-            (subject && !access_may_see(sa, subscription->guid, subject)) ||
-            (p_key && !access_has_key(sa, subscription->guid, p_key)))
-            continue;
-        if (reports->pending.count - reports->taken >= sa->config.report_limit) {
-            sa->counts.reports_lost++;
-            continue;
-        }
-        struct report report = {.subscription = subscription->number};
-        memcpy(report.notice, notice, sizeof report.notice);
-        vec_push(&reports->pending, report);
-    }
+    unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
+    queue_reports_for_trap(sa, notice, p_key, trap);
+    if (trap != ANY16)
+        queue_reports_for_trap(sa, notice, p_key, ANY16);
 }
 
 void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key)
@@ -91,52 +168,52 @@ void report_notice(struct sa *sa, const uint8_t *notice)
     queue_reports(sa, complete, 0);
 }
 
-static void remove_in_flight(struct reports *reports, unsigned place)
-{
-    assert(place < reports->in_flight_count);
-    reports->in_flight[place] = reports->in_flight[--reports->in_flight_count];
-}
+/* ---- sending ---- */
 
 void reports_receive(struct sa *sa, const struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
     uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the kernel uses the upper half */
-    for (unsigned i = 0; i < reports->in_flight_count; i++)
-        if (reports->in_flight[i].tid == tid) {
-            const struct subscription *subscription =
-                subscription_find(sa, reports->in_flight[i].subscription);
-            if (!subscription || subscription->address.lid == message->address.lid)
-                remove_in_flight(reports, i);
-            return;
-        }
+    uint32_t number = map_get(&reports->by_tid, tid);
+    if (number == MAP_NONE)
+        return;
+    const struct subscription *subscription =
+        subscription_find(sa, reports->pool.items[number].subscription);
+    if (!subscription || subscription->address.lid == message->address.lid)
+        end_report(reports, number);
 }
 
+/* All reports have the same time-out, so that the first one sent is the first one due. */
 void reports_expire(struct sa *sa)
 {
     struct reports *reports = &sa->reports;
-    for (unsigned i = reports->in_flight_count; i-- > 0;) {
-        struct report *report = &reports->in_flight[i];
-        if (!report->deadline || sa->now < report->deadline)
-            continue;
+    uint32_t link;
+    while ((link = chains_first(&reports->in_flight, ALL)) != CHAIN_END) {
+        uint32_t number = chains_item(&reports->in_flight, link);
+        struct report *report = &reports->pool.items[number];
+        if (sa->now < report->deadline)
+            return;
         if (report->tries > sa->config.report_retries) {
             sa->counts.reports_lost++;
-            remove_in_flight(reports, i);
-        } else {
-            report->deadline = 0;
+            end_report(reports, number);
+            continue;
         }
+        chains_remove(&reports->in_flight, ALL, link);
+        report->due = true;
+        report->link = chains_add(&reports->due, ALL, number);
     }
 }
 
 uint64_t reports_deadline(const struct sa *sa)
 {
     const struct reports *reports = &sa->reports;
-    uint64_t deadline = TIME_NEVER;
-    if (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count)
+    uint32_t first = chains_first(&reports->in_flight, ALL);
+    if (chains_first(&reports->ready, ALL) != CHAIN_END ||
+        chains_first(&reports->due, ALL) != CHAIN_END)
         return 0;
-    for (unsigned i = 0; i < reports->in_flight_count; i++)
-        if (reports->in_flight[i].deadline < deadline)
-            deadline = reports->in_flight[i].deadline;
-    return deadline;
+    return first == CHAIN_END
+               ? TIME_NEVER
+               : reports->pool.items[chains_item(&reports->in_flight, first)].deadline;
 }
 
 void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute)
@@ -151,27 +228,49 @@ void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsign
     wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
 }
 
+/* Takes the next report: the first one of the next port, or one that has to be repeated. */
+static bool next_report(struct reports *reports, uint32_t *number)
+{
+    uint32_t link = chains_first(&reports->ready, ALL);
+    if (link == CHAIN_END) {
+        link = chains_first(&reports->due, ALL);
+        if (link == CHAIN_END)
+            return false;
+        *number = chains_item(&reports->due, link);
+        chains_remove(&reports->due, ALL, link);
+        return true;
+    }
+    uint32_t index = chains_item(&reports->ready, link);
+    struct subscriber *subscriber = &reports->subscribers.items[index];
+    chains_remove(&reports->ready, ALL, link);
+    link = chains_first(&reports->waiting, index);
+    *number = chains_item(&reports->waiting, link);
+    chains_remove(&reports->waiting, index, link);
+    subscriber->ready = false;
+    subscriber->waiting--;
+    subscriber->in_flight++;
+    struct report *report = &reports->pool.items[*number];
+    report->tid = ++reports->next_tid;
+    map_set(&reports->by_tid, report->tid, *number);
+    make_ready(reports, index);
+    return true;
+}
+
 bool reports_next(struct sa *sa, struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
-    while (reports->in_flight_count < REPORT_WINDOW && reports->taken < reports->pending.count) {
-        struct report *report = &reports->in_flight[reports->in_flight_count++];
-        *report = reports->pending.items[reports->taken++];
-        report->tid = ++reports->next_tid;
-    }
-    reports->taken = vec_drop_taken(&reports->pending, reports->taken);
-    assert(reports->in_flight_count <= REPORT_WINDOW && reports->taken <= reports->pending.count);
-    for (unsigned i = reports->in_flight_count; i-- > 0;) {
-        struct report *report = &reports->in_flight[i];
-        if (report->deadline)
-            continue;
+    uint32_t number;
+    while (reports_deadline(sa) == 0 && sa_may_send_aside(sa) && next_report(reports, &number)) {
+        struct report *report = &reports->pool.items[number];
         const struct subscription *subscription = subscription_find(sa, report->subscription);
-        if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {
-            remove_in_flight(reports, i);
-            continue;
-        }
+        report->due = false;
         report->tries++;
         report->deadline = sa->now + sa->config.report_timeout_ns;
+        report->link = chains_add(&reports->in_flight, ALL, number);
+        if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {
+            end_report(reports, number);
+            continue;
+        }
         request_begin(sa->report_mad, METHOD_REPORT, report->tid, ATTRIBUTE_NOTICE);
         memcpy(sa->report_mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
         *message = (struct sa_message){.address = subscription->address,

@@ -8,6 +8,7 @@
  *   core.c           creation, message handling, dispatch, answers
  *   class_port_info.c  ClassPortInfo, redirection
  *   queue.c          fair queue of queries
+ *   chains.c         indexes of registrations
  *   components.c     component masks, selectors
  *   access.c         visibility of ports by partition
  *   rate.c           rates of links, and their order
@@ -24,11 +25,12 @@
  *   persist_read.c   reads them
  *   sync.c           replicates them to standbys
  *
- * Each client (source LID) has a queue of queries; clients are served round robin. At most
- * `queue_limit` queries wait in all and `client_limit` of one client; further ones are answered
- * with BUSY. BUSY answers take at most half of a turn; the rest are dropped. After one call of
- * sa_expire(), sa_next_output() works for about `turn_work` records before it returns false, so
- * that the owner can do other work; a large table of paths takes several turns. */
+ * Each client (port) has a queue of queries; clients are served round robin, and pay for the
+ * records that their queries compare. At most `queue_limit` queries wait in all and `client_limit`
+ * of one client; further ones are answered with BUSY. BUSY answers and reports take at most half of
+ * a turn; BUSY answers beyond that are dropped. After one call of sa_expire(), sa_next_output()
+ * works for about `turn_work` records before it returns false, so that the owner can do other work;
+ * a large table of paths takes several turns. */
 #ifndef WEFT_SA_SA_H
 #define WEFT_SA_SA_H
 
@@ -53,7 +55,11 @@ struct sa_config {
     uint32_t queue_limit, client_limit;
     uint32_t turn_work;  /* records per turn */
     size_t answer_limit; /* bytes of one answer; beyond it, the status is NO_RESOURCES */
-    uint32_t service_limit, subscription_limit, report_limit;
+    size_t client_bytes; /* of long answers on their way to one port; one answer is always sent */
+    uint32_t service_limit, subscription_limit;
+    uint32_t report_limit; /* waiting reports of one port */
+    /* Limits of one port; 0: none. A trusted query is not limited. */
+    uint32_t port_groups, port_mlids, port_services, port_subscriptions;
     uint64_t report_timeout_ns;
     unsigned report_retries;
     uint64_t absence_ns; /* time for which registrations of an absent port are kept */
@@ -110,6 +116,8 @@ uint64_t sa_deadline(const struct sa *sa);
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
 void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in sa_config */
+/* Sets the limits of ports to those of the configuration. Registrations beyond them stay. */
+void sa_set_limits(struct sa *sa, const struct sa_config *config);
 /* Sets the partitions and creates their groups. */
 void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
 

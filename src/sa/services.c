@@ -2,8 +2,11 @@
  *
  * ServiceID, ServiceGID and ServiceP_Key identify a service. Set creates it or renews its lease; at
  * the end of the lease the service is removed. A service that was registered with a key is changed
- * and deleted only with that key. Only clients with the sa_key see service keys, and register
- * services of other ports. */
+ * only with that key. Only clients with the sa_key see service keys, and register services of other
+ * ports.
+ *
+ * Services are sorted by number, and indexed by what clients look for: the identity, the ID, the
+ * GID or the name. A query for none of them reads all services and is charged for that. */
 #include "base/sha256.h"
 #include "sa/internal.h"
 
@@ -15,12 +18,14 @@ enum service_component {
     SERVICE_P_KEY = 2,
     SERVICE_LEASE = 4,
     SERVICE_KEY = 5,
+    SERVICE_NAME = 6,
     SERVICE_DATA8 = 7,
     SERVICE_DATA16 = 23,
     SERVICE_DATA32 = 31,
     SERVICE_DATA64 = 35,
 };
 #define LEASE_FOREVER UINT32_MAX
+enum { RECORDS_MOVED = 64 }; /* in the time in which one is matched, when one is removed */
 
 static const struct component service_components[] = {
     {SERVICE_ID, SERVICE_P_KEY, SERVICE_RECORD_ID, 0},
@@ -60,16 +65,115 @@ static void add_service(const struct query *query, const struct service *service
         memset(wire_bytes(record, SERVICE_RECORD_KEY), 0, wire_fields[SERVICE_RECORD_KEY].count);
 }
 
+/* ---- the index ---- */
+
+static uint64_t service_key(const struct service *service, enum service_index index)
+{
+    const uint8_t *record = service->record;
+    const uint8_t *gid = wire_bytes_const(record, SERVICE_RECORD_GID);
+    uint64_t id = wire_get(record, SERVICE_RECORD_ID);
+    switch (index) {
+    case SERVICE_BY_IDENTITY:
+        return hash_bytes(id ^ wire_get(record, SERVICE_RECORD_P_KEY) << 48, gid, 16);
+    case SERVICE_BY_ID: return id;
+    case SERVICE_BY_GID: return hash_bytes(0, gid, 16);
+    case SERVICE_BY_NAME:
+        return hash_bytes(0, wire_bytes_const(record, SERVICE_RECORD_NAME),
+                          wire_fields[SERVICE_RECORD_NAME].count);
+    default: return service->owner;
+    }
+}
+
+static void add_to_index(struct registry *registry, struct service *service)
+{
+    for (unsigned i = 0; i < SERVICE_INDEXES; i++)
+        service->links[i] =
+            chains_add(&registry->service_index[i], service_key(service, i), service->number);
+}
+
+static void remove_from_index(struct registry *registry, const struct service *service)
+{
+    for (unsigned i = 0; i < SERVICE_INDEXES; i++)
+        chains_remove(&registry->service_index[i], service_key(service, i), service->links[i]);
+}
+
+static size_t place_of_service(const struct registry *registry, uint32_t number)
+{
+    size_t at;
+    lower_bound(at, registry->services.count, registry->services.items[at].number < number);
+    return at;
+}
+
+static struct service *service_at(const struct registry *registry, uint32_t number)
+{
+    struct service *service = &registry->services.items[place_of_service(registry, number)];
+    assert(service->number == number);
+    return service;
+}
+
 static struct service *find_service(struct sa *sa, const uint8_t *record)
 {
-    for (size_t i = 0; i < sa->registry.services.count; i++) {
-        struct service *service = &sa->registry.services.items[i];
+    const struct registry *registry = &sa->registry;
+    const struct chains *chains = &registry->service_index[SERVICE_BY_IDENTITY];
+    struct service wanted;
+    memcpy(wanted.record, record, sizeof wanted.record);
+    for (uint32_t link = chains_first(chains, service_key(&wanted, SERVICE_BY_IDENTITY));
+         link != CHAIN_END; link = chains_next(chains, link)) {
+        struct service *service = service_at(registry, chains_item(chains, link));
         /* A record begins with ID, GID and P_Key. */
         if (memcmp(service->record, record, wire_fields[SERVICE_RECORD_P_KEY].offset / 8 + 2) == 0)
             return service;
     }
     return NULL;
 }
+
+/* Adds a service, or replaces the one with its identity. It keeps its number if this is free. */
+static struct service *store_service(struct sa *sa, const struct service *service)
+{
+    struct registry *registry = &sa->registry;
+    struct service *known = find_service(sa, service->record), stored = *service;
+    if (known && (!stored.number || stored.number == known->number)) {
+        stored.number = known->number;
+        remove_from_index(registry, known);
+    } else {
+        if (known)
+            service_drop(sa, known);
+        size_t place = place_of_service(registry, stored.number);
+        bool taken = place < registry->services.count &&
+                     registry->services.items[place].number == stored.number;
+        if (!stored.number || taken) {
+            stored.number = registry->next_service + 1;
+            place = registry->services.count;
+        }
+        vec_insert(&registry->services, place, stored);
+        known = &registry->services.items[place];
+    }
+    if (stored.number > registry->next_service)
+        registry->next_service = stored.number;
+    stored.changed = ++registry->generation;
+    *known = stored;
+    add_to_index(registry, known);
+    return known;
+}
+
+void services_remove_if(struct sa *sa, bool (*unwanted)(void *context, const struct service *),
+                        void *context)
+{
+    struct registry *registry = &sa->registry;
+    size_t kept = 0;
+    for (size_t i = 0; i < registry->services.count; i++) {
+        struct service *service = &registry->services.items[i];
+        if (!unwanted(context, service)) {
+            registry->services.items[kept++] = *service;
+            continue;
+        }
+        remove_from_index(registry, service);
+        registry->removed = ++registry->generation;
+    }
+    registry->services.count = kept;
+}
+
+/* ---- registering ---- */
 
 /* A port registers its own GIDs, with any prefix. Only a client with the sa_key registers for
  * others.
@@ -119,27 +223,26 @@ static uint16_t register_service(struct sa *sa, const struct query *query, struc
         return STATUS_SA_BAD_REQUEST;
     if (!owns_gid(sa, query))
         return STATUS_SA_DENIED;
-    struct service *service = find_service(sa, data);
-    if (service && !may_change(query, service))
+    const struct service *known = find_service(sa, data);
+    if (known && !may_change(query, known))
         return STATUS_SA_DENIED;
-    if (!service && sa->registry.services.count >= sa->config.service_limit)
+    struct service service = {.owner = sa_requester_guid(sa, query), .expires = TIME_NEVER};
+    if (!known && (sa->registry.services.count >= sa->config.service_limit ||
+                   sa_port_limit_reached(query, &sa->registry.service_index[SERVICE_BY_OWNER],
+                                         service.owner, sa->config.port_services)))
         return STATUS_SA_NO_RESOURCES;
-    if (!service) {
-        vec_push(&sa->registry.services,
-                 ((struct service){.expires = TIME_NEVER, .number = ++sa->registry.next_service}));
-        service = &sa->registry.services.items[sa->registry.services.count - 1];
-    }
-    service->changed = ++sa->registry.generation;
-    memcpy(service->record, data, WIRE_BYTES_SERVICE_RECORD);
+    memcpy(service.record, data, WIRE_BYTES_SERVICE_RECORD);
     if (!query_has(query, SERVICE_KEY))
-        memset(wire_bytes(service->record, SERVICE_RECORD_KEY), 0,
+        memset(wire_bytes(service.record, SERVICE_RECORD_KEY), 0,
                wire_fields[SERVICE_RECORD_KEY].count);
     if (!query_has(query, SERVICE_LEASE))
-        wire_set(service->record, SERVICE_RECORD_LEASE, LEASE_FOREVER);
-    service->expires = service_lease_end(sa, wire_get(service->record, SERVICE_RECORD_LEASE));
-    if (service->expires < sa->registrations_due)
-        sa->registrations_due = service->expires;
-    add_service(query, service, answer);
+        wire_set(service.record, SERVICE_RECORD_LEASE, LEASE_FOREVER);
+    service.expires = service_lease_end(sa, wire_get(service.record, SERVICE_RECORD_LEASE));
+    if (service.expires < sa->registrations_due)
+        sa->registrations_due = service.expires;
+    if (known)
+        service.owner = known->owner;
+    add_service(query, store_service(sa, &service), answer);
     return STATUS_OK;
 }
 
@@ -147,24 +250,49 @@ void service_drop(struct sa *sa, struct service *service)
 {
     assert(service >= sa->registry.services.items &&
            service < sa->registry.services.items + sa->registry.services.count);
+    remove_from_index(&sa->registry, service);
     vec_remove(&sa->registry.services, (size_t)(service - sa->registry.services.items));
     sa->registry.removed = ++sa->registry.generation;
 }
 
 void service_put(struct sa *sa, const struct service *service)
 {
-    struct registry *registry = &sa->registry;
-    struct service *known = find_service(sa, service->record);
-    if (!known) {
-        vec_push(&registry->services, *service);
-        known = &registry->services.items[registry->services.count - 1];
+    struct service read = *service;
+    read.owner = gid_guid(wire_bytes_const(service->record, SERVICE_RECORD_GID));
+    store_service(sa, &read);
+}
+
+/* ---- look-ups ---- */
+
+static void look_up_services(struct sa *sa, const struct query *query, struct answer *answer)
+{
+    const struct registry *registry = &sa->registry;
+    uint64_t requester = sa_requester_guid(sa, query);
+    struct matcher matcher;
+    struct service wanted;
+    bool by_id = query_has(query, SERVICE_ID), by_gid = query_has(query, SERVICE_GID);
+    enum service_index index = by_id && by_gid && query_has(query, SERVICE_P_KEY)
+                                   ? SERVICE_BY_IDENTITY
+                               : by_id                          ? SERVICE_BY_ID
+                               : by_gid                         ? SERVICE_BY_GID
+                               : query_has(query, SERVICE_NAME) ? SERVICE_BY_NAME
+                                                                : SERVICE_INDEXES;
+    bool all = index == SERVICE_INDEXES;
+    memcpy(wanted.record, query_data(query), sizeof wanted.record);
+    matcher_init(&matcher, service_components, query_mask(query), query_data(query));
+    const struct chains *chains = &registry->service_index[all ? 0 : index];
+    uint32_t link = all ? CHAIN_END : chains_first(chains, service_key(&wanted, index));
+    for (size_t i = 0; all ? i < registry->services.count : link != CHAIN_END; i++) {
+        const struct service *service =
+            all ? &registry->services.items[i] : service_at(registry, chains_item(chains, link));
+        link = all ? CHAIN_END : chains_next(chains, link);
+        unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
+        if (matcher_accepts(&matcher, service->record) && data_matches(query, service->record) &&
+            (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
+            add_service(query, service, answer);
+        else
+            answer->considered++;
     }
-    *known = *service;
-    if (!known->number)
-        known->number = registry->next_service + 1;
-    if (known->number > registry->next_service)
-        registry->next_service = known->number;
-    known->changed = ++registry->generation;
 }
 
 uint16_t service_records(struct sa *sa, const struct query *query, struct answer *answer)
@@ -178,29 +306,23 @@ uint16_t service_records(struct sa *sa, const struct query *query, struct answer
         if (!owns_gid(sa, query) || !may_change(query, service))
             return STATUS_SA_DENIED;
         add_service(query, service, answer);
+        answer->considered += (uint32_t)(sa->registry.services.count / RECORDS_MOVED);
         service_drop(sa, service);
         return STATUS_OK;
     }
-    uint64_t requester = sa_requester_guid(sa, query);
-    struct matcher matcher;
-    matcher_init(&matcher, service_components, query_mask(query), query_data(query));
-    for (size_t i = 0; i < sa->registry.services.count; i++) {
-        const struct service *service = &sa->registry.services.items[i];
-        unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
-        if (matcher_accepts(&matcher, service->record) && data_matches(query, service->record) &&
-            (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
-            add_service(query, service, answer);
-    }
+    look_up_services(sa, query, answer);
     return STATUS_OK;
+}
+
+static bool lease_has_ended(void *context, const struct service *service)
+{
+    struct sa *sa = context;
+    if (service->expires > sa->now && service->expires < sa->registrations_due)
+        sa->registrations_due = service->expires;
+    return service->expires <= sa->now;
 }
 
 void services_expire(struct sa *sa)
 {
-    for (size_t i = sa->registry.services.count; i-- > 0;) {
-        struct service *service = &sa->registry.services.items[i];
-        if (service->expires <= sa->now)
-            service_drop(sa, service);
-        else if (service->expires < sa->registrations_due)
-            sa->registrations_due = service->expires;
-    }
+    services_remove_if(sa, lease_has_ended, sa);
 }

@@ -1,12 +1,35 @@
 /* InformInfo: subscriptions to notices (13.4.8.3, 13.4.11), and InformInfoRecord (15.2.5.10).
  *
  * Set subscribes and unsubscribes an address (LID and queue pair). Subscribing twice has no effect.
- * The subscriptions of an unreachable port are kept for a while, like group memberships. */
+ * The subscriptions of an unreachable port are kept for a while, like group memberships.
+ * Subscriptions are sorted by number, and indexed by port and by trap number. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
 enum { LIDS_ALL = 0xFFFF };
+
+static uint64_t subscription_key(const struct subscription *subscription,
+                                 enum subscription_index index)
+{
+    return index == SUBSCRIPTION_BY_PORT ? subscription->guid
+                                         : wire_get(subscription->inform, INFORM_INFO_TRAP_NUMBER);
+}
+
+static void add_to_index(struct registry *registry, struct subscription *subscription)
+{
+    for (unsigned i = 0; i < SUBSCRIPTION_INDEXES; i++)
+        subscription->links[i] =
+            chains_add(&registry->subscription_index[i], subscription_key(subscription, i),
+                       subscription->number);
+}
+
+static void remove_from_index(struct registry *registry, const struct subscription *subscription)
+{
+    for (unsigned i = 0; i < SUBSCRIPTION_INDEXES; i++)
+        chains_remove(&registry->subscription_index[i], subscription_key(subscription, i),
+                      subscription->links[i]);
+}
 
 /* True if both select the same notices. With a GID, the LID range has no meaning. */
 static bool selects_same_notices(const uint8_t *a, const uint8_t *b)
@@ -57,9 +80,27 @@ void subscription_drop(struct sa *sa, struct subscription *subscription)
 {
     assert(subscription >= sa->registry.subscriptions.items &&
            subscription < sa->registry.subscriptions.items + sa->registry.subscriptions.count);
+    remove_from_index(&sa->registry, subscription);
     vec_remove(&sa->registry.subscriptions,
                (size_t)(subscription - sa->registry.subscriptions.items));
     sa->registry.removed = ++sa->registry.generation;
+}
+
+void subscriptions_remove_if(struct sa *sa, bool (*unwanted)(void *context, struct subscription *),
+                             void *context)
+{
+    struct registry *registry = &sa->registry;
+    size_t kept = 0;
+    for (size_t i = 0; i < registry->subscriptions.count; i++) {
+        struct subscription *subscription = &registry->subscriptions.items[i];
+        if (!unwanted(context, subscription)) {
+            registry->subscriptions.items[kept++] = *subscription;
+            continue;
+        }
+        remove_from_index(registry, subscription);
+        registry->removed = ++registry->generation;
+    }
+    registry->subscriptions.count = kept;
 }
 
 /* A new subscription gets the highest number, so that the list stays sorted. */
@@ -74,12 +115,15 @@ void subscription_put(struct sa *sa, const struct subscription *subscription)
         registry->next_subscription = fresh.number;
         vec_push(&registry->subscriptions, fresh);
         known = &registry->subscriptions.items[registry->subscriptions.count - 1];
+    } else {
+        remove_from_index(registry, known);
     }
     uint32_t number = known->number;
     *known = *subscription;
     known->number = number;
     assert(number <= registry->next_subscription);
     known->changed = ++registry->generation;
+    add_to_index(registry, known);
 }
 
 void subscriptions_update_lids(struct sa *sa)
@@ -99,16 +143,28 @@ void subscriptions_update_lids(struct sa *sa)
     }
 }
 
+static struct subscription *find_same(struct sa *sa, const struct query *query,
+                                      struct answer *answer)
+{
+    const struct chains *chains = &sa->registry.subscription_index[SUBSCRIPTION_BY_PORT];
+    for (uint32_t link = chains_first(chains, sa_requester_guid(sa, query)); link != CHAIN_END;
+         link = chains_next(chains, link)) {
+        struct subscription *other = subscription_find(sa, chains_item(chains, link));
+        answer->considered++;
+        if (other->address.lid == query->address.lid && other->address.qp == query->address.qp &&
+            selects_same_notices(query_data(query), other->inform))
+            return other;
+    }
+    return NULL;
+}
+
 uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *inform = query_data(query);
-    struct subscription *known = NULL;
-    for (size_t i = 0; i < sa->registry.subscriptions.count && !known; i++) {
-        struct subscription *other = &sa->registry.subscriptions.items[i];
-        if (other->address.lid == query->address.lid && other->address.qp == query->address.qp &&
-            selects_same_notices(inform, other->inform))
-            known = other;
-    }
+    struct subscription *known = find_same(sa, query, answer);
+    struct subscription fresh = {.guid = sa_requester_guid(sa, query),
+                                 .address = query->address,
+                                 .absent_since = TIME_NEVER};
     switch (wire_get(inform, INFORM_INFO_SUBSCRIBE)) {
     case 0:
         if (!known)
@@ -120,17 +176,13 @@ uint16_t inform_info(struct sa *sa, const struct query *query, struct answer *an
             return STATUS_SA_BAD_REQUEST;
         if (known)
             break;
-        if (sa->registry.subscriptions.count >= sa->config.subscription_limit)
+        if (sa->registry.subscriptions.count >= sa->config.subscription_limit ||
+            sa_port_limit_reached(query, &sa->registry.subscription_index[SUBSCRIPTION_BY_PORT],
+                                  fresh.guid, sa->config.port_subscriptions))
             return STATUS_SA_NO_RESOURCES;
-        vec_push(&sa->registry.subscriptions,
-                 ((struct subscription){.guid = sa_requester_guid(sa, query),
-                                        .address = query->address,
-                                        .number = ++sa->registry.next_subscription,
-                                        .absent_since = TIME_NEVER,
-                                        .changed = ++sa->registry.generation}));
-        known = &sa->registry.subscriptions.items[sa->registry.subscriptions.count - 1];
-        memcpy(known->inform, inform, sizeof known->inform);
-        wire_set(known->inform, INFORM_INFO_QPN, query->address.qp);
+        memcpy(fresh.inform, inform, sizeof fresh.inform);
+        wire_set(fresh.inform, INFORM_INFO_QPN, query->address.qp);
+        subscription_put(sa, &fresh);
         break;
     default: return STATUS_SA_BAD_REQUEST;
     }
@@ -154,6 +206,7 @@ uint16_t inform_info_records(struct sa *sa, const struct query *query, struct an
     matcher_init(&matcher, inform_components, query_mask(query), query_data(query));
     for (size_t i = 0; i < sa->registry.subscriptions.count; i++) {
         const struct subscription *subscription = &sa->registry.subscriptions.items[i];
+        answer->considered++;
         if (!access_may_see(sa, requester, subscription->guid))
             continue;
         uint8_t *record = answer_add(answer);
@@ -167,11 +220,12 @@ uint16_t inform_info_records(struct sa *sa, const struct query *query, struct an
     return STATUS_OK;
 }
 
+static bool is_absent(void *context, struct subscription *subscription)
+{
+    return sa_is_lost(context, subscription->guid, &subscription->absent_since);
+}
+
 void subscriptions_remove_absent(struct sa *sa)
 {
-    for (size_t i = sa->registry.subscriptions.count; i-- > 0;) {
-        struct subscription *subscription = &sa->registry.subscriptions.items[i];
-        if (sa_is_lost(sa, subscription->guid, &subscription->absent_since))
-            subscription_drop(sa, subscription);
-    }
+    subscriptions_remove_if(sa, is_absent, sa);
 }

@@ -14,35 +14,38 @@
 #include <stdio.h>
 #include <string.h>
 
-struct trap_source {
-    uint64_t since; /* start of the window */
-    uint32_t traps; /* received in the window */
-    bool ignored;   /* a storm was logged */
-    bool asked;     /* a request of a sweep is outstanding */
-    bool swept;     /* a sweep has read SwitchInfo of this switch since it is present */
+struct swept_node {
+    bool asked; /* a request of a sweep is outstanding */
+    bool swept; /* a sweep has read SwitchInfo of this switch since it is present */
 };
 
 struct sweeps {
-    uint64_t next;                   /* time of the next sweep */
-    unsigned light;                  /* light sweeps since the last full one */
-    VEC(struct trap_source) sources; /* by node */
+    uint64_t next;                 /* time of the next sweep */
+    unsigned light;                /* light sweeps since the last full one */
+    VEC(struct swept_node) nodes;  /* by node */
+    uint64_t check_at, checked_at; /* of all switches, because of a storm of traps */
     bool own_link_down;
     uint64_t read_own_link; /* time of the next read of the own port */
 };
 
 static void init_sweeps(struct sm *sm)
 {
-    sm->sweeps->next = sm->sweeps->read_own_link = TIME_NEVER;
+    sm->sweeps->next = sm->sweeps->read_own_link = sm->sweeps->check_at = TIME_NEVER;
 }
 
 static void release_sweeps(struct sm *sm)
 {
-    vec_release(&sm->sweeps->sources);
+    vec_release(&sm->sweeps->nodes);
 }
 
 uint64_t sweep_deadline(const struct sm *sm)
 {
     return sm->sweeps->next;
+}
+
+uint64_t storm_deadline(const struct sm *sm)
+{
+    return sm->sweeps->check_at;
 }
 
 void sweep_schedule(struct sm *sm)
@@ -58,7 +61,7 @@ void sweep_stop(struct sm *sm)
 
 static void drop_sweep(struct sm *sm)
 {
-    sm->sweeps->sources.count = 0;
+    sm->sweeps->nodes.count = 0;
 }
 
 SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
@@ -104,6 +107,18 @@ static void guid_answered(struct sm *sm, const struct request *request)
         faults_guid_changed(sm, request->about.node, guid);
 }
 
+static void read_switch_in_sweep(struct sm *sm, uint32_t node, enum request_priority priority)
+{
+    struct swept_node *swept = vec_at(&sm->sweeps->nodes, node);
+    if (swept->asked)
+        return;
+    swept->asked = true;
+    sm_submit(sm,
+              sm_request(sm, &sweep_switch, (union request_subject){.node = node},
+                         node_at(sm, node)->first_port),
+              priority);
+}
+
 void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
@@ -124,16 +139,13 @@ void change_sweep(struct sm *sm)
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         if (!node->present)
-            vec_at(&sm->sweeps->sources, i)->swept = false;
+            vec_at(&sm->sweeps->nodes, i)->swept = false;
         if (full && node->present) {
             discovery_read_node(sm, i);
             check_guid(sm, i);
         }
-        if (full || !node->present || node->kind != SUBNET_SWITCH ||
-            vec_at(&sm->sweeps->sources, i)->asked)
-            continue;
-        vec_at(&sm->sweeps->sources, i)->asked = true;
-        sm_send(sm, &sweep_switch, (union request_subject){.node = i}, node->first_port, 0, NULL);
+        if (!full && node->present && node->kind == SUBNET_SWITCH)
+            read_switch_in_sweep(sm, i, PRIORITY_NONE);
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
@@ -162,13 +174,13 @@ static void explore(struct sm *sm, uint32_t node)
 
 static void sweep_ended(struct sm *sm, const struct request *request)
 {
-    vec_at(&sm->sweeps->sources, request->about.node)->asked = false;
+    vec_at(&sm->sweeps->nodes, request->about.node)->asked = false;
 }
 
 static void sweep_answered(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
-    struct trap_source *source = vec_at(&sm->sweeps->sources, node);
+    struct swept_node *source = vec_at(&sm->sweeps->nodes, node);
     bool first = !source->swept && !sm->config.policy->reads_whole_nodes;
     source->swept = true;
     discovery_learn_switch(sm, node, request->answer);
@@ -185,23 +197,34 @@ static void sweep_answered(struct sm *sm, const struct request *request)
     explore(sm, node);
 }
 
-/* After TRAPS_ALLOWED traps of one node in a window, the rest of them is ignored; sweeps still
- * detect its changes. */
-enum { TRAPS_ALLOWED = 50, TRAP_WINDOW_S = 10 };
+/* ---- traps ---- */
 
-static bool is_trap_storm(struct sm *sm, uint32_t node)
+/* While traps are ignored, a real one may be among them, or be lost where they queue. So the
+ * manager reads SwitchInfo of all switches in short intervals, which depend on their number. */
+static uint64_t storm_interval(const struct sm *sm)
 {
-    struct trap_source *source = vec_at(&sm->sweeps->sources, node);
-    if (sm->now > source->since + TRAP_WINDOW_S * NS_PER_S)
-        *source =
-            (struct trap_source){.since = sm->now, .asked = source->asked, .swept = source->swept};
-    if (++source->traps <= TRAPS_ALLOWED)
-        return false;
-    if (!source->ignored)
-        sm_log(sm, SM_EVENT_WARNING, "trap storm from %s: its traps are ignored for %d s",
-               subnet_node_name(&sm->subnet, node).text, TRAP_WINDOW_S);
-    source->ignored = true;
-    return true;
+    const uint64_t least = 50 * NS_PER_MS, per_node = 50 * NS_PER_US;
+    uint64_t interval = sm->subnet.nodes.count * per_node;
+    return interval > least ? interval : least;
+}
+
+static void suspect_storm(struct sm *sm)
+{
+    uint64_t at = sm->sweeps->checked_at + storm_interval(sm);
+    at = at > sm->now ? at : sm->now;
+    sm->sweeps->check_at = at < sm->sweeps->check_at ? at : sm->sweeps->check_at;
+}
+
+void storm_expire(struct sm *sm)
+{
+    struct sweeps *sweeps = sm->sweeps;
+    if (sm->now < sweeps->check_at)
+        return;
+    sweeps->check_at = TIME_NEVER;
+    sweeps->checked_at = sm->now;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+        if (node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH)
+            read_switch_in_sweep(sm, i, PRIORITY_URGENT);
 }
 
 static const uint8_t *notice_details(const uint8_t *notice)
@@ -319,34 +342,42 @@ static void log_trap(struct sm *sm, const uint8_t *notice, uint32_t node, uint32
            (unsigned)wire_get(notice, NOTICE_ISSUER_LID), meaning, details);
 }
 
-void change_trap(struct sm *sm, const struct sm_message *message)
+static void repress_trap(struct sm *sm, const struct sm_message *message)
 {
-    const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
-    unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
-    unsigned lid = (unsigned)wire_get(notice, NOTICE_ISSUER_LID);
-    if (sm_state(sm) != SM_MASTER)
-        return;
     struct sm_message repress = *message;
     wire_set(repress.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
     wire_set(repress.mad, MAD_STATUS, 0);
-    uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     /* A key is sent to its own port only: anybody can send a trap that claims to be from another.
      */
+    unsigned lid = (unsigned)wire_get(message->mad + SMP_DATA_OFFSET, NOTICE_ISSUER_LID);
+    uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     bool own = port != SUBNET_NONE && message->lid < LFT_ENTRIES &&
                sm->subnet.by_lid[message->lid] == port;
     wire_set(repress.mad, SMP_M_KEY, own ? port_keys_of(sm, port) : 0);
     sm_reply(sm, &repress);
-    if (port == SUBNET_NONE) {
-        sm_log(sm, SM_EVENT_WARNING, "trap %u from unknown LID %u", trap, lid);
-        return;
-    }
-    uint32_t node = port_at(sm, port)->node;
-    uint32_t peer = port_at(sm, port)->peer;
-    if (trap == 128 && peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->vswitch)
-        node = port_at(sm, peer)->node; /* a vSwitch shares the LID of its PF */
+}
+
+/* Whether the trap is within the budget of the port that sent it. `claimed` is the port that the
+ * notice names. Only the agent of a switch may have sent a notice before its LID changed. */
+static bool admit_trap(struct sm *sm, const struct sm_message *message, unsigned trap,
+                       uint32_t sender, uint32_t claimed)
+{
+    enum { FIRST_VIOLATION = 256 };
+    bool forged = sender != SUBNET_NONE && sender != claimed &&
+                  node_at(sm, port_at(sm, sender)->node)->kind != SUBNET_SWITCH;
+    enum admission_kind kind = forged                    ? ADMIT_FORGED
+                               : trap >= FIRST_VIOLATION ? ADMIT_VIOLATION
+                                                         : ADMIT_TRAP;
+    bool admitted = admission_take(sm, sender, kind) && !forged;
+    if (admitted)
+        repress_trap(sm, message);
+    return admitted;
+}
+
+static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
+                        uint32_t port)
+{
     const struct subnet_node *n = node_at(sm, node);
-    if (is_trap_storm(sm, node))
-        return;
     log_trap(sm, notice, node, port);
     if (!n->present)
         return;
@@ -367,6 +398,32 @@ void change_trap(struct sm *sm, const struct sm_message *message)
     } else if (trap == 256) {
         port_keys_violated(sm, port, notice_details(notice));
     }
+}
+
+bool change_trap(struct sm *sm, const struct sm_message *message)
+{
+    const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
+    unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
+    unsigned lid = (unsigned)wire_get(notice, NOTICE_ISSUER_LID);
+    if (sm_state(sm) != SM_MASTER)
+        return false;
+    uint32_t claimed = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
+    uint32_t port = admission_origin(sm, message);
+    bool admitted = admit_trap(sm, message, trap, port, claimed);
+    if (!admitted)
+        suspect_storm(sm);
+    if (port == SUBNET_NONE) {
+        if (admitted)
+            sm_log(sm, SM_EVENT_WARNING, "trap %u from unknown LID %u", trap, message->lid);
+        return false;
+    }
+    uint32_t node = port_at(sm, port)->node;
+    uint32_t peer = port_at(sm, port)->peer;
+    if (trap == 128 && peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->vswitch)
+        node = port_at(sm, peer)->node; /* a vSwitch shares the LID of its PF */
+    if (admitted)
+        handle_trap(sm, notice, trap, node, port);
+    return admitted;
 }
 
 /* ---- the link of the manager's own port ---- */

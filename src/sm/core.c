@@ -16,6 +16,31 @@ const struct sm_policy sm_policy_default = {
     .keeps_old_entries = true,
 };
 
+static void limit_to_papers(struct sm_config *config)
+{
+    config->scope_full = true;
+    config->repair = false;
+    config->lid_route = false;
+}
+
+/* The manager of the papers that weft reproduces (seeds 000 to 002).
+ *
+ * It is the only manager and works sequentially: explore everything, compute, write. Discovery
+ * reads NodeInfo and PortInfo only, through every port except the one by which it reached a node.
+ * End ports get LIDs in the order of discovery and are activated by the same Set. The switches have
+ * tables of 1,024 entries, all of which are written whenever one changes; their ports are activated
+ * one by one after that. There are no partitions, service levels, multicast groups or repairs. */
+const struct sm_policy sm_policy_paper = {
+    .limit = limit_to_papers,
+    .alone = true,
+    .sequential = true,
+    .no_window = true,
+    .fixed_timeouts = true,
+    .probes_every_port = true,
+    .ports_once = true,
+    .whole_tables = true,
+};
+
 void sm_config_init(struct sm_config *config)
 {
     *config = (struct sm_config){
@@ -46,14 +71,16 @@ void sm_config_init(struct sm_config *config)
 
 struct outbox {
     VEC(struct sm_event) events;
+    VEC(struct sm_message) urgent; /* answers to requests for SMInfo */
     VEC(struct sm_message) replies;
     VEC(struct sm_lid_fact) facts;
-    size_t events_taken, replies_taken, facts_taken;
+    size_t events_taken, urgent_taken, replies_taken, facts_taken;
 };
 
 static void release_outbox(struct sm *sm)
 {
     vec_release(&sm->outbox->events);
+    vec_release(&sm->outbox->urgent);
     vec_release(&sm->outbox->replies);
     vec_release(&sm->outbox->facts);
 }
@@ -70,9 +97,13 @@ void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     vec_push(&sm->outbox->events, event);
 }
 
+/* Answers about mastership go before all else: a standby that waits for one takes over. */
 void sm_reply(struct sm *sm, const struct sm_message *message)
 {
-    vec_push(&sm->outbox->replies, *message);
+    if (wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_SM_INFO)
+        vec_push(&sm->outbox->urgent, *message);
+    else
+        vec_push(&sm->outbox->replies, *message);
 }
 
 void sm_persist(struct sm *sm, struct sm_lid_fact fact)
@@ -93,11 +124,11 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,      &transactions_part, &mastership_part,   &peers_part,        &port_keys_part,
-    &watch_part,       &discovery_part,    &reads_part,        &faults_part,       &sweeps_part,
-    &report_part,      &lids_part,         &plan_part,         &distribution_part, &program_part,
-    &port_writer_part, &reregister_part,   &partitioning_part, &service_part,      &quiesce_part,
-    &multicast_part,   &standby_copy_part, &reconfigure_part,
+    &outbox_part,  &transactions_part, &mastership_part,   &peers_part,        &port_keys_part,
+    &watch_part,   &discovery_part,    &reads_part,        &faults_part,       &sweeps_part,
+    &report_part,  &admission_part,    &lids_part,         &plan_part,         &distribution_part,
+    &program_part, &port_writer_part,  &reregister_part,   &partitioning_part, &service_part,
+    &quiesce_part, &multicast_part,    &standby_copy_part, &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -202,23 +233,39 @@ bool sm_hand_over(struct sm *sm, uint64_t now)
     return !sm_own_link_is_down(sm) && mastership_yield(sm);
 }
 
-void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
+/* Whether to answer a request for this manager's SMInfo. The budget of a port is far above what
+ * managers and tools need. */
+static bool admit_sm_info(struct sm *sm, const struct sm_message *message)
+{
+    uint32_t origin = admission_origin(sm, message);
+    return origin == SUBNET_NONE || origin == sm->subnet.own_port ||
+           admission_take(sm, origin, ADMIT_SM_INFO);
+}
+
+bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
     sm->now = now;
     uint64_t method = wire_get(message->mad, MAD_METHOD);
     uint64_t attribute = wire_get(message->mad, MAD_ATTRIBUTE_ID);
+    bool reported = false;
     if (!mad_is_smp(message->mad))
-        return;
+        return false;
     mastership_count_smp(sm);
-    if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO)
+    if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO) {
+        if (!admit_sm_info(sm, message))
+            return false;
         mastership_receive(sm, message);
-    else if (sm_state(sm) == SM_NOT_ACTIVE)
-        return; /* until a Set(SMInfo) enables it */
-    else if (method == METHOD_GET_RESP)
+    } else if (sm_state(sm) == SM_NOT_ACTIVE) {
+        return false; /* until a Set(SMInfo) enables it */
+    } else if (method == METHOD_GET_RESP) {
         transactions_receive(sm, message);
-    else if (method == METHOD_TRAP && attribute == ATTRIBUTE_NOTICE)
-        change_trap(sm, message);
+    } else if (method == METHOD_TRAP && attribute == ATTRIBUTE_NOTICE) {
+        reported = change_trap(sm, message);
+        if (!reported)
+            return false; /* it changes nothing now */
+    }
     advance(sm);
+    return reported;
 }
 
 void sm_expire(struct sm *sm, uint64_t now)
@@ -230,6 +277,9 @@ void sm_expire(struct sm *sm, uint64_t now)
         return;
     mastership_expire(sm);
     standby_copy_expire(sm);
+    admission_expire(sm);
+    if (sm_state(sm) == SM_MASTER)
+        storm_expire(sm);
     if (sm_state(sm) == SM_MASTER && sm->now >= sweep_deadline(sm)) {
         plan_rebalance(sm);
         change_sweep(sm);
@@ -249,6 +299,8 @@ uint64_t sm_deadline(const struct sm *sm)
         standby_copy_deadline(sm),
         discovery_deadline(sm),
         distribute_deadline(sm),
+        admission_deadline(sm),
+        master ? storm_deadline(sm) : TIME_NEVER,
         master ? sweep_deadline(sm) : TIME_NEVER,
         master ? watch_deadline(sm) : TIME_NEVER,
         master ? multicast_deadline(sm) : TIME_NEVER,
@@ -262,12 +314,15 @@ uint64_t sm_deadline(const struct sm *sm)
     return first;
 }
 
-/* Events come first, so that the owner can attribute the SMPs that follow to a change. */
+/* Events come before requests, so that the owner can attribute these to a change. */
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     sm->now = now;
     struct outbox *outbox = sm->outbox;
-    if (is_waiting(&outbox->events.count, &outbox->events_taken)) {
+    if (is_waiting(&outbox->urgent.count, &outbox->urgent_taken)) {
+        output->kind = SM_SEND;
+        output->message = outbox->urgent.items[outbox->urgent_taken++];
+    } else if (is_waiting(&outbox->events.count, &outbox->events_taken)) {
         output->kind = SM_EVENT;
         output->event = outbox->events.items[outbox->events_taken++];
     } else if (is_waiting(&outbox->replies.count, &outbox->replies_taken)) {

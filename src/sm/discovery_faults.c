@@ -344,8 +344,13 @@ static uint32_t switch_side(const struct sm *sm, uint32_t port)
 /* Disables a link that went down or reported errors too often, if so configured. */
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
 {
+    static const char *const causes[] = {[SM_ISOLATE_FLAPPING] = "flaps",
+                                         [SM_ISOLATE_ERRORS] = "reports link errors",
+                                         [SM_ISOLATE_BABBLING] = "sends too many traps"};
+    unsigned wanted =
+        sm->config.isolate | (sm->config.isolate_babbling ? (unsigned)SM_ISOLATE_BABBLING : 0);
     uint32_t at = switch_side(sm, port);
-    if (!(sm->config.isolate & reason) || at == SUBNET_NONE || sm_state(sm) != SM_MASTER ||
+    if (!(wanted & reason) || at == SUBNET_NONE || sm_state(sm) != SM_MASTER ||
         faults_at(sm, at)->disabled_until)
         return;
     struct subnet_name link = subnet_link_name(&sm->subnet, at);
@@ -359,9 +364,14 @@ static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
     }
     faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
     sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
-           link.text, reason == SM_ISOLATE_FLAPPING ? "flaps" : "reports link errors",
-           (unsigned)(sm->config.isolate_ns / NS_PER_S));
+           link.text, causes[reason], (unsigned)(sm->config.isolate_ns / NS_PER_S));
     program_switch_port(sm, at, PORT_ISOLATE);
+}
+
+void faults_isolate_babbling(struct sm *sm, uint32_t port)
+{
+    if (node_at(sm, port_at(sm, port)->node)->kind != SUBNET_SWITCH)
+        isolate(sm, port, SM_ISOLATE_BABBLING);
 }
 
 static void enable_again(struct sm *sm, uint32_t port)

@@ -27,6 +27,7 @@ struct sm {
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
     struct sweeps *sweeps; /* change_detection.c */
+    struct admission *admission;
     struct reconfigure *reconfigure;
     struct report *report;
     struct lids *lids;
@@ -53,9 +54,10 @@ struct sm_part {
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
 extern const struct sm_part transactions_part, mastership_part, peers_part, port_keys_part,
-    watch_part, discovery_part, reads_part, faults_part, sweeps_part, reconfigure_part, report_part,
-    lids_part, plan_part, distribution_part, program_part, port_writer_part, reregister_part,
-    partitioning_part, service_part, quiesce_part, multicast_part, standby_copy_part;
+    watch_part, discovery_part, reads_part, faults_part, sweeps_part, admission_part,
+    reconfigure_part, report_part, lids_part, plan_part, distribution_part, program_part,
+    port_writer_part, reregister_part, partitioning_part, service_part, quiesce_part,
+    multicast_part, standby_copy_part;
 
 static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
@@ -114,6 +116,7 @@ void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info); /*
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *info);
 /* A port reported trap 129, 130 or 131. */
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
+void faults_isolate_babbling(struct sm *sm, uint32_t port); /* an adapter's, if so configured */
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
 void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
@@ -298,7 +301,19 @@ uint64_t sweep_deadline(const struct sm *sm);
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
 void change_sweep(struct sm *sm);
-void change_trap(struct sm *sm, const struct sm_message *message);
+/* True if subscribers should know of the trap. */
+bool change_trap(struct sm *sm, const struct sm_message *message);
+uint64_t storm_deadline(const struct sm *sm);
+void storm_expire(struct sm *sm); /* reads all switches during a storm of traps */
+
+/* admission.c */
+enum admission_kind { ADMIT_TRAP, ADMIT_VIOLATION, ADMIT_FORGED, ADMIT_SM_INFO, ADMIT_KINDS };
+/* The end port that a message came from; SUBNET_NONE: not known. */
+uint32_t admission_origin(const struct sm *sm, const struct sm_message *message);
+/* Counts an SMP of that port. False if it is beyond the port's budget and must be ignored. */
+bool admission_take(struct sm *sm, uint32_t origin, enum admission_kind kind);
+uint64_t admission_deadline(const struct sm *sm);
+void admission_expire(struct sm *sm); /* logs how many SMPs were ignored */
 /* The link of the manager's own port is read from time to time. */
 void own_link_schedule(struct sm *sm);
 void own_link_expire(struct sm *sm);

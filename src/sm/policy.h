@@ -1,8 +1,7 @@
 /* Policies: decisions of a manager that are not in its configuration file.
  *
- * There are two: the default policy (core.c), and that of the managers in the papers that weft
- * reproduces (paper_policy.c). The other files test single fields and are independent of the policy
- * in use. */
+ * There are two, both in core.c: the default policy, and that of the managers in the papers that
+ * weft reproduces. The other files test single fields and are independent of the policy in use. */
 #ifndef WEFT_SM_POLICY_H
 #define WEFT_SM_POLICY_H
 

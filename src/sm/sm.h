@@ -11,6 +11,7 @@
  *   discovery.c       nodes and links (discovery.h lists its files)
  *   change_detection.c          sweeps and traps
  *   guard/            peers, M_Keys of ports, settings that somebody else changed
+ *   admission.c       budgets of traps and of requests from other ports
  *   reconfigure.c     the phases from a change to tables in force, as one table
  *   report.c          log lines and figures of a change
  *   lids.c            assignment of LIDs
@@ -29,7 +30,7 @@
  *   qos.c             plans SL to VL and arbitration tables
  *   multicast.c       plans multicast tables
  *   standby_copy.c    a standby's copy of the subnet, takeover with it, and its audit
- *   policy.h          decisions that are not configurable; paper_policy.c for the papers
+ *   policy.h          decisions that are not configurable
  *
  * The state of each part is private to its file; internal.h has the interfaces between them. */
 #ifndef WEFT_SM_SM_H
@@ -54,7 +55,13 @@ enum sm_mode { SM_ORDERED, SM_STATIC, SM_NAIVE }; /* of distribution: see distri
 /* In which direction a switch port with an adapter behind it checks P_Keys. */
 enum sm_enforcement { SM_ENFORCE_NOT, SM_ENFORCE_IN, SM_ENFORCE_OUT, SM_ENFORCE_BOTH };
 /* Links that the manager disables for a while. */
-enum sm_isolate { SM_ISOLATE_NONE, SM_ISOLATE_FLAPPING, SM_ISOLATE_ERRORS, SM_ISOLATE_ALL };
+enum sm_isolate {
+    SM_ISOLATE_NONE,
+    SM_ISOLATE_FLAPPING,
+    SM_ISOLATE_ERRORS,
+    SM_ISOLATE_ALL,
+    SM_ISOLATE_BABBLING = 4 /* see isolate_babbling */
+};
 enum sm_order { SM_ORDER_PROPAGATION, SM_ORDER_BREADTH, SM_ORDER_DEPTH };
 
 struct sm_config {
@@ -104,8 +111,9 @@ struct sm_config {
     bool probe_back;         /* for a policy that probes every port: also through the port of
                                 arrival */
     enum sm_isolate isolate;
-    uint64_t isolate_ns; /* a disabled port is tried again after this time */
-    bool dynamic_lids;   /* only virtual functions in use have LIDs */
+    bool isolate_babbling; /* also ports of adapters that send too many traps */
+    uint64_t isolate_ns;   /* a disabled port is tried again after this time */
+    bool dynamic_lids;     /* only virtual functions in use have LIDs */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 
@@ -202,7 +210,8 @@ void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour); 
 void sm_start(struct sm *sm, uint64_t now);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and become inactive */
 
-void sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
+/* True if it is a trap that subscribers should know of. */
+bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
 void sm_expire(struct sm *sm, uint64_t now);
 uint64_t sm_deadline(const struct sm *sm);
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output);

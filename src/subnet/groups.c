@@ -16,6 +16,7 @@ void groups_release(struct groups *groups)
     for (size_t i = 0; i < groups->all.count; i++)
         free_group(groups->all.items[i]);
     vec_release(&groups->all);
+    map_release(&groups->memberships);
     *groups = (struct groups){0};
 }
 
@@ -65,12 +66,30 @@ struct group *groups_add(struct groups *groups, const struct group *group)
     return added;
 }
 
+uint32_t groups_of_port(const struct groups *groups, uint64_t guid)
+{
+    uint32_t count = map_get(&groups->memberships, guid);
+    return count == MAP_NONE ? 0 : count;
+}
+
+static void end_membership(struct groups *groups, uint64_t guid)
+{
+    uint32_t count = groups_of_port(groups, guid);
+    assert(count > 0);
+    if (count > 1)
+        map_set(&groups->memberships, guid, count - 1);
+    else
+        map_remove(&groups->memberships, guid);
+}
+
 void groups_remove(struct groups *groups, struct group *group)
 {
     assert(groups_at(groups, group->mlid) == group);
     vec_remove(&groups->all, place_of(groups, group->mgid));
     groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
     groups->removed = ++groups->generation;
+    for (size_t i = 0; i < group->members.count; i++)
+        end_membership(groups, group->members.items[i].guid);
     free_group(group);
 }
 
@@ -99,6 +118,7 @@ void groups_join(struct groups *groups, struct group *group, const struct group_
     } else {
         size_t place = place_of_member(group, member->guid);
         vec_insert(&group->members, place, *member);
+        map_set(&groups->memberships, member->guid, groups_of_port(groups, member->guid) + 1);
         group->members.items[place].absent_since = TIME_NEVER;
     }
     if (known && known->join_state == before)
@@ -117,13 +137,33 @@ void groups_leave(struct groups *groups, struct group *group, uint64_t guid, uns
     if (member->join_state)
         return;
     group->member_removed = groups->generation;
+    end_membership(groups, guid);
     vec_remove(&group->members, (size_t)(member - group->members.items));
+}
+
+static bool keeps_alive(const struct group_member *member)
+{
+    return member->join_state & (JOIN_FULL | JOIN_SEND_ONLY_FULL);
 }
 
 bool group_has_full_member(const struct group *group)
 {
     for (size_t i = 0; i < group->members.count; i++)
-        if (group->members.items[i].join_state & (JOIN_FULL | JOIN_SEND_ONLY_FULL))
+        if (keeps_alive(&group->members.items[i]))
             return true;
     return false;
+}
+
+uint32_t groups_kept_by_port(const struct groups *groups, uint64_t guid)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < groups->all.count; i++) {
+        const struct group *group = groups->all.items[i];
+        const struct group_member *member = group_find_member(group, guid);
+        bool kept = member && keeps_alive(member) && !group->permanent;
+        for (size_t j = 0; kept && j < group->members.count; j++)
+            kept = &group->members.items[j] == member || !keeps_alive(&group->members.items[j]);
+        count += kept;
+    }
+    return count;
 }

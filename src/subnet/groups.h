@@ -5,6 +5,7 @@
 #ifndef WEFT_SUBNET_GROUPS_H
 #define WEFT_SUBNET_GROUPS_H
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "wire/mad.h"
 
@@ -50,6 +51,7 @@ struct groups {
     struct group *by_mlid[MLID_COUNT]; /* NULL: free */
     uint64_t generation;               /* counts changes of groups and members */
     uint64_t removed;                  /* generation at the last removal of a group */
+    struct map memberships;            /* port GUID → number of its groups */
 };
 
 void groups_release(struct groups *groups);
@@ -66,6 +68,9 @@ struct group_member *group_find_member(const struct group *group, uint64_t guid)
 void groups_join(struct groups *groups, struct group *group, const struct group_member *member);
 /* Clears these bits of JoinState. Removes a member without any bit. */
 void groups_leave(struct groups *groups, struct group *group, uint64_t guid, unsigned join_state);
+uint32_t groups_of_port(const struct groups *groups, uint64_t guid); /* number of memberships */
+/* The number of groups that end when this port leaves them. */
+uint32_t groups_kept_by_port(const struct groups *groups, uint64_t guid);
 bool group_has_full_member(const struct group *group);
 /* False for send-only members. */
 static inline bool group_member_receives(const struct group_member *member)

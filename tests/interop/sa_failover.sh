@@ -12,10 +12,12 @@ need saquery opensm ibroute ibswitches
 . "$(dirname "$0")/sm_lib.sh"
 number=${REGISTRATIONS:-1000}
 
-first_starts() { WEFT_ATTACH=H0 manager_starts --priority 5 --state "$work/first" --control "$work/first.socket"; }
+# One client registers for all hosts.
+printf '%s 0\n' sa_etm_max_num_mcgs sa_etm_max_num_srvcs sa_etm_max_num_event_subs >limits.conf
+first_starts() { WEFT_ATTACH=H0 manager_starts --config "$work/limits.conf" --priority 5 --state "$work/first" --control "$work/first.socket"; }
 second_starts() {
     rm -f second.log
-    WEFT_ATTACH=H1 background "${attached[@]}" "$WEFT" sm --log "$work/second.log" --state "$work/second" --sweep 1s >second.out 2>&1
+    WEFT_ATTACH=H1 background "${attached[@]}" "$WEFT" sm --config "$work/limits.conf" --log "$work/second.log" --state "$work/second" --sweep 1s >second.out 2>&1
     second_id=$background_id
     serving "$second_id" 20 grep -qE 'clients .* came from the master' second.log || { cat second.out second.log && return 1; }
 }

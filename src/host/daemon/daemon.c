@@ -45,7 +45,8 @@
 
 enum {
     SMP_BATCH = 256,    /* SMPs received before outputs are executed */
-    QUERY_BATCH = 2048, /* SA queries received before outputs are executed */
+    QUERY_BATCH = 2048, /* SA queries received before that, unless there are SMPs */
+    SOME_QUERIES = 256, /* if there are */
     WATCH_PORTS = 64,   /* default of watch_ports; simulations watch none */
     BUSY_TURNS = 256,   /* iterations of a busy loop between polls of the other descriptors */
 };
@@ -389,6 +390,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         counter_reader_configure(daemon->counters, &fresh->counters);
         sa_set_partitions(daemon->sa, fresh->sm.partitions);
         sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
+        sa_set_limits(daemon->sa, &fresh->sa);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
         log_qos_warnings(daemon);
@@ -452,9 +454,8 @@ static void restore_neighbours(struct daemon *daemon)
 static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
-    struct sa_config administration;
+    struct sa_config administration = config->sa;
     assert(daemon->port && !daemon->sm && config->sm.engine);
-    sa_config_init(&administration);
     administration.key = config->sa_key;
     administration.sm_key = config->sm.sm_key;
     administration.check_sgid_spoofing = config->check_sgid_spoofing;
@@ -533,13 +534,11 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     struct sa_message query;
     unsigned ours = 0, queries = 0;
     /* The kernel has one queue for all clients; the administration has one for each. */
-    while (ours < SMP_BATCH && queries < QUERY_BATCH)
+    while (ours < SMP_BATCH && queries < (ours ? SOME_QUERIES : QUERY_BATCH))
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
-            sm_receive(daemon->sm, now, &message);
-            if (wire_get(message.mad, MAD_METHOD) == METHOD_TRAP &&
-                wire_get(message.mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE) {
+            if (sm_receive(daemon->sm, now, &message)) {
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
             }

@@ -9,8 +9,10 @@
  * does, and its poll() ignores all other descriptors if one of them is its own. Such a port is
  * polled in short intervals, alternating with the other descriptors.
  *
- * The administration opens the port a second time if possible. Its queries then have their own
- * queue and do not delay the manager's SMPs. */
+ * Traps and the queries of the administration have files of their own if possible, and thereby
+ * queues of their own in the kernel: a flood of them neither delays the manager's other SMPs nor
+ * takes their room. The manager's file is read first, and again after every OTHERS_IN_A_ROW MADs of
+ * the other two, which take turns. */
 #undef _FILE_OFFSET_BITS /* ibsim's library replaces open(), but not open64() */
 
 #include "host/daemon/device_port.h"
@@ -38,13 +40,16 @@ enum {
     QUERY_BYTES = 8192,   /* at most; answers may be longer */
     ANSWER_BYTES = 128 << 20,
     ANSWER_RETRIES = 3,
-    QUERIES_IN_A_ROW = 16, /* before the manager's port is read again */
+    OTHERS_IN_A_ROW = 16, /* before the manager's file is read again */
 };
 
 struct device_port {
     int id, fd, manager_fd;
-    int administration_id, administration_fd; /* if shared, the same id and no descriptor */
-    unsigned queries;                         /* received in a row */
+    /* If a file is shared with the manager's, the same id and no descriptor. */
+    int administration_id, administration_fd, trap_id, trap_fd;
+    unsigned others;           /* traps and queries received in a row */
+    bool trap_turn;            /* traps are read before queries */
+    bool no_traps, no_queries; /* their files were empty, or are shared */
     int directed_agent, lid_agent, administration_agent;
     int performance_agent; /* -1: none */
     bool unpollable, gone;
@@ -75,13 +80,32 @@ static int claim_manager(struct device_port *port, const char *name, int number,
     return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
 }
 
-static int register_agent(const struct device_port *port, int class)
+/* Registers for requests to our SMInfo, or for traps. Answers are delivered by transaction ID. */
+static int register_agent(int id, int class, long wanted)
 {
-    long methods[16 / sizeof(long)] = {0};
-    /* Requests to our SMInfo, and traps. Answers are delivered by transaction ID. */
-    methods[0] =
-        1L << METHOD_GET | 1L << METHOD_SET | 1L << METHOD_TRAP | 1L << METHOD_TRAP_REPRESS;
-    return umad_register(port->id, class, 1, 0, methods);
+    long methods[16 / sizeof(long)] = {wanted};
+    return umad_register(id, class, 1, 0, methods);
+}
+
+/* A second file for traps. Without it the manager's file gets them. */
+static void register_agents(struct device_port *port, const char *name, int number)
+{
+    const long requests = 1L << METHOD_GET | 1L << METHOD_SET;
+    const long traps = 1L << METHOD_TRAP | 1L << METHOD_TRAP_REPRESS;
+    port->trap_id = port->unpollable ? -1 : umad_open_port(name, number);
+    if (port->trap_id >= 0 && (register_agent(port->trap_id, CLASS_SUBN_DIRECTED, traps) < 0 ||
+                               register_agent(port->trap_id, CLASS_SUBN_LID, traps) < 0)) {
+        umad_close_port(port->trap_id);
+        port->trap_id = -1;
+    }
+    bool own_traps = port->trap_id < 0;
+    if (own_traps)
+        port->trap_id = port->id;
+    else
+        port->trap_fd = umad_get_fd(port->trap_id);
+    port->directed_agent =
+        register_agent(port->id, CLASS_SUBN_DIRECTED, requests | (own_traps ? traps : 0));
+    port->lid_agent = register_agent(port->id, CLASS_SUBN_LID, requests | (own_traps ? traps : 0));
 }
 
 static int open_failed(const char *name, int number, struct err *err)
@@ -100,8 +124,7 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
         return open_failed(pair.smi_name, smi, err);
     port->fd = umad_get_fd(port->id);
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
-    port->directed_agent = register_agent(port, CLASS_SUBN_DIRECTED);
-    port->lid_agent = register_agent(port, CLASS_SUBN_LID);
+    register_agents(port, pair.smi_name, smi);
     if (!port->unpollable || !same)
         port->administration_id = umad_open_port(pair.gsi_name, gsi);
     if (port->administration_id < 0 && !same)
@@ -133,6 +156,7 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
         return status;
     struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
+    port->trap_id = port->trap_fd = -1;
     port->guid = be64toh(found.port_guid);
     /* Only values that do not change while the port is open. */
     snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", found.ca_name,
@@ -172,6 +196,8 @@ void device_port_close(struct device_port *port)
         close(port->manager_fd);
     if (port->administration_fd >= 0)
         umad_close_port(port->administration_id);
+    if (port->trap_fd >= 0)
+        umad_close_port(port->trap_id);
     if (port->id >= 0)
         umad_close_port(port->id);
     umad_done();
@@ -284,15 +310,29 @@ enum mad_arrival device_port_receive(struct device_port *port, struct sm_message
                                      struct sa_message *query)
 {
     enum mad_arrival arrival = MAD_NONE;
-    bool read_manager = port->queries % QUERIES_IN_A_ROW == 0;
-    if (read_manager)
+    if (port->others % OTHERS_IN_A_ROW == 0) {
         arrival = receive_from(port, port->id, message, query);
-    if (arrival == MAD_NONE && port->administration_fd >= 0)
-        arrival = receive_from(port, port->administration_id, message, query);
-    port->queries = arrival == MAD_FOR_ADMINISTRATION ? port->queries + 1 : 0;
-    if (arrival == MAD_NONE && !read_manager)
-        arrival = receive_from(port, port->id, message, query);
-    return arrival;
+        if (arrival != MAD_NONE)
+            return arrival;
+        port->no_traps = port->trap_fd < 0;
+        port->no_queries = port->administration_fd < 0;
+    }
+    for (unsigned i = 0; i < 2 && arrival == MAD_NONE; i++) {
+        bool traps = port->trap_turn, *none = traps ? &port->no_traps : &port->no_queries;
+        port->trap_turn = !port->trap_turn;
+        if (*none)
+            continue;
+        arrival =
+            receive_from(port, traps ? port->trap_id : port->administration_id, message, query);
+        *none = arrival == MAD_NONE; /* until the manager's file is read again */
+    }
+    if (arrival != MAD_NONE) {
+        port->others++;
+        return arrival;
+    }
+    bool again = port->others % OTHERS_IN_A_ROW != 0;
+    port->others = 0;
+    return again ? device_port_receive(port, message, query) : MAD_NONE;
 }
 
 static void wait_in_intervals(struct device_port *port, struct pollfd *others, size_t count,
@@ -310,19 +350,21 @@ static void wait_in_intervals(struct device_port *port, struct pollfd *others, s
 void device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
                       uint64_t timeout_ns)
 {
-    struct pollfd all[8] = {{.fd = port->fd, .events = POLLIN},
-                            {.fd = port->administration_fd, .events = POLLIN}};
+    enum { FILES = 3 };
+    struct pollfd all[16] = {{.fd = port->fd, .events = POLLIN},
+                             {.fd = port->administration_fd, .events = POLLIN},
+                             {.fd = port->trap_fd, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
                                .tv_nsec = (long)(timeout_ns % NS_PER_S)};
     if (port->unpollable) {
         wait_in_intervals(port, others, count, timeout_ns);
         return;
     }
-    assert(count + 2 <= sizeof all / sizeof *all);
-    memcpy(all + 2, others, count * sizeof *others);
-    if (ppoll(all, count + 2, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
+    assert(count + FILES <= sizeof all / sizeof *all);
+    memcpy(all + FILES, others, count * sizeof *others);
+    if (ppoll(all, count + FILES, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */
     for (size_t i = 0; i < count; i++)
-        others[i].revents = all[i + 2].revents;
+        others[i].revents = all[i + FILES].revents;
     port->gone |= (all[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }

@@ -83,6 +83,7 @@ void mad_file_close(struct mad_file *file)
     assert(mad_layer_port(layer, file->port)->files > 0);
     if (--mad_layer_port(layer, file->port)->files == 0)
         fabric_detach(layer->fabric, file->port);
+    map_release(&file->by_source);
     mem_free(file);
 }
 
@@ -93,7 +94,7 @@ void *mad_file_owner(const struct mad_file *file)
 
 bool mad_file_is_full(const struct mad_file *file)
 {
-    return file->status.requests >= FILE_REQUESTS;
+    return file->status.requests + file->returned >= FILE_REQUESTS;
 }
 
 void mad_file_status(const struct mad_file *file, struct mad_file_status *status)
@@ -104,14 +105,31 @@ void mad_file_status(const struct mad_file *file, struct mad_file_status *status
 
 /* ---- received messages ---- */
 
+/* The source to which an unsolicited message counts; 0: none. */
+static uint32_t source_of(const struct mad_head *head, const uint8_t *data)
+{
+    uint32_t lid = ntohs(head->lid);
+    return head->status || mad_is_response(data) || lid == LID_PERMISSIVE ? 0 : lid;
+}
+
+static uint32_t queued_from(const struct mad_file *file, uint32_t source)
+{
+    uint32_t count = source ? map_get(&file->by_source, source) : 0;
+    return count == MAP_NONE ? 0 : count;
+}
+
 void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const uint8_t *data,
                       size_t bytes)
 {
     size_t size = QUEUED_OVERHEAD + bytes;
-    if (file->first && head->status == 0 && file->queued_bytes + size > FILE_QUEUE_BYTES) {
+    uint32_t source = source_of(head, data), queued = queued_from(file, source);
+    if ((file->first && head->status == 0 && file->queued_bytes + size > FILE_QUEUE_BYTES) ||
+        queued >= FILE_SOURCE_MESSAGES) {
         file->status.dropped++;
         return;
     }
+    if (source)
+        map_set(&file->by_source, source, queued + 1);
     struct mad_received *message = mem_alloc(size);
     message->next = NULL;
     message->head = *head;
@@ -123,6 +141,7 @@ void mad_file_enqueue(struct mad_file *file, const struct mad_head *head, const 
         file->first = message;
     file->last = message;
     file->queued_bytes += size;
+    file->returned += head->status != 0;
     file->status.received++;
     if (!file->ready)
         vec_push(&file->layer->ready, file);
@@ -143,6 +162,12 @@ void mad_file_taken(struct mad_file *file)
         file->last = NULL;
     assert(file->queued_bytes >= QUEUED_OVERHEAD);
     file->queued_bytes -= QUEUED_OVERHEAD + message->head.length - sizeof message->head;
+    file->returned -= message->head.status != 0;
+    uint32_t source = source_of(&message->head, message->data), queued = queued_from(file, source);
+    if (queued > 1)
+        map_set(&file->by_source, source, queued - 1);
+    else if (source)
+        map_remove(&file->by_source, source);
     mem_free(message);
 }
 

@@ -17,8 +17,12 @@
 
 enum {
     /* Bytes of received messages that a file holds, apart from one message of any length. Further
-       messages are dropped, as the kernel drops beyond 200,000 MADs. Time-outs are always kept. */
+       messages are dropped, as the kernel drops beyond 200,000 MADs. Requests that timed out are
+       always kept, and count as outstanding until the program takes them. */
     FILE_QUEUE_BYTES = 32 * 1024 * 1024,
+    /* Requests and traps from one LID that a file holds. The kernel has no such limit: there a host
+       that floods a manager faster than it reads fills the queue of all. */
+    FILE_SOURCE_MESSAGES = 1024,
     /* Outstanding requests of a file, at most. */
     FILE_REQUESTS = 16384,
 };
@@ -38,7 +42,7 @@ int mad_file_unregister(struct mad_file *file, uint32_t agent);
 /* Returns 0, or -errno where write(2) on the device would fail; then nothing is sent. */
 int mad_file_send(struct mad_file *file, uint64_t now, const struct mad_head *head,
                   const uint8_t *data, size_t bytes);
-bool mad_file_is_full(const struct mad_file *file); /* FILE_REQUESTS are outstanding */
+bool mad_file_is_full(const struct mad_file *file); /* FILE_REQUESTS are outstanding or returned */
 
 /* A received message of head.length - sizeof head bytes. */
 struct mad_received {

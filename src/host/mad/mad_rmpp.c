@@ -4,7 +4,9 @@
  * packets between it and the fabric, runs its timer and delivers messages and errors to the
  * program. A message that answers a request is accepted only while the request is outstanding. A
  * finished receiver is kept for a while to acknowledge repeated segments; an agent keeps the latest
- * LINGERING_RECEIVERS, since each holds its message. */
+ * LINGERING_RECEIVERS, since each holds its message. An agent has at most SENDER_BYTES outstanding
+ * to one LID, apart from a single longer message: further ones are lost, as if the peer were not
+ * there. A peer that asks for tables and does not acknowledge them thus costs bounded memory. */
 #include "host/mad/mad_internal.h"
 #include "wire/rmpp.h"
 
@@ -12,7 +14,12 @@
 #include <errno.h>
 #include <string.h>
 
-enum { OPEN_RECEIVERS = 32, LINGERING_RECEIVERS = 4, ACKNOWLEDGE_MOST_MS = 2000 };
+enum {
+    SENDER_BYTES = 32 << 20,
+    OPEN_RECEIVERS = 32,
+    LINGERING_RECEIVERS = 4,
+    ACKNOWLEDGE_MOST_MS = 2000
+};
 
 struct transfer {
     struct transfer *before, *after; /* of the same layer, most recently used first */
@@ -21,6 +28,7 @@ struct transfer {
     struct rmpp_receiver *receiver;
     uint64_t tid;
     uint16_t lid; /* of the peer */
+    size_t bytes; /* sender: of the message */
     uint32_t qp;
     struct packet_header packet; /* of packets to the peer */
     struct mad_head head;        /* sender: from the program */
@@ -187,6 +195,14 @@ void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *
 
 /* ---- sending ---- */
 
+static bool has_room(const struct mad_agent *agent, uint16_t lid, size_t bytes)
+{
+    size_t outstanding = 0;
+    for (const struct transfer *it = agent->file->layer->rmpp.first; it; it = it->after)
+        outstanding += it->agent == agent && it->sender && it->lid == lid ? it->bytes : 0;
+    return !outstanding || outstanding + bytes <= SENDER_BYTES;
+}
+
 int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *head,
                   const struct packet_header *packet, const uint8_t *message, size_t bytes)
 {
@@ -196,6 +212,10 @@ int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *
     uint8_t first[MAD_BYTES] = {0};
     if (bytes > MESSAGE_LIMIT)
         return -EINVAL;
+    if (!has_room(agent, packet->dlid, bytes)) {
+        agent->file->status.dropped++;
+        return -ENOMEM;
+    }
     uint8_t *copy = mem_alloc(bytes);
     memcpy(copy, message, bytes);
     bool request = !mad_is_response(copy);
@@ -213,6 +233,7 @@ int mad_rmpp_send(struct mad_agent *agent, uint64_t now, const struct mad_head *
         return result;
     struct transfer *transfer = begin_transfer(agent, wire_get(first, MAD_TID), packet);
     transfer->sender = sender;
+    transfer->bytes = bytes;
     transfer->head = *head;
     memcpy(transfer->header, first, sizeof transfer->header);
     if (request && head->timeout_ms) {

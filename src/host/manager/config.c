@@ -353,6 +353,12 @@ static const struct key keys[] = {
     {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
     {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
     {TIME_KEY("isolate_time", sm.isolate_ns, "600s")},
+    {FLAG_KEY("babbling_port_policy", sm.isolate_babbling, "no")},
+    {NUMBER_KEY("sa_etm_max_num_mcgs", sa.port_groups, 0, UINT32_MAX, LIVE, "128")},
+    {NUMBER_KEY("sa_etm_max_num_srvcs", sa.port_services, 0, UINT32_MAX, LIVE, "32")},
+    {NUMBER_KEY("sa_etm_max_num_event_subs", sa.port_subscriptions, 0, UINT32_MAX, LIVE, "32")},
+    {NUMBER_KEY("sa_max_mlids_per_port", sa.port_mlids, 0, UINT32_MAX, LIVE, "128")},
+    {NUMBER_KEY("sa_max_queries_per_port", sa.client_limit, 1, 16384, LIVE, "256")},
     {"counter_interval", LIVE, "10s", TIME, FIELD(counters.interval_ns), .instead = "never",
      .instead_value = TIME_NEVER},
     {NUMBER_KEY("symbol_error_limit", counters.limits[ERROR_SYMBOL], 0, UINT32_MAX, LIVE, "60")},
@@ -412,6 +418,7 @@ void config_init(struct config *config)
 {
     *config = (struct config){.port.number = PORT_ANY};
     sm_config_init(&config->sm);
+    sa_config_init(&config->sa);
     qos_init(&config->qos);
     topology_init(&config->plan);
     config->qos_wanted = -1;

@@ -8,14 +8,16 @@
 #include "host/device/port_choice.h"
 #include "perf/counters.h"
 #include "routing/engine/hints.h"
+#include "sa/sa.h"
 #include "sm/sm.h"
 #include "topology/topology.h"
 
-enum { CONFIG_KEYS = 96 };         /* at least the length of the table of keys */
+enum { CONFIG_KEYS = 128 };        /* at least the length of the table of keys */
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
 struct config {
     struct sm_config sm;
+    struct sa_config sa;
     struct counter_config counters;
     struct port_choice port;
     const char *dump, *state, *log, *control; /* NULL: none */

@@ -26,6 +26,7 @@
 
 enum {
     EVENTS = 64,
+    DELIVERIES = 256,       /* before the clients are served again */
     SIGNAL_EXIT_BASE = 128, /* as in shells */
 };
 #define SPIN_MOST   (60 * TIME_US)
@@ -291,9 +292,12 @@ static void handle_connection(struct server *server, struct connection *connecti
 
 /* ---- the fabric ---- */
 
+/* Runs until the network is idle, or for so many deliveries that other clients have to be served:
+ * the transfer of a long table causes tens of thousands. */
 static void run_network(struct server *server)
 {
     struct fabric_delivery delivery;
+    unsigned deliveries = 0;
     unsigned __int128 now = (unsigned __int128)server->clients.now * server->pace_millionths;
     uint64_t until = server->pace_millionths ? (uint64_t)(now / 1000000) : TIME_NEVER;
     bool waiting;
@@ -301,7 +305,7 @@ static void run_network(struct server *server)
         waiting = fabric_run_network(server->fabric, until);
         while (fabric_next_delivery(server->fabric, &delivery)) {
             mad_layer_deliver(server->clients.mads, server->clients.now, &delivery);
-            waiting = true;
+            waiting = ++deliveries < DELIVERIES;
         }
     } while (waiting);
 }
@@ -343,6 +347,8 @@ static uint64_t next_deadline(struct server *server)
     if (timer < next)
         next = timer;
     uint64_t network = fabric_next_network_event(server->fabric);
+    if (network != TIME_NEVER && server->pace_millionths == 0)
+        next = server->clients.now; /* run_network() had enough */
     if (network != TIME_NEVER && server->pace_millionths != 0) {
         unsigned __int128 wall = (unsigned __int128)network * 1000000 / server->pace_millionths + 1;
         if (wall < next)

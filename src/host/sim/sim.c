@@ -316,9 +316,7 @@ static bool execute_outputs(struct sim *sim, unsigned manager)
 static void receive_smp(struct sim *sim, struct instance *instance,
                         const struct sm_message *message)
 {
-    sm_receive(instance->sm, sim_now_ns(sim), message);
-    if (instance->administration && wire_get(message->mad, MAD_METHOD) == METHOD_TRAP &&
-        wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_NOTICE)
+    if (sm_receive(instance->sm, sim_now_ns(sim), message) && instance->administration)
         sim_administration_notice(instance->administration, sim_now(sim), instance->sm,
                                   message->mad + SMP_DATA_OFFSET);
     uint64_t from = instance->busy_until > sim_now(sim) ? instance->busy_until : sim_now(sim);

@@ -256,17 +256,20 @@ static void mlids_run_out_and_are_reused(void **state)
     for (unsigned i = 1; i < 1024; i++) {
         uint8_t *record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
         wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, i);
+        wire_set(world->query, SA_SM_KEY, 1); /* the limits of ports are not those meant here */
         assert_int_equal(world_send(world), STATUS_OK);
     }
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID), 0xC3FF);
     uint8_t *record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
     wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, 5000);
+    wire_set(world->query, SA_SM_KEY, 1);
     assert_int_equal(world_send(world), STATUS_SA_NO_RESOURCES);
     record = member(world, METHOD_DELETE, "H4", JOIN_FULL, TO_JOIN);
     wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, 77);
     assert_int_equal(world_send(world), STATUS_OK);
     record = member(world, METHOD_SET, "H4", JOIN_FULL, TO_CREATE);
     wire_set_bits(wire_bytes(record, MC_MEMBER_RECORD_MGID), 96, 32, 5000);
+    wire_set(world->query, SA_SM_KEY, 1);
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID), 0xC000 + 77);
 }

@@ -342,7 +342,7 @@ static void pending_reports_are_limited(void **state)
     unsigned sent = 0;
     while (next_report(world, &report))
         sent++;
-    assert_int_equal(sent, 128); /* the window */
+    assert_int_equal(sent, 8); /* the window of a port */
     sa_counts(world->sa, &counts);
     assert_int_equal(counts.reports_lost, 800);
 }

@@ -291,6 +291,31 @@ static void an_unsolicited_mad_goes_to_the_agent_that_serves_it(void **state)
     assert_int_equal(wire_get(mad, MAD_METHOD), METHOD_GET_RESP);
 }
 
+static void one_lid_has_a_share_of_the_queue_only(void **state)
+{
+    struct stage *stage = *state;
+    struct mad_file *client = open_switch_with_lid(stage);
+    struct mad_file *server = open_at(stage, stage->world.s0, 0);
+    struct registration served = service(CLASS_SUBN_ADM, 2, METHOD_GET);
+    struct mad_file_status status;
+    unsigned agent = register_client(client, CLASS_SUBN_ADM);
+    assert_true(mad_file_register(server, &served) >= 0);
+    for (unsigned i = 1; i <= FILE_SOURCE_MESSAGES + 10; i++) {
+        struct sent_mad question = make_mad(CLASS_SUBN_ADM, METHOD_GET, 0x11, i);
+        question.head.lid = htons(OWN_LID);
+        send_as(stage, client, agent, question, 0);
+    }
+    mad_file_status(server, &status);
+    assert_int_equal(status.received, FILE_SOURCE_MESSAGES);
+    assert_int_equal(status.dropped, 10);
+    while (mad_file_next(server))
+        mad_file_taken(server);
+    struct sent_mad question = make_mad(CLASS_SUBN_ADM, METHOD_GET, 0x11, 9999);
+    question.head.lid = htons(OWN_LID);
+    send_as(stage, client, agent, question, 0);
+    assert_non_null(mad_file_next(server));
+}
+
 static void a_request_without_an_agent_is_answered_unsupported(void **state)
 {
     struct stage *stage = *state;
@@ -351,6 +376,31 @@ static void a_long_answer_arrives_whole(void **state)
     assert_int_equal(status.requests, 0);
 }
 
+/* No port has this LID. */
+static void long_messages_that_nobody_acknowledges_are_limited(void **state)
+{
+    enum { BYTES = 4 << 20, LIMIT = 32 << 20, NOBODY = 99 };
+    struct stage *stage = *state;
+    struct mad_file *server = open_at(stage, stage->world.s0, 0);
+    struct registration served = service(CLASS_SUBN_ADM, 2, GET_TABLE);
+    served.rmpp_version = 1;
+    struct sent_mad answer = make_mad(CLASS_SUBN_ADM, GET_TABLE_RESP, 0x11, 1);
+    answer.head.agent = (uint32_t)mad_file_register(server, &served);
+    answer.head.lid = htons(NOBODY);
+    uint8_t *message = mem_zalloc(1, BYTES);
+    memcpy(message, answer.mad, SA_DATA_OFFSET);
+    wire_set(message, RMPP_FLAGS, RMPP_FLAG_ACTIVE);
+    for (unsigned i = 1; i <= LIMIT / BYTES; i++) {
+        wire_set(message, MAD_TID, i);
+        assert_int_equal(mad_file_send(server, 0, &answer.head, message, BYTES), 0);
+    }
+    wire_set(message, MAD_TID, 1000);
+    assert_int_equal(mad_file_send(server, 0, &answer.head, message, BYTES), -ENOMEM);
+    answer.head.lid = htons(NOBODY + 1);
+    assert_int_equal(mad_file_send(server, 0, &answer.head, message, BYTES), 0);
+    mem_free(message);
+}
+
 static void without_rmpp_a_long_message_is_refused(void **state)
 {
     struct stage *stage = *state;
@@ -387,6 +437,24 @@ static void a_full_queue_drops_messages_but_no_time_out(void **state)
     mad_file_status(file, &status);
     assert_int_equal(status.received, received + 1);
     assert_int_equal(status.timeouts, 1);
+}
+
+/* A program that sends requests and takes neither answers nor time-outs is not read for ever. */
+static void requests_that_timed_out_count_as_outstanding_until_they_are_taken(void **state)
+{
+    struct stage *stage = *state;
+    struct mad_file *file = open_at(stage, stage->world.a, 1);
+    unsigned agent = register_client(file, CLASS_SUBN_DIRECTED);
+    for (unsigned i = 1; i <= FILE_REQUESTS; i++) {
+        assert_false(mad_file_is_full(file));
+        send_as(stage, file, agent, make_smp(ATTRIBUTE_NODE_INFO, i, (uint8_t[]){1, 4}, 2), 0);
+    }
+    assert_true(mad_file_is_full(file));
+    while (mad_layer_deadline(stage->layer) != TIME_NEVER)
+        mad_layer_expire(stage->layer, mad_layer_deadline(stage->layer));
+    assert_true(mad_file_is_full(file));
+    mad_file_taken(file);
+    assert_false(mad_file_is_full(file));
 }
 
 static void closing_a_file_removes_its_agents_and_requests(void **state)
@@ -441,10 +509,13 @@ int main(void)
         CLAIM(an_invalid_registration_is_refused),
         CLAIM(a_file_has_room_for_32_agents),
         CLAIM(an_unsolicited_mad_goes_to_the_agent_that_serves_it),
+        CLAIM(one_lid_has_a_share_of_the_queue_only),
         CLAIM(a_request_without_an_agent_is_answered_unsupported),
         CLAIM(a_long_answer_arrives_whole),
+        CLAIM(long_messages_that_nobody_acknowledges_are_limited),
         CLAIM(without_rmpp_a_long_message_is_refused),
         CLAIM(a_full_queue_drops_messages_but_no_time_out),
+        CLAIM(requests_that_timed_out_count_as_outstanding_until_they_are_taken),
         CLAIM(closing_a_file_removes_its_agents_and_requests),
         CLAIM(files_with_new_messages_are_returned_once),
     };

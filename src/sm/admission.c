@@ -1,0 +1,159 @@
+/* Admission of SMPs that the manager did not ask for: traps, and requests for its SMInfo.
+ *
+ * Any host can send them, at any rate and with any content. So the manager counts them by the port
+ * that they came from, and ignores what is beyond a budget. The port is the one with the SLID of
+ * the packet, or the one at the end of the return path of a directed route, which the switches
+ * wrote. It is not the one that a notice names. (A host that can also forge the SLID needs
+ * privileged access to its adapter's firmware; only the adapter or its switch can prevent that.)
+ *
+ * A budget is a number of SMPs in a window of WINDOW_S seconds. The first SMP beyond it is logged,
+ * and at the end of the window the number of all of them. The adapter's port can be disabled for
+ * traps that its own agent or programs sent (babbling_port_policy), but not for reports of key
+ * violations, which another host can provoke. */
+#include "sm/internal.h"
+#include "subnet/names.h"
+
+#include <stdio.h>
+
+enum { WINDOW_S = 10 };
+
+static const struct {
+    const char *name; /* plural */
+    uint32_t allowed;
+    bool babbling;
+} budgets[ADMIT_KINDS] = {
+    [ADMIT_TRAP] = {"traps", 50, true},
+    [ADMIT_VIOLATION] = {"traps about violated keys", 50, false},
+    [ADMIT_FORGED] = {"traps in the name of another port", 10, true},
+    [ADMIT_SM_INFO] = {"requests for SMInfo", 2000, false},
+};
+
+struct admission_count {
+    uint64_t since; /* start of the window */
+    uint32_t count;
+};
+struct admission_source {
+    struct admission_count counts[ADMIT_KINDS];
+};
+struct admission {
+    VEC(struct admission_source)
+    sources;             /* by port of the subnet; 0: unknown ports; else port + 1 */
+    uint64_t summary_at; /* end of the first window whose budget is exceeded */
+};
+
+static void init_admission(struct sm *sm)
+{
+    sm->admission->summary_at = TIME_NEVER;
+}
+
+static void release_admission(struct sm *sm)
+{
+    vec_release(&sm->admission->sources);
+}
+
+SM_PART(admission, init_admission, release_admission, NULL);
+
+/* Follows the ports of arrival back from the manager. A directed route may also end in a part that
+ * is routed by LID; then the LID tells. */
+static uint32_t origin_of_directed(const struct sm *sm, const uint8_t *mad)
+{
+    unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
+    uint32_t port = sm->subnet.own_port;
+    if (port == SUBNET_NONE || hops > SMP_MAX_HOPS)
+        return SUBNET_NONE;
+    for (unsigned hop = hops; hop > 0; hop--) {
+        const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
+        unsigned arrival = (unsigned)wire_get_at(mad, SMP_RETURN_PATH, hop);
+        if (!arrival || arrival > node->port_count)
+            return SUBNET_NONE;
+        port = port_at(sm, node->first_port + arrival)->peer;
+        if (port == SUBNET_NONE)
+            return SUBNET_NONE;
+    }
+    return subnet_end_port(&sm->subnet, port);
+}
+
+uint32_t admission_origin(const struct sm *sm, const struct sm_message *message)
+{
+    if (message->lid < LFT_ENTRIES && message->lid)
+        return sm->subnet.by_lid[message->lid];
+    return mad_is_directed(message->mad) ? origin_of_directed(sm, message->mad) : SUBNET_NONE;
+}
+
+/* "1,204,311" */
+static const char *print_count(char text[16], uint32_t count)
+{
+    if (count >= 1000000)
+        snprintf(text, 16, "%u,%03u,%03u", count / 1000000, count / 1000 % 1000, count % 1000);
+    else if (count >= 1000)
+        snprintf(text, 16, "%u,%03u", count / 1000, count % 1000);
+    else
+        snprintf(text, 16, "%u", count);
+    return text;
+}
+
+static const char *origin_name(const struct sm *sm, uint32_t origin, struct subnet_name *name)
+{
+    *name = origin == SUBNET_NONE ? (struct subnet_name){"an unknown port"}
+                                  : subnet_node_name(&sm->subnet, port_at(sm, origin)->node);
+    return name->text;
+}
+
+/* Ends a window: logs how much was ignored in it. */
+static void end_window(struct sm *sm, uint32_t origin, enum admission_kind kind,
+                       struct admission_count *count)
+{
+    struct subnet_name name;
+    char text[16];
+    if (count->count > budgets[kind].allowed + 1)
+        sm_log(sm, SM_EVENT_WARNING, "%s from %s: %s more like this in %d s", budgets[kind].name,
+               origin_name(sm, origin, &name),
+               print_count(text, count->count - budgets[kind].allowed - 1), WINDOW_S);
+    *count = (struct admission_count){.since = sm->now};
+}
+
+bool admission_take(struct sm *sm, uint32_t origin, enum admission_kind kind)
+{
+    struct admission *admission = sm->admission;
+    size_t index = origin == SUBNET_NONE ? 0 : (size_t)origin + 1;
+    struct admission_count *count = &vec_at(&admission->sources, index)->counts[kind];
+    struct subnet_name name;
+    uint64_t end = count->since + WINDOW_S * NS_PER_S;
+    if (sm->now >= end || !count->count)
+        end_window(sm, origin, kind, count);
+    if (count->count < UINT32_MAX)
+        count->count++;
+    if (count->count != budgets[kind].allowed + 1)
+        return count->count <= budgets[kind].allowed;
+    end = count->since + WINDOW_S * NS_PER_S;
+    admission->summary_at = end < admission->summary_at ? end : admission->summary_at;
+    sm_log(sm, SM_EVENT_WARNING, "too many %s from %s: more than %u in %d s are ignored",
+           budgets[kind].name, origin_name(sm, origin, &name), budgets[kind].allowed, WINDOW_S);
+    if (budgets[kind].babbling && origin != SUBNET_NONE)
+        faults_isolate_babbling(sm, origin);
+    return false;
+}
+
+uint64_t admission_deadline(const struct sm *sm)
+{
+    return sm->admission->summary_at;
+}
+
+void admission_expire(struct sm *sm)
+{
+    struct admission *admission = sm->admission;
+    if (sm->now < admission->summary_at)
+        return;
+    admission->summary_at = TIME_NEVER;
+    for (size_t i = 0; i < admission->sources.count; i++)
+        for (unsigned kind = 0; kind < ADMIT_KINDS; kind++) {
+            struct admission_count *count = &admission->sources.items[i].counts[kind];
+            uint64_t end = count->since + WINDOW_S * NS_PER_S;
+            if (count->count <= budgets[kind].allowed)
+                continue;
+            if (sm->now >= end)
+                end_window(sm, i ? (uint32_t)i - 1 : SUBNET_NONE, kind, count);
+            else if (end < admission->summary_at)
+                admission->summary_at = end;
+        }
+}
