@@ -575,8 +575,8 @@ static void an_answer_that_somebody_changed_is_not_used(void **state)
 }
 
 /* It polls at once after each answer and never confirms what it was sent. */
-static uint64_t join_with_a_false_standby(struct sa_world *world, const uint8_t *poll,
-                                          unsigned trap)
+static uint64_t register_with_a_false_standby(struct sa_world *world, const uint8_t *poll,
+                                              unsigned turn)
 {
     struct sa_message message, old = {.address.lid = STANDBY, .data = poll, .bytes = MAD_BYTES};
     uint64_t began = world->now;
@@ -584,9 +584,9 @@ static uint64_t join_with_a_false_standby(struct sa_world *world, const uint8_t 
     uint8_t *inform = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
     wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, LID_PERMISSIVE);
     wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
-    wire_set(inform, INFORM_INFO_SUBSCRIBE, 1);
+    wire_set(inform, INFORM_INFO_SUBSCRIBE, turn % 2 == 0);
     wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
-    wire_set(inform, INFORM_INFO_TRAP_NUMBER, trap);
+    wire_set(inform, INFORM_INFO_TRAP_NUMBER, 200);
     struct sa_message query = {
         .address.lid = world_lid(world, "H4"), .data = world->query, .bytes = MAD_BYTES};
     sa_receive(world->sa, world->now, &query);
@@ -621,7 +621,7 @@ static void a_false_standby_slows_nobody(void **state)
     uint64_t waited = 0, longest = 0;
     for (unsigned i = 0; i < 200; i++) {
         world->now += NS_PER_S / 2;
-        uint64_t one = join_with_a_false_standby(world, poll, 200 + i);
+        uint64_t one = register_with_a_false_standby(world, poll, i);
         waited += one;
         longest = one > longest ? one : longest;
     }
