@@ -86,7 +86,8 @@ static void watched_port_read(struct sm *sm, const struct request *request)
         {PORT_INFO_M_KEY, "M_Key"},
     };
     uint32_t port = request->about.port;
-    if (!is_watched(sm, port) || !sm_is_settled(sm) || sm_is_writing_port(sm, port))
+    if (!is_watched(sm, port) || sm_state(sm) != SM_MASTER || reconfigure_phase(sm) != PHASE_IDLE ||
+        sm_is_writing_port(sm, port))
         return;
     const uint8_t *known = port_at(sm, port)->info;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

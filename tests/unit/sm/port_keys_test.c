@@ -195,6 +195,13 @@ static void a_foreign_set_is_undone_within_a_poll(void **state)
         assert_true(wire_get(info, fields[i]) == right);
         assert_true(toy_logged(toy, "somebody else changed"));
     }
+    static const char *const all[] = {"H1", "H2", "H3"}; /* several ports in one poll interval */
+    for (unsigned i = 0; i < 3; i++)
+        wire_set(toy_node(toy, all[i])->ports[1].info, PORT_INFO_MASTER_SM_LID, 99);
+    toy_run(toy, config.poll_ns + 100 * TOY_MS);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(wire_get(toy_node(toy, all[i])->ports[1].info, PORT_INFO_MASTER_SM_LID),
+                         toy_lid(toy, "H1", 1));
     toy_mark(toy);
     toy_run(toy, 20 * config.poll_ns);
     assert_false(toy_logged(toy, "somebody else"));
