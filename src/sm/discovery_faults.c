@@ -546,6 +546,29 @@ void faults_verify_links(struct sm *sm)
     }
 }
 
+/* Nodes were mixed up: what is known of one of them may be true of another, also their tables. So
+ * discovery starts from scratch, after a time that doubles. */
+static void schedule_restart(struct sm *sm)
+{
+    enum { MOST_STEPS = 6, FIRST_MS = 100 };
+    struct faults *faults = sm->faults;
+    unsigned steps = faults->restarts < MOST_STEPS ? faults->restarts : MOST_STEPS;
+    doubt_links(sm);
+    if (faults->restart_at == TIME_NEVER)
+        faults->restart_at = sm->now + (FIRST_MS * NS_PER_MS << steps);
+}
+
+/* Such nodes may claim each other's links again and again. */
+enum { SHARED_ALLOWED = 20 };
+
+static void count_shared_guid(struct sm *sm)
+{
+    struct faults *faults = sm->faults;
+    doubt_links(sm);
+    if (++faults->shared == SHARED_ALLOWED)
+        schedule_restart(sm);
+}
+
 static void link_verified(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port, peer = port_at(sm, port)->peer;
@@ -557,26 +580,7 @@ static void link_verified(struct sm *sm, const struct request *request)
         return;
     report_loss(sm, "the link at %.80s leads to 0x%016llx port %u",
                 subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
-    doubt_links(sm);
-    subnet_unlink(&sm->subnet, port);
-    discovery_lost_path(sm);
-    discovery_read_port(sm, port);
-    discovery_read_port(sm, peer);
-}
-
-/* Two nodes that were mixed up may claim each other's links again and again. Then discovery starts
- * from scratch, after a time that doubles. */
-enum { SHARED_ALLOWED = 20 };
-
-static void count_shared_guid(struct sm *sm)
-{
-    enum { MOST_STEPS = 6, FIRST_MS = 100 };
-    struct faults *faults = sm->faults;
-    doubt_links(sm);
-    if (++faults->shared != SHARED_ALLOWED)
-        return;
-    unsigned steps = faults->restarts < MOST_STEPS ? faults->restarts : MOST_STEPS;
-    faults->restart_at = sm->now + (FIRST_MS * NS_PER_MS << steps);
+    schedule_restart(sm);
 }
 
 uint64_t faults_restart_deadline(const struct sm *sm)
@@ -618,7 +622,7 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
 {
     const struct subnet_node *node = node_at(sm, index);
     VEC(uint32_t) neighbors = {0};
-    doubt_links(sm);
+    schedule_restart(sm);
     report_loss(sm, "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
                 place_of_guid(sm, node->guid).text, (unsigned long long)guid,
                 (unsigned long long)node->guid);
