@@ -781,28 +781,47 @@ static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *pr
                      until ? " on request" : "");
 }
 
+/* The port by which a node that is gone was reached: the first that leads to a present node, else
+ * the first that had a link; SUBNET_NONE if none had. */
+static uint32_t last_way_in(const struct sm *sm, const struct subnet_node *node)
+{
+    uint32_t found = SUBNET_NONE;
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t port = node->first_port + number, at = port_at(sm, port)->last_peer;
+        if (at == SUBNET_NONE || port_at(sm, at)->last_peer != port)
+            continue;
+        if (node_at(sm, port_at(sm, at)->node)->present)
+            return port;
+        if (found == SUBNET_NONE)
+            found = port;
+    }
+    return found;
+}
+
 /* A node that was in the subnet, unless its place has another node now or is listed itself. */
 static void list_gone_node(struct sm *sm, uint32_t index, struct problems *problems)
 {
     const struct subnet_node *node = node_at(sm, index);
-    if (node->present || node->virtual_function ||
+    uint32_t port = last_way_in(sm, node);
+    if (node->present || node->virtual_function || port == SUBNET_NONE ||
         map_get(&sm->subnet.by_guid, node->guid) != index)
         return;
-    for (unsigned number = 1; number <= node->port_count; number++) {
-        uint32_t port = node->first_port + number;
-        uint32_t at = port_at(sm, port)->last_peer;
-        if (at == SUBNET_NONE || port_at(sm, at)->last_peer != port)
-            continue;
-        if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || is_disabled(port_at(sm, at))))
-            return; /* the port is listed */
-        problems_add(problems, PROBLEM_NODE_GONE, subnet_link_name(&sm->subnet, port).text,
-                     "%s %.180s is gone: %s", subnet_kind_name(node),
-                     subnet_node_name(&sm->subnet, index).text,
-                     !node_at(sm, port_at(sm, at)->node)->present ? "so is the node before it"
-                     : node->kind == SUBNET_SWITCH                ? "no link to it works"
-                                                                  : "its link is down");
-        return;
-    }
+    uint32_t at = port_at(sm, port)->last_peer, before = port_at(sm, at)->node;
+    if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || is_disabled(port_at(sm, at))))
+        return; /* the port is listed */
+    struct subnet_name place = subnet_link_name(&sm->subnet, port),
+                       name = subnet_node_name(&sm->subnet, index);
+    if (!node_at(sm, before)->present)
+        problems_add(problems, PROBLEM_NODE_GONE, place.text,
+                     "%s %.180s is cut off: %s %.180s, to which it is connected, is gone",
+                     subnet_kind_name(node), name.text, subnet_kind_name(node_at(sm, before)),
+                     subnet_node_name(&sm->subnet, before).text);
+    else
+        problems_add(problems, PROBLEM_NODE_GONE, place.text, "%s %.180s is gone: %s",
+                     subnet_kind_name(node), name.text,
+                     is_open_end(sm, at)           ? "its links are up, but it does not answer SMPs"
+                     : node->kind == SUBNET_SWITCH ? "no link to it is up"
+                                                   : "its link is down");
 }
 
 void faults_list_problems(struct sm *sm, struct problems *problems)

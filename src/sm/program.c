@@ -465,7 +465,9 @@ void program_list_problems(struct sm *sm, struct problems *problems)
                          (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP));
         if (work->too_small)
             problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
-                         "its forwarding table has no room for all LIDs");
+                         "its forwarding table has %u entries; LIDs up to %u have no route there",
+                         (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP),
+                         node->tables->wanted_top);
     }
     blocks_list_problems(sm, problems);
     program_ports_list_problems(sm, problems);
