@@ -200,6 +200,12 @@ static void advance(struct sm *sm)
 {
     if (sm_own_link_is_down(sm))
         return;
+    if (sm_state(sm) != SM_NOT_ACTIVE && faults_take_restart(sm)) {
+        if (sm_state(sm) == SM_MASTER)
+            reconfigure_request(sm, REASON_TOPOLOGY);
+        sm_begin_change(sm, "nodes with the same GUID were mixed up");
+        discovery_restart(sm);
+    }
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
@@ -298,6 +304,7 @@ uint64_t sm_deadline(const struct sm *sm)
         mastership_deadline(sm),
         standby_copy_deadline(sm),
         discovery_deadline(sm),
+        sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : faults_restart_deadline(sm),
         distribute_deadline(sm),
         admission_deadline(sm),
         master ? storm_deadline(sm) : TIME_NEVER,

@@ -52,6 +52,9 @@ struct node_faults {
 
 struct faults {
     unsigned doubtful_sweeps;      /* that verify links: see faults_verify_links() */
+    unsigned shared;               /* reports of shared GUIDs since the last sweep or restart */
+    unsigned restarts;             /* because of them, in a row */
+    uint64_t restart_at;           /* TIME_NEVER: none is scheduled */
     VEC(struct port_faults) ports; /* by port of the subnet */
     VEC(struct node_faults) nodes; /* by node */
 };
@@ -62,7 +65,12 @@ static void release_faults(struct sm *sm)
     vec_release(&sm->faults->nodes);
 }
 
-SM_PART(faults, NULL, release_faults, NULL);
+static void init_faults(struct sm *sm)
+{
+    sm->faults->restart_at = TIME_NEVER;
+}
+
+SM_PART(faults, init_faults, release_faults, NULL);
 
 static struct port_faults *faults_at(struct sm *sm, uint32_t port)
 {
@@ -523,12 +531,16 @@ static const struct request_kind verify_link = {
 
 void faults_verify_links(struct sm *sm)
 {
+    if (sm->faults->restart_at == TIME_NEVER)
+        sm->faults->shared = 0; /* of one sweep only: nodes that are mixed up claim links fast */
     for (uint32_t port = 0; port < sm->faults->ports.count; port++)
         if (sm->faults->ports.items[port].excluded)
             doubt_links(sm);
     if (!sm->faults->doubtful_sweeps || !sm->config.policy->reads_whole_nodes)
         return;
     sm->faults->doubtful_sweeps--;
+    if (sm->faults->doubtful_sweeps == 0)
+        sm->faults->restarts = 0;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         const struct subnet_node *node = node_at(sm, p->node);
@@ -544,6 +556,29 @@ void faults_verify_links(struct sm *sm)
     }
 }
 
+/* Nodes were mixed up: what is known of one of them may be true of another, also their tables. So
+ * discovery starts from scratch, after a time that doubles. */
+static void schedule_restart(struct sm *sm)
+{
+    enum { MOST_STEPS = 6, FIRST_MS = 100 };
+    struct faults *faults = sm->faults;
+    unsigned steps = faults->restarts < MOST_STEPS ? faults->restarts : MOST_STEPS;
+    doubt_links(sm);
+    if (faults->restart_at == TIME_NEVER)
+        faults->restart_at = sm->now + (FIRST_MS * NS_PER_MS << steps);
+}
+
+/* Such nodes may claim each other's links again and again. */
+enum { SHARED_ALLOWED = 20 };
+
+static void count_shared_guid(struct sm *sm)
+{
+    struct faults *faults = sm->faults;
+    doubt_links(sm);
+    if (++faults->shared == SHARED_ALLOWED)
+        schedule_restart(sm);
+}
+
 static void link_verified(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port, peer = port_at(sm, port)->peer;
@@ -555,16 +590,35 @@ static void link_verified(struct sm *sm, const struct request *request)
         return;
     report_loss(sm, "the link at %.80s leads to 0x%016llx port %u",
                 subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
-    doubt_links(sm);
-    subnet_unlink(&sm->subnet, port);
-    discovery_lost_path(sm);
-    discovery_read_port(sm, port);
-    discovery_read_port(sm, peer);
+    schedule_restart(sm);
+}
+
+uint64_t faults_restart_deadline(const struct sm *sm)
+{
+    return sm->faults->restart_at;
+}
+
+bool faults_take_restart(struct sm *sm)
+{
+    struct faults *faults = sm->faults;
+    if (sm->now < faults->restart_at)
+        return false;
+    faults->restart_at = TIME_NEVER;
+    faults->shared = 0;
+    faults->restarts++;
+    for (size_t port = 0; port < faults->ports.count; port++) { /* these links did not flap */
+        faults->ports.items[port].damped_until = 0;
+        faults->ports.items[port].flaps = 0;
+    }
+    return true;
 }
 
 /* `second`: the port that leads to the second node, or SUBNET_NONE. */
 static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
 {
+    count_shared_guid(sm);
+    if (sm->faults->shared > SHARED_ALLOWED)
+        return;
     sm_log(sm, SM_EVENT_ERROR,
            "two nodes share the GUID 0x%016llx: one is at %.150s, the second at %.150s; the second "
            "is ignored",
@@ -578,7 +632,7 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
 {
     const struct subnet_node *node = node_at(sm, index);
     VEC(uint32_t) neighbors = {0};
-    doubt_links(sm);
+    schedule_restart(sm);
     report_loss(sm, "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
                 place_of_guid(sm, node->guid).text, (unsigned long long)guid,
                 (unsigned long long)node->guid);
@@ -602,8 +656,10 @@ void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
     if (through != SUBNET_NONE) {
         struct port_faults *work = faults_at(sm, through);
         discovery_avoid_port(sm, through, true);
-        if (work->excluded == guid)
+        if (work->excluded == guid) {
+            count_shared_guid(sm);
             return;
+        }
         work->excluded = guid;
     }
     report_shared_guid(sm, guid, through);
@@ -649,7 +705,6 @@ void faults_link_found(struct sm *sm, uint32_t through)
     faults_at(sm, through)->excluded = 0;
     if (claimed == SUBNET_NONE)
         return;
-    doubt_links(sm);
     discovery_avoid_port(sm, claimed, true);
     report_shared_guid(sm, node_at(sm, port_at(sm, through)->node)->guid, claimed);
 }

@@ -121,8 +121,10 @@ void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
 void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
 bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be mixed up */
-void faults_verify_links(struct sm *sm);      /* in a sweep, if GUIDs are in doubt */
-void faults_change_ended(struct sm *sm);      /* all nodes that are present have answered */
+uint64_t faults_restart_deadline(const struct sm *sm);
+bool faults_take_restart(struct sm *sm); /* discovery is to start from scratch now */
+void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
+void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
 
 /* lids.c */
 /* `after_another`: LIDs that another master assigned take precedence over remembered ones. */
