@@ -218,10 +218,15 @@ uint32_t sa_end_point_at(const struct sa *sa, unsigned lid)
     return lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
 }
 
+static uint64_t port_guid_at(const struct sa *sa, unsigned lid)
+{
+    uint32_t end_point = sa_end_point_at(sa, lid);
+    return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
+}
+
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
 {
-    uint32_t end_point = sa_end_point_at(sa, query->address.lid);
-    return end_point == NETWORK_NONE ? 0 : path_index_guid(sa, end_point);
+    return port_guid_at(sa, query->address.lid);
 }
 
 bool sa_port_limit_reached(const struct query *query, const struct chains *by_port, uint64_t guid,
@@ -435,15 +440,14 @@ static void redirect_client(struct sa *sa, const struct query *query)
 static bool has_room(struct sa *sa, const struct query *query)
 {
     return query_method(query) != METHOD_GET_TABLE ||
-           queue_has_room(&sa->queue, &sa->config, sa_requester_guid(sa, query), sa->now);
+           queue_has_room(&sa->queue, &sa->config, query->client, sa->now);
 }
 
 /* Replaces a long answer by BUSY if the client has too many bytes outstanding. */
 static void limit_answer(struct sa *sa, const struct query *query)
 {
     if (sa->out.used <= MAD_BYTES ||
-        queue_may_answer(&sa->queue, &sa->config, sa_requester_guid(sa, query), sa->now,
-                         sa->out.used))
+        queue_may_answer(&sa->queue, &sa->config, query->client, sa->now, sa->out.used))
         return;
     sa->counts.busy++;
     answer_error(&sa->out, query, STATUS_BUSY);
@@ -474,7 +478,7 @@ static bool process_query(struct sa *sa, struct query *query, struct sa_message 
         answer_begin(sa, &sa->out, handler);
         status = handler->handle(sa, query, &sa->out);
         sa->budget -= sa->out.considered;
-        queue_charge(&sa->queue, sa_requester_guid(sa, query), sa->out.considered);
+        queue_charge(&sa->queue, query->client, sa->out.considered);
         finish_answer(sa, &sa->out, query, handler, status);
         if (deferred_keep(sa, query))
             return false;
@@ -571,7 +575,7 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
     } else if (own && method == METHOD_GET_TABLE && !sa->redirection.lid) {
         sync_receive_request(sa, message);
     } else {
-        uint64_t guid = sa_requester_guid(sa, &(struct query){.address = message->address});
+        uint64_t guid = port_guid_at(sa, message->address.lid);
         sa->counts.queries++;
         if (guid && queue_put(&sa->queue, &sa->config, guid, message))
             return;

@@ -11,7 +11,8 @@
 /* ---- queries and answers ---- */
 
 struct query {
-    uint32_t next; /* query of the same client, or in the free list */
+    uint32_t next;   /* query of the same client, or in the free list */
+    uint32_t client; /* in the queue */
     struct sa_address address;
     size_t bytes;
     uint8_t *more; /* the whole message if it is longer than a MAD, or NULL */
@@ -89,14 +90,14 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
                const struct sa_message *message);
 /* Removes the next query. The caller frees its `more`. */
 bool queue_take(struct query_queue *queue, struct query *query);
-/* Charges the port for the work that a query of it caused. */
-void queue_charge(struct query_queue *queue, uint64_t guid, uint32_t work);
+/* Charges the client for the work that a query of it caused. */
+void queue_charge(struct query_queue *queue, uint32_t client, uint32_t work);
 /* Notes an answer of more than a MAD. False if answers of so many bytes to this port are probably
  * still on their way that it must wait. */
-bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                       uint64_t now, size_t bytes);
 /* False if that is so for another answer like the last one: it need not be made. */
-bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                     uint64_t now);
 
 /* ---- components.c ---- */

@@ -105,12 +105,12 @@ static void remove_first_client(struct query_queue *queue)
     sift_down(queue, 0);
 }
 
-void queue_charge(struct query_queue *queue, uint64_t guid, uint32_t work)
+void queue_charge(struct query_queue *queue, uint32_t client, uint32_t work)
 {
-    struct client *client = client_of(queue, guid);
-    client->clock += work;
-    if (client->count)
-        sift_down(queue, client->place);
+    struct client *charged = &queue->clients.items[client];
+    charged->clock += work;
+    if (charged->count)
+        sift_down(queue, charged->place);
 }
 
 /* ---- queries ---- */
@@ -127,24 +127,24 @@ static uint64_t outstanding_bytes(struct client *client, const struct sa_config 
     return client->bytes;
 }
 
-bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                       uint64_t now, size_t bytes)
 {
-    struct client *client = client_of(queue, guid);
-    uint64_t before = outstanding_bytes(client, config, now);
-    client->last_bytes = bytes;
+    struct client *to = &queue->clients.items[client];
+    uint64_t before = outstanding_bytes(to, config, now);
+    to->last_bytes = bytes;
     if (before && before + bytes > config->client_bytes)
         return false;
-    client->bytes += bytes;
+    to->bytes += bytes;
     return true;
 }
 
-bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
+bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                     uint64_t now)
 {
-    struct client *client = client_of(queue, guid);
-    uint64_t before = outstanding_bytes(client, config, now);
-    return !before || before + client->last_bytes <= config->client_bytes;
+    struct client *to = &queue->clients.items[client];
+    uint64_t before = outstanding_bytes(to, config, now);
+    return !before || before + to->last_bytes <= config->client_bytes;
 }
 
 bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
@@ -157,7 +157,10 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
         return false;
     uint32_t index = pool_take(&queue->queries);
     struct query *query = &queue->queries.items[index];
-    *query = (struct query){.next = NONE, .address = message->address, .bytes = message->bytes};
+    *query = (struct query){.next = NONE,
+                            .client = (uint32_t)(from - queue->clients.items),
+                            .address = message->address,
+                            .bytes = message->bytes};
     memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
     if (message->bytes > MAD_BYTES) {
         query->more = mem_alloc(message->bytes);

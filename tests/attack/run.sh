@@ -40,6 +40,7 @@ unacknowledged  unacknowledged          check_nothing
 mute-subscriber reports                 check_nothing
 forged-traps    traps                   check_nothing
 own-traps       own-traps               check_nothing
+loss            attack_loss             check_loss
 trap-and-loss   attack_trap_and_loss    check_loss
 sminfo          sminfo                  check_nothing
 babbling        attack_babbling         check_babbling
@@ -83,10 +84,8 @@ attack_babbling() { # the port of the attacker is disabled
     wait_until 5 grep -q 'babbling_port_policy yes' master.log
     WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" traps "$seconds"
 }
-attack_trap_and_loss() {
-    local before begin switch id
-    WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" traps "$seconds" &
-    id=$!
+attack_loss() { # a switch fails; no attack, for comparison
+    local before begin switch
     sleep 1
     before=$("${manager}_ups")
     switch=$(sed -nE 's/^Switch.*# "(S[0-9]+)".*/\1/p' fattree.net | tail -n 1)
@@ -94,6 +93,12 @@ attack_trap_and_loss() {
     "$WEFT" ctl switch down "$switch" >/dev/null
     wait_until 20 eval "[ \$(${manager}_ups) -gt $before ]"
     echo $(((${EPOCHREALTIME/./} - begin) / 1000)) >loss_ms
+}
+attack_trap_and_loss() {
+    local id
+    WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$ATTACKER" traps "$seconds" &
+    id=$!
+    attack_loss
     wait "$id"
 }
 
